@@ -1,0 +1,82 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let common: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableExperimentalFeature("Lifetimes"),
+]
+
+/// Targets that hold no `unsafe` at all: the compiler says no.
+let safe: [SwiftSetting] = common + [.strictMemorySafety()]
+
+// The shipped files carry their own Swift runtime. The flags stay out of ordinary
+// builds because a target's linker settings follow it into the test bundle.
+let isDistribution = Context.environment["PUSHWAKE_DIST"] != nil
+let libraryLinking: [LinkerSetting] = isDistribution
+    ? [.unsafeFlags([
+        "-static-stdlib",
+        "-Xlinker", "-soname=libpushwake.so.1",
+        "-Xlinker", "--version-script=\(Context.packageDirectory)/include/pushwake.map",
+        "-Xlinker", "-z", "-Xlinker", "nodelete",
+        "-Xlinker", "--gc-sections", "-Xlinker", "--as-needed",
+        "-Xlinker", "-s",
+    ])] : []
+let executableLinking: [LinkerSetting] = isDistribution
+    ? [.unsafeFlags(["-static-stdlib", "-Xlinker", "--gc-sections", "-Xlinker", "-s"])] : []
+
+let package = Package(
+    name: "PushWake",
+    products: [
+        .library(name: "PushWakeABI", type: .dynamic, targets: ["PushWakeABI"]),
+        .executable(name: "pushwake", targets: ["pushwake"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
+    ],
+    targets: [
+        .systemLibrary(name: "COpenSSL", path: "Sources/COpenSSL"),
+        .systemLibrary(name: "CNGHTTP2", path: "Sources/CNGHTTP2"),
+        .systemLibrary(name: "CJansson", path: "Sources/CJansson"),
+        .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
+        .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
+        .target(
+            name: "CPushWake", path: ".",
+            exclude: [
+                "Benchmarks", "Fuzz", "Tests", "docs", "kamailio-glue", "asterisk-glue", "Makefile", "README.md",
+                "LICENSE", "CONTRIBUTING.md",
+            ],
+            sources: ["Sources/CPushWake/layout.c"], publicHeadersPath: "include"),
+        .target(name: "PushWakeCore", swiftSettings: safe),
+        .target(
+            name: "PushWakeTransport",
+            dependencies: ["PushWakeCore", "COpenSSL", "CNGHTTP2", "CJansson", "CLinux"], swiftSettings: common),
+        .target(name: "PushWakeStore", dependencies: ["PushWakeCore", "CSQLite"], swiftSettings: common),
+        .target(
+            name: "PushWakeEngine", dependencies: ["PushWakeCore", "PushWakeTransport", "PushWakeStore"],
+            swiftSettings: safe),
+        .target(
+            name: "PushWakeABI", dependencies: ["CPushWake", "PushWakeCore", "PushWakeEngine"],
+            swiftSettings: common, linkerSettings: libraryLinking),
+        .target(
+            name: "PushWakeSimulator", dependencies: ["PushWakeCore", "PushWakeTransport", "COpenSSL", "CNGHTTP2", "CLinux"], swiftSettings: common),
+        .executableTarget(
+            name: "pushwake",
+            dependencies: [
+                "PushWakeCore", "PushWakeTransport", "PushWakeStore", "PushWakeEngine", "PushWakeSimulator",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: common, linkerSettings: executableLinking),
+        .testTarget(name: "PushWakeCoreTests", dependencies: ["PushWakeCore"], swiftSettings: common),
+        .testTarget(
+            name: "PushWakeTransportTests", dependencies: ["PushWakeTransport", "PushWakeSimulator"],
+            swiftSettings: common),
+        .testTarget(name: "PushWakeStoreTests", dependencies: ["PushWakeStore"], swiftSettings: common),
+        .testTarget(
+            name: "PushWakeEngineTests", dependencies: ["PushWakeEngine", "PushWakeSimulator"], swiftSettings: common),
+        .testTarget(
+            name: "PushWakeSimulatorTests", dependencies: ["PushWakeSimulator"], swiftSettings: common),
+    ]
+)

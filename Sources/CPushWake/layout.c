@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Freezes the layout of the public structs on 64-bit hosts: a change here is a
+ * change of the ABI (docs/abi.md). */
+#include "pushwake.h"
+
+#if defined(__LP64__)
+_Static_assert(sizeof(pushwake_str) == 16, "pushwake_str");
+_Static_assert(sizeof(pushwake_setting) == 48, "pushwake_setting");
+_Static_assert(sizeof(pushwake_header) == 32, "pushwake_header");
+_Static_assert(sizeof(pushwake_register_request) == 64, "pushwake_register_request");
+_Static_assert(sizeof(pushwake_register_result) == 88, "pushwake_register_result");
+_Static_assert(sizeof(pushwake_contact) == 48, "pushwake_contact");
+_Static_assert(sizeof(pushwake_wake_request) == 144, "pushwake_wake_request");
+_Static_assert(sizeof(pushwake_wake_result) == 24, "pushwake_wake_result");
+_Static_assert(sizeof(pushwake_wait_event) == 48, "pushwake_wait_event");
+_Static_assert(sizeof(pushwake_send_request) == 160, "pushwake_send_request");
+_Static_assert(sizeof(pushwake_field) == 40, "pushwake_field");
+_Static_assert(sizeof(pushwake_result) == 136, "pushwake_result");
+_Static_assert(sizeof(pushwake_supervisor_config) == 32, "pushwake_supervisor_config");
+#endif

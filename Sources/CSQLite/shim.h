@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+#include <sqlite3.h>
+
+/* SQLITE_TRANSIENT is a cast Swift cannot import. */
+static inline sqlite3_destructor_type csqlite_transient(void) { return SQLITE_TRANSIENT; }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+
+/// What a push is about: the values every payload template draws on.
+///
+/// Text comes from SIP headers and may hold any bytes; rendering makes it valid JSON.
+public struct PushContent: Equatable, Sendable {
+    public var event: PushEvent
+    public var callID: String
+    /// `sip:alice@example.com`, as sent.
+    public var fromURI: String
+    /// Display name, quoted-pairs resolved, quotes removed.
+    public var fromDisplay: String
+    public var toURI: String
+    /// Text of a MESSAGE, or of a custom push.
+    public var text: String
+    /// Overrides the title that the event would give.
+    public var title: String
+    /// Seconds the push is of use: ring time for a call. 0: now or never.
+    public var timeToLive: UInt32
+    /// Seconds since 1970 at which the request came in.
+    public var sentAt: Int64
+
+    public init(
+        event: PushEvent, callID: String = "", fromURI: String = "", fromDisplay: String = "", toURI: String = "",
+        text: String = "", title: String = "", timeToLive: UInt32 = 0, sentAt: Int64 = 0
+    ) {
+        self.event = event
+        self.callID = callID
+        self.fromURI = fromURI
+        self.fromDisplay = fromDisplay
+        self.toURI = toURI
+        self.text = text
+        self.title = title
+        self.timeToLive = timeToLive
+        self.sentAt = sentAt
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+/// What a push tells the phone. Raw values are Mizutech's TYPE for 0 to 4.
+public enum PushEvent: UInt8, Sendable, CaseIterable {
+    case call = 0
+    case chat = 1
+    /// The caller hung up before the phone woke.
+    case cancel = 2
+    case custom = 3
+    /// Register again, please.
+    case refresh = 4
+    case missed = 5
+    case answeredElsewhere = 6
+    case groupChat = 7
+
+    public var name: String {
+        switch self {
+        case .call: "call"
+        case .chat: "chat"
+        case .cancel: "cancel"
+        case .custom: "custom"
+        case .refresh: "refresh"
+        case .missed: "missed"
+        case .answeredElsewhere: "elsewhere"
+        case .groupChat: "group-chat"
+        }
+    }
+
+    /// The event with this name, or with this number.
+    public init?(name: String) {
+        guard let event = Self.allCases.first(where: { $0.name == name || String($0.rawValue) == name }) else {
+            return nil
+        }
+        self = event
+    }
+}

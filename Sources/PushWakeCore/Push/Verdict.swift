@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+
+/// What one provider answer means: the outcome and what follows from it.
+public struct Verdict: Equatable, Sendable {
+    public var outcome: Outcome
+    /// The provider's own word, such as `BadDeviceToken`; empty when it gave none.
+    public var reason: String
+    /// What to do about the push itself.
+    public var next: Next
+    /// What to do about the connection it came on.
+    public var connection: ConnectionFate
+    /// The token died at this time, milliseconds since 1970: a binding registered later is spared.
+    public var goneSince: Int64?
+
+    /// Ways on from an answer.
+    public enum Next: Equatable, Sendable {
+        /// The outcome is final.
+        case finish
+        /// Send the same push again, no sooner than after this many milliseconds.
+        case retry(after: Int64)
+        /// Get a fresh credential (JWT or OAuth token), then send once more.
+        case renewCredential
+    }
+
+    /// What happens to the connection.
+    public enum ConnectionFate: Equatable, Sendable {
+        case keep
+        /// Send nothing more on it; open another.
+        case retire
+    }
+
+    public init(
+        _ outcome: Outcome, reason: String = "", next: Next = .finish, connection: ConnectionFate = .keep,
+        goneSince: Int64? = nil
+    ) {
+        self.outcome = outcome
+        self.reason = reason
+        self.next = next
+        self.connection = connection
+        self.goneSince = goneSince
+    }
+}

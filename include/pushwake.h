@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pushwake.h - the C interface of libpushwake.
+ *
+ * This file is the contract: what is not declared here is not public, and the
+ * Swift side is checked against it by the compiler.
+ *
+ * Names      pushwake_noun_verb(), PUSHWAKE_CONSTANT. Out parameters come first.
+ * Results    int: 0 or more on success, one of enum pushwake_status below 0.
+ * Ownership  pushwake_x_new() gives, pushwake_x_free() takes back; free(NULL) does
+ *            nothing. All other pointers are borrowed: arguments for the call,
+ *            callback arguments for the callback. A pushwake_str in a result stays
+ *            valid until the next call on the same object. Nothing from this
+ *            library is ever passed to free().
+ * Strings    pushwake_str: pointer and length, no terminating NUL, {NULL, 0} is
+ *            empty. It may point into a SIP message and hold any byte.
+ * Structs    Start from the _INIT macro, which stores sizeof in .size. Fields are
+ *            only ever appended; a zero field means its default.
+ * Threads    An object is used by one thread at a time; different objects are
+ *            independent. The library starts no thread.
+ * Processes  A settings object and a client may be made before fork(): a client
+ *            opens its connection to the engine at the first call in each process.
+ *            A supervisor is made in the process that runs it.
+ * Blocking   No call waits longer than the setting engine_timeout, except
+ *            pushwake_supervisor_free().
+ * Callbacks  Run inside the call they were given to, must not block, and may not
+ *            call back into the same object.
+ */
+#ifndef PUSHWAKE_H
+#define PUSHWAKE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised when an existing caller would break; the .so name carries it too. */
+#define PUSHWAKE_ABI_VERSION 1
+
+/* Version of the ABI the loaded library implements. Compare it with
+ * PUSHWAKE_ABI_VERSION before anything else. */
+int pushwake_abi_version(void);
+
+/* The release, such as "0.1.0"; never NULL. */
+const char *pushwake_version(void);
+
+typedef struct pushwake_str {
+    const char *ptr;
+    size_t len;
+} pushwake_str;
+
+enum pushwake_status {
+    PUSHWAKE_OK                   = 0,
+    PUSHWAKE_ERR_INVALID_ARGUMENT = -1, /* NULL, a bad .size, an unknown enum value */
+    PUSHWAKE_ERR_CONFIG           = -2, /* a setting is wrong; the object's _error() names it */
+    PUSHWAKE_ERR_UNAVAILABLE      = -3, /* no engine answers; go on without push */
+    PUSHWAKE_ERR_TIMEOUT          = -4, /* the engine was slower than engine_timeout */
+    PUSHWAKE_ERR_TOO_LARGE        = -5, /* does not fit one message to the engine */
+    PUSHWAKE_ERR_REFUSED          = -6, /* the engine cannot do this now; _error() says why */
+    PUSHWAKE_ERR_NOT_FOUND        = -7  /* no such binding, user or setting */
+};
+
+/* Static English text for a status; never NULL. */
+const char *pushwake_status_name(int status);
+
+enum pushwake_log_level {
+    PUSHWAKE_LOG_ERROR   = 0,
+    PUSHWAKE_LOG_WARNING = 1,
+    PUSHWAKE_LOG_NOTICE  = 2,
+    PUSHWAKE_LOG_INFO    = 3,
+    PUSHWAKE_LOG_DEBUG   = 4
+};
+
+/* ---- Settings ------------------------------------------------------------ */
+
+enum pushwake_setting_type {
+    PUSHWAKE_SETTING_TEXT    = 1,
+    PUSHWAKE_SETTING_INTEGER = 2 /* booleans are 0 and 1 */
+};
+
+/* One row of the settings table. All pointers are static and never NULL. */
+typedef struct pushwake_setting {
+    size_t size;
+    const char *name;
+    int type; /* enum pushwake_setting_type */
+    const char *default_value;
+    const char *unit; /* "s", "ms", "days", "" */
+    const char *help;
+} pushwake_setting;
+#define PUSHWAKE_SETTING_INIT { sizeof(pushwake_setting), NULL, 0, NULL, NULL, NULL }
+
+/* Number of settings that exist. */
+size_t pushwake_setting_count(void);
+
+/* Copies row `index` into *out; PUSHWAKE_ERR_NOT_FOUND past the end. */
+int pushwake_setting_at(pushwake_setting *out, size_t index);
+
+/* A set of values: all defaults at first. */
+typedef struct pushwake_settings pushwake_settings;
+int pushwake_settings_new(pushwake_settings **out);
+void pushwake_settings_free(pushwake_settings *settings);
+
+/* Sets one value from its text form. PUSHWAKE_ERR_CONFIG: unknown name or a value
+ * that does not fit; pushwake_settings_error() then names setting and remedy. */
+int pushwake_settings_set(pushwake_settings *settings, pushwake_str name, pushwake_str value);
+
+/* Text and number of one value; empty and 0 when the name is unknown. */
+pushwake_str pushwake_settings_text(pushwake_settings *settings, pushwake_str name);
+int64_t pushwake_settings_integer(pushwake_settings *settings, pushwake_str name);
+
+/* Called once per finding, errors first. */
+typedef void (*pushwake_problem_fn)(void *context, int level, pushwake_str setting, pushwake_str message);
+
+/* Looks at all values together and at the files they name. Returns the number of
+ * findings that must stop the start (PUSHWAKE_LOG_ERROR): values that cannot be
+ * meant. A key file that cannot be read is a warning: calls still go through. */
+int pushwake_settings_check(pushwake_settings *settings, pushwake_problem_fn on_problem, void *context);
+
+/* Text of the last failure on these settings. */
+pushwake_str pushwake_settings_error(pushwake_settings *settings);
+
+/* ---- Client: from a SIP worker to the engine ------------------------------ */
+
+/* Opens nothing; copies the settings. */
+typedef struct pushwake_client pushwake_client;
+int pushwake_client_new(pushwake_client **out, pushwake_settings *settings);
+void pushwake_client_free(pushwake_client *client);
+
+/* Text of the last failure on this client. */
+pushwake_str pushwake_client_error(pushwake_client *client);
+
+typedef struct pushwake_header {
+    pushwake_str name;
+    pushwake_str value;
+} pushwake_header;
+
+/* A REGISTER as it came. The library picks the headers it knows (Contact, Expires,
+ * X-MPUSH, Feature-Caps, X-PIID, ...); hand over all of them, in order. */
+typedef struct pushwake_register_request {
+    size_t size;
+    pushwake_str aor;     /* the registrar's key: "user" or "user@domain" */
+    pushwake_str call_id;
+    const pushwake_header *headers;
+    size_t header_count;
+    uint32_t cseq;
+    int32_t granted_expires; /* seconds the registrar granted; -1: not known */
+} pushwake_register_request;
+#define PUSHWAKE_REGISTER_REQUEST_INIT \
+    { sizeof(pushwake_register_request), { NULL, 0 }, { NULL, 0 }, NULL, 0, 0, -1 }
+
+enum pushwake_register_outcome {
+    PUSHWAKE_REGISTER_PLAIN   = 0, /* says nothing about push */
+    PUSHWAKE_REGISTER_STORED  = 1, /* at least one binding is in the store */
+    PUSHWAKE_REGISTER_UNBOUND = 2, /* the bindings it named are gone */
+    PUSHWAKE_REGISTER_QUERY   = 3, /* asks what is supported (RFC 8599, 5.6.1.2) */
+    PUSHWAKE_REGISTER_IGNORED = 4  /* push parameters that cannot be used: see problems */
+};
+
+typedef struct pushwake_register_result {
+    size_t size;
+    int outcome;        /* enum pushwake_register_outcome */
+    int bindings;       /* bindings stored now */
+    int reply_code;     /* 0: the registrar's own reply; else 555 or 423 */
+    uint32_t min_expires; /* for 423 */
+    pushwake_str reply_reason;
+    /* Whole Feature-Caps header lines for the 200, each ended by CRLF. */
+    pushwake_str feature_caps;
+    /* One line per problem: "parameter: what is wrong, what to do". */
+    pushwake_str problems;
+    /* Contact URIs, one per line, that this device registered earlier and has left:
+     * the registrar should forget them. */
+    pushwake_str stale_contacts;
+} pushwake_register_result;
+#define PUSHWAKE_REGISTER_RESULT_INIT \
+    { sizeof(pushwake_register_result), 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 } }
+
+/* Before the registrar saves: reads the REGISTER without asking the engine and
+ * says whether it must be answered 555 or 423. Stores nothing. */
+int pushwake_register_check(pushwake_register_result *out, pushwake_client *client,
+                            const pushwake_register_request *request);
+
+/* After the registrar saved: stores, replaces or removes the bindings, and tells
+ * whoever waits for this AoR that it has registered. PUSHWAKE_ERR_UNAVAILABLE and
+ * PUSHWAKE_ERR_TIMEOUT: nothing is known to be stored, so promise nothing. */
+int pushwake_register(pushwake_register_result *out, pushwake_client *client,
+                      const pushwake_register_request *request);
+
+enum pushwake_event {
+    PUSHWAKE_EVENT_CALL        = 0,
+    PUSHWAKE_EVENT_CHAT        = 1,
+    PUSHWAKE_EVENT_CANCEL      = 2,
+    PUSHWAKE_EVENT_CUSTOM      = 3,
+    PUSHWAKE_EVENT_REFRESH     = 4,
+    PUSHWAKE_EVENT_MISSED      = 5,
+    PUSHWAKE_EVENT_ELSEWHERE   = 6, /* answered elsewhere */
+    PUSHWAKE_EVENT_GROUP_CHAT  = 7
+};
+
+/* The event with this name ("call", "chat", ... or its number), or
+ * PUSHWAKE_ERR_NOT_FOUND. */
+int pushwake_event_from_name(pushwake_str name);
+
+enum pushwake_verdict {
+    PUSHWAKE_RING = 0, /* send the request to this contact now */
+    PUSHWAKE_HOLD = 1  /* its phone sleeps and is being woken: wait for its REGISTER */
+};
+
+/* One contact the registrar has for the AoR. */
+typedef struct pushwake_contact {
+    pushwake_str uri;
+    pushwake_str instance;  /* +sip.instance with or without its quotes, or empty */
+    int32_t registered_ago; /* seconds since its last REGISTER; -1: not known */
+    int reachable;          /* 1: a connection to it is open, 0: it is not or none is needed */
+    int verdict;            /* out: enum pushwake_verdict */
+} pushwake_contact;
+
+typedef struct pushwake_wake_request {
+    size_t size;
+    int event; /* enum pushwake_event */
+    int ring_seconds; /* how long the request is held; 0: the setting wake_timeout */
+    pushwake_str aor;
+    pushwake_str call_id;
+    pushwake_str from_uri;     /* sip:alice@example.com */
+    pushwake_str from_display; /* as in the From header, quotes included or not */
+    pushwake_str to_uri;
+    pushwake_str content_type;
+    pushwake_str text;         /* body of a MESSAGE */
+    pushwake_contact *contacts;
+    size_t contact_count;
+} pushwake_wake_request;
+#define PUSHWAKE_WAKE_REQUEST_INIT                                                         \
+    { sizeof(pushwake_wake_request), 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },          \
+      { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0 }
+
+typedef struct pushwake_wake_result {
+    size_t size;
+    int bindings; /* push bindings of the AoR */
+    int pushed;   /* pushes queued for this request, now or by an earlier copy of it */
+    int awake;    /* bindings whose phone is awake */
+} pushwake_wake_result;
+#define PUSHWAKE_WAKE_RESULT_INIT { sizeof(pushwake_wake_result), 0, 0, 0 }
+
+/* Pushes to every sleeping phone of the AoR and fills in the verdict of each
+ * contact. A repeated request (same AoR, event and Call-ID) pushes once. */
+int pushwake_wake(pushwake_wake_result *out, pushwake_client *client, pushwake_wake_request *request);
+
+enum pushwake_call_end {
+    PUSHWAKE_CALL_CANCELLED = 0, /* the caller hung up */
+    PUSHWAKE_CALL_ANSWERED  = 1,
+    PUSHWAKE_CALL_TIMED_OUT = 2,
+    PUSHWAKE_CALL_FAILED    = 3
+};
+
+/* The held request is over: pushes that have not left yet are dropped. */
+int pushwake_call_ended(pushwake_client *client, pushwake_str aor, pushwake_str call_id, int how);
+
+/* For hosts that hold a call in a thread of their own: wakes as pushwake_wake()
+ * does, then reports each phone that registers. It has a connection of its own;
+ * freeing it ends the wait and counts as PUSHWAKE_CALL_CANCELLED unless
+ * pushwake_call_ended() said otherwise. */
+typedef struct pushwake_wait pushwake_wait;
+int pushwake_wait_new(pushwake_wait **out, pushwake_wake_result *result, pushwake_client *client,
+                      pushwake_wake_request *request);
+void pushwake_wait_free(pushwake_wait *wait);
+
+/* The descriptor to poll for reading. */
+int pushwake_wait_fd(pushwake_wait *wait);
+
+enum pushwake_wait_kind {
+    PUSHWAKE_WAIT_NOTHING    = 0, /* not yet: poll again */
+    PUSHWAKE_WAIT_REGISTERED = 1, /* a phone of this AoR has registered: contact */
+    PUSHWAKE_WAIT_TIMED_OUT  = 2, /* ring_seconds passed; the wait is over */
+    PUSHWAKE_WAIT_FAILED     = 3, /* no push was accepted and none is under way; the wait is over */
+    PUSHWAKE_WAIT_LOST       = 4  /* the engine is gone; the wait is over */
+};
+
+typedef struct pushwake_wait_event {
+    size_t size;
+    int kind; /* enum pushwake_wait_kind */
+    int elapsed_ms; /* since pushwake_wait_new() */
+    pushwake_str contact; /* Contact URI as registered; may be empty */
+    pushwake_str reason;
+} pushwake_wait_event;
+#define PUSHWAKE_WAIT_EVENT_INIT { sizeof(pushwake_wait_event), 0, 0, { NULL, 0 }, { NULL, 0 } }
+
+/* Takes the next event without waiting. */
+int pushwake_wait_next(pushwake_wait_event *out, pushwake_wait *wait);
+
+/* A registrar that does not call pushwake_register() tells that an AoR has
+ * registered: whoever waits for it goes on. */
+int pushwake_registered(pushwake_client *client, pushwake_str aor, pushwake_str contact);
+
+typedef struct pushwake_send_request {
+    size_t size;
+    int event;
+    pushwake_str aor;      /* either a user with bindings ... */
+    pushwake_str provider; /* ... or apns, fcm, webpush, acrobits (or a, i, j, w), */
+    pushwake_str app;      /* with the bundle id, package or project */
+    pushwake_str token;    /* and the token */
+    pushwake_str call_id;  /* made up when empty */
+    pushwake_str from_uri;
+    pushwake_str from_display;
+    pushwake_str title;
+    pushwake_str text;
+} pushwake_send_request;
+#define PUSHWAKE_SEND_REQUEST_INIT                                                         \
+    { sizeof(pushwake_send_request), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
+      { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 } }
+
+/* Queues one push per binding (or one, to the token); *queued counts them. The
+ * outcome comes as a result event. */
+int pushwake_send(int *queued, pushwake_client *client, const pushwake_send_request *request);
+
+enum pushwake_query_kind {
+    PUSHWAKE_QUERY_STATS    = 0, /* one row of counters */
+    PUSHWAKE_QUERY_BINDINGS = 1, /* argument: an AoR, or empty for all; a row each */
+    PUSHWAKE_QUERY_REMOVE   = 2, /* argument: an AoR; removes its bindings, one row: removed */
+    PUSHWAKE_QUERY_RELOAD   = 3  /* reads keys and templates again, one row per problem */
+};
+
+/* number is used when text.ptr is NULL. */
+typedef struct pushwake_field {
+    pushwake_str name;
+    pushwake_str text;
+    int64_t number;
+} pushwake_field;
+
+/* Return 0 to go on, anything else to stop. */
+typedef int (*pushwake_row_fn)(void *context, const pushwake_field *fields, size_t count);
+
+/* Asks the engine; returns the number of rows given to on_row. Tokens come
+ * shortened, secrets never. */
+int pushwake_query(pushwake_client *client, int kind, pushwake_str argument,
+                   pushwake_row_fn on_row, void *context);
+
+/* ---- Supervisor: runs the engine and brings its events --------------------- */
+
+enum pushwake_outcome {
+    PUSHWAKE_ACCEPTED      = 0, /* the provider took it */
+    PUSHWAKE_TOKEN_GONE    = 1, /* the token is dead; the binding is removed */
+    PUSHWAKE_REJECTED      = 2, /* permanent; the reason says why */
+    PUSHWAKE_THROTTLED     = 3, /* the provider asks for less; the deadline came first */
+    PUSHWAKE_UNAVAILABLE   = 4, /* the provider could not be reached or was out of order */
+    PUSHWAKE_MISCONFIGURED = 5, /* key, certificate, topic or project is wrong */
+    PUSHWAKE_EXPIRED       = 6, /* the deadline passed before an answer */
+    PUSHWAKE_OVERLOADED    = 7  /* the queue was full; never sent */
+};
+
+/* Static lower-case name of an outcome: "accepted", "token-gone", ... */
+const char *pushwake_outcome_name(int outcome);
+
+typedef struct pushwake_result {
+    size_t size;
+    uint64_t id;          /* of the push */
+    int event;
+    int outcome;          /* treat an unknown value as PUSHWAKE_UNAVAILABLE */
+    int http_status;      /* 0 when no answer came */
+    int binding_removed;  /* 1: the binding is gone */
+    int64_t elapsed_us;   /* from request to outcome */
+    pushwake_str aor;
+    pushwake_str call_id;
+    pushwake_str provider;
+    pushwake_str app;
+    pushwake_str token;   /* shortened */
+    pushwake_str reason;  /* the provider's own word, such as BadDeviceToken */
+} pushwake_result;
+
+typedef struct pushwake_supervisor_config {
+    size_t size;
+    void (*on_result)(void *context, const pushwake_result *result);
+    void (*on_log)(void *context, int level, pushwake_str message);
+    void *context; /* passed back untouched */
+} pushwake_supervisor_config;
+#define PUSHWAKE_SUPERVISOR_CONFIG_INIT { sizeof(pushwake_supervisor_config), NULL, NULL, NULL }
+
+/* Starts the engine (engine_mode=supervised) or finds it (external), and follows
+ * its events. An engine that dies is started again, within a second at first. */
+typedef struct pushwake_supervisor pushwake_supervisor;
+int pushwake_supervisor_new(pushwake_supervisor **out, pushwake_settings *settings,
+                            const pushwake_supervisor_config *config);
+
+/* The one descriptor to poll for reading, and the milliseconds after which
+ * pushwake_supervisor_process() must run even if it stays quiet (-1: no limit). */
+int pushwake_supervisor_fd(pushwake_supervisor *supervisor);
+int pushwake_supervisor_timeout_ms(pushwake_supervisor *supervisor);
+
+/* Does what can be done without waiting. Callbacks run in here. */
+int pushwake_supervisor_process(pushwake_supervisor *supervisor);
+
+/* Process id of the engine this supervisor started, or 0. */
+int pushwake_supervisor_engine_pid(pushwake_supervisor *supervisor);
+
+/* Ends the engine: asks, waits at most two seconds, then kills it. */
+void pushwake_supervisor_free(pushwake_supervisor *supervisor);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PUSHWAKE_H */
