@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+
+/// One row of the settings table: what a setting is called, what fits it, and what it means.
+public struct SettingDescription: Sendable {
+    /// What a value may be.
+    public enum Kind: Equatable, Sendable {
+        case text
+        case path
+        /// `https://host[:port]`, no path.
+        case origin
+        case integer(ClosedRange<Int64>)
+        /// 0 or 1; also yes/no, on/off, true/false.
+        case flag
+        case choice([String])
+    }
+
+    /// Static, so that a C caller may keep the pointer.
+    public let name: StaticString
+    public let kind: Kind
+    public let defaultValue: StaticString
+    /// `s`, `ms`, `days`, or empty.
+    public let unit: StaticString
+    public let help: StaticString
+    /// Names of the same thing at Mizutech (`m:`) and Flexisip (`f:`), comma separated.
+    public let otherNames: StaticString
+
+    init(
+        _ name: StaticString, _ kind: Kind, _ defaultValue: StaticString, unit: StaticString = "",
+        other: StaticString = "", _ help: StaticString
+    ) {
+        self.name = name
+        self.kind = kind
+        self.defaultValue = defaultValue
+        self.unit = unit
+        self.help = help
+        self.otherNames = other
+    }
+
+    /// Whether a host may hand the value over as a number.
+    public var isInteger: Bool {
+        switch kind {
+        case .integer, .flag: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+
+/// Every setting that exists. Kamailio modparams, pushwake.conf, `pushwake check` and
+/// docs/settings.md all come from `SettingsTable`, which has one row per case, in this order.
+public enum SettingKey: Int, CaseIterable, Sendable {
+    case engineMode
+    case enginePath
+    case engineSocket
+    case engineTimeout
+    case logLevel
+    case store
+    case storePath
+    case storeSync
+    case persist
+    case wakeTimeout
+    case awakeFor
+    case unregisterPolicy
+    case send555
+    case minExpires
+    case payload
+    case templateDirectory
+    case messageTimeToLive
+    case ignoreSame
+    case caFile
+    case connectTimeout
+    case requestTimeout
+    case queueSize
+    case maxFail
+    case apnsKey
+    case apnsKeyID
+    case apnsTeamID
+    case apnsEnvironment
+    case apnsURL
+    case apnsSandboxURL
+    case apnsTopic
+    case apnsConnections
+    case fcmKey
+    case fcmURL
+    case fcmConnections
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+
+/// A value that does not fit its setting, or a setting that does not exist.
+public struct SettingError: Error, Equatable, Sendable {
+    public let setting: String
+    /// What is wrong and what to do.
+    public let message: String
+
+    public init(setting: String, message: String) {
+        self.setting = setting
+        self.message = message
+    }
+}
+
+/// One value for every setting; the defaults of the table at first.
+public struct Settings: Equatable, Sendable {
+    private var texts: [String]
+    private var numbers: [Int64]
+
+    public init() {
+        texts = SettingKey.allCases.map { SettingsTable.description(of: $0).defaultValue.description }
+        numbers = texts.map { Int64($0) ?? 0 }
+    }
+
+    /// The value as text; a flag reads `0` or `1`.
+    public func text(_ key: SettingKey) -> String { texts[key.rawValue] }
+
+    /// The value of an integer or flag; 0 for text.
+    public func integer(_ key: SettingKey) -> Int64 { numbers[key.rawValue] }
+
+    public func flag(_ key: SettingKey) -> Bool { numbers[key.rawValue] != 0 }
+
+    /// Whether the value is not the default.
+    public func isChanged(_ key: SettingKey) -> Bool {
+        texts[key.rawValue] != SettingsTable.description(of: key).defaultValue.description
+    }
+
+    /// Sets a value by name, checking that it fits.
+    public mutating func set(_ name: String, to value: String) throws(SettingError) {
+        guard let key = SettingsTable.key(named: name) else {
+            throw SettingError(setting: name, message: Self.remedy(forUnknown: name))
+        }
+        try set(key, to: value)
+    }
+
+    /// Sets a value, checking that it fits.
+    public mutating func set(_ key: SettingKey, to value: String) throws(SettingError) {
+        let checked = try Self.check(value, for: SettingsTable.description(of: key))
+        texts[key.rawValue] = checked
+        numbers[key.rawValue] = Int64(checked) ?? 0
+    }
+
+    private static func check(_ value: String, for row: SettingDescription) throws(SettingError) -> String {
+        func refuse(_ remedy: String) -> SettingError {
+            SettingError(setting: row.name.description, message: "\"\(value.prefix(80))\" does not fit; \(remedy)")
+        }
+        if value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+            throw SettingError(setting: row.name.description, message: "the value holds a control character; remove it")
+        }
+        if value.utf8.count > 4096 { throw refuse("it is longer than 4096 bytes") }
+        switch row.kind {
+        case .text, .path:
+            return value
+        case .origin:
+            guard HTTPOrigin(value) != nil else { throw refuse("write https://host or https://host:port") }
+            return value
+        case .integer(let range):
+            guard let number = Int64(value), range.contains(number) else {
+                let unit = row.unit.description
+                let suffix = unit.isEmpty ? "" : " (\(unit))"
+                throw refuse("write a number from \(range.lowerBound) to \(range.upperBound)\(suffix)")
+            }
+            return String(number)
+        case .flag:
+            switch value.lowercased() {
+            case "1", "yes", "on", "true": return "1"
+            case "0", "no", "off", "false": return "0"
+            default: throw refuse("write 0 or 1")
+            }
+        case .choice(let choices):
+            guard choices.contains(value) else { throw refuse("write one of \(choices.joined(separator: ", "))") }
+            return value
+        }
+    }
+}
+
+extension Settings {
+    /// Settings whose vendor's service is gone, and what to use now (Apple's binary protocol ended
+    /// in March 2021, Google's legacy HTTP API in July 2024).
+    private static let retired: [(names: [String], remedy: String)] = [
+        (
+            ["pushkit_protocol", "pushkit_serverurl_legacy", "pushkit_port", "pushkit_localport"],
+            "Apple switched off its binary protocol in 2021; use apns_key, which speaks HTTP/2"
+        ),
+        (
+            [
+                "fcm_protocol", "fcm_serverurl_legacy", "fcm_server_key", "google-projects-api-keys",
+                "firebase-projects-api-keys",
+            ],
+            "Google switched off the legacy FCM API in 2024; use fcm_key with a service-account file"
+        ),
+    ]
+
+    private static func remedy(forUnknown name: String) -> String {
+        if let entry = retired.first(where: { $0.names.contains(name) }) { return entry.remedy }
+        if let key = SettingKey.allCases.first(where: { otherNames(of: $0).contains(name) }) {
+            return "there is no such setting; here it is called \(SettingsTable.description(of: key).name)"
+        }
+        let near = SettingKey.allCases.map { SettingsTable.description(of: $0).name.description }
+            .min { distance($0, name) < distance($1, name) }
+        if let near, distance(near, name) <= 3 { return "there is no such setting; did you mean \(near)?" }
+        return "there is no such setting; docs/settings.md lists them all"
+    }
+
+    private static func otherNames(of key: SettingKey) -> [String] {
+        SettingsTable.description(of: key).otherNames.description.split(separator: ",").map { part in
+            let name = part.drop { $0 == " " }.dropFirst(2)
+            return String(name.split(separator: "/").last ?? name)
+        }
+    }
+
+    /// Edit distance, for the hint after a typing error.
+    private static func distance(_ a: String, _ b: String) -> Int {
+        let left = Array(a.utf8.prefix(64))
+        let right = Array(b.utf8.prefix(64))
+        var row = Array(0...right.count)
+        for (i, x) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, y) in right.enumerated() {
+                let next = min(row[j] + 1, row[j + 1] + 1, diagonal + (x == y ? 0 : 1))
+                diagonal = row[j + 1]
+                row[j + 1] = next
+            }
+        }
+        return row[right.count]
+    }
+}

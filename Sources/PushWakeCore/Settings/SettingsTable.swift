@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+
+/// The one place where settings are written down.
+public enum SettingsTable {
+    /// The row of a key.
+    public static func description(of key: SettingKey) -> SettingDescription {
+        engineRow(key) ?? callRow(key) ?? deliveryRow(key) ?? providerRow(key)
+    }
+
+    /// The key with this name.
+    public static func key(named name: String) -> SettingKey? {
+        SettingKey.allCases.first { description(of: $0).name.description == name }
+    }
+
+    private static func engineRow(_ key: SettingKey) -> SettingDescription? {
+        switch key {
+        case .engineMode:
+            .init(
+                "engine_mode", .choice(["supervised", "external"]), "supervised",
+                "supervised: this module starts the engine and restarts it when it dies. external: systemd or another PBX on this host runs it.")
+        case .enginePath:
+            .init(
+                "engine_path", .path, "pushwake",
+                "The pushwake executable; a name without a slash is looked for next to libpushwake, then in PATH.")
+        case .engineSocket:
+            .init(
+                "engine_socket", .path, "/run/pushwake/engine.sock",
+                "Unix socket between engine and PBX. One engine per socket.")
+        case .engineTimeout:
+            .init(
+                "engine_timeout", .integer(1...10_000), "100", unit: "ms",
+                "Longest wait of a SIP worker for the engine. After it the request goes on without push.")
+        case .logLevel:
+            .init(
+                "log_level", .choice(["error", "warning", "notice", "info", "debug"]), "info",
+                "What the engine writes to the log of the PBX.")
+        case .store:
+            .init(
+                "store", .choice(["sqlite", "memory"]), "sqlite",
+                "Where bindings live. memory forgets everything when the engine stops.")
+        case .storePath:
+            .init("store_path", .path, "/var/lib/pushwake/bindings.db", "File of the SQLite store.")
+        case .storeSync:
+            .init(
+                "store_sync", .choice(["normal", "full"]), "normal",
+                "normal: a binding survives a crash of any process. full: also a power cut, at one fsync per REGISTER.")
+        case .persist:
+            .init(
+                "persist", .integer(0...3650), "30", unit: "days", other: "m:pushnotification_persists",
+                "A binding outlives its SIP registration for so many days since the last REGISTER. 0: it ends with the registration.")
+        default: nil
+        }
+    }
+
+    private static func callRow(_ key: SettingKey) -> SettingDescription? {
+        switch key {
+        case .wakeTimeout:
+            .init(
+                "wake_timeout", .integer(1...600), "40", unit: "s", other: "f:module::Router/call-fork-timeout",
+                "How long a call waits for a sleeping phone. Also the time to live of its push.")
+        case .awakeFor:
+            .init(
+                "awake_for", .integer(0...3600), "0", unit: "s",
+                "A phone that registered within so many seconds counts as awake and is not pushed. 0: only an open connection counts.")
+        case .unregisterPolicy:
+            .init(
+                "unregister_policy", .choice(["keep", "remove"]), "keep", other: "m:pushnotification_disableunreg",
+                "keep: a phone that unregisters can still be woken; only a null token unbinds. remove: unregistering unbinds, as RFC 8599 has it.")
+        case .send555:
+            .init(
+                "send_555", .flag, "0", other: "m:pushnotification_send555",
+                "Answer 555 to a REGISTER that names a push service that is not supported (RFC 8599, 5.6.1). 0: accept it without sip.pns.")
+        case .minExpires:
+            .init(
+                "min_expires", .integer(0...86_400), "0", unit: "s",
+                "Answer 423 to a REGISTER with push parameters that asks for less (RFC 8599, 5.6.1.1). 0: accept any.")
+        case .messageTimeToLive:
+            .init(
+                "message_ttl", .integer(0...2_419_200), "604800", unit: "s",
+                other: "m:pushnotification_ttl, f:module::PushNotification/message-time-to-live",
+                "How long a provider keeps the push for a message, a missed call or a custom text. 0: now or never.")
+        case .ignoreSame:
+            .init(
+                "ignore_same", .integer(0...600_000), "0", unit: "ms", other: "m:pushnotification_ignoresubssame",
+                "No second push to the same device within this window; twice as long for messages. 0: off.")
+        default: nil
+        }
+    }
+
+    private static func deliveryRow(_ key: SettingKey) -> SettingDescription? {
+        switch key {
+        case .payload:
+            .init(
+                "payload", .choice(["plain", "mizutech", "flexisip"]), "plain",
+                "Which built-in payload the pushes carry.")
+        case .templateDirectory:
+            .init(
+                "template_dir", .path, "", other: "m:fcmmessage.txt, m:pushkitmessage.txt",
+                "Directory with payload templates of your own (PROVIDER.json, PROVIDER.APP.json). Empty: the built-in ones.")
+        case .caFile:
+            .init(
+                "ca_file", .path, "",
+                "PEM file with the authorities that providers are verified against. Empty: those of the system.")
+        case .connectTimeout:
+            .init(
+                "connect_timeout", .integer(100...60_000), "5000", unit: "ms",
+                "Longest wait for a connection to a provider.")
+        case .requestTimeout:
+            .init(
+                "request_timeout", .integer(100...120_000), "10000", unit: "ms",
+                "Longest wait for the answer to one push.")
+        case .queueSize:
+            .init(
+                "queue_size", .integer(1...10_000_000), "100000", other: "f:module::PushNotification/max-queue-size",
+                "Pushes that may wait at once. Past it a push is refused, refreshes before messages before calls.")
+        case .maxFail:
+            .init(
+                "max_fail", .integer(0...1_000_000), "10000", other: "m:fcm_maxfail",
+                "After so many failures in a row a credential rests; the first success ends that. 0: never.")
+        default: nil
+        }
+    }
+
+    private static func providerRow(_ key: SettingKey) -> SettingDescription {
+        switch key {
+        case .apnsKey:
+            .init("apns_key", .path, "", "Apple's .p8 key file (AuthKey_XXXXXXXXXX.p8). Empty: no APNs.")
+        case .apnsKeyID:
+            .init("apns_key_id", .text, "", "The ten characters of that key's id.")
+        case .apnsTeamID:
+            .init("apns_team_id", .text, "", "The ten characters of your Apple team id.")
+        case .apnsEnvironment:
+            .init(
+                "apns_environment", .choice(["production", "sandbox"]), "production",
+                "Which of Apple's two worlds a token belongs to when the phone does not say.")
+        case .apnsURL:
+            .init(
+                "apns_url", .origin, "https://api.push.apple.com",
+                other: "m:pushkit_serverurl_http2, f:module::PushNotification/apns-server", "Apple's production service.")
+        case .apnsSandboxURL:
+            .init(
+                "apns_sandbox_url", .origin, "https://api.sandbox.push.apple.com",
+                other: "m:pushkit_serverurl_http2_dev, f:module::PushNotification/apns-dev-server",
+                "Apple's sandbox service.")
+        case .apnsTopic:
+            .init(
+                "apns_topic", .text, "", other: "m:pushnotification_topic",
+                "Topic of every push. Empty: the bundle id that the phone sent, with .voip for calls to a PushKit token.")
+        case .apnsConnections:
+            .init("apns_connections", .integer(1...64), "1", "Connections to Apple at once, per environment.")
+        case .fcmKey:
+            .init(
+                "fcm_key", .path, "", other: "m:fcm_key, f:module::PushNotification/firebase-service-accounts",
+                "Google's service-account JSON file. Empty: no FCM.")
+        case .fcmURL:
+            .init("fcm_url", .origin, "https://fcm.googleapis.com", other: "m:fcm_serverurl", "Google's service.")
+        default:
+            .init(
+                "fcm_connections", .integer(1...64), "4",
+                "Connections to Google at once; each takes about 100 pushes at a time.")
+        }
+    }
+}
