@@ -35,3 +35,27 @@ static inline int clinux_addclosefrom(posix_spawn_file_actions_t *actions, int f
     return posix_spawn_file_actions_addclosefrom_np(actions, fd);
 }
 static inline int clinux_die_with_parent(int signal_number) { return prctl(PR_SET_PDEATHSIG, signal_number); }
+
+/* errno is a macro; the socket calls take a transparent union under _GNU_SOURCE. */
+static inline int clinux_errno(void) { return errno; }
+static inline int clinux_connect(int fd, const struct sockaddr *address, socklen_t length)
+{
+    return connect(fd, address, length);
+}
+static inline int clinux_bind(int fd, const struct sockaddr *address, socklen_t length)
+{
+    return bind(fd, address, length);
+}
+static inline int clinux_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }
+static inline int clinux_local_socket(void)
+{
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+static inline ssize_t clinux_send(int fd, const void *bytes, size_t count)
+{
+    return send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+static inline ssize_t clinux_receive(int fd, void *bytes, size_t count)
+{
+    return recv(fd, bytes, count, MSG_DONTWAIT | MSG_TRUNC);
+}

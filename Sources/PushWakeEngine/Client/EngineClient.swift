@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+internal import PushWakeTransport
+
+/// Why the engine gave no answer.
+public enum ClientError: Error, Equatable, Sendable {
+    /// Nobody listens on the socket, or the connection broke.
+    case unavailable(String)
+    case timeout
+    case tooLarge
+    /// The engine said no, and why.
+    case refused(String)
+}
+
+/// One connection to the engine, used by one thread at a time, that never waits longer than
+/// `engine_timeout`.
+///
+/// A SIP server makes it before it forks. The descriptor must not be shared between processes, so
+/// each process opens its own at the first call: `processID` of the caller tells them apart.
+public final class EngineClient {
+    private let path: String
+    private let timeout: Int64
+    private var socket: LocalSocket?
+    private var owner: Int32 = 0
+    private var writer = MessageWriter()
+    private var buffer: [UInt8] = []
+    private var lastID: UInt32 = 0
+
+    public init(settings: Settings) {
+        path = settings.text(.engineSocket)
+        timeout = settings.integer(.engineTimeout)
+    }
+
+    /// Begins the next request; `put` its fields, then `call`.
+    public func begin(_ kind: EngineProtocol.Kind) {
+        lastID &+= 1
+        writer.begin(kind, id: lastID)
+    }
+
+    public func put(_ tag: EngineProtocol.Tag, _ value: Span<UInt8>) { writer.put(tag, value) }
+    public func put(_ tag: EngineProtocol.Tag, _ value: String) { writer.put(tag, value) }
+    public func put(_ tag: EngineProtocol.Tag, _ value: Int64) { writer.put(tag, value) }
+
+    /// Sends the request and waits for its reply, at most `milliseconds` (`engine_timeout` when nil).
+    public func call(milliseconds: Int64? = nil) throws(ClientError) -> MessageReader {
+        guard !writer.isOverfull else { throw .tooLarge }
+        let deadline = SystemClock.monotonicMilliseconds() &+ (milliseconds ?? timeout)
+        try send()
+        while true {
+            let message = try receive(until: deadline)
+            guard message.id == lastID else { continue }
+            if message.kind == .failure { throw .refused(Self.text(.message, in: message)) }
+            if message.kind == .reply { return message }
+        }
+    }
+
+    /// The next message of a connection that follows events; nil when there is none yet.
+    public func nextEvent() throws(ClientError) -> MessageReader? {
+        guard let socket else { throw .unavailable("the engine closed the connection") }
+        switch socket.receive(into: &buffer) {
+        case .wouldBlock: return nil
+        case .closed:
+            disconnect()
+            throw .unavailable("the engine closed the connection")
+        case .message(let count): return MessageReader(Array(buffer[..<count]))
+        }
+    }
+
+    /// The descriptor to poll for events, or -1.
+    public var descriptor: Int32 { socket?.descriptor ?? -1 }
+
+    /// Closes the connection; the next call opens another.
+    public func disconnect() { socket = nil }
+
+    /// First text under a tag, or empty.
+    public static func text(_ tag: EngineProtocol.Tag, in message: MessageReader) -> String {
+        var reader = message
+        while let field = reader.next() {
+            if field.tag == tag { return reader.text(field) }
+        }
+        return ""
+    }
+
+    private func send() throws(ClientError) {
+        let me = SystemClock.processID()
+        if owner != me {
+            // Inherited over fork(): closing the copy does not touch the parent's connection.
+            socket = nil
+            owner = me
+        }
+        let isFresh = socket == nil
+        let connection = try open()
+        switch connection.send(writer.bytes) {
+        case .done: return
+        case .wouldBlock: throw .timeout
+        case .closed:
+            disconnect()
+            // The engine was restarted since the last call: its socket has a new listener.
+            guard !isFresh else { throw .unavailable("the engine closed the connection") }
+            guard try open().send(writer.bytes) == .done else {
+                disconnect()
+                throw .unavailable("the engine closed the connection")
+            }
+        }
+    }
+
+    private func open() throws(ClientError) -> LocalSocket {
+        if let socket { return socket }
+        do throws(LocalSocket.Failure) {
+            let opened = try LocalSocket.connect(path: path)
+            socket = opened
+            return opened
+        } catch {
+            throw .unavailable(error.message)
+        }
+    }
+
+    private func receive(until deadline: Int64) throws(ClientError) -> MessageReader {
+        guard let socket else { throw .unavailable("the engine closed the connection") }
+        if buffer.isEmpty { buffer = Array(repeating: 0, count: EngineProtocol.longestMessage) }
+        while true {
+            switch socket.receive(into: &buffer) {
+            case .message(let count):
+                guard let message = MessageReader(Array(buffer[..<count])) else {
+                    disconnect()
+                    throw .unavailable("the engine speaks another version of the protocol; install both of one release")
+                }
+                return message
+            case .closed:
+                disconnect()
+                throw .unavailable("the engine closed the connection")
+            case .wouldBlock:
+                let left = deadline &- SystemClock.monotonicMilliseconds()
+                guard left > 0 else { throw .timeout }
+                _ = socket.waitReadable(milliseconds: Int32(clamping: left))
+            }
+        }
+    }
+}

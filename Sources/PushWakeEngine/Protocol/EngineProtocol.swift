@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+/// The language between engine and PBX: one message per request over a SOCK_SEQPACKET socket.
+///
+///     message = version(1) kind(1) id(4, little endian) *field
+///     field   = tag(1) length(4, little endian) bytes
+///
+/// A reply carries the id of its request, so that a client which gave up on a slow answer
+/// recognises it later and drops it. Unknown tags are skipped: fields may be added, kinds and
+/// the meaning of a tag may not change without a new version.
+public enum EngineProtocol {
+    public static let version: UInt8 = 1
+    public static let headerLength = 6
+    /// Longest message, fields included. A REGISTER of 64 kB (the limit of UDP) fits.
+    public static let longestMessage = 160 * 1024
+
+    /// What a message is.
+    public enum Kind: UInt8, Sendable {
+        case register = 1
+        case wake = 2
+        case callEnded = 3
+        case registered = 4
+        case send = 5
+        case query = 6
+        /// From now on this connection gets a `result` for every push that ends.
+        case subscribe = 7
+        /// As `wake`, and the connection then gets `waitEvent`s until it is closed.
+        case wait = 8
+        case reply = 64
+        case failure = 65
+        case result = 66
+        case waitEvent = 67
+    }
+
+    /// What a field holds.
+    public enum Tag: UInt8, Sendable {
+        case aor = 1
+        case callID = 2
+        case cseq = 3
+        case granted = 4
+        case headerName = 5
+        /// Ends the header that `headerName` began.
+        case headerValue = 6
+        case event = 7
+        case seconds = 8
+        case fromURI = 9
+        case fromDisplay = 10
+        case toURI = 11
+        case contentType = 12
+        case text = 13
+        case title = 14
+        case contactURI = 15
+        case contactInstance = 16
+        case contactAge = 17
+        /// Ends the contact that `contactURI` began.
+        case contactReachable = 18
+        case how = 19
+        case provider = 20
+        case app = 21
+        case token = 22
+        case query = 23
+        case argument = 24
+        case cursor = 25
+        case outcome = 26
+        case bindings = 27
+        case pushed = 28
+        case awake = 29
+        /// One byte per contact, in order.
+        case verdicts = 30
+        case replyCode = 31
+        case replyReason = 32
+        case featureCaps = 33
+        case problem = 34
+        case staleContact = 35
+        case minExpires = 36
+        case row = 37
+        case name = 38
+        case number = 39
+        case status = 40
+        case message = 41
+        case pushID = 42
+        case httpStatus = 43
+        case removed = 44
+        case microseconds = 45
+        case reason = 46
+        case kind = 47
+        /// The sender waits for the outcomes before the reply.
+        case waits = 48
+    }
+}

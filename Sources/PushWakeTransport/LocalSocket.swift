@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+
+private import CLinux
+
+/// A Unix SOCK_SEQPACKET socket: whole messages between processes of one host.
+///
+/// Never blocks except in `waitReadable(milliseconds:)`. Closes its descriptor when it goes.
+public final class LocalSocket {
+    /// Why a socket could not be made.
+    public struct Failure: Error, Equatable, Sendable {
+        /// The system's error number.
+        public let code: Int32
+        /// What was tried, on which path, and the system's words.
+        public let message: String
+    }
+
+    /// Result of a step that does not wait.
+    public enum Step: Equatable, Sendable {
+        case done
+        case wouldBlock
+        /// The other end is gone.
+        case closed
+    }
+
+    public let descriptor: Int32
+    private let pathToUnlink: String?
+
+    private init(descriptor: Int32, unlinking path: String? = nil) {
+        self.descriptor = descriptor
+        self.pathToUnlink = path
+    }
+
+    deinit {
+        _ = close(descriptor)
+        if let pathToUnlink { _ = unlink(pathToUnlink) }
+    }
+
+    /// Connects to a listening socket; a full backlog counts as a failure.
+    public static func connect(path: String) throws(Failure) -> LocalSocket {
+        let socket = LocalSocket(descriptor: try makeDescriptor(path))
+        guard try withAddress(path, { clinux_connect(socket.descriptor, $0, $1) }) == 0 else {
+            throw failure("connect to", path)
+        }
+        return socket
+    }
+
+    /// Listens on a path, replacing the file of a listener that is gone; only owner and group may connect.
+    public static func listen(path: String, backlog: Int32 = 512) throws(Failure) -> LocalSocket {
+        if let taken = try? connect(path: path) {
+            _ = taken
+            throw Failure(code: EADDRINUSE, message: "another engine listens on \(path); stop it or set engine_socket")
+        }
+        let descriptor = try makeDescriptor(path)
+        _ = unlink(path)
+        let bound = try withAddress(path) { clinux_bind(descriptor, $0, $1) }
+        guard bound == 0 else {
+            let problem = failure("listen on", path)
+            _ = close(descriptor)
+            throw problem
+        }
+        let socket = LocalSocket(descriptor: descriptor, unlinking: path)
+        _ = chmod(path, 0o660)
+        guard CLinux.listen(descriptor, backlog) == 0 else { throw failure("listen on", path) }
+        return socket
+    }
+
+    /// Takes one waiting connection; nil when there is none.
+    public func accept() -> LocalSocket? {
+        let accepted = clinux_accept(descriptor)
+        guard accepted >= 0 else { return nil }
+        let socket = LocalSocket(descriptor: accepted)
+        socket.widenBuffer()
+        return socket
+    }
+
+    /// Sends one whole message.
+    public func send(_ message: [UInt8]) -> Step {
+        while true {
+            let sent = message.withUnsafeBytes {
+                clinux_send(descriptor, $0.baseAddress, $0.count)
+            }
+            if sent >= 0 { return .done }
+            switch clinux_errno() {
+            case EINTR: continue
+            case EAGAIN, ENOBUFS: return .wouldBlock
+            default: return .closed
+            }
+        }
+    }
+
+    /// What `receive(into:)` found.
+    public enum Arrival: Equatable, Sendable {
+        /// So many bytes are at the start of the buffer.
+        case message(Int)
+        case wouldBlock
+        /// The other end is gone, or sent more than the buffer holds, which cannot be one of our messages.
+        case closed
+    }
+
+    /// Receives one whole message into the buffer as it is; its size is the longest message.
+    public func receive(into buffer: inout [UInt8]) -> Arrival {
+        while true {
+            let limit = buffer.count
+            let received = buffer.withUnsafeMutableBytes { clinux_receive(descriptor, $0.baseAddress, limit) }
+            if received > limit || received == 0 { return .closed }
+            if received > 0 { return .message(received) }
+            switch clinux_errno() {
+            case EINTR: continue
+            case EAGAIN: return .wouldBlock
+            default: return .closed
+            }
+        }
+    }
+
+    /// Waits until there is something to receive; false when the time is up.
+    public func waitReadable(milliseconds: Int32) -> Bool {
+        var entry = pollfd(descriptor: descriptor, for: Int16(POLLIN))
+        return poll(&entry, 1, milliseconds) > 0
+    }
+
+    private func widenBuffer() {
+        var size: Int32 = 512 * 1024
+        _ = setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    private static func makeDescriptor(_ path: String) throws(Failure) -> Int32 {
+        guard !path.isEmpty, path.utf8.count < MemoryLayout.size(ofValue: sockaddr_un().sun_path) else {
+            throw Failure(code: ENAMETOOLONG, message: "the socket path \"\(path)\" is empty or longer than 107 bytes")
+        }
+        let descriptor = clinux_local_socket()
+        guard descriptor >= 0 else { throw failure("make a socket for", path) }
+        var size: Int32 = 512 * 1024
+        _ = setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        return descriptor
+    }
+
+    private static func withAddress(
+        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) throws(Failure) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { field in
+            for (index, byte) in path.utf8.enumerated() where index < field.count - 1 { field[index] = byte }
+        }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+
+    private static func failure(_ what: String, _ path: String) -> Failure {
+        let code = clinux_errno()
+        return Failure(code: code, message: "cannot \(what) \(path): \(String(cString: strerror(code)))")
+    }
+}
+
+extension pollfd {
+    fileprivate init(descriptor: Int32, for events: Int16) {
+        self.init(fd: descriptor, events: events, revents: 0)
+    }
+}

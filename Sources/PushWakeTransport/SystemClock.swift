@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+
+private import CLinux
+
+/// The only place where time is read. Everything above it gets `now` as a parameter.
+public enum SystemClock {
+    /// Microseconds since some point in the past; never goes back.
+    public static func monotonicMicroseconds() -> Int64 { read(CLOCK_MONOTONIC) }
+
+    /// Milliseconds since some point in the past; never goes back.
+    public static func monotonicMilliseconds() -> Int64 { read(CLOCK_MONOTONIC) / 1000 }
+
+    /// Microseconds since 1970.
+    public static func wallMicroseconds() -> Int64 { read(CLOCK_REALTIME) }
+
+    /// Seconds since 1970.
+    public static func wallSeconds() -> Int64 { read(CLOCK_REALTIME) / 1_000_000 }
+
+    /// CPU time of this process, in microseconds.
+    public static func processMicroseconds() -> Int64 { read(CLOCK_PROCESS_CPUTIME_ID) }
+
+    /// Id of this process, as the system has it after a fork.
+    public static func processID() -> Int32 { getpid() }
+
+    private static func read(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        _ = clock_gettime(clock, &time)
+        return Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1000
+    }
+}
