@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+# GNU make. `make help` lists the targets.
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+PYTHON  ?= /usr/bin/python3
+SWIFT   ?= swift
+
+LIBDIR            ?= $(PREFIX)/lib
+KAMAILIO_MODULES  ?= /usr/lib/$(shell gcc -print-multiarch)/kamailio/modules
+
+DIST  := .build/dist
+STAGE := .build/stage
+
+# -static-stdlib has to reach the compiler too: it chooses which Foundation the executable links.
+RELEASE := -c release -Xswiftc -static-stdlib --scratch-path $(DIST)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-unit test-abi test-e2e install uninstall bench format lint clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: ## install what is missing (apt packages, Kamailio's headers)
+	@scripts/setup.sh
+
+build: setup ## release build into .build/stage
+	PUSHWAKE_DIST=1 $(SWIFT) build $(RELEASE) --product PushWakeABI
+	PUSHWAKE_DIST=1 $(SWIFT) build $(RELEASE) --product pushwake
+	@mkdir -p $(STAGE)/bin $(STAGE)/lib/kamailio $(STAGE)/include
+	@install -m 755 $(DIST)/release/pushwake $(STAGE)/bin/pushwake
+	@install -m 644 $(DIST)/release/libPushWakeABI.so $(STAGE)/lib/libpushwake.so.1
+	@ln -sf libpushwake.so.1 $(STAGE)/lib/libpushwake.so
+	@install -m 644 include/pushwake.h $(STAGE)/include/pushwake.h
+	@if [ -f kamailio-glue/Makefile ]; then \
+	    $(MAKE) --no-print-directory -C kamailio-glue && \
+	    install -m 644 kamailio-glue/pushwake.so $(STAGE)/lib/kamailio/pushwake.so; \
+	fi
+
+demo: build ## a sleeping phone rings behind a real Kamailio
+	$(PYTHON) scripts/demo.py
+
+test: setup build ## everything: unit tests, ABI checks, end to end
+	@$(MAKE) --no-print-directory -k test-unit test-abi test-e2e
+
+test-unit: ## Swift unit tests
+	$(SWIFT) test
+
+test-abi: ## the shipped library against its header (needs build)
+	@if [ -x Tests/abi/run ]; then Tests/abi/run; fi
+
+test-e2e: ## real Kamailio, SIPp and the simulator (needs build)
+	@if [ -d Tests/e2e ]; then $(PYTHON) -m pytest -q -p no:cacheprovider Tests/e2e; fi
+
+install: ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module directory
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR) $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/doc/pushwake
+	install -m 755 $(STAGE)/bin/pushwake $(DESTDIR)$(PREFIX)/bin/pushwake
+	install -m 644 $(STAGE)/lib/libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so.1
+	ln -sf libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so
+	install -m 644 include/pushwake.h $(DESTDIR)$(PREFIX)/include/pushwake.h
+	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/
+	install -d $(DESTDIR)$(KAMAILIO_MODULES)
+	install -m 644 $(STAGE)/lib/kamailio/pushwake.so $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
+	$(if $(DESTDIR),,ldconfig)
+
+uninstall: ## remove what install copied
+	rm -f $(DESTDIR)$(PREFIX)/bin/pushwake $(DESTDIR)$(LIBDIR)/libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so
+	rm -f $(DESTDIR)$(PREFIX)/include/pushwake.h $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/pushwake
+	$(if $(DESTDIR),,ldconfig)
+
+bench: build ## CPU per push against a bare nghttp2 client and other clients
+	@scripts/setup.sh --bench
+	@$(MAKE) --no-print-directory -C Benchmarks
+	$(PYTHON) scripts/bench.py
+
+format: ## rewrite the Swift sources in the house style
+	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests
+
+lint: ## say where the style is broken
+	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests
+
+clean: ## remove what build made; keeps .cache
+	rm -rf .build
+	@$(MAKE) --no-print-directory -C Benchmarks clean

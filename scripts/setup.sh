@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Puts on this Debian what building and testing need; does nothing when all is there.
+# usage: scripts/setup.sh [--bench]    --bench: also the peers of `make bench`
+set -eu
+cd "$(dirname "$0")/.."
+
+build='gcc g++ libc6-dev make pkg-config ca-certificates git libssl-dev libnghttp2-dev libjansson-dev libsqlite3-dev'
+host='kamailio dpkg-dev curl'
+test='sip-tester python3 python3-pytest python3-cryptography python3-h2'
+bench='nghttp2-client libcurl4-openssl-dev python3-cryptography'
+
+wanted="$build $host $test"
+[ "${1:-}" = --bench ] && wanted="$wanted $bench"
+
+missing=
+for package in $wanted; do
+    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$state" = installed ] || missing="$missing $package"
+done
+
+if [ -n "$missing" ]; then
+    echo "setup: installing$missing"
+    as_root=
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || { echo "setup: run as root, or install sudo" >&2; exit 1; }
+        as_root=sudo
+    fi
+    log=$(mktemp)
+    apt() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >>"$log" 2>&1; }
+    # shellcheck disable=SC2086
+    if ! { apt update && apt install -y --no-install-recommends $missing; }; then
+        tail -n 30 "$log" >&2
+        echo "setup: apt-get could not install$missing (log: $log)" >&2
+        exit 1
+    fi
+    rm -f "$log"
+fi
+
+if ! command -v swift >/dev/null; then
+    echo "setup: no swift on PATH; PushWake needs Swift 6.3 or newer, see https://www.swift.org/install/linux/" >&2
+    exit 1
+fi
+
+if [ -x scripts/kamailio-headers.sh ]; then
+    scripts/kamailio-headers.sh
+fi
