@@ -4,6 +4,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -14,6 +15,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -59,3 +62,17 @@ static inline ssize_t clinux_receive(int fd, void *bytes, size_t count)
 {
     return recv(fd, bytes, count, MSG_DONTWAIT | MSG_TRUNC);
 }
+
+/* File of the executable or library that this code was linked into, or NULL. */
+static void clinux_anchor(void) {}
+static inline const char *clinux_own_file(void)
+{
+    Dl_info info;
+    return dladdr((void *)clinux_anchor, &info) != 0 ? info.dli_fname : NULL;
+}
+static inline int clinux_exited(int status) { return WIFEXITED(status); }
+static inline int clinux_exit_code(int status) { return WEXITSTATUS(status); }
+static inline int clinux_signal(int status) { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
+
+static inline void clinux_set_nonblocking(int fd) { fcntl(fd, F_SETFL, O_NONBLOCK); }
+static inline char **clinux_environment(void) { return environ; }

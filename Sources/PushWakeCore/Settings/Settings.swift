@@ -136,3 +136,54 @@ extension Settings {
         return row[right.count]
     }
 }
+
+extension Settings {
+    /// All values as `name=value` lines: what the engine reads on its standard input.
+    public func lines() -> String {
+        SettingKey.allCases.map { "\(SettingsTable.description(of: $0).name)=\(text($0))\n" }.joined()
+    }
+
+    /// Finding of a settings file: the line it is on (from 1) and the error.
+    public struct FileProblem: Equatable, Sendable {
+        public let line: Int
+        public let error: SettingError
+    }
+
+    /// Reads `name = value` lines; `#` and `;` begin a comment, `[general]` may stand above, `=>` is
+    /// as good as `=`, and quotes around a value are dropped. What is wrong is reported, the rest is set.
+    public mutating func read(file text: String) -> [FileProblem] {
+        var problems: [FileProblem] = []
+        for (index, raw) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            do throws(SettingError) {
+                try read(line: raw)
+            } catch {
+                problems.append(FileProblem(line: index + 1, error: error))
+            }
+        }
+        return problems
+    }
+
+    private mutating func read(line raw: Substring) throws(SettingError) {
+        let line = Self.trimmed(raw)
+        if line.isEmpty || line.first == "#" || line.first == ";" { return }
+        if line.first == "[" {
+            guard line == "[general]" else {
+                throw SettingError(setting: String(line), message: "there is only the section [general]")
+            }
+            return
+        }
+        guard let equals = line.firstIndex(of: "=") else {
+            throw SettingError(setting: String(line.prefix(40)), message: "write name = value")
+        }
+        var value = Self.trimmed(line[line.index(after: equals)...])
+        if value.first == ">" { value = Self.trimmed(value.dropFirst()) }
+        if value.count >= 2, value.first == "\"", value.last == "\"" { value = value.dropFirst().dropLast() }
+        try set(String(Self.trimmed(line[..<equals])), to: String(value))
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        var rest = text.drop { $0 == " " || $0 == "\t" || $0 == "\r" }
+        while let last = rest.last, last == " " || last == "\t" || last == "\r" || last == "\r\n" { rest.removeLast() }
+        return rest
+    }
+}

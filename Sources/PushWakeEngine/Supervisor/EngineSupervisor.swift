@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+internal import PushWakeTransport
+
+/// Keeps an engine running and brings its events to the PBX.
+///
+/// The engine is a child by exec of the process that owns this object, so that whatever happens to
+/// it never ends the PBX. It gets its settings over standard input, and ends when that is closed:
+/// no engine outlives its PBX.
+public final class EngineSupervisor {
+    private let settings: Settings
+    private let onResult: (PushResult) -> Void
+    private let onLog: (LogLevel, String) -> Void
+    private let members = DescriptorSet()
+    private let client: EngineClient
+    private var child: ChildProcess?
+    private var policy = RestartPolicy()
+    private var startAt: Int64 = 0
+    private var subscribeAt: Int64 = 0
+    private var isSubscribed = false
+    private var hasComplained = false
+
+    /// Starts nothing yet: the first `process()` does.
+    public init(
+        settings: Settings, onResult: @escaping (PushResult) -> Void, onLog: @escaping (LogLevel, String) -> Void
+    ) {
+        self.settings = settings
+        self.onResult = onResult
+        self.onLog = onLog
+        client = EngineClient(settings: settings)
+    }
+
+    /// Poll this for reading.
+    public var descriptor: Int32 { members.descriptor }
+
+    /// Process id of the engine, or 0.
+    public var enginePID: Int32 { child?.pid ?? 0 }
+
+    private var isSupervised: Bool { settings.text(.engineMode) == "supervised" }
+
+    /// Milliseconds until `process()` must run again, -1 for no limit.
+    public func timeoutMilliseconds() -> Int32 {
+        let now = SystemClock.monotonicMilliseconds()
+        var next = Int64.max
+        if isSupervised && child == nil { next = startAt }
+        if !isSubscribed && (child != nil || !isSupervised) { next = min(next, subscribeAt) }
+        // A kernel without pidfd: look now and then.
+        if let child, child.exitDescriptor < 0 { next = min(next, now + 200) }
+        return next == .max ? -1 : Int32(clamping: max(0, next &- now))
+    }
+
+    /// Does what can be done without waiting.
+    public func process() {
+        let now = SystemClock.monotonicMilliseconds()
+        collectChild(now)
+        if isSupervised && child == nil && now >= startAt { start(now) }
+        if !isSubscribed && now >= subscribeAt && (child != nil || !isSupervised) { subscribe(now) }
+        if isSubscribed { deliver(now) }
+    }
+
+    /// Ends the engine: asks, waits at most two seconds, then kills.
+    public func stop() {
+        client.disconnect()
+        child?.stop(milliseconds: 2000)
+        child?.takeLines().forEach(log)
+        child = nil
+    }
+
+    private func start(_ now: Int64) {
+        policy.started(now: now)
+        do throws(ChildProcess.Failure) {
+            let started = try ChildProcess.start(settings.text(.enginePath), arguments: ["engine", "--supervised"])
+            started.write(settings.lines() + "\n")
+            members.add(started.exitDescriptor)
+            members.add(started.errorDescriptor)
+            child = started
+            hasComplained = false
+            subscribeAt = now + 20
+        } catch {
+            if !hasComplained { onLog(.error, error.message) }
+            hasComplained = true
+            startAt = now + policy.died(now: now)
+        }
+    }
+
+    private func collectChild(_ now: Int64) {
+        guard let running = child else { return }
+        running.takeLines().forEach(log)
+        guard let end = running.takeEnd() else { return }
+        running.takeLines().forEach(log)
+        unsubscribe()
+        members.remove(running.exitDescriptor)
+        members.remove(running.errorDescriptor)
+        child = nil
+        let delay = policy.died(now: now)
+        startAt = now + delay
+        onLog(.error, "the engine ended (\(end)); starting it again in \(delay) ms; calls go on without push")
+    }
+
+    private func subscribe(_ now: Int64) {
+        client.begin(.subscribe)
+        do throws(ClientError) {
+            _ = try client.call()
+            isSubscribed = true
+            members.add(client.descriptor)
+        } catch {
+            client.disconnect()
+            subscribeAt = now + (isSupervised ? 50 : 500)
+        }
+    }
+
+    private func unsubscribe() {
+        members.remove(client.descriptor)
+        client.disconnect()
+        isSubscribed = false
+    }
+
+    /// Hands on what has come, a bounded number per turn so that the log is not starved.
+    private func deliver(_ now: Int64) {
+        do throws(ClientError) {
+            for _ in 0..<256 {
+                guard let message = try client.nextEvent() else { return }
+                if message.kind == .result { onResult(PushResult(decoding: message)) }
+            }
+        } catch {
+            unsubscribe()
+            subscribeAt = now + 50
+        }
+    }
+
+    private func log(_ line: String) {
+        let (level, text) = LogLevel.parse(line: line)
+        onLog(level, text)
+    }
+}

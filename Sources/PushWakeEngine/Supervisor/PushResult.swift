@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+
+/// How one push ended, as the log, the statistics and the PBX hear of it.
+public struct PushResult: Equatable, Sendable {
+    public var id: UInt64
+    public var event: PushEvent
+    public var outcome: Outcome
+    /// 0 when no answer came.
+    public var httpStatus: Int
+    public var isBindingRemoved: Bool
+    /// From the request to the outcome.
+    public var microseconds: Int64
+    public var aor: String
+    public var callID: String
+    public var provider: Provider
+    public var app: String
+    /// Shortened.
+    public var token: String
+    public var reason: String
+
+    /// Writes the fields of a `result` message.
+    func encode(into writer: inout MessageWriter) {
+        writer.put(.pushID, Int64(bitPattern: id))
+        writer.put(.event, Int(event.rawValue))
+        writer.put(.outcome, Int(outcome.rawValue))
+        writer.put(.httpStatus, httpStatus)
+        writer.put(.removed, isBindingRemoved ? 1 : 0)
+        writer.put(.microseconds, microseconds)
+        writer.put(.aor, aor)
+        writer.put(.callID, callID)
+        writer.put(.provider, Int(provider.rawValue))
+        writer.put(.app, app)
+        writer.put(.token, token)
+        writer.put(.reason, reason)
+    }
+
+    init(
+        id: UInt64, event: PushEvent, outcome: Outcome, httpStatus: Int, isBindingRemoved: Bool, microseconds: Int64,
+        aor: String, callID: String, provider: Provider, app: String, token: String, reason: String
+    ) {
+        self.id = id
+        self.event = event
+        self.outcome = outcome
+        self.httpStatus = httpStatus
+        self.isBindingRemoved = isBindingRemoved
+        self.microseconds = microseconds
+        self.aor = aor
+        self.callID = callID
+        self.provider = provider
+        self.app = app
+        self.token = token
+        self.reason = reason
+    }
+
+    /// Reads a `result` message; what an older engine left out keeps a harmless value.
+    public init(decoding message: MessageReader) {
+        self.init(
+            id: 0, event: .custom, outcome: .unavailable, httpStatus: 0, isBindingRemoved: false, microseconds: 0,
+            aor: "", callID: "", provider: .webhook, app: "", token: "", reason: "")
+        var reader = message
+        while let field = reader.next() {
+            switch field.tag {
+            case .pushID: id = UInt64(bitPattern: reader.number(field))
+            case .event: event = PushEvent(rawValue: UInt8(truncatingIfNeeded: reader.number(field))) ?? .custom
+            case .outcome: outcome = Outcome(rawValue: UInt8(truncatingIfNeeded: reader.number(field))) ?? .unavailable
+            case .httpStatus: httpStatus = Int(truncatingIfNeeded: reader.number(field))
+            case .removed: isBindingRemoved = reader.number(field) != 0
+            case .microseconds: microseconds = reader.number(field)
+            case .aor: aor = reader.text(field)
+            case .callID: callID = reader.text(field)
+            case .provider: provider = Provider(rawValue: UInt8(truncatingIfNeeded: reader.number(field))) ?? .webhook
+            case .app: app = reader.text(field)
+            case .token: token = reader.text(field)
+            case .reason: reason = reader.text(field)
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+
+private import CLinux
+
+/// Several descriptors that can be polled as one: readable when any of them is.
+public final class DescriptorSet {
+    /// Poll this one for reading.
+    public let descriptor: Int32
+
+    public init() { descriptor = epoll_create1(Int32(EPOLL_CLOEXEC)) }
+
+    deinit { if descriptor >= 0 { _ = close(descriptor) } }
+
+    public func add(_ member: Int32) {
+        guard member >= 0 else { return }
+        var event = epoll_event()
+        event.events = UInt32(1)
+        event.data.fd = member
+        _ = epoll_ctl(descriptor, 1, member, &event)
+    }
+
+    /// Takes a member out; one that was closed has left by itself.
+    public func remove(_ member: Int32) {
+        guard member >= 0 else { return }
+        var event = epoll_event()
+        _ = epoll_ctl(descriptor, 2, member, &event)
+    }
+}
