@@ -3,10 +3,14 @@
 public import PushWakeCore
 
 /// Why a store could not do what it was asked. Nothing was changed then.
+///
+/// The text names the file or server and says what to do about it.
 public enum StoreError: Error, Equatable, Sendable {
-    /// The file or server cannot be used; the text says why and what to do.
+    /// The file or server cannot be used: missing, not permitted, locked, or of another program.
     case unusable(String)
+    /// No room is left where the bindings are kept; reading still works.
     case full(String)
+    /// What is kept cannot be understood; it is left as it is.
     case corrupt(String)
 }
 
@@ -15,8 +19,8 @@ public enum BindingSelector: Equatable, Sendable {
     case all
     /// Exactly this token.
     case token(provider: Provider, app: String, token: String)
-    /// All tokens of one device: the same instance; without one the same contact
-    /// (push parameters aside) or the same Call-ID.
+    /// All tokens of one device: the same instance; when either side has none, the same contact
+    /// (push parameters aside) or the same Call-ID. Empty texts match nothing.
     case device(instance: String, contact: String, callID: String)
 }
 
@@ -37,15 +41,23 @@ public struct RemovedBinding: Equatable, Sendable {
 
 /// Where bindings live. When a call returns, what it stored survives the death of this process.
 ///
-/// All stores pass the same contract suite. Time is a parameter, seconds since 1970.
+/// All stores pass the same contract suite. Time is a parameter, seconds since 1970. AoRs and tokens
+/// are compared byte by byte. One user has at most `BindingLimits.perUser` bindings: one more takes
+/// the place of the oldest.
 public protocol BindingStore: AnyObject {
-    /// Bindings of one user that are neither removed nor forgotten at `now`, oldest first.
+    /// Bindings of one user that are neither removed nor forgotten at `now`, oldest REGISTER first.
     func bindings(of aor: String, now: Int64) throws(StoreError) -> [Binding]
 
-    /// Stores what one device registered, all of one AoR and contact, in place of what that device
-    /// had before: same instance; same provider, app and token; or, when neither side has an
-    /// instance, the same Call-ID. Returns the contacts of replaced bindings that differ from
-    /// the new one and that no remaining binding of the user has.
+    /// Stores what one device registered, all of one AoR and contact, in place of what that device had before.
+    ///
+    /// The same device is: the same instance; or any equal provider, app and token, whatever the instance;
+    /// or, when either side has no instance, the same contact (push parameters aside) or the same Call-ID.
+    /// Another contact of the very same REGISTER (Call-ID and CSeq) is replaced only by an equal token.
+    /// A REGISTER that was overtaken by a later one (same Call-ID, higher CSeq, not expired at `now`)
+    /// changes nothing (RFC 3261, 10.3). Marks of removal of this device go.
+    ///
+    /// Returns the contacts of replaced bindings that differ from the new one and that no remaining
+    /// binding of the user has.
     func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]
 
     /// Removes bindings and remembers why; returns those removed.
@@ -54,12 +66,24 @@ public protocol BindingStore: AnyObject {
     /// Removed bindings of one user, newest first.
     func removed(of aor: String) throws(StoreError) -> [RemovedBinding]
 
-    /// Drops bindings whose time is over, and marks of removal older than `persist` days; at most `limit` rows a call.
+    /// Drops bindings whose time is over and marks of removal that are old, at most `limit` of both together;
+    /// returns how many. Call again while it returns `limit`.
     func forget(now: Int64, limit: Int) throws(StoreError) -> Int
 
-    /// AoRs after `cursor` in order, at most `limit`: for listing without loading everything.
+    /// AoRs with live bindings after `cursor` in the order of their bytes, at most `limit`: for listing
+    /// without loading everything. Start with "".
     func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String]
 
-    /// Number of live bindings.
+    /// Number of bindings that are neither removed nor dropped by `forget`.
     func count() throws(StoreError) -> Int
+}
+
+/// Bounds that keep one user from filling the store.
+public enum BindingLimits {
+    /// Bindings of one user; the oldest gives way.
+    public static let perUser = 256
+    /// Marks of removal of one user; the oldest gives way.
+    public static let marksPerUser = 32
+    /// Seconds for which a mark of removal stays when its phone never registers again: 30 days.
+    public static let markLifetime: Int64 = 30 * 86_400
 }

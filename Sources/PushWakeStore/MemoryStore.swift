@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+
+/// Bindings in memory: gone with the process. For tests, trials, and hosts that want no file.
+public final class MemoryStore: BindingStore {
+    private struct User {
+        var live: [Binding] = []
+        var marks: [RemovedBinding] = []
+    }
+
+    private var users: [[UInt8]: User] = [:]
+    private let markLifetime: Int64
+
+    /// Keeps marks of removal for `markLifetime` seconds.
+    public init(markLifetime: Int64 = BindingLimits.markLifetime) { self.markLifetime = markLifetime }
+
+    public func bindings(of aor: String, now: Int64) -> [Binding] {
+        (users[Array(aor.utf8)]?.live ?? []).filter { $0.forgetAt > now }.sortedByAge()
+    }
+
+    public func register(_ bindings: [Binding], now: Int64) -> [String] {
+        guard let aor = bindings.first?.aor else { return [] }
+        var user = users[Array(aor.utf8)] ?? User()
+        let plan = RegistrationPlan(storing: bindings, over: user.live, marks: user.marks, now: now)
+        guard !plan.isStale else { return [] }
+        user.live = user.live.indices.filter { !plan.replaced.contains($0) }.map { user.live[$0] } + plan.stored
+        user.marks = user.marks.indices.filter { !plan.cleared.contains($0) }.map { user.marks[$0] }
+        put(user, for: aor)
+        return plan.leftContacts
+    }
+
+    public func remove(_ selector: BindingSelector, of aor: String, reason: String, now: Int64) -> [Binding] {
+        guard var user = users[Array(aor.utf8)] else { return [] }
+        let gone = selector.select(from: user.live.filter { $0.forgetAt > now }).sortedByAge()
+        user.live.removeAll { gone.contains($0) }
+        user.marks += gone.map { RemovedBinding(binding: $0, reason: reason, removedAt: now) }
+        user.marks = user.marks.suffix(BindingLimits.marksPerUser)
+        put(user, for: aor)
+        return gone
+    }
+
+    public func removed(of aor: String) -> [RemovedBinding] {
+        (users[Array(aor.utf8)]?.marks ?? []).sortedByRemoval()
+    }
+
+    public func forget(now: Int64, limit: Int) -> Int {
+        var left = limit
+        for (key, var user) in users where left > 0 {
+            let before = user.live.count + user.marks.count
+            user.live.removeFirst(left) { $0.forgetAt <= now }
+            user.marks.removeFirst(left - (before - user.live.count - user.marks.count)) {
+                $0.removedAt.addingSaturating(markLifetime) <= now
+            }
+            left -= before - user.live.count - user.marks.count
+            users[key] = user.live.isEmpty && user.marks.isEmpty ? nil : user
+        }
+        return limit - left
+    }
+
+    public func aors(after cursor: String, limit: Int, now: Int64) -> [String] {
+        guard limit > 0 else { return [] }
+        let found = users.filter { $0.value.live.contains { $0.forgetAt > now } }
+            .map { String(decoding: $0.key, as: UTF8.self) }
+            .filter(cursor.precedesInBytes)
+        return Array(found.sorted { $0.precedesInBytes($1) }.prefix(limit))
+    }
+
+    public func count() -> Int { users.values.reduce(0) { $0 + $1.live.count } }
+
+    private func put(_ user: User, for aor: String) {
+        users[Array(aor.utf8)] = user.live.isEmpty && user.marks.isEmpty ? nil : user
+    }
+}
+
+extension Array {
+    /// Removes at most `limit` elements that fit.
+    fileprivate mutating func removeFirst(_ limit: Int, where fits: (Element) -> Bool) {
+        var left = limit
+        removeAll { element in
+            guard left > 0, fits(element) else { return false }
+            left -= 1
+            return true
+        }
+    }
+}
+
+extension [Binding] {
+    /// Oldest REGISTER first, equal ages in the order stored.
+    func sortedByAge() -> [Binding] {
+        enumerated().sorted { ($0.element.registeredAt, $0.offset) < ($1.element.registeredAt, $1.offset) }
+            .map(\.element)
+    }
+}
+
+extension [RemovedBinding] {
+    /// Newest removal first.
+    func sortedByRemoval() -> [RemovedBinding] {
+        enumerated().sorted { ($0.element.removedAt, $0.offset) > ($1.element.removedAt, $1.offset) }.map(\.element)
+    }
+}
+
+extension Int64 {
+    /// Adds without leaving the range.
+    func addingSaturating(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other > 0 ? .max : .min) : sum
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+
+/// What a registration does to the bindings that its user has.
+///
+/// Pure, so that every store decides alike. Indices count in the arrays given to `init`.
+struct RegistrationPlan {
+    /// Overtaken by a later REGISTER: nothing is to be done.
+    private(set) var isStale = false
+    /// Bindings whose place is taken.
+    private(set) var replaced: [Int] = []
+    /// Marks of removal that go.
+    private(set) var cleared: [Int] = []
+    /// What is to be stored, each token once.
+    private(set) var stored: [Binding] = []
+    /// Contacts that the device has left.
+    private(set) var leftContacts: [String] = []
+
+    init(storing new: [Binding], over live: [Binding], marks: [RemovedBinding], now: Int64) {
+        guard let first = new.first else {
+            isStale = true
+            return
+        }
+        let rules = Rules(first: first, new: new)
+        if live.contains(where: { rules.isOvertaken(by: $0, now: now) }) {
+            isStale = true
+            return
+        }
+        replaced = rules.matches(in: live)
+        cleared = rules.matches(in: marks.map(\.binding))
+        stored = Self.unique(new.filter { $0.aor.isSameBytes(as: first.aor) })
+        evict(from: live)
+        leftContacts = Self.left(
+            by: replaced.map { live[$0] } + cleared.map { marks[$0].binding },
+            staying: stored + live.indices.filter { !replaced.contains($0) && live[$0].forgetAt > now }.map { live[$0] })
+    }
+
+    /// Makes room when the user has as many bindings as one may have.
+    private mutating func evict(from live: [Binding]) {
+        let staying = live.indices.filter { !replaced.contains($0) }
+        let excess = staying.count + stored.count - BindingLimits.perUser
+        guard excess > 0 else { return }
+        replaced += staying.sorted { live[$0].registeredAt < live[$1].registeredAt }.prefix(excess)
+        if stored.count > BindingLimits.perUser { stored = Array(stored.suffix(BindingLimits.perUser)) }
+    }
+
+    private static func unique(_ bindings: [Binding]) -> [Binding] {
+        var result: [Binding] = []
+        for binding in bindings {
+            result.removeAll { $0.hasSameToken(as: binding) && $0.service == binding.service }
+            result.append(binding)
+        }
+        return result
+    }
+
+    private static func left(by gone: [Binding], staying: [Binding]) -> [String] {
+        var contacts: [String] = []
+        for contact in gone.map(\.contact) where !contact.isEmpty {
+            let isKept = staying.contains { $0.contact.isSameBytes(as: contact) }
+            if !isKept, !contacts.contains(where: { $0.isSameBytes(as: contact) }) { contacts.append(contact) }
+        }
+        return contacts
+    }
+}
+
+/// Which stored bindings a REGISTER touches.
+private struct Rules {
+    private let first: Binding
+    private let new: [Binding]
+    private let device: DeviceIdentity
+
+    init(first: Binding, new: [Binding]) {
+        self.first = first
+        self.new = new
+        device = DeviceIdentity(instance: first.instance, contact: first.contact, callID: first.callID)
+    }
+
+    func isOvertaken(by old: Binding, now: Int64) -> Bool {
+        old.expiresAt > now && old.cseq > first.cseq && !first.callID.isEmpty && old.callID.isSameBytes(as: first.callID)
+    }
+
+    /// A device whose token comes again under another instance (reinstalled, say) leaves with all its tokens.
+    func matches(in bindings: [Binding]) -> [Int] {
+        let sameToken = bindings.filter { old in new.contains { $0.hasSameToken(as: old) } }
+        return bindings.indices.filter { index in
+            let old = bindings[index]
+            return (!isOfSameRegister(old) && device.owns(old)) || sameToken.contains { $0.isSibling(of: old) }
+        }
+    }
+
+    /// One REGISTER may bring several Contacts (RFC 3261, 10.2.1); they do not replace each other.
+    private func isOfSameRegister(_ old: Binding) -> Bool {
+        old.cseq == first.cseq && !first.callID.isEmpty && old.callID.isSameBytes(as: first.callID)
+            && !old.contact.isSameBytes(as: first.contact)
+    }
+}

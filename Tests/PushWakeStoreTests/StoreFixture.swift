@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import PushWakeStore
+import Testing
+
+/// The stores that must pass the contract suite.
+enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
+    case memory
+
+    var testDescription: String { rawValue }
+
+    /// Runs `body` with an empty store of this kind.
+    func withStore<Result>(_ body: (any BindingStore) throws -> Result) throws -> Result {
+        switch self {
+        case .memory: return try body(MemoryStore())
+        }
+    }
+}
+
+/// Seconds since 1970 at which the tests begin.
+let start: Int64 = 1_790_000_000
+
+/// A binding of a phone that registered at `at`.
+func makeBinding(
+    aor: String = "alice@example.com", provider: Provider = .apns, environment: Environment = .standard,
+    app: String = "com.example.phone", team: String = "ABCDE12345", service: Service? = .voip,
+    token: String = "aToken", dialect: Dialect = .rfc8599, instance: String = "<urn:uuid:1>",
+    contact: String? = nil, callID: String = "call-1", cseq: UInt32 = 1, at: Int64 = start, expires: Int64 = 3600,
+    keep: Int64 = 30 * 86_400
+) -> Binding {
+    Binding(
+        aor: aor, provider: provider, environment: environment, app: app, team: team, service: service, token: token,
+        dialect: dialect, instance: instance,
+        contact: contact ?? "sip:alice@192.0.2.1:5060;pn-provider=\(provider.name);pn-prid=\(token)", callID: callID,
+        cseq: cseq, registeredAt: at, expiresAt: at + expires, forgetAt: at + keep)
+}
