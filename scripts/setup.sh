@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 build='gcc g++ libc6-dev make pkg-config ca-certificates git libssl-dev libnghttp2-dev libjansson-dev libsqlite3-dev'
 host='kamailio dpkg-dev curl'
 test='sip-tester python3 python3-pytest python3-cryptography python3-h2'
-bench='nghttp2-client libcurl4-openssl-dev python3-cryptography'
+bench='nghttp2-client libcurl4-openssl-dev python3-venv'
 
 wanted="$build $host $test"
 [ "${1:-}" = --bench ] && wanted="$wanted $bench"
@@ -45,4 +45,13 @@ fi
 
 if [ -x scripts/kamailio-headers.sh ]; then
     scripts/kamailio-headers.sh
+fi
+
+# Two push clients from PyPI; make bench goes on without them.
+venv=.cache/bench-venv
+if [ "${1:-}" = --bench ] && [ ! -x $venv/bin/python ]; then
+    if ! { /usr/bin/python3 -m venv $venv && $venv/bin/pip install -q aioapns 'httpx[http2]'; }; then
+        echo "setup: no Python clients for the comparison" >&2
+        rm -rf $venv
+    fi
 fi
