@@ -22,7 +22,8 @@
  *            opens its connection to the engine at the first call in each process.
  *            A supervisor is made in the process that runs it.
  * Blocking   No call waits longer than the setting engine_timeout, except
- *            pushwake_supervisor_free().
+ *            pushwake_query() (5 seconds a page, not for SIP workers) and
+ *            pushwake_supervisor_free() (2 seconds).
  * Callbacks  Run inside the call they were given to, must not block, and may not
  *            call back into the same object.
  */

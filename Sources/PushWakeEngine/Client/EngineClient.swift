@@ -82,6 +82,15 @@ public final class EngineClient {
         return ""
     }
 
+    /// First number under a tag, or 0.
+    public static func number(_ tag: EngineProtocol.Tag, in message: MessageReader) -> Int64 {
+        var reader = message
+        while let field = reader.next() {
+            if field.tag == tag { return reader.number(field) }
+        }
+        return 0
+    }
+
     private func send() throws(ClientError) {
         let me = SystemClock.processID()
         if owner != me {

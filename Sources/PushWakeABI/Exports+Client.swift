@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+
+public import CPushWake
+internal import PushWakeCore
+internal import PushWakeEngine
+
+@_cdecl("pushwake_client_new") @implementation
+public func pushwake_client_new(_ out: UnsafeMutablePointer<OpaquePointer?>!, _ settings: OpaquePointer!) -> CInt {
+    guard let out, let handle = borrow(settings, as: SettingsHandle.self) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    out.pointee = give(ClientHandle(settings: handle.settings))
+    return 0
+}
+
+@_cdecl("pushwake_client_free") @implementation
+public func pushwake_client_free(_ client: OpaquePointer!) { _ = take(client, as: ClientHandle.self) }
+
+@_cdecl("pushwake_client_error") @implementation
+public func pushwake_client_error(_ client: OpaquePointer!) -> pushwake_str {
+    guard let handle = borrow(client, as: ClientHandle.self) else { return pushwake_str() }
+    handle.errorArena.clear()
+    return handle.errorArena.keep(handle.error)
+}
+
+@_cdecl("pushwake_wake") @implementation
+public func pushwake_wake(
+    _ out: UnsafeMutablePointer<pushwake_wake_result>!, _ client: OpaquePointer!,
+    _ request: UnsafeMutablePointer<pushwake_wake_request>!
+) -> CInt {
+    guard let out, let request, out.pointee.size >= MemoryLayout<pushwake_wake_result>.size,
+        request.pointee.size >= MemoryLayout<pushwake_wake_request>.size,
+        let handle = borrow(client, as: ClientHandle.self)
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    do throws(ClientError) {
+        put(request.pointee, kind: .wake, into: handle.client)
+        let reply = try handle.client.call()
+        read(reply, into: &out.pointee, contacts: request.pointee)
+        return 0
+    } catch {
+        return handle.status(of: error)
+    }
+}
+
+@_cdecl("pushwake_wait_new") @implementation
+public func pushwake_wait_new(
+    _ out: UnsafeMutablePointer<OpaquePointer?>!, _ result: UnsafeMutablePointer<pushwake_wake_result>!,
+    _ client: OpaquePointer!, _ request: UnsafeMutablePointer<pushwake_wake_request>!
+) -> CInt {
+    guard let out, let result, let request, result.pointee.size >= MemoryLayout<pushwake_wake_result>.size,
+        request.pointee.size >= MemoryLayout<pushwake_wake_request>.size,
+        let handle = borrow(client, as: ClientHandle.self)
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    out.pointee = nil
+    let wait = WaitHandle(client: EngineClient(settings: handle.settings), startedAt: Moment.now())
+    do throws(ClientError) {
+        put(request.pointee, kind: .wait, into: wait.client)
+        let reply = try wait.client.call()
+        read(reply, into: &result.pointee, contacts: request.pointee)
+        out.pointee = give(wait)
+        return 0
+    } catch {
+        return handle.status(of: error)
+    }
+}
+
+@_cdecl("pushwake_wait_free") @implementation
+public func pushwake_wait_free(_ wait: OpaquePointer!) { _ = take(wait, as: WaitHandle.self) }
+
+@_cdecl("pushwake_wait_fd") @implementation
+public func pushwake_wait_fd(_ wait: OpaquePointer!) -> CInt {
+    borrow(wait, as: WaitHandle.self)?.client.descriptor ?? -1
+}
+
+@_cdecl("pushwake_wait_next") @implementation
+public func pushwake_wait_next(_ out: UnsafeMutablePointer<pushwake_wait_event>!, _ wait: OpaquePointer!) -> CInt {
+    guard let out, out.pointee.size >= MemoryLayout<pushwake_wait_event>.size,
+        let handle = borrow(wait, as: WaitHandle.self)
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    handle.arena.clear()
+    out.pointee.elapsed_ms = CInt(clamping: Moment.now() &- handle.startedAt)
+    out.pointee.contact = pushwake_str()
+    out.pointee.reason = pushwake_str()
+    do throws(ClientError) {
+        guard let event = try handle.client.nextEvent() else {
+            out.pointee.kind = CInt(PUSHWAKE_WAIT_NOTHING.rawValue)
+            return 0
+        }
+        out.pointee.kind = CInt(clamping: EngineClient.number(.kind, in: event))
+        out.pointee.contact = handle.arena.keep(EngineClient.text(.contactURI, in: event))
+        out.pointee.reason = handle.arena.keep(EngineClient.text(.reason, in: event))
+    } catch {
+        out.pointee.kind = CInt(PUSHWAKE_WAIT_LOST.rawValue)
+    }
+    return 0
+}
+
+@_cdecl("pushwake_call_ended") @implementation
+public func pushwake_call_ended(
+    _ client: OpaquePointer!, _ aor: pushwake_str, _ call_id: pushwake_str, _ how: CInt
+) -> CInt {
+    ask(client, .callEnded) { engine in
+        engine.put(.aor, aor.bytes.span)
+        engine.put(.callID, call_id.bytes.span)
+        engine.put(.how, Int64(how))
+    }
+}
+
+@_cdecl("pushwake_registered") @implementation
+public func pushwake_registered(_ client: OpaquePointer!, _ aor: pushwake_str, _ contact: pushwake_str) -> CInt {
+    ask(client, .registered) { engine in
+        engine.put(.aor, aor.bytes.span)
+        engine.put(.contactURI, contact.bytes.span)
+    }
+}
+
+@_cdecl("pushwake_send") @implementation
+public func pushwake_send(
+    _ queued: UnsafeMutablePointer<CInt>!, _ client: OpaquePointer!, _ request: UnsafePointer<pushwake_send_request>!
+) -> CInt {
+    guard let request, request.pointee.size >= MemoryLayout<pushwake_send_request>.size else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    let wanted = request.pointee
+    return ask(
+        client, .send,
+        { engine in
+            engine.put(.event, Int64(wanted.event))
+            engine.put(.aor, wanted.aor.bytes.span)
+            engine.put(.provider, wanted.provider.bytes.span)
+            engine.put(.app, wanted.app.bytes.span)
+            engine.put(.token, wanted.token.bytes.span)
+            engine.put(.callID, wanted.call_id.bytes.span)
+            engine.put(.fromURI, wanted.from_uri.bytes.span)
+            engine.put(.fromDisplay, wanted.from_display.bytes.span)
+            engine.put(.title, wanted.title.bytes.span)
+            engine.put(.text, wanted.text.bytes.span)
+        },
+        then: { queued?.pointee = CInt(clamping: EngineClient.number(.pushed, in: $0)) })
+}
+
+@_cdecl("pushwake_query") @implementation
+public func pushwake_query(
+    _ client: OpaquePointer!, _ kind: CInt, _ argument: pushwake_str, _ on_row: pushwake_row_fn!,
+    _ context: UnsafeMutableRawPointer!
+) -> CInt {
+    guard let handle = borrow(client, as: ClientHandle.self), let query = EngineQuery(rawValue: Int(kind)) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    do throws(ClientError) {
+        let count = try handle.client.query(query, argument: argument.string) { row in
+            let arena = TextArena()
+            let fields = row.map { field in
+                pushwake_field(name: arena.keep(field.name), text: arena.keep(orEmpty: field.text), number: field.number)
+            }
+            return fields.withUnsafeBufferPointer { on_row?(context, $0.baseAddress, $0.count) ?? 1 } == 0
+        }
+        return CInt(clamping: count)
+    } catch {
+        return handle.status(of: error)
+    }
+}
+
+/// One request whose reply only says that it was done.
+private func ask(
+    _ client: OpaquePointer?, _ kind: EngineProtocol.Kind, _ fill: (EngineClient) -> Void,
+    then: (MessageReader) -> Void = { _ in }
+) -> CInt {
+    guard let handle = borrow(client, as: ClientHandle.self) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    handle.client.begin(kind)
+    fill(handle.client)
+    do throws(ClientError) {
+        then(try handle.client.call())
+        return 0
+    } catch {
+        return handle.status(of: error)
+    }
+}
+
+private func put(_ request: pushwake_wake_request, kind: EngineProtocol.Kind, into engine: EngineClient) {
+    engine.begin(kind)
+    engine.put(.event, Int64(request.event))
+    engine.put(.seconds, Int64(request.ring_seconds))
+    engine.put(.aor, request.aor.bytes.span)
+    engine.put(.callID, request.call_id.bytes.span)
+    engine.put(.fromURI, request.from_uri.bytes.span)
+    engine.put(.fromDisplay, request.from_display.bytes.span)
+    engine.put(.toURI, request.to_uri.bytes.span)
+    engine.put(.contentType, request.content_type.bytes.span)
+    engine.put(.text, request.text.bytes.span)
+    for contact in UnsafeBufferPointer(start: request.contacts, count: request.contact_count) {
+        engine.put(.contactURI, contact.uri.bytes.span)
+        engine.put(.contactInstance, contact.instance.bytes.span)
+        engine.put(.contactAge, Int64(contact.registered_ago))
+        engine.put(.contactReachable, Int64(contact.reachable))
+    }
+}
+
+private func read(_ reply: MessageReader, into out: inout pushwake_wake_result, contacts request: pushwake_wake_request) {
+    var reader = reply
+    let contacts = UnsafeMutableBufferPointer(start: request.contacts, count: request.contact_count)
+    while let field = reader.next() {
+        switch field.tag {
+        case .bindings: out.bindings = CInt(clamping: reader.number(field))
+        case .pushed: out.pushed = CInt(clamping: reader.number(field))
+        case .awake: out.awake = CInt(clamping: reader.number(field))
+        case .verdicts:
+            for (index, byte) in reader.bytes[field.range].enumerated() where index < contacts.count {
+                contacts[index].verdict = CInt(byte)
+            }
+        default: break
+        }
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+public import CPushWake
+internal import PushWakeCore
+internal import PushWakeEngine
+
+@_cdecl("pushwake_abi_version") @implementation
+public func pushwake_abi_version() -> CInt { PUSHWAKE_ABI_VERSION }
+
+@_cdecl("pushwake_version") @implementation
+public func pushwake_version() -> UnsafePointer<CChar>! { staticText(Release.version) }
+
+@_cdecl("pushwake_status_name") @implementation
+public func pushwake_status_name(_ status: CInt) -> UnsafePointer<CChar>! {
+    switch status {
+    case PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue: staticText("invalid argument")
+    case PUSHWAKE_ERR_CONFIG.rawValue: staticText("wrong setting")
+    case PUSHWAKE_ERR_UNAVAILABLE.rawValue: staticText("engine unavailable")
+    case PUSHWAKE_ERR_TIMEOUT.rawValue: staticText("engine too slow")
+    case PUSHWAKE_ERR_TOO_LARGE.rawValue: staticText("too large")
+    case PUSHWAKE_ERR_REFUSED.rawValue: staticText("refused")
+    case PUSHWAKE_ERR_NOT_FOUND.rawValue: staticText("not found")
+    case 0...: staticText("ok")
+    default: staticText("unknown error")
+    }
+}
+
+@_cdecl("pushwake_setting_count") @implementation
+public func pushwake_setting_count() -> Int { SettingKey.allCases.count }
+
+@_cdecl("pushwake_setting_at") @implementation
+public func pushwake_setting_at(_ out: UnsafeMutablePointer<pushwake_setting>!, _ index: Int) -> CInt {
+    guard let out, out.pointee.size >= MemoryLayout<pushwake_setting>.size else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    guard index >= 0, let key = SettingKey(rawValue: index) else { return PUSHWAKE_ERR_NOT_FOUND.rawValue }
+    let row = SettingsTable.description(of: key)
+    out.pointee.name = staticText(row.name)
+    out.pointee.type = CInt(row.isInteger ? PUSHWAKE_SETTING_INTEGER.rawValue : PUSHWAKE_SETTING_TEXT.rawValue)
+    out.pointee.default_value = staticText(row.defaultValue)
+    out.pointee.unit = staticText(row.unit)
+    out.pointee.help = staticText(row.help)
+    return 0
+}
+
+@_cdecl("pushwake_settings_new") @implementation
+public func pushwake_settings_new(_ out: UnsafeMutablePointer<OpaquePointer?>!) -> CInt {
+    guard let out else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    out.pointee = give(SettingsHandle())
+    return 0
+}
+
+@_cdecl("pushwake_settings_free") @implementation
+public func pushwake_settings_free(_ settings: OpaquePointer!) { _ = take(settings, as: SettingsHandle.self) }
+
+@_cdecl("pushwake_settings_set") @implementation
+public func pushwake_settings_set(_ settings: OpaquePointer!, _ name: pushwake_str, _ value: pushwake_str) -> CInt {
+    guard let handle = borrow(settings, as: SettingsHandle.self) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    do throws(SettingError) {
+        try handle.settings.set(name.string, to: value.string)
+        return 0
+    } catch {
+        handle.error = "\(error.setting): \(error.message)"
+        return PUSHWAKE_ERR_CONFIG.rawValue
+    }
+}
+
+@_cdecl("pushwake_settings_text") @implementation
+public func pushwake_settings_text(_ settings: OpaquePointer!, _ name: pushwake_str) -> pushwake_str {
+    guard let handle = borrow(settings, as: SettingsHandle.self), let key = SettingsTable.key(named: name.string)
+    else { return pushwake_str() }
+    handle.arena.clear()
+    return handle.arena.keep(handle.settings.text(key))
+}
+
+@_cdecl("pushwake_settings_integer") @implementation
+public func pushwake_settings_integer(_ settings: OpaquePointer!, _ name: pushwake_str) -> Int64 {
+    guard let handle = borrow(settings, as: SettingsHandle.self), let key = SettingsTable.key(named: name.string)
+    else { return 0 }
+    return handle.settings.integer(key)
+}
+
+@_cdecl("pushwake_settings_check") @implementation
+public func pushwake_settings_check(
+    _ settings: OpaquePointer!, _ on_problem: pushwake_problem_fn!, _ context: UnsafeMutableRawPointer!
+) -> CInt {
+    guard let handle = borrow(settings, as: SettingsHandle.self) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    let findings = SettingsInspection.inspect(handle.settings)
+    let arena = TextArena()
+    for finding in findings {
+        on_problem?(context, CInt(finding.level.rawValue), arena.keep(finding.setting), arena.keep(finding.message))
+    }
+    return CInt(clamping: findings.count { $0.level == .error })
+}
+
+@_cdecl("pushwake_settings_error") @implementation
+public func pushwake_settings_error(_ settings: OpaquePointer!) -> pushwake_str {
+    guard let handle = borrow(settings, as: SettingsHandle.self) else { return pushwake_str() }
+    handle.errorArena.clear()
+    return handle.errorArena.keep(handle.error)
+}
+
+@_cdecl("pushwake_event_from_name") @implementation
+public func pushwake_event_from_name(_ name: pushwake_str) -> CInt {
+    PushEvent(name: name.string).map { CInt($0.rawValue) } ?? PUSHWAKE_ERR_NOT_FOUND.rawValue
+}
+
+@_cdecl("pushwake_outcome_name") @implementation
+public func pushwake_outcome_name(_ outcome: CInt) -> UnsafePointer<CChar>! {
+    switch UInt8(exactly: outcome).flatMap(Outcome.init(rawValue:)) {
+    case .accepted: staticText("accepted")
+    case .tokenGone: staticText("token-gone")
+    case .rejected: staticText("rejected")
+    case .throttled: staticText("throttled")
+    case .unavailable: staticText("unavailable")
+    case .misconfigured: staticText("misconfigured")
+    case .expired: staticText("expired")
+    case .overloaded: staticText("overloaded")
+    case nil: staticText("unknown")
+    }
+}

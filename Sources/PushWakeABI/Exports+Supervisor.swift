@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+public import CPushWake
+internal import PushWakeCore
+internal import PushWakeEngine
+
+@_cdecl("pushwake_supervisor_new") @implementation
+public func pushwake_supervisor_new(
+    _ out: UnsafeMutablePointer<OpaquePointer?>!, _ settings: OpaquePointer!,
+    _ config: UnsafePointer<pushwake_supervisor_config>!
+) -> CInt {
+    guard let out, let config, config.pointee.size >= MemoryLayout<pushwake_supervisor_config>.size,
+        let handle = borrow(settings, as: SettingsHandle.self)
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    let callbacks = config.pointee
+    let supervisor = EngineSupervisor(
+        settings: handle.settings,
+        onResult: { report($0, to: callbacks) },
+        onLog: { level, text in
+            let arena = TextArena()
+            callbacks.on_log?(callbacks.context, CInt(level.rawValue), arena.keep(text))
+        })
+    out.pointee = give(SupervisorHandle(supervisor))
+    return 0
+}
+
+@_cdecl("pushwake_supervisor_fd") @implementation
+public func pushwake_supervisor_fd(_ supervisor: OpaquePointer!) -> CInt {
+    borrow(supervisor, as: SupervisorHandle.self)?.supervisor.descriptor ?? -1
+}
+
+@_cdecl("pushwake_supervisor_timeout_ms") @implementation
+public func pushwake_supervisor_timeout_ms(_ supervisor: OpaquePointer!) -> CInt {
+    borrow(supervisor, as: SupervisorHandle.self)?.supervisor.timeoutMilliseconds() ?? -1
+}
+
+@_cdecl("pushwake_supervisor_process") @implementation
+public func pushwake_supervisor_process(_ supervisor: OpaquePointer!) -> CInt {
+    guard let handle = borrow(supervisor, as: SupervisorHandle.self) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    handle.supervisor.process()
+    return 0
+}
+
+@_cdecl("pushwake_supervisor_engine_pid") @implementation
+public func pushwake_supervisor_engine_pid(_ supervisor: OpaquePointer!) -> CInt {
+    borrow(supervisor, as: SupervisorHandle.self)?.supervisor.enginePID ?? 0
+}
+
+@_cdecl("pushwake_supervisor_free") @implementation
+public func pushwake_supervisor_free(_ supervisor: OpaquePointer!) {
+    take(supervisor, as: SupervisorHandle.self)?.supervisor.stop()
+}
+
+private func report(_ result: PushResult, to callbacks: pushwake_supervisor_config) {
+    let arena = TextArena()
+    var out = pushwake_result()
+    out.size = MemoryLayout<pushwake_result>.size
+    out.id = result.id
+    out.event = CInt(result.event.rawValue)
+    out.outcome = CInt(result.outcome.rawValue)
+    out.http_status = CInt(clamping: result.httpStatus)
+    out.binding_removed = result.isBindingRemoved ? 1 : 0
+    out.elapsed_us = result.microseconds
+    out.aor = arena.keep(result.aor)
+    out.call_id = arena.keep(result.callID)
+    out.provider = arena.keep(result.provider.name)
+    out.app = arena.keep(result.app)
+    out.token = arena.keep(result.token)
+    out.reason = arena.keep(result.reason)
+    callbacks.on_result?(callbacks.context, &out)
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+
+internal import CPushWake
+internal import PushWakeCore
+internal import PushWakeEngine
+
+/// What is behind a `pushwake_settings *`.
+final class SettingsHandle {
+    var settings = Settings()
+    var error = ""
+    let arena = TextArena()
+    /// Apart from `arena`: an error text outlives reading a value.
+    let errorArena = TextArena()
+}
+
+/// What is behind a `pushwake_client *`.
+final class ClientHandle {
+    let settings: Settings
+    let client: EngineClient
+    let arena = TextArena()
+    let errorArena = TextArena()
+    private(set) var error = ""
+
+    init(settings: Settings) {
+        self.settings = settings
+        client = EngineClient(settings: settings)
+    }
+
+    /// Remembers a failure and gives its status.
+    func status(of error: ClientError) -> CInt {
+        switch error {
+        case .unavailable(let text):
+            self.error = text
+            return PUSHWAKE_ERR_UNAVAILABLE.rawValue
+        case .timeout:
+            self.error = "the engine did not answer within engine_timeout"
+            return PUSHWAKE_ERR_TIMEOUT.rawValue
+        case .tooLarge:
+            self.error = "the request is longer than one message to the engine"
+            return PUSHWAKE_ERR_TOO_LARGE.rawValue
+        case .refused(let text):
+            self.error = text
+            return PUSHWAKE_ERR_REFUSED.rawValue
+        }
+    }
+}
+
+/// What is behind a `pushwake_wait *`.
+final class WaitHandle {
+    let client: EngineClient
+    let startedAt: Int64
+    let arena = TextArena()
+
+    init(client: EngineClient, startedAt: Int64) {
+        self.client = client
+        self.startedAt = startedAt
+    }
+}
+
+/// What is behind a `pushwake_supervisor *`.
+final class SupervisorHandle {
+    let supervisor: EngineSupervisor
+
+    init(_ supervisor: EngineSupervisor) { self.supervisor = supervisor }
+}
+
+/// Gives an object to a C caller; `take` gets it back for good.
+func give<Handle: AnyObject>(_ handle: Handle) -> OpaquePointer {
+    OpaquePointer(Unmanaged.passRetained(handle).toOpaque())
+}
+
+/// The object behind a pointer that `give` made; nil for NULL.
+func borrow<Handle: AnyObject>(_ pointer: OpaquePointer?, as type: Handle.Type) -> Handle? {
+    guard let pointer else { return nil }
+    return Unmanaged<Handle>.fromOpaque(UnsafeRawPointer(pointer)).takeUnretainedValue()
+}
+
+/// Takes an object back from the C caller, who must not use the pointer again.
+func take<Handle: AnyObject>(_ pointer: OpaquePointer?, as type: Handle.Type) -> Handle? {
+    guard let pointer else { return nil }
+    return Unmanaged<Handle>.fromOpaque(UnsafeRawPointer(pointer)).takeRetainedValue()
+}

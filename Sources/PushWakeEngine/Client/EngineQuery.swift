@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+/// What can be asked of a running engine; raw values are `enum pushwake_query_kind`.
+public enum EngineQuery: Int, Sendable {
+    case stats = 0
+    case bindings = 1
+    case remove = 2
+    case reload = 3
+}
+
+/// One value of an answer.
+public struct EngineField: Equatable, Sendable {
+    public let name: String
+    /// Nil when the value is `number`.
+    public let text: String?
+    public let number: Int64
+}
+
+extension EngineClient {
+    /// Asks page by page, so that no answer is longer than a message; returns the number of rows.
+    /// `onRow` returns false to stop.
+    public func query(
+        _ query: EngineQuery, argument: String, onRow: ([EngineField]) -> Bool
+    ) throws(ClientError) -> Int {
+        var cursor = ""
+        var rows = 0
+        while true {
+            begin(.query)
+            put(.query, Int64(query.rawValue))
+            put(.argument, argument)
+            put(.cursor, cursor)
+            let reply = try call(milliseconds: 5000)
+            let page = Page(reply)
+            for row in page.rows {
+                rows &+= 1
+                guard onRow(row) else { return rows }
+            }
+            guard let next = page.cursor, next != cursor else { return rows }
+            cursor = next
+        }
+    }
+
+    private struct Page {
+        var rows: [[EngineField]] = []
+        /// Nil on the last page.
+        var cursor: String?
+
+        init(_ reply: MessageReader) {
+            var reader = reply
+            var name = ""
+            while let field = reader.next() {
+                switch field.tag {
+                case .row: rows.append([])
+                case .name: name = reader.text(field)
+                case .text: add(EngineField(name: name, text: reader.text(field), number: 0))
+                case .number: add(EngineField(name: name, text: nil, number: reader.number(field)))
+                case .cursor: cursor = reader.text(field)
+                default: break
+                }
+            }
+        }
+
+        private mutating func add(_ field: EngineField) {
+            guard !rows.isEmpty else { return }
+            rows[rows.count - 1].append(field)
+        }
+    }
+}
