@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: MIT
 
 import ArgumentParser
+import PushWakeCore
 
 @main
 struct PushWakeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pushwake", abstract: "Wakes sleeping phones for SIP servers.")
+        commandName: "pushwake",
+        abstract: "Wakes sleeping phones for SIP servers.",
+        version: Release.version.description,
+        subcommands: [
+            SendCommand.self, BindingsCommand.self, StatsCommand.self,
+            RegisteredCommand.self, CheckCommand.self, SettingsCommand.self,
+        ])
 }

@@ -40,6 +40,9 @@ extension EngineClient {
         }
     }
 
+    /// The rows of a reply.
+    public static func rows(of reply: MessageReader) -> [[EngineField]] { Page(reply).rows }
+
     private struct Page {
         var rows: [[EngineField]] = []
         /// Nil on the last page.

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// What `wake` and `wait` carry: a request for a user, and the contacts the registrar has.
+struct WakeMessage: Equatable {
+    /// A contact of the registrar.
+    struct Contact: Equatable {
+        var uri = ""
+        /// Quotes removed.
+        var instance = ""
+        /// Seconds since its REGISTER; -1 when not known.
+        var age: Int64 = -1
+        var isReachable = false
+    }
+
+    var event = PushEvent.call
+    /// 0: as the settings say.
+    var seconds: Int64 = 0
+    var aor = ""
+    var callID = ""
+    var fromURI = ""
+    var fromDisplay = ""
+    var toURI = ""
+    var contentType = ""
+    var text = ""
+    var contacts: [Contact] = []
+
+    init(decoding message: MessageReader) {
+        var reader = message
+        var contact = Contact()
+        while let field = reader.next() {
+            switch field.tag {
+            case .event: event = PushEvent(rawValue: UInt8(truncatingIfNeeded: reader.number(field))) ?? .call
+            case .seconds: seconds = reader.number(field)
+            case .aor: aor = reader.text(field)
+            case .callID: callID = reader.text(field)
+            case .fromURI: fromURI = reader.text(field)
+            case .fromDisplay: fromDisplay = reader.text(field)
+            case .toURI: toURI = reader.text(field)
+            case .contentType: contentType = reader.text(field)
+            case .text: text = reader.text(field)
+            case .contactURI: contact = Contact(uri: reader.text(field))
+            case .contactInstance: contact.instance = Self.unquoted(reader.text(field))
+            case .contactAge: contact.age = reader.number(field)
+            case .contactReachable:
+                contact.isReachable = reader.number(field) != 0
+                contacts.append(contact)
+            default: break
+            }
+        }
+    }
+
+    private static func unquoted(_ text: String) -> String {
+        guard text.utf8.count >= 2, text.first == "\"", text.last == "\"" else { return text }
+        return String(text.dropFirst().dropLast())
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// Counters since the start of the engine.
+struct Statistics {
+    var registers = 0
+    var stored = 0
+    var unbound = 0
+    var refused = 0
+    var wakes = 0
+    var pushed = 0
+    var removedByProvider = 0
+    var suppressed = 0
+    private var outcomes: [Provider: [Int]] = [:]
+    private var latencies: [Provider: (count: Int, microseconds: Int64)] = [:]
+
+    mutating func count(_ result: PushResult) {
+        outcomes[result.provider, default: Array(repeating: 0, count: Outcome.allCases.count)][
+            Int(result.outcome.rawValue)] += 1
+        if result.isBindingRemoved { removedByProvider += 1 }
+        if result.outcome == .accepted {
+            let old = latencies[result.provider] ?? (0, 0)
+            latencies[result.provider] = (old.count + 1, old.microseconds &+ result.microseconds)
+        }
+    }
+
+    /// Name and value of each counter.
+    func rows() -> [(name: String, value: Int64)] {
+        var rows: [(String, Int64)] = [
+            ("registers", Int64(registers)), ("bindings_stored", Int64(stored)), ("bindings_unbound", Int64(unbound)),
+            ("bindings_refused", Int64(refused)), ("wakes", Int64(wakes)), ("pushes", Int64(pushed)),
+            ("pushes_suppressed", Int64(suppressed)), ("tokens_removed", Int64(removedByProvider)),
+        ]
+        for provider in Provider.allCases {
+            guard let counts = outcomes[provider] else { continue }
+            for outcome in Outcome.allCases {
+                let name = outcome.name.split(separator: "-").joined(separator: "_")
+                rows.append(("\(provider.name)_\(name)", Int64(counts[Int(outcome.rawValue)])))
+            }
+            if let latency = latencies[provider], latency.count > 0 {
+                rows.append(("\(provider.name)_mean_us", latency.microseconds / Int64(latency.count)))
+            }
+        }
+        return rows
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// Which request wakes a user: copies of it (retransmissions, forks) are the same wake.
+struct WakeKey: Hashable {
+    let aor: String
+    let callID: String
+    let event: PushEvent
+}
+
+/// The wakes that are under way: what was pushed for which call, and who waits for it.
+///
+/// It bounds itself: an entry lives as long as the call may be held, and then a minute for late copies.
+struct WakeRegister {
+    /// One request that is being held somewhere.
+    struct Wake {
+        var startedAt: Int64
+        var endsAt: Int64
+        /// Pushes queued for it.
+        var pushed = 0
+        /// Pushes that have no outcome yet.
+        var pending = 0
+        var accepted = 0
+        var lastReason = ""
+        /// Bindings (by token) pushed, so that a copy of the request pushes none of them again.
+        var tokens: Set<String> = []
+        var hasEnded = false
+        /// Connections of channels that wait, by identity.
+        var waiters: [EnginePeer] = []
+    }
+
+    private var wakes: [WakeKey: Wake] = [:]
+    private var keysByAoR: [String: Set<WakeKey>] = [:]
+
+    var count: Int { wakes.count }
+
+    subscript(key: WakeKey) -> Wake? {
+        get { wakes[key] }
+        set {
+            if let newValue {
+                if wakes.updateValue(newValue, forKey: key) == nil { keysByAoR[key.aor, default: []].insert(key) }
+            } else if wakes.removeValue(forKey: key) != nil {
+                keysByAoR[key.aor]?.remove(key)
+                if keysByAoR[key.aor]?.isEmpty == true { keysByAoR[key.aor] = nil }
+            }
+        }
+    }
+
+    /// Keys of the wakes of one user.
+    func keys(of aor: String) -> Set<WakeKey> { keysByAoR[aor] ?? [] }
+
+    /// Wakes whose time is over at `now` (monotonic milliseconds).
+    func overdue(now: Int64) -> [WakeKey] { wakes.filter { $0.value.endsAt <= now }.map(\.key) }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+
+import Glibc
+import PushWakeCore
+import PushWakeEngine
+
+/// Standard output and standard error.
+enum Console {
+    static func say(_ text: String) {
+        write(text + "\n", to: STDOUT_FILENO)
+    }
+
+    static func complain(_ text: String) {
+        write("pushwake: \(text)\n", to: STDERR_FILENO)
+    }
+
+    static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
+
+    /// Writes all bytes, waiting as long as it takes.
+    static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        var done = 0
+        while done < bytes.count {
+            let count = bytes[done...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return }
+            done += count
+        }
+    }
+
+    /// Rows as one JSON array, or as a table whose columns are as wide as they must be.
+    static func show(_ rows: [[EngineField]], asJSON: Bool) {
+        if asJSON {
+            say("[" + rows.map(object).joined(separator: ",\n ") + "]")
+            return
+        }
+        guard let first = rows.first else { return }
+        let titles = first.map(\.name)
+        let cells = [titles] + rows.map { row in row.map { $0.text ?? String($0.number) } }
+        let widths = titles.indices.map { column in cells.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
+        for row in cells {
+            let line = zip(row, widths).map { $0 + String(repeating: " ", count: max(0, $1 - $0.count)) }
+            say(trimmed(line.joined(separator: "  ")))
+        }
+    }
+
+    /// One row as a JSON object.
+    static func object(_ row: [EngineField]) -> String {
+        "{" + row.map { "\(quoted($0.name)):\($0.text.map(quoted) ?? String($0.number))" }.joined(separator: ",") + "}"
+    }
+
+    /// A JSON string.
+    static func quoted(_ text: String) -> String {
+        var out = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": out += "\\\""
+            case "\\": out += "\\\\"
+            case "\n": out += "\\n"
+            case "\r": out += "\\r"
+            case "\t": out += "\\t"
+            default:
+                if scalar.value < 0x20 {
+                    let hex = String(scalar.value, radix: 16)
+                    out += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+                } else {
+                    out.unicodeScalars.append(scalar)
+                }
+            }
+        }
+        return out + "\""
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        var text = text
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}
+
+/// Whole files, for the shell.
+enum TextFile {
+    static let longest = 16 * 1024 * 1024
+
+    static func read(_ path: String) -> String? { readBytes(path).map { String(decoding: $0, as: UTF8.self) } }
+
+    /// The bytes of a file, or of standard input for `-`; nil when it cannot be read or is longer than 16 MB.
+    static func readBytes(_ path: String) -> [UInt8]? {
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+        var all: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            if count == 0 { return all }
+            all.append(contentsOf: chunk[..<count])
+            guard all.count <= longest else { return nil }
+        }
+    }
+}

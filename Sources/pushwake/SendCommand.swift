@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+
+import ArgumentParser
+import PushWakeCore
+import PushWakeEngine
+
+struct SendCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send", abstract: "Sends one push by hand and prints how it ended.",
+        discussion: """
+            pushwake send custom 2222 --text hi
+            pushwake send call --platform apns --package com.example.phone --token TOKEN
+
+            Exit code 0 when every push was accepted, 1 otherwise.
+            """)
+
+    @OptionGroup var options: SettingsOptions
+    @Flag(name: .long, help: "JSON instead of a table.") var json = false
+    @Argument(help: "call, chat, cancel, custom, refresh, missed, elsewhere, group-chat (or 0 to 7).") var event: String
+    @Argument(help: "AoR, as the registrar has it.") var aor: String?
+    @Option(name: .long, help: "apns, fcm, webpush, acrobits; or a, i, j, w.") var platform: String?
+    @Option(name: .long, help: "Bundle id, package or project.") var package: String?
+    @Option(name: .long, help: "Device token, registration token or subscription URL.") var token: String?
+    @Option(name: .long, help: "Caller, as a SIP URI.") var from: String?
+    @Option(name: .long, help: "Caller's display name.") var name: String?
+    @Option(name: .long, help: "Title of the notification.") var title: String?
+    @Option(name: .long, help: "Text of the message.") var text: String?
+    @Option(name: .customLong("call-id"), help: "Call-ID; made up when missing.") var callID: String?
+    @Option(name: .long, help: ArgumentHelp("Longest wait for the outcome.", valueName: "seconds")) var timeout: Int = 30
+
+    func validate() throws {
+        if PushEvent(name: event) == nil {
+            throw ValidationError("there is no event \(event); write call, chat, cancel, custom, refresh, missed, elsewhere or group-chat")
+        }
+        if aor == nil && (platform == nil || token == nil) {
+            throw ValidationError("give an AoR, or --platform, --package and --token")
+        }
+        if timeout < 1 || timeout > 3600 { throw ValidationError("--timeout takes 1 to 3600 seconds") }
+    }
+
+    func run() throws {
+        let client = EngineClient(settings: try options.load())
+        client.begin(.send)
+        client.put(.event, Int64(PushEvent(name: event)?.rawValue ?? 3))
+        client.put(.aor, aor ?? "")
+        client.put(.provider, platform ?? "")
+        client.put(.app, package ?? "")
+        client.put(.token, token ?? "")
+        client.put(.fromURI, from ?? "")
+        client.put(.fromDisplay, name ?? "")
+        client.put(.title, title ?? "")
+        client.put(.text, text ?? "")
+        client.put(.callID, callID ?? "")
+        client.put(.waits, 1)
+        client.put(.seconds, Int64(timeout))
+        let reply = try Engine.answer(client, milliseconds: Int64(timeout) * 1000 + 2000)
+        let rows = EngineClient.rows(of: reply)
+        if rows.isEmpty { Console.complain("nothing was sent") }
+        Console.show(rows, asJSON: json)
+        let isDone = !rows.isEmpty && rows.allSatisfy { row in row.contains { $0.name == "outcome" && $0.text == "accepted" } }
+        if !isDone { throw ExitCode(1) }
+    }
+}
