@@ -50,7 +50,7 @@ public final class MemoryStore: BindingStore {
             let before = user.live.count + user.marks.count
             user.live.removeFirst(left) { $0.forgetAt <= now }
             user.marks.removeFirst(left - (before - user.live.count - user.marks.count)) {
-                $0.removedAt.addingSaturating(markLifetime) <= now
+                $0.removedAt <= now.addingSaturating(-markLifetime)
             }
             left -= before - user.live.count - user.marks.count
             users[key] = user.live.isEmpty && user.marks.isEmpty ? nil : user

@@ -357,7 +357,8 @@ import Testing
             _ = try store.register([binding], now: .max - 1)
             #expect(try store.bindings(of: binding.aor, now: .min) == [binding])
             #expect(try store.remove(.all, of: binding.aor, reason: "", now: .max - 1) == [binding])
-            #expect(try store.forget(now: .max, limit: .max) == 1)
+            #expect(try store.forget(now: .max, limit: .max) == 0)
+            #expect(try store.forget(now: .min, limit: .max) == 0)
         }
     }
 

@@ -7,6 +7,7 @@ import Testing
 /// The stores that must pass the contract suite.
 enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     case memory
+    case sqlite
 
     var testDescription: String { rawValue }
 
@@ -14,6 +15,7 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     func withStore<Result>(_ body: (any BindingStore) throws -> Result) throws -> Result {
         switch self {
         case .memory: return try body(MemoryStore())
+        case .sqlite: return try withTemporaryDirectory { try body(SQLiteStore(path: $0 + "/bindings.db")) }
         }
     }
 }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+
+/// A binding as the columns of its row, AoR aside.
+struct BindingRow {
+    /// The columns in the order of `bind` and `init(reading:)`.
+    static let columns =
+        "id, kind, cseq, registered_at, expires_in, forget_at, flags, token, instance, contact, call_id, extra"
+    /// One question mark per column.
+    static let parameters = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+    /// The first column after these.
+    static let end: Int32 = 12
+
+    private static let refreshesItself: Int64 = 1
+
+    /// Binds all columns of a row.
+    static func bind(
+        _ binding: Binding, id: Int64, kindID: Int64, to statement: SQLiteStatement
+    ) throws(StoreError) {
+        let kind = BindingKind(of: binding)
+        let plain = TextPacking()
+        try statement.bind(1, id)
+        try statement.bind(2, kindID)
+        try statement.bind(3, Int64(binding.cseq))
+        try statement.bind(4, binding.registeredAt)
+        try statement.bind(5, binding.expiresAt &- binding.registeredAt)
+        try statement.bind(6, binding.forgetAt)
+        try statement.bind(7, binding.refreshesItself ? refreshesItself : 0)
+        try statement.bind(8, plain.pack(binding.token))
+        try statement.bind(9, plain.pack(binding.instance))
+        try statement.bind(10, contactPacking(aor: binding.aor, token: binding.token, kind: kind).pack(binding.contact))
+        try statement.bind(11, plain.pack(binding.callID))
+        let inline = kindID == BindingKindTable.inline ? kind : nil
+        try statement.bind(12, BindingExtra(kind: inline, wishes: binding.wishes).bytes)
+    }
+
+    /// Reads the current row; nil when it is damaged.
+    static func read(
+        _ row: SQLiteStatement, aor: String, kinds: BindingKindTable
+    ) throws(StoreError) -> Binding? {
+        let plain = TextPacking()
+        let kindID = row.number(1)
+        guard let extra = BindingExtra(reading: row.bytes(11)),
+            let kind = kindID == BindingKindTable.inline ? extra.kind : try kinds.kind(kindID),
+            let token = plain.unpack(row.bytes(7)), let instance = plain.unpack(row.bytes(8)),
+            let contact = contactPacking(aor: aor, token: token, kind: kind).unpack(row.bytes(9)),
+            let callID = plain.unpack(row.bytes(10)), let cseq = UInt32(exactly: row.number(2))
+        else { return nil }
+        return Binding(
+            aor: aor, provider: kind.provider, environment: kind.environment, app: kind.app, team: kind.team,
+            service: kind.service, token: token, dialect: kind.dialect, instance: instance, contact: contact,
+            callID: callID, cseq: cseq, wishes: extra.wishes, registeredAt: row.number(3),
+            expiresAt: row.number(3) &+ row.number(4), forgetAt: row.number(5),
+            refreshesItself: row.number(6) & refreshesItself != 0)
+    }
+
+    /// A Contact repeats what other columns have.
+    private static func contactPacking(aor: String, token: String, kind: BindingKind) -> TextPacking {
+        let user = aor.prefix { $0 != "@" }
+        return TextPacking(references: [token, kind.app, kind.team, String(user)])
+    }
+}
+
+/// The rare parts of a binding, in one column: wishes, and the kind where the table of kinds is full.
+struct BindingExtra {
+    let kind: BindingKind?
+    let wishes: Binding.Wishes
+
+    private static let hasKind: UInt8 = 1
+
+    init(kind: BindingKind?, wishes: Binding.Wishes) {
+        self.kind = kind
+        self.wishes = wishes
+    }
+
+    /// Nil when the bytes are damaged.
+    init?(reading bytes: [UInt8]) {
+        var reader = ByteReader(bytes)
+        let flags = reader.next() ?? 0
+        kind = flags & Self.hasKind == 0 ? nil : Self.readKind(from: &reader)
+        guard flags & Self.hasKind == 0 || kind != nil else { return nil }
+        var entries: [Binding.Wishes.Entry] = []
+        while !reader.isEmpty {
+            guard let name = Self.readText(from: &reader), let value = Self.readText(from: &reader) else { return nil }
+            entries.append(.init(name: name, value: value))
+        }
+        wishes = Binding.Wishes(entries)
+    }
+
+    /// Nothing at all when there is nothing to say.
+    var bytes: [UInt8] {
+        guard kind != nil || !wishes.isEmpty else { return [] }
+        var bytes: [UInt8] = [kind == nil ? 0 : Self.hasKind]
+        if let kind {
+            bytes += kind.numbers
+            Self.write(kind.app, to: &bytes)
+            Self.write(kind.team, to: &bytes)
+        }
+        for entry in wishes.entries {
+            Self.write(entry.name, to: &bytes)
+            Self.write(entry.value, to: &bytes)
+        }
+        return bytes
+    }
+
+    private static func readKind(from reader: inout ByteReader) -> BindingKind? {
+        guard let numbers = reader.next(4).map(Array.init), let app = readText(from: &reader),
+            let team = readText(from: &reader)
+        else { return nil }
+        return BindingKind(
+            provider: Int64(numbers[0]), environment: Int64(numbers[1]), service: Int64(numbers[2]),
+            dialect: Int64(numbers[3]), app: app, team: team)
+    }
+
+    private static func readText(from reader: inout ByteReader) -> String? {
+        guard let count = reader.nextCount(), let bytes = reader.next(count) else { return nil }
+        return TextPacking().unpack(Array(bytes))
+    }
+
+    private static func write(_ text: String, to bytes: inout [UInt8]) {
+        let packed = TextPacking().pack(text)
+        bytes.append(count: packed.count)
+        bytes += packed
+    }
+}

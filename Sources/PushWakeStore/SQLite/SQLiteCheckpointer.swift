@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+
+/// Moves the log of a store into its file, over a connection of its own.
+///
+/// Made on any thread and used by one other: that is what keeps the disk's pace away from the loop.
+public final class SQLiteCheckpointer: @unchecked Sendable {
+    private let database: SQLiteDatabase
+
+    /// Opens the file that a `SQLiteStore` has made.
+    public init(path: String) throws(StoreError) {
+        database = try SQLiteDatabase(path: path, busyTimeout: 0)
+    }
+
+    /// Moves all that no reader holds back, without keeping any reader or writer waiting; pages left in the log.
+    public func run() throws(StoreError) -> Int { try database.checkpoint() }
+}

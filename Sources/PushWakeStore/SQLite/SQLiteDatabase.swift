@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+
+import CSQLite
+import Glibc
+
+/// One connection to a SQLite file, for one thread at a time.
+final class SQLiteDatabase {
+    private let handle: OpaquePointer
+    private let path: String
+    private var statements: [String: SQLiteStatement] = [:]
+
+    /// Opens an existing file, empty ones included; a lock of another process is awaited for `busyTimeout` ms.
+    init(path: String, busyTimeout: Int32) throws(StoreError) {
+        self.path = path
+        // Names like ":memory:" mean something else to SQLite.
+        let name = path.hasPrefix("/") ? path : "./" + path
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(name, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        guard let opened, code == SQLITE_OK else {
+            // SAFETY: a failed open leaves a handle to close, or nil, which close takes too.
+            let number = opened.map { sqlite3_system_errno($0) } ?? 0
+            sqlite3_close_v2(opened)
+            throw SQLiteFailure(code: code, systemError: number, message: "cannot be opened").error(path: path)
+        }
+        handle = opened
+        sqlite3_extended_result_codes(handle, 1)
+        sqlite3_busy_timeout(handle, busyTimeout)
+    }
+
+    deinit {
+        statements = [:]
+        sqlite3_close_v2(handle)
+    }
+
+    /// Awaits locks of other processes for so many milliseconds.
+    func setBusyTimeout(_ milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
+
+    /// Rows that the last statement inserted, changed or deleted.
+    var changes: Int { Int(sqlite3_changes(handle)) }
+
+    /// The prepared form of `sql`, made once.
+    func statement(_ sql: String) throws(StoreError) -> SQLiteStatement {
+        if let known = statements[sql] { return known }
+        var prepared: OpaquePointer?
+        try check(sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil))
+        guard let prepared else { throw StoreError.unusable("\(path): an empty statement cannot be run") }
+        let statement = SQLiteStatement(prepared, of: self)
+        statements[sql] = statement
+        return statement
+    }
+
+    /// Runs statements that give no rows.
+    func execute(_ sql: String) throws(StoreError) { try check(sqlite3_exec(handle, sql, nil, nil, nil)) }
+
+    /// Reads one number, such as a pragma; nil without a row.
+    func number(_ sql: String) throws(StoreError) -> Int64? {
+        let statement = try statement(sql)
+        defer { statement.reset() }
+        return try statement.step() ? statement.number(0) : nil
+    }
+
+    /// Reads one text; nil without a row.
+    func text(_ sql: String) throws(StoreError) -> String? {
+        let statement = try statement(sql)
+        defer { statement.reset() }
+        return try statement.step() ? statement.text(0) : nil
+    }
+
+    /// Runs `body` as one transaction: all of it is stored, or nothing.
+    func write<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        // IMMEDIATE: a lock of another process is met here, and never in the middle.
+        try statement("BEGIN IMMEDIATE").run()
+        do throws(StoreError) {
+            let result = try body()
+            try statement("COMMIT").run()
+            return result
+        } catch {
+            rollBack()
+            throw error
+        }
+    }
+
+    /// Runs `body` on one state of the file.
+    func read<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        try statement("BEGIN").run()
+        defer { rollBack() }
+        return try body()
+    }
+
+    private func rollBack() {
+        // SQLite itself may have rolled back already (full disk): then there is nothing to do.
+        guard sqlite3_get_autocommit(handle) == 0 else { return }
+        sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+    }
+
+    /// Moves what it can from the log to the file without waiting for anybody; pages left in the log.
+    func checkpoint() throws(StoreError) -> Int {
+        var inLog: Int32 = 0
+        var moved: Int32 = 0
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &inLog, &moved)
+        if code & 0xFF != SQLITE_BUSY { try check(code) }
+        return max(0, Int(inLog) - Int(moved))
+    }
+
+    /// Throws when `code` says that something failed.
+    func check(_ code: Int32) throws(StoreError) {
+        guard code != SQLITE_OK else { return }
+        throw error(for: code)
+    }
+
+    /// What the last failure on this connection means.
+    func error(for code: Int32) -> StoreError {
+        let message = sqlite3_errmsg(handle).map { String(cString: $0) } ?? "unknown error"
+        return SQLiteFailure(code: code, systemError: sqlite3_system_errno(handle), message: message).error(path: path)
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+import Glibc
+
+/// The file of a store: made with the right modes, or refused with a reason.
+enum SQLiteFile {
+    private static let fileMode: mode_t = 0o600
+    private static let directoryMode: mode_t = 0o750
+
+    /// Makes file and directory where they are missing and looks at them where they are not.
+    static func prepare(path: String) throws(StoreError) {
+        guard !path.isEmpty, !path.utf8.contains(0), !path.hasSuffix("/") else {
+            throw .unusable("\"\(path)\" names no file; give the path of the database, such as /var/lib/pushwake/bindings.db")
+        }
+        try makeDirectory(of: path)
+        var status = stat()
+        if stat(path, &status) == 0 { return try check(status, path: path) }
+        guard errno == ENOENT else { throw failure("cannot be looked at", path: path, number: errno) }
+        // EXCL: an existing file is never opened here, since closing it would drop SQLite's locks on it.
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, fileMode)
+        if descriptor >= 0 {
+            close(descriptor)
+        } else if errno != EEXIST {
+            throw failure("cannot be made", path: path, number: errno)
+        }
+    }
+
+    private static func makeDirectory(of path: String) throws(StoreError) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex else { return }
+        let directory = String(path[..<slash])
+        var status = stat()
+        if stat(directory, &status) == 0 { return }
+        guard mkdir(directory, directoryMode) != 0, errno != EEXIST else { return }
+        throw failure("cannot be made", path: directory, number: errno)
+    }
+
+    private static func check(_ status: stat, path: String) throws(StoreError) {
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw .unusable("\(path) is no regular file; give the path of the database")
+        }
+        guard access(path, R_OK | W_OK) == 0 else { throw failure("cannot be used", path: path, number: errno) }
+    }
+
+    private static func failure(_ what: String, path: String, number: Int32) -> StoreError {
+        let text = "\(path) \(what) by user \(geteuid()): \(SystemError.text(number))"
+        switch number {
+        case ENOSPC, EDQUOT: return .full("\(text); free space on that file system")
+        case ENOENT, ENOTDIR: return .unusable("\(text); make the directory above it")
+        case EROFS: return .unusable("\(text); choose a place that can be written")
+        default: return .unusable("\(text); \(SystemError.ownerRemedy(path))")
+        }
+    }
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+
+/// Bindings in a SQLite file (WAL). What a call stored outlives `kill -9` at once, and the loss of power too with
+/// `durability: .everyCommit`.
+///
+/// Several processes may open one file; each sees what the others stored. A write that meets the lock of another
+/// process waits for `busyTimeout` and fails then. One thread at a time uses a store.
+///
+/// A checkpoint is what may take long: call `SQLiteCheckpointer.run` from a thread of its own every few seconds.
+/// Where nobody does, the store itself checkpoints when the log has grown to `logLimit` pages.
+public final class SQLiteStore: BindingStore {
+    /// When a stored binding is safe from the loss of power. The death of the process never loses one.
+    public enum Durability: String, Sendable, CaseIterable {
+        /// After the next checkpoint; a commit costs about 10 us.
+        case checkpoint
+        /// Before the call returns; a commit costs what the disk needs.
+        case everyCommit
+    }
+
+    /// How a file is used.
+    public struct Options: Sendable {
+        public var durability: Durability
+        /// Milliseconds to wait for the lock of another process.
+        public var busyTimeout: Int32
+        /// Kibibytes of pages kept in memory.
+        public var cacheSize: Int
+        /// Pages in the log at which the store checkpoints by itself.
+        public var logLimit: Int
+        /// Pages that the file may have; 0 for no bound.
+        public var pageLimit: Int
+        /// Seconds for which marks of removal stay.
+        public var markLifetime: Int64
+
+        public init(
+            durability: Durability = .checkpoint, busyTimeout: Int32 = 50, cacheSize: Int = 16_384,
+            logLimit: Int = 8192, pageLimit: Int = 0, markLifetime: Int64 = BindingLimits.markLifetime
+        ) {
+            self.durability = durability
+            self.busyTimeout = busyTimeout
+            self.cacheSize = cacheSize
+            self.logLimit = logLimit
+            self.pageLimit = pageLimit
+            self.markLifetime = markLifetime
+        }
+    }
+
+    /// Milliseconds for which opening waits: another process may be making the tables.
+    private static let openTimeout: Int32 = 2000
+
+    private let path: String
+    private let database: SQLiteDatabase
+    private let kinds: BindingKindTable
+    private let users: UserTable
+    private let markLifetime: Int64
+
+    /// Opens the file, or makes it with mode 0600 (and its directory with 0750).
+    public init(path: String, options: Options = Options()) throws(StoreError) {
+        try SQLiteFile.prepare(path: path)
+        self.path = path
+        database = try SQLiteDatabase(path: path, busyTimeout: Self.openTimeout)
+        kinds = BindingKindTable(database)
+        users = UserTable(database)
+        markLifetime = options.markLifetime
+        try SQLiteSchema.prepare(database, path: path)
+        try database.execute(
+            """
+            PRAGMA synchronous=\(options.durability == .everyCommit ? "FULL" : "NORMAL");
+            PRAGMA cache_size=-\(options.cacheSize);
+            PRAGMA wal_autocheckpoint=\(options.logLimit);
+            PRAGMA journal_size_limit=\(options.logLimit &* 4096);
+            PRAGMA temp_store=MEMORY;
+            PRAGMA trusted_schema=OFF;
+            PRAGMA cell_size_check=ON;
+            """)
+        if options.pageLimit > 0 { try database.execute("PRAGMA max_page_count=\(options.pageLimit)") }
+        database.setBusyTimeout(options.busyTimeout)
+    }
+
+    public func bindings(of aor: String, now: Int64) throws(StoreError) -> [Binding] {
+        try database.read { () throws(StoreError) in
+            guard let user = try users.find(aor) else { return [] }
+            return try live(of: user).filter { $0.binding.forgetAt > now }.map(\.binding).sortedByAge()
+        }
+    }
+
+    public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
+        guard let aor = bindings.first?.aor else { return [] }
+        return try write { () throws(StoreError) in
+            let user = try users.findOrAdd(aor)
+            let rows = try live(of: user)
+            let marks = try marks(of: user)
+            let plan = RegistrationPlan(
+                storing: bindings, over: rows.map(\.binding), marks: marks.map(\.mark), now: now)
+            guard !plan.isStale else { return [] }
+            // A refreshed binding keeps its row: that is the least to write.
+            var free = SlotList(user: user, free: plan.replaced.map { rows[$0].id }, taken: rows.map(\.id))
+            for binding in plan.stored { try insert(binding, id: free.take()) }
+            for id in free.unused { try run("DELETE FROM bindings WHERE id = ?", id) }
+            for index in plan.cleared { try run("DELETE FROM marks WHERE id = ?", marks[index].id) }
+            try users.countLive(by: plan.stored.count - plan.replaced.count)
+            return plan.leftContacts
+        }
+    }
+
+    public func remove(
+        _ selector: BindingSelector, of aor: String, reason: String, now: Int64
+    ) throws(StoreError) -> [Binding] {
+        try write { () throws(StoreError) in
+            guard let user = try users.find(aor) else { return [] }
+            let rows = try live(of: user).filter { $0.binding.forgetAt > now }
+            let selected = selector.select(from: rows.map(\.binding))
+            let gone = rows.filter { selected.contains($0.binding) }
+            guard !gone.isEmpty else { return [] }
+            for row in gone { try run("DELETE FROM bindings WHERE id = ?", row.id) }
+            let binding = gone.map(\.binding).sortedByAge()
+            try mark(binding.map { RemovedBinding(binding: $0, reason: reason, removedAt: now) }, of: user)
+            try users.countLive(by: -gone.count)
+            return binding
+        }
+    }
+
+    public func removed(of aor: String) throws(StoreError) -> [RemovedBinding] {
+        try database.read { () throws(StoreError) in
+            guard let user = try users.find(aor) else { return [] }
+            return try marks(of: user).map(\.mark).sortedByRemoval()
+        }
+    }
+
+    public func forget(now: Int64, limit: Int) throws(StoreError) -> Int {
+        guard limit > 0 else { return 0 }
+        return try write { () throws(StoreError) in
+            let bindings = try delete(
+                "DELETE FROM bindings WHERE id IN (SELECT id FROM bindings WHERE forget_at <= ? LIMIT ?)", now, limit)
+            try users.countLive(by: -bindings)
+            let marks = try delete(
+                "DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE removed_at <= ? LIMIT ?)",
+                now.addingSaturating(-markLifetime), limit - bindings)
+            try users.sweep(limit: limit, somethingWent: bindings + marks > 0)
+            return bindings + marks
+        }
+    }
+
+    public func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String] {
+        guard limit > 0 else { return [] }
+        let query = try database.statement(
+            """
+            SELECT aor FROM users WHERE aor > ? AND EXISTS(
+                SELECT 1 FROM bindings WHERE id BETWEEN uid << 8 AND uid << 8 | 255 AND +forget_at > ?)
+            ORDER BY aor LIMIT ?
+            """)
+        defer { query.reset() }
+        try query.bind(1, cursor)
+        try query.bind(2, now)
+        try query.bind(3, Int64(limit))
+        var found: [String] = []
+        while try query.step() { found.append(query.text(0)) }
+        return found
+    }
+
+    public func count() throws(StoreError) -> Int { try users.liveCount() }
+
+    // MARK: Rows
+
+    private func write<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        do throws(StoreError) {
+            return try database.write(body)
+        } catch {
+            kinds.refresh()
+            throw error
+        }
+    }
+
+    private func live(of user: User) throws(StoreError) -> [(id: Int64, binding: Binding)] {
+        let query = try database.statement(
+            "SELECT \(BindingRow.columns) FROM bindings WHERE id BETWEEN ? AND ? ORDER BY id")
+        defer { query.reset() }
+        try query.bind(1, user.slots.lowerBound)
+        try query.bind(2, user.slots.upperBound)
+        var rows: [(id: Int64, binding: Binding)] = []
+        while try query.step() { rows.append((query.number(0), try read(query, of: user))) }
+        return rows
+    }
+
+    private func marks(of user: User) throws(StoreError) -> [(id: Int64, mark: RemovedBinding)] {
+        let query = try database.statement(
+            "SELECT \(BindingRow.columns), removed_at, reason FROM marks WHERE id BETWEEN ? AND ? ORDER BY id")
+        defer { query.reset() }
+        try query.bind(1, user.slots.lowerBound)
+        try query.bind(2, user.slots.upperBound)
+        var rows: [(id: Int64, mark: RemovedBinding)] = []
+        while try query.step() {
+            let mark = RemovedBinding(
+                binding: try read(query, of: user), reason: query.text(BindingRow.end + 1),
+                removedAt: query.number(BindingRow.end))
+            rows.append((query.number(0), mark))
+        }
+        return rows
+    }
+
+    private func read(_ row: SQLiteStatement, of user: User) throws(StoreError) -> Binding {
+        guard let binding = try BindingRow.read(row, aor: user.aor, kinds: kinds) else {
+            throw .corrupt(
+                "\(path): row \(row.number(0)) of \(user.aor) cannot be read; run `sqlite3 \(path) 'PRAGMA integrity_check'`, "
+                    + "or move the file away: a new one fills up as the phones register")
+        }
+        return binding
+    }
+
+    private func insert(_ binding: Binding, id: Int64) throws(StoreError) {
+        let kindID = try kinds.id(of: BindingKind(of: binding))
+        let insertion = try database.statement(
+            "INSERT OR REPLACE INTO bindings(\(BindingRow.columns)) VALUES(\(BindingRow.parameters))")
+        try BindingRow.bind(binding, id: id, kindID: kindID, to: insertion)
+        try insertion.run()
+    }
+
+    private func mark(_ removed: [RemovedBinding], of user: User) throws(StoreError) {
+        let known = try marks(of: user)
+        let excess = max(0, known.count + removed.count - BindingLimits.marksPerUser)
+        let oldest = known.sorted { ($0.mark.removedAt, $0.id) < ($1.mark.removedAt, $1.id) }.prefix(excess)
+        for row in oldest { try run("DELETE FROM marks WHERE id = ?", row.id) }
+        var free = SlotList(user: user, free: [], taken: known.map(\.id).filter { id in !oldest.contains { $0.id == id } })
+        let insertion = try database.statement(
+            """
+            INSERT OR REPLACE INTO marks(\(BindingRow.columns), removed_at, reason)
+            VALUES(\(BindingRow.parameters), ?, ?)
+            """)
+        for mark in removed.suffix(BindingLimits.marksPerUser) {
+            let kindID = try kinds.id(of: BindingKind(of: mark.binding))
+            try BindingRow.bind(mark.binding, id: free.take(), kindID: kindID, to: insertion)
+            try insertion.bind(BindingRow.end + 1, mark.removedAt)
+            try insertion.bind(BindingRow.end + 2, mark.reason)
+            try insertion.run()
+        }
+    }
+
+    private func run(_ sql: String, _ number: Int64) throws(StoreError) {
+        let statement = try database.statement(sql)
+        try statement.bind(1, number)
+        try statement.run()
+    }
+
+    private func delete(_ sql: String, _ time: Int64, _ limit: Int) throws(StoreError) -> Int {
+        let statement = try database.statement(sql)
+        try statement.bind(1, time)
+        try statement.bind(2, Int64(max(0, limit)))
+        try statement.run()
+        return database.changes
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+
+/// Writes texts as short bytes and back, exactly.
+///
+/// A million Contacts hold each token twice, and the words of the dialects a million times. Bytes
+/// below 0x20 are codes here: a run of hex or base64url digits, a UUID, a word of the list, or a
+/// text that the row has in another column ("reference"). All other bytes stand for themselves.
+///
+/// The codes and words are part of the file format: change them only with a new schema version.
+struct TextPacking {
+    private enum Code {
+        static let escape: UInt8 = 0
+        static let lowerHex: UInt8 = 1
+        static let upperHex: UInt8 = 2
+        static let lowerUUID: UInt8 = 3
+        static let upperUUID: UInt8 = 4
+        static let base64: UInt8 = 5
+        static let firstReference: UInt8 = 6
+        static let firstWord: UInt8 = 11
+    }
+
+    private static let words: [[UInt8]] = [
+        "sip:", "sips:", ";transport=tls", ";transport=tcp", ";transport=udp", ";transport=ws", ";pn-provider=apns",
+        ";pn-provider=fcm", ";pn-provider=webpush", ";pn-param=", ";pn-prid=", ".voip", ".remote", ":voip", ":remote",
+        "<urn:uuid:", ";pn-silent=1", ";pn-timeout=", ";pn-msg-str=", ";pn-call-str=", "https://",
+    ].map { Array($0.utf8) }
+
+    private static let shortestHex = 8
+    private static let shortestBase64 = 12
+    private static let shortestReference = 3
+    private static let longestRun = 255
+
+    private let references: [[UInt8]]
+
+    /// Takes up to five texts that `unpack` will be given too, in the same order.
+    init(references: [String] = []) {
+        self.references = references.prefix(Int(Code.firstWord - Code.firstReference)).map { Array($0.utf8) }
+    }
+
+    // MARK: Packing
+
+    /// Writes `text` as bytes.
+    func pack(_ text: String) -> [UInt8] {
+        let source = Array(text.utf8)
+        var packed: [UInt8] = []
+        packed.reserveCapacity(source.count)
+        var position = 0
+        while position < source.count {
+            position += packReference(source, position, &packed) ?? packUUID(source, position, &packed)
+                ?? packRun(source, position, &packed)
+        }
+        return packed
+    }
+
+    private func packReference(_ source: [UInt8], _ position: Int, _ packed: inout [UInt8]) -> Int? {
+        for (index, text) in references.enumerated()
+        where text.count >= Self.shortestReference && source.has(text, at: position) {
+            packed.append(Code.firstReference + UInt8(index))
+            return text.count
+        }
+        for (index, word) in Self.words.enumerated() where source.has(word, at: position) {
+            packed.append(Code.firstWord + UInt8(index))
+            return word.count
+        }
+        return nil
+    }
+
+    private func packUUID(_ source: [UInt8], _ position: Int, _ packed: inout [UInt8]) -> Int? {
+        guard position + UUIDText.count <= source.count else { return nil }
+        let text = source[position..<(position + UUIDText.count)]
+        for (code, digits) in [(Code.lowerUUID, Digits.lowerHex), (Code.upperUUID, Digits.upperHex)] {
+            guard let bytes = UUIDText.bytes(of: text, digits) else { continue }
+            packed.append(code)
+            packed += bytes
+            return UUIDText.count
+        }
+        return nil
+    }
+
+    private func packRun(_ source: [UInt8], _ position: Int, _ packed: inout [UInt8]) -> Int {
+        let base64 = Digits.base64.run(in: source, from: position, limit: Self.longestRun)
+        let lower = Digits.lowerHex.run(in: source, from: position, limit: 2 * Self.longestRun) & ~1
+        let upper = Digits.upperHex.run(in: source, from: position, limit: 2 * Self.longestRun) & ~1
+        let hex = max(lower, upper)
+        if hex >= Self.shortestHex, hex + 1 >= base64 || hex >= 2 * Self.shortestBase64 {
+            packed += [lower >= upper ? Code.lowerHex : Code.upperHex, UInt8(hex / 2)]
+            packed += Digits.hexBytes(source[position..<(position + hex)], lower >= upper ? .lowerHex : .upperHex)
+            return hex
+        }
+        if base64 >= Self.shortestBase64 {
+            packed += [Code.base64, UInt8(base64)]
+            packed += Digits.base64Bytes(source[position..<(position + base64)])
+            return base64
+        }
+        guard base64 == 0 else {
+            packed += source[position..<(position + base64)]
+            return base64
+        }
+        if source[position] < 0x20 { packed.append(Code.escape) }
+        packed.append(source[position])
+        return 1
+    }
+
+    // MARK: Unpacking
+
+    /// Reads what `pack` wrote; nil when the bytes are damaged.
+    func unpack(_ packed: [UInt8]) -> String? {
+        var text: [UInt8] = []
+        text.reserveCapacity(packed.count * 2)
+        var reader = ByteReader(packed)
+        while let byte = reader.next() {
+            guard byte >= 0x20 || unpack(code: byte, from: &reader, into: &text) else { return nil }
+            if byte >= 0x20 { text.append(byte) }
+        }
+        return String(validating: text, as: UTF8.self)
+    }
+
+    private func unpack(code: UInt8, from reader: inout ByteReader, into text: inout [UInt8]) -> Bool {
+        switch code {
+        case Code.escape:
+            guard let byte = reader.next() else { return false }
+            text.append(byte)
+        case Code.lowerHex, Code.upperHex:
+            guard let count = reader.next(), let bytes = reader.next(Int(count)) else { return false }
+            text += Digits.hexText(bytes, code == Code.lowerHex ? .lowerHex : .upperHex)
+        case Code.lowerUUID, Code.upperUUID:
+            guard let bytes = reader.next(16) else { return false }
+            text += UUIDText.text(of: bytes, code == Code.lowerUUID ? .lowerHex : .upperHex)
+        case Code.base64:
+            guard let count = reader.next(), let bytes = reader.next((Int(count) * 6 + 7) / 8) else { return false }
+            text += Digits.base64Text(bytes, count: Int(count))
+        case Code.firstReference..<Code.firstWord:
+            let index = Int(code - Code.firstReference)
+            guard index < references.count else { return false }
+            text += references[index]
+        default:
+            let index = Int(code - Code.firstWord)
+            guard index < Self.words.count else { return false }
+            text += Self.words[index]
+        }
+        return true
+    }
+}
+
+/// The text form of a UUID: 8-4-4-4-12 hex digits.
+private enum UUIDText {
+    static let count = 36
+    private static let hyphens = [8, 13, 18, 23]
+
+    static func bytes(of text: ArraySlice<UInt8>, _ digits: Digits) -> [UInt8]? {
+        var hex: [UInt8] = []
+        for (offset, byte) in text.enumerated() {
+            if hyphens.contains(offset) {
+                guard byte == UInt8(ascii: "-") else { return nil }
+            } else {
+                guard digits.value(of: byte) != nil else { return nil }
+                hex.append(byte)
+            }
+        }
+        return Digits.hexBytes(hex[...], digits)
+    }
+
+    static func text(of bytes: ArraySlice<UInt8>, _ digits: Digits) -> [UInt8] {
+        var text: [UInt8] = []
+        for byte in Digits.hexText(bytes, digits) {
+            if hyphens.contains(text.count) { text.append(UInt8(ascii: "-")) }
+            text.append(byte)
+        }
+        return text
+    }
+}
+
+extension [UInt8] {
+    fileprivate func has(_ text: [UInt8], at position: Int) -> Bool {
+        guard self[position] == text[0], position + text.count <= count else { return false }
+        for index in text.indices where self[position + index] != text[index] { return false }
+        return true
+    }
+}
