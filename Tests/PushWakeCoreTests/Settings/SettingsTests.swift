@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@Suite struct `A set of settings` {
+    @Test func `hold the defaults of the table at first`() {
+        let settings = Settings()
+        #expect(settings.text(.apnsURL) == "https://api.push.apple.com")
+        #expect(settings.integer(.wakeTimeout) == 40)
+        #expect(!settings.flag(.send555))
+        #expect(!settings.isChanged(.wakeTimeout))
+    }
+
+    @Test(arguments: SettingKey.allCases)
+    func `have a row for every key, whose default fits it`(key: SettingKey) throws {
+        let row = SettingsTable.description(of: key)
+        #expect(!row.name.description.isEmpty)
+        #expect(!row.help.description.isEmpty)
+        #expect(SettingsTable.key(named: row.name.description) == key)
+        var settings = Settings()
+        try settings.set(key, to: row.defaultValue.description)
+        #expect(settings == Settings())
+    }
+
+    @Test(arguments: [
+        ("wake_timeout", "0", "write a number from 1 to 600 (s)"),
+        ("wake_timeout", "4x", "write a number from 1 to 600 (s)"),
+        ("wake_timeout", "99999999999999999999", "write a number from 1 to 600 (s)"),
+        ("send_555", "maybe", "write 0 or 1"),
+        ("store", "mysql", "write one of sqlite, memory"),
+        ("apns_url", "http://api.push.apple.com", "write https://host or https://host:port"),
+        ("apns_key", "/etc/a\nb", "control character"),
+        ("wake_timout", "4", "did you mean wake_timeout?"),
+        ("fcm_serverurl", "https://x", "here it is called fcm_url"),
+        ("fcm_protocol", "0", "Google switched off the legacy FCM API in 2024"),
+        ("pushkit_serverurl_legacy", "x", "Apple switched off its binary protocol in 2021"),
+        ("zzzzzzzzzzzzzzzz", "1", "docs/settings.md"),
+    ])
+    func `name the setting and the remedy when a value does not fit`(name: String, value: String, remedy: String) {
+        var settings = Settings()
+        let error = #expect(throws: SettingError.self) { try settings.set(name, to: value) }
+        #expect(error?.setting == name)
+        #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")
+        #expect(settings == Settings())
+    }
+
+    @Test func `are read from a file with comments, sections and quotes`() {
+        var settings = Settings()
+        let problems = settings.read(
+            file: "[general]\r\n; a comment\n# another\napns_team_id = \"DEF123GHIJ\"\nwake_timeout => 20\n\nsend_555=yes\n")
+        #expect(problems.isEmpty)
+        #expect(settings.text(.apnsTeamID) == "DEF123GHIJ")
+        #expect(settings.integer(.wakeTimeout) == 20)
+        #expect(settings.flag(.send555))
+    }
+
+    @Test func `report the line of what is wrong in a file and keep the rest`() {
+        var settings = Settings()
+        let problems = settings.read(file: "wake_timeout = 20\nnonsense\nstore = oracle\n[other]\npersist = 7\n")
+        #expect(problems.map(\.line) == [2, 3, 4])
+        #expect(settings.integer(.wakeTimeout) == 20)
+        #expect(settings.integer(.persist) == 7)
+    }
+
+    @Test func `survive the way to the engine`() throws {
+        var settings = Settings()
+        try settings.set("store_path", to: "/tmp/a file.db")
+        try settings.set("wake_timeout", to: "5")
+        var copy = Settings()
+        #expect(copy.read(file: settings.lines()).isEmpty)
+        #expect(copy == settings)
+    }
+}
