@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+
+/// Judges what Apple answered (Apple, "Handling notification responses from APNs").
+public enum APNsResponse {
+    /// What stands in the table beside a reason.
+    private enum Action {
+        /// This one push was wrong: drop it.
+        case fixRequest
+        /// An operator must act; every push of this credential or topic would fail alike.
+        case fixSettings
+        case removeToken
+        /// Remove it unless the phone has registered since.
+        case removeTokenIfOlder
+        case renewToken
+        /// Same token, another connection; the pause keeps Apple's 20-minute rule from biting again.
+        case otherConnection(after: Int64)
+        case later(Outcome, after: Int64)
+    }
+
+    /// Apple's 32 reasons.
+    private static let table: [String: Action] = [
+        "BadCollapseId": .fixRequest,
+        "BadDeviceToken": .removeToken,
+        "BadExpirationDate": .fixRequest,
+        "BadMessageId": .fixRequest,
+        "BadPriority": .fixRequest,
+        "BadTopic": .fixSettings,
+        "DeviceTokenNotForTopic": .removeToken,
+        "DuplicateHeaders": .fixRequest,
+        "IdleTimeout": .otherConnection(after: 0),
+        "InvalidPushType": .fixRequest,
+        "MissingDeviceToken": .removeToken,
+        "MissingTopic": .fixSettings,
+        "PayloadEmpty": .fixRequest,
+        "TopicDisallowed": .fixSettings,
+        "BadCertificate": .fixSettings,
+        "BadCertificateEnvironment": .fixSettings,
+        "ExpiredProviderToken": .renewToken,
+        "Forbidden": .fixSettings,
+        "InvalidProviderToken": .fixSettings,
+        "MissingProviderToken": .fixSettings,
+        "UnrelatedKeyIdInToken": .otherConnection(after: 0),
+        "BadEnvironmentKeyIdInToken": .fixSettings,
+        "BadPath": .fixRequest,
+        "MethodNotAllowed": .fixRequest,
+        "ExpiredToken": .removeTokenIfOlder,
+        "Unregistered": .removeTokenIfOlder,
+        "PayloadTooLarge": .fixRequest,
+        "TooManyProviderTokenUpdates": .otherConnection(after: 1000),
+        "TooManyRequests": .later(.throttled, after: 1000),
+        "InternalServerError": .later(.unavailable, after: 500),
+        "ServiceUnavailable": .later(.unavailable, after: 500),
+        "Shutdown": .otherConnection(after: 0),
+    ]
+
+    /// Judges an answer; `body` is its parsed JSON, nil when there was none or it was broken.
+    public static func verdict(_ response: HTTPResponse, _ body: JSONValue?) -> Verdict {
+        if response.status == 200 { return Verdict(.accepted) }
+        let reason = body?["reason"]?.string ?? ""
+        let action = table[reason] ?? action(forStatus: response.status)
+        return verdict(action, reason: reason.isEmpty ? "HTTP \(response.status)" : shortened(reason), body)
+    }
+
+    /// Spares a token that was condemned for its topic, when the topic was only a guess.
+    ///
+    /// A phone that did not name its token's kind may have sent a PushKit token: an alert to it fails
+    /// with these reasons although calls to it go through.
+    public static func sparing(_ verdict: Verdict, _ binding: Binding, _ type: APNsPushType) -> Verdict {
+        let isGuess = binding.service == nil && type != .voip
+        guard isGuess, verdict.reason == "DeviceTokenNotForTopic" || verdict.reason == "BadDeviceToken" else {
+            return verdict
+        }
+        var spared = verdict
+        spared.outcome = .rejected
+        return spared
+    }
+
+    /// Judges the debug data of a GOAWAY, for the pushes that Apple did not process.
+    public static func goAway(_ debugData: JSONValue?) -> Verdict {
+        let reason = debugData?["reason"]?.string ?? "GOAWAY"
+        let action = table[reason] ?? .otherConnection(after: 0)
+        var verdict = verdict(action, reason: shortened(reason), nil)
+        verdict.connection = .retire
+        // The data speaks of the connection, never of a token.
+        if verdict.outcome == .tokenGone || verdict.outcome == .rejected {
+            (verdict.outcome, verdict.next) = (.unavailable, .retry(after: 0))
+        }
+        return verdict
+    }
+
+    private static func verdict(_ action: Action, reason: String, _ body: JSONValue?) -> Verdict {
+        switch action {
+        case .fixRequest: Verdict(.rejected, reason: reason)
+        case .fixSettings: Verdict(.misconfigured, reason: reason)
+        case .removeToken: Verdict(.tokenGone, reason: reason)
+        case .removeTokenIfOlder: Verdict(.tokenGone, reason: reason, goneSince: body?["timestamp"]?.integer)
+        case .renewToken:
+            Verdict(.misconfigured, reason: reason, next: .renewCredential, connection: .retire)
+        case .otherConnection(let pause):
+            Verdict(.unavailable, reason: reason, next: .retry(after: pause), connection: .retire)
+        case .later(let outcome, let pause): Verdict(outcome, reason: reason, next: .retry(after: pause))
+        }
+    }
+
+    /// For a reason that Apple has not published yet, or an answer that is not Apple's.
+    private static func action(forStatus status: Int) -> Action {
+        switch status {
+        case 403, 401, 407: .fixSettings
+        case 410: .removeTokenIfOlder
+        case 429: .later(.throttled, after: 1000)
+        case 400...499: .fixRequest
+        default: .later(.unavailable, after: 500)
+        }
+    }
+
+    private static func shortened(_ reason: String) -> String { String(reason.prefix(64)) }
+}

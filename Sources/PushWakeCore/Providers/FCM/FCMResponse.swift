@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+
+/// Judges what Google answered (FCM v1, "ErrorCode"; "Best practices when sending FCM messages at scale").
+public enum FCMResponse {
+    /// First wait after an answer that says "later" and not when, milliseconds.
+    private static let pause: Int64 = 10_000
+    private static let quotaPause: Int64 = 60_000
+
+    /// Judges an answer; `body` is its parsed JSON, nil when there was none or it was broken (502 comes as HTML).
+    ///
+    /// The error code in `details` goes before `status`, and that before the HTTP status. `now` in seconds.
+    public static func verdict(_ response: HTTPResponse, _ body: JSONValue?, now: Int64 = 0) -> Verdict {
+        if response.status == 200 { return Verdict(.accepted) }
+        let error = body?["error"]
+        let code = errorCode(in: error)
+        let status = error?["status"]?.string
+        let word = code ?? status ?? word(forStatus: response.status)
+        let wait = RetryAfter.milliseconds(response, now: now)
+        switch word {
+        case "UNREGISTERED", "NOT_FOUND", "SENDER_ID_MISMATCH":
+            return Verdict(.tokenGone, reason: word)
+        case "INVALID_ARGUMENT":
+            return Verdict(blamesToken(error) ? .tokenGone : .rejected, reason: detailed(word, error))
+        case "QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED":
+            return Verdict(.throttled, reason: word, next: .retry(after: wait ?? quotaPause))
+        case "UNAUTHENTICATED":
+            return Verdict(.misconfigured, reason: word, next: .renewCredential)
+        case "THIRD_PARTY_AUTH_ERROR", "PERMISSION_DENIED", "FAILED_PRECONDITION":
+            return Verdict(.misconfigured, reason: word)
+        case "HTTP 404", "HTTP 405", "HTTP 400", "HTTP 413":
+            return Verdict(response.status == 404 ? .misconfigured : .rejected, reason: word)
+        case "UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "ABORTED", "UNKNOWN":
+            return Verdict(.unavailable, reason: word, next: .retry(after: wait ?? pause))
+        default:
+            return verdict(forStatus: response.status, reason: String(word.prefix(64)), wait: wait)
+        }
+    }
+
+    private static func verdict(forStatus status: Int, reason: String, wait: Int64?) -> Verdict {
+        switch status {
+        case 429: Verdict(.throttled, reason: reason, next: .retry(after: wait ?? quotaPause))
+        case 401: Verdict(.misconfigured, reason: reason, next: .renewCredential)
+        case 403, 407: Verdict(.misconfigured, reason: reason)
+        case 400...499: Verdict(.rejected, reason: reason)
+        default: Verdict(.unavailable, reason: reason, next: .retry(after: wait ?? pause))
+        }
+    }
+
+    /// The word to look up when the body gives none.
+    private static func word(forStatus status: Int) -> String {
+        status == 401 ? "UNAUTHENTICATED" : "HTTP \(status)"
+    }
+
+    private static func errorCode(in error: JSONValue?) -> String? {
+        let details = error?["details"]?.array ?? []
+        let own = details.first { $0["@type"]?.string?.hasSuffix("FcmError") == true }
+        guard let code = own?["errorCode"]?.string, code != "UNSPECIFIED_ERROR" else { return nil }
+        return code
+    }
+
+    /// The trap: a payload of ours that FCM dislikes gives the same code as a broken token.
+    private static func blamesToken(_ error: JSONValue?) -> Bool {
+        let violations = violatedFields(error)
+        if !violations.isEmpty { return violations.allSatisfy { $0 == "message.token" } }
+        return error?["message"]?.string?.contains("not a valid FCM registration token") == true
+    }
+
+    private static func violatedFields(_ error: JSONValue?) -> [String] {
+        (error?["details"]?.array ?? []).flatMap { $0["fieldViolations"]?.array ?? [] }.compactMap { $0["field"]?.string }
+    }
+
+    /// The code, and the field that was wrong: an operator with a template of his own needs to know it.
+    private static func detailed(_ word: String, _ error: JSONValue?) -> String {
+        guard let field = violatedFields(error).first else { return word }
+        return "\(word) \(field.prefix(64))"
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+/// All payload templates of an engine, compiled: one set per provider, and more for single apps.
+public struct PayloadLibrary: Sendable {
+    /// What becomes of FCM's `notification` sections (Mizutech's `fcm_removenotification`).
+    ///
+    /// A message with such a section goes to the system tray and wakes no app.
+    public enum NotificationRule: Sendable {
+        /// Kept for what is to be read (chat, custom, missed call, invitation), removed otherwise.
+        case automatic
+        case keep
+        case remove
+    }
+
+    private let rule: NotificationRule
+    private var standard: [Provider: Variants] = [:]
+    private var ofApp: [Provider: [String: Variants]] = [:]
+
+    /// Compiles a built-in family; `flexisipCompatible` adds Flexisip's misspelt `form-uri` to its FCM data.
+    public init(
+        _ family: BuiltInPayloads.Family = .plain, notifications rule: NotificationRule = .automatic,
+        flexisipCompatible: Bool = false
+    ) throws(PayloadTemplateError) {
+        self.rule = rule
+        for provider in [Provider.apns, .fcm, .webpush] {
+            let unwanted: Set<String> = flexisipCompatible ? [] : ["message.android.data.form-uri"]
+            standard[provider] = try Variants(provider, dropping: unwanted) { type in
+                Array(BuiltInPayloads.source(family, provider, type).utf8)
+            }
+        }
+    }
+
+    /// Replaces the payload of a provider, or of one app of it, by a template of the operator's own.
+    public mutating func load(
+        _ source: [UInt8], for provider: Provider, app: String = ""
+    ) throws(PayloadTemplateError) {
+        let variants = try Variants(provider, dropping: []) { _ in source }
+        if app.isEmpty {
+            standard[provider] = variants
+        } else {
+            ofApp[provider, default: [:]][app] = variants
+        }
+    }
+
+    /// The template for a push through Apple.
+    public func apns(app: String, _ type: APNsPushType) -> PayloadTemplate? {
+        variants(.apns, app)?.apns(type)
+    }
+
+    /// The template for a push through Google.
+    public func fcm(app: String, _ event: PushEvent, _ platform: FCMPlatform) -> PayloadTemplate? {
+        variants(.fcm, app)?.fcm(platform, keepsNotification: keepsNotification(event))
+    }
+
+    /// The template for an encrypted Web Push.
+    public func webPush(app: String) -> PayloadTemplate? { variants(.webpush, app)?.only }
+
+    private func variants(_ provider: Provider, _ app: String) -> Variants? {
+        if let own = ofApp[provider]?[app] { return own }
+        return standard[provider]
+    }
+
+    private func keepsNotification(_ event: PushEvent) -> Bool {
+        switch rule {
+        case .keep: return true
+        case .remove: return false
+        case .automatic:
+            switch event {
+            case .chat, .custom, .missed, .groupChat: return true
+            case .call, .cancel, .refresh, .answeredElsewhere: return false
+            }
+        }
+    }
+}
+
+extension PayloadLibrary {
+    /// One template text, compiled for each use with the sections left out that the use must not have.
+    private struct Variants: Sendable {
+        private let templates: [PayloadTemplate]
+
+        private static let shown: Set<String> = ["aps.alert", "aps.sound", "aps.badge"]
+        private static let notification: Set<String> = ["message.notification", "message.android.notification"]
+
+        init(
+            _ provider: Provider, dropping unwanted: Set<String>, source: (APNsPushType) -> [UInt8]
+        ) throws(PayloadTemplateError) {
+            var templates: [PayloadTemplate] = []
+            switch provider {
+            case .apns:
+                for type in APNsPushType.allCases {
+                    // Mizutech's `headers` go out as HTTP header fields. A silent push with an alert is an error.
+                    let silent = type == .background && source(.background) == source(.alert)
+                    let sections = unwanted.union(["headers"]).union(silent ? Self.shown : [])
+                    templates.append(try PayloadTemplate(json: source(type), rules: PayloadRules(dropped: sections)))
+                }
+            case .fcm:
+                for platform in FCMPlatform.allCases {
+                    for sections in [Set<String>(), Self.notification] {
+                        let foreign = platform.foreignSections.union(unwanted).union(sections)
+                        templates.append(try PayloadTemplate(json: source(.alert), rules: .fcm(dropping: foreign)))
+                    }
+                }
+            case .webpush, .acrobits, .webhook:
+                templates.append(try PayloadTemplate(json: source(.alert), rules: PayloadRules(dropped: unwanted)))
+            }
+            self.templates = templates
+        }
+
+        var only: PayloadTemplate? { templates.first }
+
+        func apns(_ type: APNsPushType) -> PayloadTemplate? { template(Int(type.rawValue)) }
+
+        func fcm(_ platform: FCMPlatform, keepsNotification: Bool) -> PayloadTemplate? {
+            template(Int(platform.rawValue) * 2 + (keepsNotification ? 0 : 1))
+        }
+
+        private func template(_ index: Int) -> PayloadTemplate? {
+            templates.indices.contains(index) ? templates[index] : nil
+        }
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+
+/// What an operator decides about payloads, for all providers alike.
+public struct PayloadSettings: Equatable, Sendable {
+    /// Value of SOUND for calls, unless the phone wished one with `pn-call-snd`.
+    public var callSound: String
+    /// Value of SOUND for messages, unless the phone wished one with `pn-msg-snd`.
+    public var messageSound: String
+    /// Value of SOUND for every other event.
+    public var otherSound: String
+    /// 0 keeps the app icon free of a badge (Flexisip's `no-badge`).
+    public var badge: UInt8
+    /// When false, names and addresses of callers stay out of pushes (Flexisip's `display-from-uri`).
+    public var showsCaller: Bool
+
+    public init(
+        callSound: String = "default", messageSound: String = "default", otherSound: String = "default",
+        badge: UInt8 = 1, showsCaller: Bool = true
+    ) {
+        self.callSound = callSound
+        self.messageSound = messageSound
+        self.otherSound = otherSound
+        self.badge = badge
+        self.showsCaller = showsCaller
+    }
+}

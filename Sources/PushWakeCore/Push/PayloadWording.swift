@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+
+/// The English that titles and bodies are made of, and Flexisip's localisation keys.
+enum PayloadWording {
+    /// A sentence about somebody, and what to say when nobody is named.
+    struct Phrase {
+        let before: String
+        let after: String
+        let withoutName: String
+
+        init(_ before: String, _ after: String = "", withoutName: String) {
+            self.before = before
+            self.after = after
+            self.withoutName = withoutName
+        }
+    }
+
+    /// TITLE; Mizutech's words for calls.
+    static func title(of event: PushEvent) -> Phrase {
+        switch event {
+        case .call: Phrase("Call from ", withoutName: "Incoming call")
+        case .chat: Phrase("Message from ", withoutName: "New message")
+        case .cancel: Phrase("Call from ", " ended", withoutName: "Call ended")
+        case .custom: Phrase("Message from ", withoutName: "Message")
+        case .refresh: Phrase("", withoutName: "")
+        case .missed: Phrase("Missed call from ", withoutName: "Missed call")
+        case .answeredElsewhere: Phrase("Call from ", " answered elsewhere", withoutName: "Call answered elsewhere")
+        case .groupChat: Phrase("Invitation from ", withoutName: "Group chat")
+        }
+    }
+
+    /// BODY and MESSAGE; Mizutech's words for calls. A chat with text shows its text instead.
+    static func body(of event: PushEvent) -> Phrase {
+        switch event {
+        case .call: Phrase("Incoming VoIP call from ", withoutName: "Incoming VoIP call")
+        case .groupChat: Phrase("", " invites you to a group chat", withoutName: "You are invited to a group chat")
+        default: title(of: event)
+        }
+    }
+
+    /// `loc-key` of an Apple push: the phone's wish, or Flexisip's default.
+    static func alertKey(of event: PushEvent, wishes: Binding.Wishes) -> String {
+        switch event {
+        case .call: wishes["pn-call-str"] ?? "IC_MSG"
+        case .chat, .custom: wishes["pn-msg-str"] ?? "IM_MSG"
+        case .groupChat: wishes["pn-groupchat-str"] ?? "GC_MSG"
+        case .cancel, .missed: wishes["pn-missing-call-str"] ?? "Missing call"
+        case .answeredElsewhere: wishes["pn-call-accepted-elsewhere-str"] ?? "Accepted elsewhere"
+        case .refresh: ""
+        }
+    }
+}

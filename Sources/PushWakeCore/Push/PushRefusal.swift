@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+
+/// Why a push was not even sent.
+public enum PushRefusal: Error, Equatable, Sendable {
+    /// The token holds bytes that cannot stand in a request.
+    case unusableToken
+    /// No topic, project or package is known, or it holds bytes that cannot stand in a header.
+    case unusableApp
+    /// Even without its texts the payload is longer than the provider takes.
+    case payloadTooLarge
+    /// No template for this provider was compiled.
+    case noTemplate
+    /// The URL is not https, not on the list of hosts, or leads into a private network.
+    case forbiddenURL
+    /// The phone's encryption keys are not what RFC 8291 asks for, or encrypting failed.
+    case unusableKeys
+
+    /// How the push ends.
+    public var verdict: Verdict {
+        switch self {
+        case .unusableToken: Verdict(.rejected, reason: "UnusableToken")
+        case .unusableApp: Verdict(.misconfigured, reason: "UnusableApp")
+        case .payloadTooLarge: Verdict(.rejected, reason: "PayloadTooLarge")
+        case .noTemplate: Verdict(.misconfigured, reason: "NoTemplate")
+        case .forbiddenURL: Verdict(.rejected, reason: "ForbiddenURL")
+        case .unusableKeys: Verdict(.rejected, reason: "UnusableKeys")
+        }
+    }
+}

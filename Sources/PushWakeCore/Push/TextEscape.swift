@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+
+/// The dress a value wears for the place it stands in, so that no caller name can break out of it.
+public enum TextEscape: Sendable {
+    /// Inside a JSON string (RFC 8259, 7).
+    case json
+    /// Inside a URL's path or query, or a form body: all but the unreserved characters (RFC 3986, 2.3).
+    case percent
+    /// As is; controls become spaces, so that a header or a text line stays one.
+    case line
+
+    /// Appends `text`, escaped. A `String` is valid UTF-8 by construction, so the result is too.
+    @inline(__always)
+    public func append(_ text: Substring, to out: inout [UInt8]) {
+        switch self {
+        case .json: Self.appendJSON(text, to: &out)
+        case .percent: Self.appendPercent(text, to: &out)
+        case .line: Self.appendLine(text, to: &out)
+        }
+    }
+
+    private static func appendJSON(_ text: Substring, to out: inout [UInt8]) {
+        let bytes = text.utf8.span
+        guard hasSpecials(bytes) else {
+            out.append(contentsOf: text.utf8)
+            return
+        }
+        for index in bytes.indices {
+            let byte = bytes[index]
+            if !isSpecial(byte) {
+                out.append(byte)
+            } else {
+                appendEscape(of: byte, to: &out)
+            }
+        }
+    }
+
+    private static func hasSpecials(_ bytes: Span<UInt8>) -> Bool {
+        var found = false
+        for index in bytes.indices {
+            // No early exit: short runs, and the compiler can do sixteen bytes at a time.
+            found = found || isSpecial(bytes[index])
+        }
+        return found
+    }
+
+    @inline(__always)
+    private static func isSpecial(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func appendEscape(of byte: UInt8, to out: inout [UInt8]) {
+        out.append(UInt8(ascii: "\\"))
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): out.append(byte)
+        case 0x0A: out.append(UInt8(ascii: "n"))
+        case 0x0D: out.append(UInt8(ascii: "r"))
+        case 0x09: out.append(UInt8(ascii: "t"))
+        default:
+            out.append(contentsOf: [0x75, 0x30, 0x30])
+            appendHex(byte, upperCase: false, to: &out)
+        }
+    }
+
+    private static func appendPercent(_ text: Substring, to out: inout [UInt8]) {
+        for byte in text.utf8 {
+            if isUnreserved(byte) {
+                out.append(byte)
+            } else {
+                out.append(UInt8(ascii: "%"))
+                appendHex(byte, upperCase: true, to: &out)
+            }
+        }
+    }
+
+    private static func appendLine(_ text: Substring, to out: inout [UInt8]) {
+        for byte in text.utf8 { out.append(byte < 0x20 || byte == 0x7F ? 0x20 : byte) }
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    private static func appendHex(_ byte: UInt8, upperCase: Bool, to out: inout [UInt8]) {
+        out.append(Decimal.hexDigit(byte >> 4, upperCase: upperCase))
+        out.append(Decimal.hexDigit(byte & 0x0F, upperCase: upperCase))
+    }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@Suite struct `Payload template` {
+    private func render(_ source: String, _ content: PushContent, _ binding: Binding = Samples.voip) throws -> [UInt8] {
+        var out: [UInt8] = []
+        try PayloadTemplate(json: source.utf8).render(
+            PayloadValues(binding: binding, content: content, now: 1_700_000_001), into: &out)
+        return out
+    }
+
+    private func refusal(_ source: String, _ rules: PayloadRules = PayloadRules()) -> PayloadTemplateError? {
+        do throws(PayloadTemplateError) {
+            _ = try PayloadTemplate(json: source.utf8, rules: rules)
+            return nil
+        } catch { return error }
+    }
+
+    @Test(arguments: [
+        ("PACKAGE", "com.example.phone"), ("TOKEN", "0a1b2c3d4e5f"), ("TO", "bob"), ("TOUSERNAME", "bob"),
+        ("TYPE", "0"), ("FROM", "Alice"), ("FROMUSERNAME", "alice"), ("FROMDISPLAYNAME", "Alice"),
+        ("CALLID", "call-1@192.0.2.9"), ("PRIORITY", "high"), ("NPRIORITY", "PRIORITY_MAX"), ("APRIORITY", "10"),
+        ("TTLNUM", "40"), ("PUSHTYPE", "alert"), ("SOUND", "default"), ("MSG", "hi"),
+        ("MESSAGE", "Incoming VoIP call from Alice"), ("TITLE", "Call from alice"),
+        ("BODY", "Incoming VoIP call from Alice"), ("<ttl>", "40"), ("<uid>", "<urn:uuid:1>"),
+        ("<from-uri>", "sip:alice@example.com"), ("<from-name>", "Alice"), ("<call-id>", "call-1@192.0.2.9"),
+        ("<from>", "Alice"), ("<date>", "2023-11-14 22:13:21"), ("<chatroom-addr>", ""), ("<badge-boolean>", "1"),
+        ("<alert-msg-id>", "IC_MSG"), ("<sound-id>", "empty"), ("<device-token>", "0a1b2c3d4e5f"),
+        ("<event>", "call"), ("<from-host>", "example.com"), ("<to-uri>", "sip:bob@example.com"),
+        ("<sent-at>", "1700000000"), ("<expires-at>", "1700000041"),
+    ])
+    func `fills in every keyword`(keyword: String, value: String) throws {
+        let out = try render("{\"k\": \"x \(keyword)!\"}", Samples.content(.call, text: "hi"))
+        #expect(JSONReader.parse(out)?["k"] == .string("x \(value)!"))
+    }
+
+    @Test func `takes the longest word and leaves words that only contain a keyword`() throws {
+        let out = try render(
+            #"{"a":"FROMUSERNAMEs TTLNUMs PACKAGE.voip","b":"STORE TOKENS PRIORITY_MAX TO2 <nobody> a<b"}"#,
+            Samples.content(.call))
+        #expect(JSONReader.parse(out)?["a"] == .string("alices 40s com.example.phone.voip"))
+        #expect(JSONReader.parse(out)?["b"] == .string("STORE TOKENS PRIORITY_MAX TO2 <nobody> a<b"))
+    }
+
+    @Test func `gives valid JSON for every byte in a caller name`() throws {
+        for byte in UInt8.min...UInt8.max {
+            var content = Samples.content(.call)
+            content.fromDisplay = String(decoding: [0x41, byte, 0x42], as: UTF8.self)
+            let value = JSONReader.parse(try render(#"{"n":"FROM","t":TYPE}"#, content))
+            #expect(value?["n"] == .string(content.fromDisplay), "byte \(byte)")
+        }
+    }
+
+    @Test(arguments: [
+        #"","admin":"1"#, #"\"#, "A\\zB", "\u{0}", "tab\tnew\r\nline", "Zoë 🦊 \u{2028}", "\u{7F}", "</script>",
+    ])
+    func `lets no caller name break out of its string`(name: String) throws {
+        var content = Samples.content(.call)
+        content.fromDisplay = name
+        let value = JSONReader.parse(try render(#"{"n":"<from-name>"}"#, content))
+        #expect(value?.memberNames == ["n"])
+        #expect(value?["n"] == .string(name))
+    }
+
+    @Test func `replaces bytes that are not UTF-8`() throws {
+        var content = Samples.content(.call)
+        content.fromDisplay = String(decoding: [0x4A, 0xFF, 0xC3], as: UTF8.self)
+        #expect(JSONReader.parse(try render(#"{"n":"FROM"}"#, content))?["n"] == .string("J\u{FFFD}\u{FFFD}"))
+    }
+
+    @Test(arguments: ["--EOF--", "--EOF\u{2014}", "\u{2014}EOF\u{2014}", "\u{2013}EOF\u{2013}"])
+    func `ignores what stands below the end mark`(mark: String) throws {
+        let out = try render("{\"a\":1}\n\(mark)\nnotes } { \"", Samples.content(.call))
+        #expect(String(decoding: out, as: UTF8.self) == "{\"a\":1}")
+    }
+
+    @Test(arguments: [
+        ("", 1, 1), ("{", 1, 2), ("{\"a\":1,}", 1, 8), ("{\n  \"a\": 1\n  \"b\": 2\n}", 3, 3), ("[1]", 1, 1),
+        ("{\"a\": FROM}", 1, 7), ("{\"a\": 01}", 1, 7), ("{\"a\": \"x}", 1, 10), ("{\"a\": \"\\q\"}", 1, 8),
+        ("{\"a\": [1,]}", 1, 10), ("{\"a\": tru}", 1, 7), ("{\"a\": 1} x", 1, 10), ("{a: 1}", 1, 2),
+        ("{\"a\": \"\\ud800\"}", 1, 8), ("{\"a\": 1.}", 1, 7), ("{\"a\": -}", 1, 7), ("{\"a\": <nothing>}", 1, 7),
+        ("{\"a\"\n\n1}", 3, 1), ("{\"a\": \"\u{1}\"}", 1, 8), ("{'a': 1}", 1, 2),
+    ])
+    func `is refused with line and column when it is not JSON`(source: String, line: Int, column: Int) {
+        let error = refusal(source)
+        #expect(error?.line == line)
+        #expect(error?.column == column)
+        #expect(error?.message.isEmpty == false)
+    }
+
+    @Test func `is refused when its own text is not UTF-8`() {
+        #expect(throws: PayloadTemplateError.self) {
+            try PayloadTemplate(json: Array(#"{"a":""#.utf8) + [0xC3, 0x28] + Array("\"}".utf8))
+        }
+    }
+
+    @Test func `is refused when it is nested without end`() {
+        let deep = String(repeating: "{\"a\":", count: 5000) + "1" + String(repeating: "}", count: 5000)
+        #expect(refusal(deep)?.message.contains("nested") == true)
+    }
+
+    @Test func `accepts numbers without quotes where the keyword is a number`() throws {
+        let out = try render(#"{"t":TYPE,"l":TTLNUM,"p":APRIORITY,"b":<badge-boolean>,"s":<sent-at>}"#, Samples.content(.chat))
+        #expect(String(decoding: out, as: UTF8.self) == #"{"t":1,"l":40,"p":5,"b":1,"s":1700000000}"#)
+    }
+
+    @Test func `leaves out dropped members and their commas`() throws {
+        var out: [UInt8] = []
+        let template = try PayloadTemplate(
+            json: #"{"a":1,"b":{"c":2,"d":"TOKEN"},"e":3,"f":4}"#.utf8,
+            rules: PayloadRules(dropped: ["a", "b.c", "f"]))
+        template.render(PayloadValues(binding: Samples.voip, content: Samples.content(.call)), into: &out)
+        #expect(String(decoding: out, as: UTF8.self) == #"{"b":{"d":"0a1b2c3d4e5f"},"e":3}"#)
+    }
+
+    @Test func `gives up texts from the least important and never the call id`() throws {
+        let template = try PayloadTemplate(
+            json: #"{"c":"CALLID","m":"MSG","n":"FROMDISPLAYNAME","t":"TITLE","u":"<from-uri>"}"#.utf8)
+        var content = Samples.content(.chat, text: String(repeating: "ü", count: 3000))
+        var out: [UInt8] = []
+        #expect(template.render(PayloadValues(binding: Samples.voip, content: content), limit: 4096, into: &out))
+        let shortened = JSONReader.parse(out)
+        #expect(shortened?["m"] == .string(String(repeating: "ü", count: 256)))
+        #expect(shortened?["n"] == .string("Alice"))
+
+        content.fromDisplay = String(repeating: "\"", count: 5000)
+        out = []
+        #expect(template.render(PayloadValues(binding: Samples.voip, content: content), limit: 4096, into: &out))
+        let bare = JSONReader.parse(out)
+        #expect(bare?["m"] == .string(""))
+        #expect(bare?["n"] == .string(""))
+        #expect(bare?["c"] == .string("call-1@192.0.2.9"))
+        #expect(bare?["u"] == .string("sip:alice@example.com"))
+
+        content.callID = String(repeating: "c", count: 5000)
+        out = [1, 2]
+        #expect(!template.render(PayloadValues(binding: Samples.voip, content: content), limit: 4096, into: &out))
+        #expect(out == [1, 2])
+    }
+
+    @Test func `escapes for URLs in a template that is no JSON`() {
+        var content = Samples.content(.call)
+        content.fromDisplay = "A&b=ü/?"
+        var out: [UInt8] = []
+        PayloadTemplate(text: "/push?n=FROM&t=<event>&d=<date>".utf8, escape: .percent).render(
+            PayloadValues(binding: Samples.voip, content: content, now: 0), into: &out)
+        #expect(String(decoding: out, as: UTF8.self) == "/push?n=A%26b%3D%C3%BC%2F%3F&t=call&d=1970-01-01%2000%3A00%3A00")
+    }
+
+    @Test(arguments: [
+        ("sip:alice@example.com", "alice", "example.com"), ("sips:al:pw@h:5061;x=y", "al", "h"),
+        ("tel:+4930;phone-context=x", "+4930", ""), ("sip:example.com", "", "example.com"),
+        ("sip:a@[2001:db8::1]:5060", "a", "[2001:db8::1]"), ("", "", ""), ("sip:", "", ""), ("@", "", ""),
+    ])
+    func `finds user and host of a caller`(uri: String, user: String, host: String) throws {
+        var content = Samples.content(.call)
+        content.fromURI = uri
+        let value = JSONReader.parse(try render(#"{"u":"FROMUSERNAME","h":"<from-host>"}"#, content))
+        #expect(value?["u"] == .string(user))
+        #expect(value?["h"] == .string(host))
+    }
+
+    @Test func `keeps the caller to itself when told to`() {
+        var out: [UInt8] = []
+        let values = PayloadValues(
+            binding: Samples.voip, content: Samples.content(.call), settings: PayloadSettings(showsCaller: false))
+        PayloadTemplate(text: "FROM|<from-uri>|<from-name>|TITLE|BODY".utf8, escape: .line).render(values, into: &out)
+        #expect(String(decoding: out, as: UTF8.self) == "|||Incoming call|Incoming VoIP call")
+    }
+
+    @Test(arguments: [
+        (PushEvent.call, "pn-call-str", "IC_MSG"), (.chat, "pn-msg-str", "IM_MSG"),
+        (.groupChat, "pn-groupchat-str", "GC_MSG"),
+    ])
+    func `shows the string that the phone wished`(event: PushEvent, wish: String, standard: String) throws {
+        var binding = Samples.remote
+        let source = #"{"k":"<alert-msg-id>"}"#
+        #expect(JSONReader.parse(try render(source, Samples.content(event), binding))?["k"] == .string(standard))
+        binding.wishes[wish] = "Mine"
+        #expect(JSONReader.parse(try render(source, Samples.content(event), binding))?["k"] == .string("Mine"))
+    }
+
+    @Test(arguments: [(PushEvent.call, "ring.caf"), (.chat, "ding.caf")])
+    func `plays the sound that the phone wished`(event: PushEvent, sound: String) throws {
+        var binding = Samples.remote
+        binding.wishes["pn-call-snd"] = "ring.caf"
+        binding.wishes["pn-msg-snd"] = "ding.caf"
+        let value = JSONReader.parse(try render(#"{"a":"SOUND","b":"<alert-sound>"}"#, Samples.content(event), binding))
+        #expect(value?["a"] == .string(sound))
+        #expect(value?["b"] == .string(sound))
+    }
+
+    @Test(arguments: [
+        (PushEvent.call, "0"), (.chat, "1"), (.cancel, "2"), (.custom, "3"), (.refresh, "4"), (.missed, "3"),
+        (.answeredElsewhere, "2"), (.groupChat, "1"),
+    ])
+    func `gives apps of Mizutech a type that they know`(event: PushEvent, type: String) throws {
+        #expect(JSONReader.parse(try render(#"{"t":"TYPE"}"#, Samples.content(event)))?["t"] == .string(type))
+    }
+}
