@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "pushwake_contact.h"
+
+#include <string.h>
+
+#include "core/cfg/cfg_ctx.h"
+#include "core/parser/parse_rr.h"
+#include "core/parser/parse_uri.h"
+#include "core/strutils.h"
+#include "core/tcp_conn.h"
+#include "core/ut.h"
+
+#define PW_AOR_SIZE 512
+
+/* What the registrar was told about its keys. */
+static struct {
+	int known;
+	int case_sensitive;
+	str realm_prefix;
+} keys;
+
+static void learn_keys(void)
+{
+	static str group = str_init("registrar");
+	static str case_name = str_init("case_sensitive");
+	static str realm_name = str_init("realm_prefix");
+	static str realm_old = str_init("realm_pref");
+	cfg_ctx_t *ctx = NULL;
+	void *value = NULL;
+	unsigned int type = 0;
+
+	keys.known = 1;
+	if(cfg_register_ctx(&ctx, NULL) < 0) {
+		return;
+	}
+	if(cfg_get_by_name(ctx, &group, NULL, &case_name, &value, &type) == 0 && type == CFG_VAR_INT) {
+		keys.case_sensitive = (int)(long)value;
+	}
+	if((cfg_get_by_name(ctx, &group, NULL, &realm_old, &value, &type) == 0
+			   || cfg_get_by_name(ctx, &group, NULL, &realm_name, &value, &type) == 0)
+			&& type == CFG_VAR_STR && value != NULL) {
+		keys.realm_prefix = *(str *)value;
+	}
+}
+
+int pw_aor(str *aor, str *uri)
+{
+	static char buffer[PW_AOR_SIZE];
+	sip_uri_t parsed;
+	str host, lower;
+	int user_len;
+
+	if(!keys.known) {
+		learn_keys();
+	}
+	if(uri == NULL || uri->s == NULL || parse_uri(uri->s, uri->len, &parsed) < 0) {
+		return -1;
+	}
+	if(parsed.user.len <= 0 || parsed.user.len + parsed.host.len + 1 > PW_AOR_SIZE) {
+		return -1;
+	}
+	aor->s = buffer;
+	aor->len = parsed.user.len;
+	if(un_escape(&parsed.user, aor) < 0) {
+		return -1;
+	}
+	user_len = aor->len;
+	if(pw.usrloc.use_domain) {
+		host = parsed.host;
+		if(keys.realm_prefix.len > 0 && keys.realm_prefix.len < host.len
+				&& memcmp(keys.realm_prefix.s, host.s, keys.realm_prefix.len) == 0) {
+			host.s += keys.realm_prefix.len;
+			host.len -= keys.realm_prefix.len;
+		}
+		buffer[aor->len++] = '@';
+		memcpy(buffer + aor->len, host.s, host.len);
+		aor->len += host.len;
+	}
+	lower = *aor;
+	if(keys.case_sensitive) {
+		lower.s += user_len;
+		lower.len -= user_len;
+	}
+	strlower(&lower);
+	return 0;
+}
+
+static int copy(str *to, const str *from, char **at)
+{
+	to->s = *at;
+	to->len = from->s != NULL ? from->len : 0;
+	if(to->len > 0) {
+		memcpy(*at, from->s, to->len);
+	}
+	/* tm compares with strstr() in places */
+	(*at)[to->len] = '\0';
+	*at += to->len + 1;
+	return to->len;
+}
+
+static size_t text_size(const ucontact_t *c)
+{
+	return (size_t)c->c.len + c->ruid.len + c->instance.len + c->received.len + c->path.len
+		   + c->user_agent.len + c->callid.len + 7;
+}
+
+static void copy_contact(pw_contact_t *to, const ucontact_t *from, char **at)
+{
+	copy(&to->uri, &from->c, at);
+	copy(&to->ruid, &from->ruid, at);
+	copy(&to->instance, &from->instance, at);
+	copy(&to->received, &from->received, at);
+	copy(&to->path, &from->path, at);
+	copy(&to->user_agent, &from->user_agent, at);
+	copy(&to->callid, &from->callid, at);
+	to->cseq = from->cseq;
+	to->q = from->q;
+	to->cflags = from->cflags;
+	to->reg_id = from->reg_id;
+	to->tcpconn_id = from->tcpconn_id;
+	to->sock = from->sock;
+	to->expires = from->expires;
+	to->modified = from->last_modified;
+}
+
+static int copy_record(pw_contacts_t *out, const urecord_t *record)
+{
+	const ucontact_t *c;
+	time_t now = time(NULL);
+	size_t size = 0;
+	int n = 0;
+	char *at;
+
+	for(c = record->contacts; c != NULL; c = c->next) {
+		if(VALID_CONTACT(c, now)) {
+			size += sizeof(pw_contact_t) + text_size(c);
+			n++;
+		}
+	}
+	if(n == 0) {
+		return 0;
+	}
+	out->v = pkg_malloc(size);
+	if(out->v == NULL) {
+		PKG_MEM_ERROR;
+		return -1;
+	}
+	at = (char *)(out->v + n);
+	for(c = record->contacts; c != NULL && out->n < n; c = c->next) {
+		if(VALID_CONTACT(c, now)) {
+			copy_contact(&out->v[out->n++], c, &at);
+		}
+	}
+	return 0;
+}
+
+int pw_contacts_get(pw_contacts_t *out, str *table, str *aor)
+{
+	udomain_t *domain;
+	urecord_t *record;
+	int status = 0;
+	int found;
+
+	out->v = NULL;
+	out->n = 0;
+	if(pw.usrloc.get_udomain(table->s, &domain) < 0) {
+		LM_ERR("usrloc has no table [%.*s]\n", table->len, table->s);
+		return -1;
+	}
+	pw.usrloc.lock_udomain(domain, aor);
+	found = pw.usrloc.get_urecord(domain, aor, &record);
+	if(found == 0) {
+		status = copy_record(out, record);
+		pw.usrloc.release_urecord(record);
+	} else if(found < 0) {
+		status = -1;
+	}
+	pw.usrloc.unlock_udomain(domain, aor);
+	return status;
+}
+
+void pw_contacts_free(pw_contacts_t *list)
+{
+	if(list->v != NULL) {
+		pkg_free(list->v);
+	}
+	list->v = NULL;
+	list->n = 0;
+}
+
+void pw_contacts_keep(pw_contacts_t *list, str *callid, int cseq)
+{
+	int i, n = 0;
+
+	for(i = 0; i < list->n; i++) {
+		if(list->v[i].cseq == cseq && STR_EQ(list->v[i].callid, *callid)) {
+			list->v[n++] = list->v[i];
+		}
+	}
+	list->n = n;
+}
+
+int pw_contact_reachable(const pw_contact_t *c)
+{
+#ifdef USE_TCP
+	struct tcp_connection *connection;
+	int open;
+
+	/* behind a Path the connection is the edge proxy's, not the phone's */
+	if(c->tcpconn_id > 0 && c->path.len == 0) {
+		connection = tcpconn_get(c->tcpconn_id, 0, 0, 0, 0);
+		if(connection != NULL) {
+			open = connection->state == S_CONN_OK;
+			tcpconn_put(connection);
+			return open;
+		}
+	}
+#endif
+	return 0;
+}
+
+int pw_contact_append(sip_msg_t *msg, pw_contact_t *c)
+{
+	str path = c->path;
+	str next = STR_NULL;
+	branch_t *branch;
+
+	if(path.len > 0 && get_path_dst_uri(&path, &next) < 0) {
+		LM_ERR("bad Path of contact <%.*s>\n", c->uri.len, c->uri.s);
+		return -1;
+	}
+	branch = ksr_push_branch(msg, &c->uri, next.len > 0 ? &next : &c->received,
+			next.len > 0 ? &path : NULL, c->q, c->cflags, c->sock,
+			c->instance.len > 0 ? &c->instance : NULL, c->instance.len > 0 ? c->reg_id : 0,
+			&c->ruid, &c->user_agent);
+	if(branch == NULL) {
+		LM_ERR("no branch for contact <%.*s>\n", c->uri.len, c->uri.s);
+		return -1;
+	}
+	branch->otcpid = c->tcpconn_id;
+	return 0;
+}
+
+static int forget_one(urecord_t *record, const char *uri, size_t len)
+{
+	ucontact_t *c, *next;
+	int n = 0;
+
+	for(c = record->contacts; c != NULL; c = next) {
+		next = c->next;
+		if((size_t)c->c.len == len && memcmp(c->c.s, uri, len) == 0
+				&& pw.usrloc.delete_ucontact(record, c) == 0) {
+			n++;
+		}
+	}
+	return n;
+}
+
+int pw_contacts_forget(str *table, str *aor, const pushwake_str *uris)
+{
+	udomain_t *domain;
+	urecord_t *record;
+	const char *at = uris->ptr, *end = at + uris->len, *line;
+	int n = 0;
+
+	if(uris->len == 0 || pw.usrloc.get_udomain(table->s, &domain) < 0) {
+		return 0;
+	}
+	pw.usrloc.lock_udomain(domain, aor);
+	if(pw.usrloc.get_urecord(domain, aor, &record) == 0) {
+		for(; at < end; at = line + 1) {
+			line = memchr(at, '\n', (size_t)(end - at));
+			if(line == NULL) {
+				line = end;
+			}
+			if(line > at) {
+				n += forget_one(record, at, (size_t)(line - at));
+			}
+		}
+		pw.usrloc.release_urecord(record);
+	}
+	pw.usrloc.unlock_udomain(domain, aor);
+	return n;
+}

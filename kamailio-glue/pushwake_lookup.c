@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "core/parser/parse_content.h"
+#include "core/parser/parse_from.h"
+#include "core/parser/parse_to.h"
+#include "core/parser/parse_uri.h"
+#include "pushwake_hold.h"
+
+/* A request that is no INVITE must be answered before its sender gives up (32 s). */
+#define PW_MAX_MESSAGE_SECONDS 20
+
+enum pw_lookup_result {
+	PW_AWAKE = 1,
+	PW_HELD = 2,
+	PW_NOBODY = -1,
+	PW_ERROR = -2
+};
+
+static int plain(sip_msg_t *msg, str *table, str *uri)
+{
+	int found = uri != NULL ? pw.registrar.lookup_uri(msg, table, uri) : pw.registrar.lookup(msg, table);
+
+	if(found > 0) {
+		return PW_AWAKE;
+	}
+	return found == -3 ? PW_ERROR : PW_NOBODY;
+}
+
+static int is_initial(sip_msg_t *msg)
+{
+	if(msg->REQ_METHOD != METHOD_INVITE && msg->REQ_METHOD != METHOD_MESSAGE) {
+		return 0;
+	}
+	if(parse_headers(msg, HDR_EOH_F, 0) < 0 || msg->callid == NULL || parse_to_header(msg) < 0
+			|| parse_from_header(msg) < 0) {
+		return 0;
+	}
+	return get_to(msg)->tag_value.len == 0;
+}
+
+static void fill_request(pushwake_wake_request *request, sip_msg_t *msg, str *aor)
+{
+	request->event = msg->REQ_METHOD == METHOD_MESSAGE ? PUSHWAKE_EVENT_CHAT : PUSHWAKE_EVENT_CALL;
+	request->aor = pw_in(aor);
+	request->call_id = pw_in(&msg->callid->body);
+	request->from_uri = pw_in(&get_from(msg)->uri);
+	request->from_display = pw_in(&get_from(msg)->display);
+	request->to_uri = pw_in(&get_to(msg)->uri);
+	if(msg->content_type != NULL) {
+		request->content_type = pw_in(&msg->content_type->body);
+	}
+	if(msg->REQ_METHOD == METHOD_MESSAGE) {
+		request->text.ptr = get_body(msg);
+		if(request->text.ptr != NULL) {
+			request->text.len = msg->buf + msg->len - request->text.ptr;
+		}
+	}
+}
+
+static int ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg, str *aor, pw_contacts_t *known)
+{
+	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
+	time_t now = time(NULL);
+	int i, status;
+
+	fill_request(&request, msg, aor);
+	for(i = 0; i < known->n; i++) {
+		memset(&asked[i], 0, sizeof(asked[i]));
+		asked[i].uri = pw_in(&known->v[i].uri);
+		asked[i].instance = pw_in(&known->v[i].instance);
+		asked[i].registered_ago = known->v[i].modified > 0 && known->v[i].modified <= now
+										  ? (int32_t)(now - known->v[i].modified)
+										  : -1;
+		asked[i].reachable = pw_contact_reachable(&known->v[i]);
+	}
+	request.contacts = asked;
+	request.contact_count = (size_t)known->n;
+	status = pushwake_wake(result, pw_client, &request);
+	if(status < 0) {
+		pw_engine_away("pushwake_lookup", status);
+	}
+	return status;
+}
+
+static int is_held(const str *ruid, pw_contacts_t *known, const pushwake_contact *asked)
+{
+	int i;
+
+	for(i = 0; i < known->n; i++) {
+		if(STR_EQ(known->v[i].ruid, *ruid)) {
+			return asked[i].verdict == PUSHWAKE_HOLD;
+		}
+	}
+	return 0;
+}
+
+static int fits(unsigned int len, const char *text, str *out)
+{
+	out->s = (char *)text;
+	out->len = (int)len;
+	return out->len > 0;
+}
+
+/* What lookup() does with the first contact: it becomes the Request-URI. */
+static int branch_to_ruri(sip_msg_t *msg, branch_t *b)
+{
+	str s;
+	flag_t flags = 0;
+
+	if(!fits(b->len, b->uri, &s) || rewrite_uri(msg, &s) < 0) {
+		return -1;
+	}
+	reset_dst_uri(msg);
+	if((fits(b->dst_uri_len, b->dst_uri, &s) && set_dst_uri(msg, &s) < 0)
+			|| (fits(b->path_len, b->path, &s) && set_path_vector(msg, &s) < 0)
+			|| (fits(b->instance_len, b->instance, &s) && set_instance(msg, &s) < 0)
+			|| (fits(b->ruid_len, b->ruid, &s) && set_ruid(msg, &s) < 0)
+			|| (fits(b->location_ua_len, b->location_ua, &s) && set_ua(msg, &s) < 0)) {
+		return -1;
+	}
+	msg->reg_id = b->reg_id;
+	msg->otcpid = b->otcpid;
+	set_ruri_q(b->q);
+	getbflagsval(0, &flags);
+	setbflagsval(0, flags | b->flags);
+	if(b->force_send_socket != NULL) {
+		set_force_socket(msg, b->force_send_socket);
+	}
+	return 0;
+}
+
+/* Looks up all contacts as branches, drops those of sleeping phones, and makes the
+ * first that is left the Request-URI. Returns how many are awake, -1 on error. */
+static int lookup_awake(sip_msg_t *msg, str *table, str *uri, pw_contacts_t *known, const pushwake_contact *asked)
+{
+	unsigned int first = nr_branches, i;
+	branch_t *b;
+	str ruid;
+	str target = uri != NULL ? *uri : *GET_RURI(msg);
+	int found;
+
+	if(pw.registrar.lookup_to_dset(msg, table, &target) <= 0) {
+		return 0;
+	}
+	for(i = first; i < nr_branches;) {
+		b = get_sip_branch((int)i);
+		if(b != NULL && fits(b->ruid_len, b->ruid, &ruid) && is_held(&ruid, known, asked)) {
+			drop_sip_branch((int)i);
+		} else {
+			i++;
+		}
+	}
+	found = (int)(nr_branches - first);
+	if(found > 0) {
+		b = get_sip_branch((int)first);
+		if(b == NULL || branch_to_ruri(msg, b) < 0) {
+			return -1;
+		}
+		drop_sip_branch((int)first);
+	}
+	return found;
+}
+
+/* A phone may have registered between the question and the hold: its REGISTER
+ * found nothing to join, so it joins now. */
+static void join_early_birds(str *table, str *aor, pw_contacts_t *known)
+{
+	pw_contacts_t now;
+	int i, k, n = 0;
+
+	if(pw_contacts_get(&now, table, aor) < 0) {
+		return;
+	}
+	for(i = 0; i < now.n; i++) {
+		for(k = 0; k < known->n; k++) {
+			if(STR_EQ(known->v[k].ruid, now.v[i].ruid) && known->v[k].cseq == now.v[i].cseq
+					&& STR_EQ(known->v[k].callid, now.v[i].callid)) {
+				break;
+			}
+		}
+		if(k == known->n) {
+			now.v[n++] = now.v[i];
+		}
+	}
+	now.n = n;
+	pw_join(table, aor, &now, 0);
+	pw_contacts_free(&now);
+}
+
+static int hold_seconds(sip_msg_t *msg)
+{
+	int seconds = (int)pw_setting("wake_timeout");
+
+	if(msg->REQ_METHOD != METHOD_INVITE && seconds > PW_MAX_MESSAGE_SECONDS) {
+		return PW_MAX_MESSAGE_SECONDS;
+	}
+	return seconds > 0 ? seconds : 1;
+}
+
+static int hold_and_ring(sip_msg_t *msg, str *table, str *uri, str *aor, pw_contacts_t *known,
+		const pushwake_contact *asked, int awaited)
+{
+	int awake, held;
+
+	/* ORDER: the transaction first, since its lumps and its request are copied
+	 * before lookup changes the Request-URI */
+	held = pw_hold(msg, table, aor, awaited, hold_seconds(msg));
+	if(held == 0) {
+		return PW_HELD; /* a retransmission: tm has answered it */
+	}
+	if(held < 0) {
+		LM_ERR("cannot hold %.*s, routing it as it is\n", aor->len, aor->s);
+		return plain(msg, table, uri);
+	}
+	awake = lookup_awake(msg, table, uri, known, asked);
+	if(awake <= 0) {
+		pw_hold_tell(msg);
+	}
+	join_early_birds(table, aor, known);
+	return awake > 0 ? PW_AWAKE : PW_HELD;
+}
+
+static int lookup_aor(sip_msg_t *msg, str *table, str *uri, str *aor)
+{
+	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
+	pushwake_contact *asked;
+	pw_contacts_t known;
+	int i, held = 0, ret;
+
+	if(pw_contacts_get(&known, table, aor) < 0) {
+		return PW_ERROR;
+	}
+	asked = pkg_malloc((known.n + 1) * sizeof(*asked));
+	if(asked == NULL) {
+		PKG_MEM_ERROR;
+		pw_contacts_free(&known);
+		return PW_ERROR;
+	}
+	if(ask(&result, asked, msg, aor, &known) < 0 || result.bindings <= 0) {
+		ret = plain(msg, table, uri);
+	} else {
+		for(i = 0; i < known.n; i++) {
+			held += asked[i].verdict == PUSHWAKE_HOLD;
+		}
+		if(result.pushed > 0 || held > 0) {
+			ret = hold_and_ring(msg, table, uri, aor, &known, asked,
+					result.pushed > 0 ? result.pushed : result.bindings - result.awake);
+		} else {
+			ret = plain(msg, table, uri);
+		}
+	}
+	pkg_free(asked);
+	pw_contacts_free(&known);
+	return ret;
+}
+
+static int lookup(sip_msg_t *msg, str *table, str *uri)
+{
+	tm_cell_t *t;
+	str target, aor, key;
+	int ret;
+
+	if(!is_initial(msg)) {
+		return plain(msg, table, uri);
+	}
+	t = pw.tm.t_gett();
+	if((t == NULL || t == T_UNDEFINED) && pw.xtm.t_check_trans(msg) == 0) {
+		return PW_HELD; /* a retransmission: tm has answered it */
+	}
+	target = uri != NULL ? *uri : *GET_RURI(msg);
+	if(pw_aor(&aor, &target) < 0) {
+		return plain(msg, table, uri);
+	}
+	/* pw_aor() has one buffer, and what is called below may use it */
+	key.s = pkg_malloc(aor.len + 1);
+	if(key.s == NULL) {
+		PKG_MEM_ERROR;
+		return PW_ERROR;
+	}
+	memcpy(key.s, aor.s, aor.len);
+	key.s[aor.len] = '\0';
+	key.len = aor.len;
+	ret = lookup_aor(msg, table, uri, &key);
+	pkg_free(key.s);
+	return ret;
+}
+
+int ki_pushwake_lookup(sip_msg_t *msg, str *table)
+{
+	return lookup(msg, table, NULL);
+}
+
+int ki_pushwake_lookup_uri(sip_msg_t *msg, str *table, str *uri)
+{
+	return lookup(msg, table, uri != NULL && uri->len > 0 ? uri : NULL);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "core/cfg/cfg_struct.h"
+#include "core/kemi.h"
+#include "core/mod_fix.h"
+#include "core/pt.h"
+#include "core/pvar.h"
+#include "pushwake_hold.h"
+
+#define PW_EXPORT __attribute__((visibility("default")))
+
+pw_binds_t pw;
+pushwake_client *pw_client = NULL;
+pw_counters_t pw_count;
+
+static int mod_init(void);
+static int child_init(int rank);
+static void mod_destroy(void);
+static int w_save(sip_msg_t *msg, char *table, char *flags);
+static int w_lookup(sip_msg_t *msg, char *table, char *uri);
+static int w_send(sip_msg_t *msg, char *event, char *uri);
+static int w_send_text(sip_msg_t *msg, char *event, char *uri, char *text);
+static int fixup_save(void **param, int no);
+
+/* clang-format off */
+static cmd_export_t cmds[] = {
+	{"pushwake_save",   (cmd_function)w_save,      1, fixup_save,     0, REQUEST_ROUTE},
+	{"pushwake_save",   (cmd_function)w_save,      2, fixup_save,     0, REQUEST_ROUTE},
+	{"pushwake_lookup", (cmd_function)w_lookup,    1, fixup_spve_all, 0, REQUEST_ROUTE},
+	{"pushwake_lookup", (cmd_function)w_lookup,    2, fixup_spve_all, 0, REQUEST_ROUTE},
+	{"pushwake_send",   (cmd_function)w_send,      2, fixup_spve_all, 0, ANY_ROUTE},
+	{"pushwake_send",   (cmd_function)w_send_text, 3, fixup_spve_all, 0, ANY_ROUTE},
+	{0, 0, 0, 0, 0, 0}
+};
+
+static pv_export_t pvs[] = {
+	{ {"pushwake", sizeof("pushwake") - 1}, PVT_OTHER, pw_pv_get, 0, pw_pv_parse, 0, 0, 0 },
+	{ {0, 0}, 0, 0, 0, 0, 0, 0, 0 }
+};
+
+static stat_export_t stats[] = {
+	{"stored",      0,             &pw_count.stored},
+	{"ignored",     0,             &pw_count.ignored},
+	{"unavailable", 0,             &pw_count.unavailable},
+	{"held",        0,             &pw_count.held},
+	{"joined",      0,             &pw_count.joined},
+	{"answered",    0,             &pw_count.answered},
+	{"cancelled",   0,             &pw_count.cancelled},
+	{"timed_out",   0,             &pw_count.timed_out},
+	{"holding",     STAT_NO_RESET, &pw_count.holding},
+	{0, 0, 0}
+};
+
+PW_EXPORT struct module_exports exports = {
+	"pushwake",
+	DEFAULT_DLFLAGS,
+	cmds,
+	pw_params,
+	pw_rpcs,
+	pvs,
+	0,
+	mod_init,
+	child_init,
+	mod_destroy
+};
+/* clang-format on */
+
+/* Runs when the module is loaded, before the modparams are set. */
+PW_EXPORT int mod_register(char *path, int *dlflags, void *p1, void *p2)
+{
+	if(pushwake_abi_version() != PUSHWAKE_ABI_VERSION) {
+		LM_ERR("libpushwake %s has interface %d, this module needs %d\n", pushwake_version(),
+				pushwake_abi_version(), PUSHWAKE_ABI_VERSION);
+		return -1;
+	}
+	if(pw_params_init() < 0) {
+		return -1;
+	}
+	return sr_kemi_modules_add(pw_kemi);
+}
+
+/* A symbol of another module that its API struct leaves out: found in the .so that
+ * exports a function we know. */
+static void *symbol_beside(cmd_function known, const char *name)
+{
+	Dl_info info;
+	void *handle, *symbol;
+
+	if(known == NULL || dladdr((void *)known, &info) == 0) {
+		return NULL;
+	}
+	handle = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+	if(handle == NULL) {
+		return NULL;
+	}
+	symbol = dlsym(handle, name);
+	dlclose(handle);
+	return symbol;
+}
+
+static int bind_modules(void)
+{
+	bind_usrloc_t bind_usrloc = (bind_usrloc_t)find_export("ul_bind_usrloc", 1, 0);
+	cmd_function load_tm_f = find_export("load_tm", NO_SCRIPT, 0);
+	cmd_function bind_registrar_f = find_export("bind_registrar", 0, 0);
+
+	if(load_tm_f == NULL || bind_registrar_f == NULL || bind_usrloc == NULL || sl_load_api(&pw.sl) < 0) {
+		LM_ERR("load the modules tm, sl, usrloc and registrar before pushwake\n");
+		return -1;
+	}
+	if(load_tm_api(&pw.tm) < 0 || tm_load_xapi(&pw.xtm) < 0 || registrar_load_api(&pw.registrar) < 0
+			|| bind_usrloc(&pw.usrloc) < 0) {
+		return -1;
+	}
+	pw.save_lumps = find_export("t_save_lumps", 0, 0);
+	pw.reply_lock = symbol_beside(load_tm_f, "tm_reply_mutex_lock");
+	pw.reply_unlock = symbol_beside(load_tm_f, "tm_reply_mutex_unlock");
+	pw.registrar_reply = symbol_beside(bind_registrar_f, "reg_send_reply");
+	pw.registrar_error = symbol_beside(bind_registrar_f, "rerrno");
+	if(pw.save_lumps == NULL || pw.reply_lock == NULL || pw.reply_unlock == NULL) {
+		LM_ERR("this tm module has no t_save_lumps() or no reply lock\n");
+		return -1;
+	}
+	return 0;
+}
+
+static void on_problem(void *context, int level, pushwake_str setting, pushwake_str message)
+{
+	if(level == PUSHWAKE_LOG_ERROR) {
+		LM_ERR("%.*s: %.*s\n", PW_FMT(setting), PW_FMT(message));
+	} else {
+		LM_WARN("%.*s: %.*s\n", PW_FMT(setting), PW_FMT(message));
+	}
+}
+
+static int mod_init(void)
+{
+	if(bind_modules() < 0 || register_module_stats(exports.name, stats) != 0) {
+		return -1;
+	}
+	if(pushwake_settings_check(pw_settings, on_problem, NULL) != 0) {
+		LM_ERR("not started: see the settings named above\n");
+		return -1;
+	}
+	if(pushwake_client_new(&pw_client, pw_settings) < 0) {
+		LM_ERR("no client: %.*s\n", PW_FMT(pushwake_settings_error(pw_settings)));
+		return -1;
+	}
+	if(pw_holds_init() < 0 || pw_result_init() < 0 || pw_supervisor_prepare() < 0) {
+		return -1;
+	}
+	register_procs(1);
+	cfg_register_child(1);
+	LM_INFO("libpushwake %s\n", pushwake_version());
+	return 0;
+}
+
+static int child_init(int rank)
+{
+	if(rank == PROC_MAIN) {
+		return pw_supervisor_start();
+	}
+	return 0;
+}
+
+static void mod_destroy(void)
+{
+	pw_holds_destroy();
+}
+
+static int fixup_save(void **param, int no)
+{
+	return no == 1 ? fixup_spve_null(param, 1) : fixup_igp_null(param, 1);
+}
+
+/* The table must end in NUL: usrloc reads it as a C string. */
+static int table_of(str *out, sip_msg_t *msg, char *param)
+{
+	static char name[64];
+
+	if(fixup_get_svalue(msg, (gparam_t *)param, out) < 0 || out->len <= 0 || out->len >= (int)sizeof(name)) {
+		LM_ERR("which usrloc table?\n");
+		return -1;
+	}
+	memcpy(name, out->s, out->len);
+	name[out->len] = '\0';
+	out->s = name;
+	return 0;
+}
+
+static int w_save(sip_msg_t *msg, char *table, char *flags)
+{
+	str name;
+	int bits = 0;
+
+	if(table_of(&name, msg, table) < 0
+			|| (flags != NULL && fixup_get_ivalue(msg, (gparam_t *)flags, &bits) < 0)) {
+		return -1;
+	}
+	return ki_pushwake_save_flags(msg, &name, bits);
+}
+
+static int w_lookup(sip_msg_t *msg, char *table, char *uri)
+{
+	str name, target = STR_NULL;
+
+	if(table_of(&name, msg, table) < 0
+			|| (uri != NULL && fixup_get_svalue(msg, (gparam_t *)uri, &target) < 0)) {
+		return -2;
+	}
+	return ki_pushwake_lookup_uri(msg, &name, &target);
+}
+
+static int w_send(sip_msg_t *msg, char *event, char *uri)
+{
+	return w_send_text(msg, event, uri, NULL);
+}
+
+static int w_send_text(sip_msg_t *msg, char *event, char *uri, char *text)
+{
+	str name, target, body = STR_NULL;
+
+	if(fixup_get_svalue(msg, (gparam_t *)event, &name) < 0 || fixup_get_svalue(msg, (gparam_t *)uri, &target) < 0
+			|| (text != NULL && fixup_get_svalue(msg, (gparam_t *)text, &body) < 0)) {
+		return -1;
+	}
+	return text != NULL ? ki_pushwake_send_text(msg, &name, &target, &body) : ki_pushwake_send(msg, &name, &target);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of this module share. Each .c file does one job:
+ *
+ *   pushwake_mod        exports, init, the processes
+ *   pushwake_version    lets one .so load into every release of its series
+ *   pushwake_param      modparams out of the settings table
+ *   pushwake_contact    what usrloc knows about an AoR
+ *   pushwake_register   pushwake_save(): REGISTER
+ *   pushwake_lookup     pushwake_lookup(): INVITE, MESSAGE
+ *   pushwake_hold       the requests that wait for a phone
+ *   pushwake_join       a phone has registered: its branch joins them
+ *   pushwake_supervisor the child process that runs the engine
+ *   pushwake_result     event_route[pushwake:result] and $pushwake(...)
+ *   pushwake_send       pushwake_send()
+ *   pushwake_rpc        pushwake.stats and the rest
+ *   pushwake_kemi       the same functions for Lua, Python, JavaScript
+ */
+#ifndef PUSHWAKE_MOD_H
+#define PUSHWAKE_MOD_H
+
+#include "core/sr_module.h"
+#include "core/dprint.h"
+#include "core/counters.h"
+#include "core/kemi.h"
+#include "core/mem/mem.h"
+#include "core/parser/msg_parser.h"
+#include "core/str.h"
+#include "modules/registrar/api.h"
+#include "modules/sl/sl.h"
+#include "modules/tm/tm_load.h"
+#include "modules/usrloc/usrloc.h"
+#include "pushwake.h"
+
+/* Kamailio counts in int, the library in size_t. */
+static inline pushwake_str pw_in(const str *s)
+{
+	pushwake_str out = {NULL, 0};
+
+	if(s != NULL && s->s != NULL && s->len > 0) {
+		out.ptr = s->s;
+		out.len = (size_t)s->len;
+	}
+	return out;
+}
+
+static inline pushwake_str pw_text(const char *s)
+{
+	pushwake_str out = {s, strlen(s)};
+	return out;
+}
+
+/* For printing with %.*s. */
+#define PW_FMT(s) (int)(s).len, ((s).ptr != NULL ? (s).ptr : "")
+
+/* What other modules and the library give us, bound in mod_init. */
+typedef struct pw_binds {
+	struct tm_binds tm;
+	tm_xapi_t xtm;
+	sl_api_t sl;
+	registrar_api_t registrar;
+	usrloc_api_t usrloc;
+	cmd_function save_lumps;              /* tm: t_save_lumps() */
+	void (*reply_lock)(tm_cell_t *t);     /* tm: lock of one transaction, recursive */
+	void (*reply_unlock)(tm_cell_t *t);
+	int (*registrar_reply)(sip_msg_t *m); /* registrar: replies as plain save() would */
+	int *registrar_error;                 /* registrar: rerrno */
+} pw_binds_t;
+
+extern pw_binds_t pw;
+extern pushwake_settings *pw_settings;
+extern pushwake_client *pw_client;
+
+/* Counters, also shown by kamcmd stats. */
+typedef struct pw_counters {
+	stat_var *stored;      /* REGISTERs with a binding stored */
+	stat_var *ignored;     /* REGISTERs with push parameters that cannot be used */
+	stat_var *unavailable; /* requests that went on without the engine */
+	stat_var *held;        /* requests held */
+	stat_var *joined;      /* branches added to held requests */
+	stat_var *answered;
+	stat_var *cancelled;
+	stat_var *timed_out;
+	stat_var *holding;     /* held right now */
+} pw_counters_t;
+extern pw_counters_t pw_count;
+
+/* pushwake_param.c */
+int pw_params_init(void);
+extern param_export_t pw_params[];
+extern str pw_event_callback;
+extern str pw_failure_callback;
+int64_t pw_setting(const char *name);
+
+/* pushwake_send.c: the engine did not answer. One line per ten seconds at most. */
+void pw_engine_away(const char *what, int status);
+int ki_pushwake_send(sip_msg_t *msg, str *event, str *uri);
+int ki_pushwake_send_text(sip_msg_t *msg, str *event, str *uri, str *text);
+
+/* pushwake_register.c */
+int ki_pushwake_save(sip_msg_t *msg, str *table);
+int ki_pushwake_save_flags(sip_msg_t *msg, str *table, int flags);
+
+/* pushwake_lookup.c */
+int ki_pushwake_lookup(sip_msg_t *msg, str *table);
+int ki_pushwake_lookup_uri(sip_msg_t *msg, str *table, str *uri);
+
+/* pushwake_supervisor.c */
+int pw_supervisor_prepare(void);
+int pw_supervisor_start(void);
+void pw_call_ended(str *aor, str *call_id, int how);
+
+/* pushwake_result.c */
+int pw_result_init(void);
+void pw_result_run(const pushwake_result *result);
+int pw_pv_parse(pv_spec_p spec, str *in);
+int pw_pv_get(sip_msg_t *msg, pv_param_t *param, pv_value_t *value);
+
+/* pushwake_rpc.c, pushwake_kemi.c */
+extern rpc_export_t pw_rpcs[];
+extern sr_kemi_t pw_kemi[];
+
+#endif /* PUSHWAKE_MOD_H */

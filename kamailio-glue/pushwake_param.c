@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Modparams come out of the settings table of the library, so that they, the
+ * docs and the other hosts never disagree. Kamailio hands a parameter callback
+ * the value but not the name, hence one small function per row of the table.
+ */
+#include <stdio.h>
+
+#include "core/ut.h"
+#include "pushwake_mod.h"
+
+#define PW_MAX_SETTINGS 128
+#define PW_OWN_PARAMS 2
+
+pushwake_settings *pw_settings = NULL;
+str pw_event_callback = STR_NULL;
+str pw_failure_callback = STR_NULL;
+param_export_t pw_params[2 * PW_MAX_SETTINGS + PW_OWN_PARAMS + 1];
+
+static int set_row(size_t index, modparam_t type, void *value)
+{
+	pushwake_setting row = PUSHWAKE_SETTING_INIT;
+	pushwake_str text;
+	char number[INT2STR_MAX_LEN];
+	int status;
+
+	if(pushwake_setting_at(&row, index) < 0) {
+		return -1;
+	}
+	if((type & PARAM_INT) != 0) {
+		snprintf(number, sizeof(number), "%ld", (long)value);
+		text = pw_text(number);
+	} else {
+		text = pw_text(value != NULL ? (const char *)value : "");
+	}
+	status = pushwake_settings_set(pw_settings, pw_text(row.name), text);
+	if(status < 0) {
+		text = pushwake_settings_error(pw_settings);
+		LM_ERR("modparam %s: %.*s\n", row.name, PW_FMT(text));
+		return -1;
+	}
+	return 0;
+}
+
+#define ROW(n)                                     \
+	static int row_##n(modparam_t type, void *val) \
+	{                                              \
+		return set_row(n, type, val);              \
+	}
+#define TEN(d)                                                              \
+	ROW(d##0) ROW(d##1) ROW(d##2) ROW(d##3) ROW(d##4) ROW(d##5) ROW(d##6)   \
+	ROW(d##7) ROW(d##8) ROW(d##9)
+#define ROW_NAMES(d)                                                        \
+	row_##d##0, row_##d##1, row_##d##2, row_##d##3, row_##d##4, row_##d##5, \
+			row_##d##6, row_##d##7, row_##d##8, row_##d##9
+
+/* clang-format off */
+ROW(0) ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6) ROW(7) ROW(8) ROW(9)
+TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11)
+
+static param_func_t rows[] = {
+	row_0, row_1, row_2, row_3, row_4, row_5, row_6, row_7, row_8, row_9,
+	ROW_NAMES(1), ROW_NAMES(2), ROW_NAMES(3), ROW_NAMES(4), ROW_NAMES(5),
+	ROW_NAMES(6), ROW_NAMES(7), ROW_NAMES(8), ROW_NAMES(9), ROW_NAMES(10),
+	ROW_NAMES(11),
+};
+/* clang-format on */
+
+int pw_params_init(void)
+{
+	pushwake_setting row = PUSHWAKE_SETTING_INIT;
+	size_t count = pushwake_setting_count();
+	param_export_t *param = pw_params;
+	size_t i;
+
+	if(count > sizeof(rows) / sizeof(rows[0])) {
+		LM_ERR("libpushwake has %u settings, this module knows %u: rebuild it\n",
+				(unsigned)count, (unsigned)(sizeof(rows) / sizeof(rows[0])));
+		return -1;
+	}
+	if(pw_settings == NULL && pushwake_settings_new(&pw_settings) < 0) {
+		LM_ERR("no memory for the settings\n");
+		return -1;
+	}
+	for(i = 0; i < count; i++) {
+		if(pushwake_setting_at(&row, i) < 0) {
+			return -1;
+		}
+		/* once per type: modparam(..., 40) and modparam(..., "40") are the same */
+		param->name = (char *)row.name;
+		param->type = PARAM_INT | PARAM_USE_FUNC;
+		param->param_pointer = (void *)rows[i];
+		param++;
+		param->name = (char *)row.name;
+		param->type = PARAM_STRING | PARAM_USE_FUNC;
+		param->param_pointer = (void *)rows[i];
+		param++;
+	}
+	param->name = "event_callback";
+	param->type = PARAM_STR;
+	param->param_pointer = &pw_event_callback;
+	param++;
+	param->name = "failure_callback";
+	param->type = PARAM_STR;
+	param->param_pointer = &pw_failure_callback;
+	return 0;
+}
+
+int64_t pw_setting(const char *name)
+{
+	return pushwake_settings_integer(pw_settings, pw_text(name));
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/data_lump_rpl.h"
+#include "core/hashes.h"
+#include "core/parser/contact/parse_contact.h"
+#include "core/parser/parse_cseq.h"
+#include "core/parser/parse_param.h"
+#include "core/parser/parse_to.h"
+#include "core/parser/parse_uri.h"
+#include "core/trim.h"
+#include "core/ut.h"
+#include "modules/registrar/rerrno.h"
+#include "pushwake_hold.h"
+
+#define PW_SAVE_NO_REPLY 0x02
+#define PW_SAVE_PREPARE 0x10
+
+/* The REGISTER as the library wants it. */
+typedef struct pw_register {
+	pushwake_register_request request;
+	pushwake_header *headers;
+	str aor;
+	str callid;
+} pw_register_t;
+
+static int collect_headers(pw_register_t *r, sip_msg_t *msg)
+{
+	struct hdr_field *h;
+	size_t n = 0;
+	str body;
+
+	for(h = msg->headers; h != NULL; h = h->next) {
+		n++;
+	}
+	r->headers = pkg_malloc((n + 1) * sizeof(pushwake_header));
+	if(r->headers == NULL) {
+		PKG_MEM_ERROR;
+		return -1;
+	}
+	n = 0;
+	for(h = msg->headers; h != NULL; h = h->next) {
+		body = h->body;
+		trim(&body);
+		r->headers[n].name = pw_in(&h->name);
+		r->headers[n].value = pw_in(&body);
+		n++;
+	}
+	r->request.headers = r->headers;
+	r->request.header_count = n;
+	return 0;
+}
+
+static int register_read(pw_register_t *r, sip_msg_t *msg)
+{
+	pushwake_register_request empty = PUSHWAKE_REGISTER_REQUEST_INIT;
+	unsigned int cseq = 0;
+	str aor;
+
+	memset(r, 0, sizeof(*r));
+	r->request = empty;
+	if(msg->REQ_METHOD != METHOD_REGISTER || parse_headers(msg, HDR_EOH_F, 0) < 0 || msg->callid == NULL
+			|| msg->cseq == NULL || parse_to_header(msg) < 0) {
+		return -1;
+	}
+	if(str2int(&get_cseq(msg)->number, &cseq) < 0 || pw_aor(&aor, &get_to(msg)->uri) < 0
+			|| collect_headers(r, msg) < 0) {
+		return -1;
+	}
+	r->aor.s = pkg_malloc(aor.len + 1);
+	if(r->aor.s == NULL) {
+		PKG_MEM_ERROR;
+		pkg_free(r->headers);
+		return -1;
+	}
+	memcpy(r->aor.s, aor.s, aor.len);
+	r->aor.s[aor.len] = '\0';
+	r->aor.len = aor.len;
+	r->callid = msg->callid->body;
+	trim_trailing(&r->callid);
+	r->request.aor = pw_in(&r->aor);
+	r->request.call_id = pw_in(&r->callid);
+	r->request.cseq = cseq;
+	return 0;
+}
+
+static void register_free(pw_register_t *r)
+{
+	pkg_free(r->headers);
+	pkg_free(r->aor.s);
+}
+
+static void warn_problems(const pw_register_t *r, const pushwake_register_result *result)
+{
+	const char *at = result->problems.ptr, *end = at + result->problems.len, *line;
+
+	if(result->problems.len == 0) {
+		return;
+	}
+	for(; at < end; at = line + 1) {
+		line = memchr(at, '\n', (size_t)(end - at));
+		if(line == NULL) {
+			line = end;
+		}
+		if(line > at) {
+			LM_WARN("REGISTER call-id=%.*s user=%.*s %.*s\n", r->callid.len, r->callid.s, r->aor.len,
+					r->aor.s, (int)(line - at), at);
+		}
+	}
+}
+
+static int refuse(sip_msg_t *msg, const pushwake_register_result *result)
+{
+	char text[64];
+	str reason;
+	int n;
+
+	if(result->reply_code == 423) {
+		n = snprintf(text, sizeof(text), "Min-Expires: %u\r\n", (unsigned)result->min_expires);
+		add_lump_rpl(msg, text, n, LUMP_RPL_HDR);
+	}
+	reason.s = (char *)result->reply_reason.ptr;
+	reason.len = (int)result->reply_reason.len;
+	if(reason.len <= 0) {
+		reason.s = result->reply_code == 423 ? "Interval Too Brief" : "Push Notification Service Not Supported";
+		reason.len = strlen(reason.s);
+	}
+	pw.sl.freply(msg, result->reply_code, &reason);
+	return -1;
+}
+
+/* save() was told not to reply, so its failures are answered here, the way plain
+ * save() does: with the registrar's own code and headers. */
+static void reply_failure(sip_msg_t *msg)
+{
+	str reason = str_init("Server Internal Error");
+
+	if(pw.registrar_reply != NULL) {
+		pw.registrar_reply(msg);
+	} else {
+		pw.sl.freply(msg, 500, &reason);
+	}
+}
+
+static void reply_success(sip_msg_t *msg)
+{
+	str ok = str_init("OK");
+	str extension = str_init("Bad Extension");
+
+	if(pw.registrar_error != NULL && *pw.registrar_error == R_PATH_UNSUP) {
+		pw.sl.freply(msg, 420, &extension);
+	} else {
+		pw.sl.freply(msg, 200, &ok);
+	}
+}
+
+static int granted(const pw_contacts_t *contacts)
+{
+	time_t now = time(NULL);
+	int i, best = -1;
+
+	for(i = 0; i < contacts->n; i++) {
+		if(contacts->v[i].expires == 0) {
+			return 0x7fffffff;
+		}
+		if(contacts->v[i].expires - now > best) {
+			best = (int)(contacts->v[i].expires - now);
+		}
+	}
+	return best;
+}
+
+/* Tells the devices of one user apart by what they can be pushed with; a phone
+ * that says nothing about push is none of those that are waited for. */
+static unsigned int device_of(sip_msg_t *msg)
+{
+	struct hdr_field *h;
+	contact_t *c;
+	sip_uri_t uri;
+	param_hooks_t hooks;
+	param_t *list, *p;
+	unsigned int found = 0;
+
+	for(h = msg->headers; h != NULL; h = h->next) {
+		if(h->name.len == 7 && strncasecmp(h->name.s, "X-MPUSH", 7) == 0) {
+			return get_hash1_raw(h->body.s, h->body.len) | 1;
+		}
+	}
+	if(msg->contact == NULL || parse_contact(msg->contact) < 0 || msg->contact->parsed == NULL) {
+		return 0;
+	}
+	c = ((contact_body_t *)msg->contact->parsed)->contacts;
+	if(c == NULL || parse_uri(c->uri.s, c->uri.len, &uri) < 0
+			|| parse_params(&uri.params, CLASS_ANY, &hooks, &list) < 0) {
+		return 0;
+	}
+	for(p = list; p != NULL; p = p->next) {
+		if((p->name.len == 7 && strncasecmp(p->name.s, "pn-prid", 7) == 0)
+				|| (p->name.len == 6 && strncasecmp(p->name.s, "pn-tok", 6) == 0)) {
+			found = get_hash1_raw(p->body.s, p->body.len) | 1;
+		}
+	}
+	free_params(list);
+	return found;
+}
+
+static void store_binding(sip_msg_t *msg, str *table, pw_register_t *r, int warned)
+{
+	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
+	int status = pushwake_register(&result, pw_client, &r->request);
+
+	if(status < 0) {
+		pw_engine_away("pushwake_save", status);
+		return;
+	}
+	if(!warned) {
+		warn_problems(r, &result);
+	}
+	if(result.outcome == PUSHWAKE_REGISTER_STORED) {
+		update_stat(pw_count.stored, 1);
+	} else if(result.outcome == PUSHWAKE_REGISTER_IGNORED) {
+		update_stat(pw_count.ignored, 1);
+	}
+	if(result.feature_caps.len > 0) {
+		add_lump_rpl(msg, (char *)result.feature_caps.ptr, (int)result.feature_caps.len, LUMP_RPL_HDR);
+	}
+	pw_contacts_forget(table, &r->aor, &result.stale_contacts);
+}
+
+static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *r)
+{
+	pushwake_register_result check = PUSHWAKE_REGISTER_RESULT_INIT;
+	pw_contacts_t contacts;
+	int status, saved, warned = 0;
+
+	status = pushwake_register_check(&check, pw_client, &r->request);
+	if(status == PUSHWAKE_OK) {
+		warned = check.problems.len > 0;
+		warn_problems(r, &check);
+		if(check.reply_code != 0) {
+			return refuse(msg, &check);
+		}
+	}
+	saved = pw.registrar.save(msg, table, flags | PW_SAVE_NO_REPLY | PW_SAVE_PREPARE);
+	if(saved < 0) {
+		if(!(flags & PW_SAVE_NO_REPLY)) {
+			reply_failure(msg);
+		}
+		return saved;
+	}
+	if(pw_contacts_get(&contacts, table, &r->aor) == 0) {
+		pw_contacts_keep(&contacts, &r->callid, (int)r->request.cseq);
+		r->request.granted_expires = granted(&contacts);
+	}
+	store_binding(msg, table, r, warned);
+	if(!(flags & PW_SAVE_NO_REPLY)) {
+		reply_success(msg);
+	}
+	/* ORDER: after the 200, so that the phone is done with its REGISTER when the
+	 * INVITE comes, and outside of the usrloc lock */
+	pw_join(table, &r->aor, &contacts, device_of(msg));
+	pw_contacts_free(&contacts);
+	return saved;
+}
+
+int ki_pushwake_save_flags(sip_msg_t *msg, str *table, int flags)
+{
+	pw_register_t r;
+	int ret;
+
+	if(register_read(&r, msg) < 0) {
+		return pw.registrar.save(msg, table, flags);
+	}
+	ret = save_and_store(msg, table, flags, &r);
+	register_free(&r);
+	return ret;
+}
+
+int ki_pushwake_save(sip_msg_t *msg, str *table)
+{
+	return ki_pushwake_save_flags(msg, table, 0);
+}

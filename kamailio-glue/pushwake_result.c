@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * event_route[pushwake:result] runs in the supervisor for every push that came to
+ * an end. $pushwake(name) reads the result it runs for; elsewhere it is $null.
+ */
+#include <string.h>
+
+#include "core/fmsg.h"
+#include "core/kemi.h"
+#include "core/pvar.h"
+#include "core/route.h"
+#include "core/script_cb.h"
+#include "pushwake_mod.h"
+
+#define PW_EVENT "pushwake:result"
+
+enum pw_field {
+	PW_PROVIDER,
+	PW_OUTCOME,
+	PW_REASON,
+	PW_AOR,
+	PW_CALLID,
+	PW_APP,
+	PW_TOKEN,
+	PW_EVENT_NAME,
+	PW_STATUS,
+	PW_MS,
+	PW_REMOVED
+};
+
+static const char *names[] = {"provider", "outcome", "reason", "aor", "callid", "app", "token", "event", "status",
+		"ms", "removed"};
+static const char *events[] = {"call", "chat", "cancel", "custom", "refresh", "missed", "elsewhere", "group-chat"};
+
+static int event_route = -1;
+static const pushwake_result *current = NULL;
+
+int pw_result_init(void)
+{
+	int route = route_lookup(&event_rt, PW_EVENT);
+
+	if(route >= 0 && event_rt.rlist[route] != NULL) {
+		event_route = route;
+	}
+	if(faked_msg_init() < 0) {
+		LM_ERR("cannot init the message for event_route[" PW_EVENT "]\n");
+		return -1;
+	}
+	return 0;
+}
+
+void pw_result_run(const pushwake_result *result)
+{
+	sr_kemi_eng_t *keng = sr_kemi_eng_get();
+	str event = str_init(PW_EVENT);
+	sip_msg_t *msg;
+	int before;
+
+	if(event_route < 0 && (keng == NULL || pw_event_callback.len <= 0)) {
+		return;
+	}
+	msg = faked_msg_next();
+	before = get_route_type();
+	set_route_type(EVENT_ROUTE);
+	current = result;
+	if(exec_pre_script_cb(msg, REQUEST_CB_TYPE) > 0) {
+		if(keng != NULL && pw_event_callback.len > 0) {
+			if(sr_kemi_route(keng, msg, EVENT_ROUTE, &pw_event_callback, &event) < 0) {
+				LM_ERR("event_callback failed\n");
+			}
+		} else if(event_route >= 0) {
+			run_top_route(event_rt.rlist[event_route], msg, 0);
+		}
+		exec_post_script_cb(msg, REQUEST_CB_TYPE);
+	}
+	current = NULL;
+	set_route_type(before);
+}
+
+int pw_pv_parse(pv_spec_p spec, str *in)
+{
+	size_t i;
+
+	for(i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if((size_t)in->len == strlen(names[i]) && memcmp(in->s, names[i], in->len) == 0) {
+			spec->pvp.pvn.type = PV_NAME_INTSTR;
+			spec->pvp.pvn.u.isname.type = 0;
+			spec->pvp.pvn.u.isname.name.n = (int)i;
+			return 0;
+		}
+	}
+	LM_ERR("$pushwake(%.*s): no such name; known are provider, outcome, reason, aor, callid, app, token, event, "
+		   "status, ms, removed\n",
+			in->len, in->s);
+	return -1;
+}
+
+static int get_text(sip_msg_t *msg, pv_param_t *param, pv_value_t *value, pushwake_str text)
+{
+	str s;
+
+	if(text.ptr == NULL || text.len == 0) {
+		s.s = "";
+		s.len = 0;
+	} else {
+		s.s = (char *)text.ptr;
+		s.len = (int)text.len;
+	}
+	return pv_get_strval(msg, param, value, &s);
+}
+
+int pw_pv_get(sip_msg_t *msg, pv_param_t *param, pv_value_t *value)
+{
+	const pushwake_result *r = current;
+
+	if(r == NULL) {
+		return pv_get_null(msg, param, value);
+	}
+	switch(param->pvn.u.isname.name.n) {
+		case PW_PROVIDER:
+			return get_text(msg, param, value, r->provider);
+		case PW_OUTCOME:
+			return get_text(msg, param, value, pw_text(pushwake_outcome_name(r->outcome)));
+		case PW_REASON:
+			return get_text(msg, param, value, r->reason);
+		case PW_AOR:
+			return get_text(msg, param, value, r->aor);
+		case PW_CALLID:
+			return get_text(msg, param, value, r->call_id);
+		case PW_APP:
+			return get_text(msg, param, value, r->app);
+		case PW_TOKEN:
+			return get_text(msg, param, value, r->token);
+		case PW_EVENT_NAME:
+			if(r->event < 0 || r->event >= (int)(sizeof(events) / sizeof(events[0]))) {
+				return pv_get_sintval(msg, param, value, r->event);
+			}
+			return get_text(msg, param, value, pw_text(events[r->event]));
+		case PW_STATUS:
+			return pv_get_sintval(msg, param, value, r->http_status);
+		case PW_MS:
+			return pv_get_sintval(msg, param, value, (int)(r->elapsed_us / 1000));
+		case PW_REMOVED:
+			return pv_get_sintval(msg, param, value, r->binding_removed);
+		default:
+			return pv_get_null(msg, param, value);
+	}
+}

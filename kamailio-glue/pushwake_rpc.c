@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/rpc.h"
+#include "pushwake_hold.h"
+
+typedef struct pw_reply {
+	rpc_t *rpc;
+	void *context;
+	int failed;
+} pw_reply_t;
+
+/* Kamailio wants names with a NUL and integers of 32 bits. */
+static int add_field(pw_reply_t *reply, void *row, const pushwake_field *field)
+{
+	char name[64], number[32];
+	str text;
+
+	snprintf(name, sizeof(name), "%.*s", PW_FMT(field->name));
+	if(field->text.ptr != NULL) {
+		text.s = (char *)field->text.ptr;
+		text.len = (int)field->text.len;
+		return reply->rpc->struct_add(row, "S", name, &text);
+	}
+	if(field->number == (int64_t)(int)field->number) {
+		return reply->rpc->struct_add(row, "d", name, (int)field->number);
+	}
+	snprintf(number, sizeof(number), "%lld", (long long)field->number);
+	return reply->rpc->struct_add(row, "s", name, number);
+}
+
+static int on_row(void *context, const pushwake_field *fields, size_t count)
+{
+	pw_reply_t *reply = context;
+	void *row;
+	size_t i;
+
+	if(reply->rpc->add(reply->context, "{", &row) < 0) {
+		reply->failed = 1;
+		return 1;
+	}
+	for(i = 0; i < count; i++) {
+		if(add_field(reply, row, &fields[i]) < 0) {
+			reply->failed = 1;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int query(rpc_t *rpc, void *c, int kind, str *argument)
+{
+	pw_reply_t reply = {rpc, c, 0};
+	pushwake_str why;
+	int rows = pushwake_query(pw_client, kind, pw_in(argument), on_row, &reply);
+
+	if(rows < 0) {
+		why = pushwake_client_error(pw_client);
+		rpc->fault(c, 500, "%s: %.*s", pushwake_status_name(rows), PW_FMT(why));
+	} else if(reply.failed) {
+		rpc->fault(c, 500, "answer too large");
+		rows = -1;
+	}
+	return rows;
+}
+
+static void rpc_stats(rpc_t *rpc, void *c)
+{
+	void *own;
+
+	if(query(rpc, c, PUSHWAKE_QUERY_STATS, NULL) < 0 || rpc->add(c, "{", &own) < 0) {
+		return;
+	}
+	rpc->struct_add(own, "ddddddddd", "kamailio_stored", (int)get_stat_val(pw_count.stored), "kamailio_ignored",
+			(int)get_stat_val(pw_count.ignored), "kamailio_unavailable", (int)get_stat_val(pw_count.unavailable),
+			"kamailio_held", (int)get_stat_val(pw_count.held), "kamailio_holding",
+			(int)get_stat_val(pw_count.holding), "kamailio_joined", (int)get_stat_val(pw_count.joined),
+			"kamailio_answered", (int)get_stat_val(pw_count.answered), "kamailio_cancelled",
+			(int)get_stat_val(pw_count.cancelled), "kamailio_timed_out", (int)get_stat_val(pw_count.timed_out));
+}
+
+static void rpc_list(rpc_t *rpc, void *c)
+{
+	str aor = STR_NULL;
+
+	if(rpc->scan(c, "*S", &aor) < 0) {
+		aor.len = 0;
+	}
+	query(rpc, c, PUSHWAKE_QUERY_BINDINGS, &aor);
+}
+
+static void rpc_remove(rpc_t *rpc, void *c)
+{
+	str aor = STR_NULL;
+
+	if(rpc->scan(c, "S", &aor) < 1 || aor.len <= 0) {
+		rpc->fault(c, 400, "which user? pushwake.remove AOR");
+		return;
+	}
+	query(rpc, c, PUSHWAKE_QUERY_REMOVE, &aor);
+}
+
+static void rpc_reload(rpc_t *rpc, void *c)
+{
+	query(rpc, c, PUSHWAKE_QUERY_RELOAD, NULL);
+}
+
+static void rpc_send(rpc_t *rpc, void *c)
+{
+	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
+	str event = STR_NULL, aor = STR_NULL, text = STR_NULL;
+	pushwake_str why;
+	int queued = 0, status;
+
+	if(rpc->scan(c, "SS*S", &event, &aor, &text) < 2) {
+		rpc->fault(c, 400, "pushwake.send EVENT AOR [TEXT]");
+		return;
+	}
+	request.event = pushwake_event_from_name(pw_in(&event));
+	if(request.event < 0) {
+		rpc->fault(c, 400, "no event is called \"%.*s\"", event.len, event.s);
+		return;
+	}
+	request.aor = pw_in(&aor);
+	request.text = pw_in(&text);
+	status = pushwake_send(&queued, pw_client, &request);
+	if(status < 0) {
+		why = pushwake_client_error(pw_client);
+		rpc->fault(c, status == PUSHWAKE_ERR_NOT_FOUND ? 404 : 500, "%s: %.*s", pushwake_status_name(status),
+				PW_FMT(why));
+		return;
+	}
+	rpc->add(c, "d", queued);
+}
+
+static const char *stats_doc[2] = {"Counters of the engine and of this module.", NULL};
+static const char *list_doc[2] = {"Bindings of a user, or all. Parameter: AOR (optional).", NULL};
+static const char *remove_doc[2] = {"Removes the bindings of a user. Parameter: AOR.", NULL};
+static const char *reload_doc[2] = {"Reads keys and templates again; one row per problem.", NULL};
+static const char *send_doc[2] = {"Pushes to a user. Parameters: EVENT AOR [TEXT].", NULL};
+
+/* clang-format off */
+rpc_export_t pw_rpcs[] = {
+	{"pushwake.stats",  rpc_stats,  stats_doc,  0},
+	{"pushwake.list",   rpc_list,   list_doc,   RET_ARRAY},
+	{"pushwake.remove", rpc_remove, remove_doc, 0},
+	{"pushwake.reload", rpc_reload, reload_doc, RET_ARRAY},
+	{"pushwake.send",   rpc_send,   send_doc,   0},
+	{0, 0, 0, 0}
+};
+/* clang-format on */
