@@ -1,0 +1,1 @@
+/work/wt/asterisk/.cache/asterisk-sid/usr/include/asterisk.h

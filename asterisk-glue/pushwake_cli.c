@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief The console: pushwake show bindings, show stats, send, reload.
+ */
+#include "asterisk.h"
+
+#include "asterisk/cli.h"
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_internal.h"
+#include "pushwake_query.h"
+
+/*! Columns of `show bindings` that fit a console; the AMI has them all. */
+static const struct {
+	const char *field;
+	const char *title;
+	int width;
+} columns[] = {
+	{ "aor", "AoR", 20 },
+	{ "provider", "Provider", 9 },
+	{ "app", "App", 26 },
+	{ "service", "Service", 8 },
+	{ "token", "Token", 20 },
+	{ "contact", "Contact", 40 },
+};
+
+static int print_binding(void *context, const pushwake_field *fields, size_t count)
+{
+	int fd = *(const int *) context;
+	size_t index;
+
+	for (index = 0; index < ARRAY_LEN(columns); index++) {
+		const pushwake_field *field = pushwake__field_find(fields, count, columns[index].field);
+		char value[512] = "";
+
+		if (field) {
+			pushwake__field_text(field, value, sizeof(value));
+		}
+		ast_cli(fd, "%-*.*s ", columns[index].width, columns[index].width, value);
+	}
+	ast_cli(fd, "\n");
+	return 0;
+}
+
+static char *show_bindings(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
+{
+	char error[256];
+	size_t index;
+	int rows;
+
+	switch (cmd) {
+	case CLI_INIT:
+		e->command = "pushwake show bindings";
+		e->usage =
+			"Usage: pushwake show bindings [aor]\n"
+			"       Lists the phones that can be woken, of one AoR or all. Tokens are shortened.\n";
+		return NULL;
+	case CLI_GENERATE:
+		return NULL;
+	}
+	if (a->argc > 4) {
+		return CLI_SHOWUSAGE;
+	}
+	for (index = 0; index < ARRAY_LEN(columns); index++) {
+		ast_cli(a->fd, "%-*s ", columns[index].width, columns[index].title);
+	}
+	ast_cli(a->fd, "\n");
+	rows = pushwake__query(PUSHWAKE_QUERY_BINDINGS, a->argc == 4 ? a->argv[3] : "", print_binding, (void *) &a->fd,
+		error, sizeof(error));
+	if (rows < 0) {
+		ast_cli(a->fd, "%s\n", error);
+		return CLI_FAILURE;
+	}
+	ast_cli(a->fd, "%d binding%s\n", rows, ESS(rows));
+	return CLI_SUCCESS;
+}
+
+static int print_fields(void *context, const pushwake_field *fields, size_t count)
+{
+	int fd = *(const int *) context;
+	size_t index;
+
+	for (index = 0; index < count; index++) {
+		char value[512];
+
+		ast_cli(fd, "%-32.*s %s\n", PUSHWAKE__PRINT(fields[index].name),
+			pushwake__field_text(&fields[index], value, sizeof(value)));
+	}
+	return 0;
+}
+
+static char *show_stats(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
+{
+	char error[256];
+
+	switch (cmd) {
+	case CLI_INIT:
+		e->command = "pushwake show stats";
+		e->usage =
+			"Usage: pushwake show stats\n"
+			"       Shows the counters of the push engine.\n";
+		return NULL;
+	case CLI_GENERATE:
+		return NULL;
+	}
+	if (a->argc != 3) {
+		return CLI_SHOWUSAGE;
+	}
+	ast_cli(a->fd, "%-32s %s\n", "version", pushwake_version());
+	ast_cli(a->fd, "%-32s %d\n", "engine process", pushwake__supervisor_engine_pid());
+	if (pushwake__query(PUSHWAKE_QUERY_STATS, "", print_fields, (void *) &a->fd, error, sizeof(error)) < 0) {
+		ast_cli(a->fd, "%s\n", error);
+		return CLI_FAILURE;
+	}
+	return CLI_SUCCESS;
+}
+
+static char *send_push(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
+{
+	struct ast_str *text;
+	char error[256];
+	int queued;
+	int index;
+
+	switch (cmd) {
+	case CLI_INIT:
+		e->command = "pushwake send";
+		e->usage =
+			"Usage: pushwake send <event> <aor> [text]\n"
+			"       Pushes to every phone of the AoR. Events: call, chat, cancel, custom,\n"
+			"       refresh, missed, elsewhere, group-chat.\n";
+		return NULL;
+	case CLI_GENERATE:
+		return NULL;
+	}
+	if (a->argc < 4 || !(text = ast_str_create(128))) {
+		return CLI_SHOWUSAGE;
+	}
+	for (index = 4; index < a->argc; index++) {
+		ast_str_append(&text, 0, "%s%s", index > 4 ? " " : "", a->argv[index]);
+	}
+	queued = pushwake__send(a->argv[2], a->argv[3], ast_str_buffer(text), "", error, sizeof(error));
+	ast_free(text);
+	if (queued < 0) {
+		ast_cli(a->fd, "%s\n", error);
+		return CLI_FAILURE;
+	}
+	ast_cli(a->fd, "%d push%s queued\n", queued, queued == 1 ? "" : "es");
+	return CLI_SUCCESS;
+}
+
+static char *reload(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
+{
+	switch (cmd) {
+	case CLI_INIT:
+		e->command = "pushwake reload";
+		e->usage =
+			"Usage: pushwake reload\n"
+			"       Reads pushwake.conf again, and the keys and templates that it names.\n";
+		return NULL;
+	case CLI_GENERATE:
+		return NULL;
+	}
+	if (a->argc != 2) {
+		return CLI_SHOWUSAGE;
+	}
+	if (pushwake__reload()) {
+		ast_cli(a->fd, "pushwake.conf has errors, see the log; the settings stay as they were\n");
+		return CLI_FAILURE;
+	}
+	ast_cli(a->fd, "done\n");
+	return CLI_SUCCESS;
+}
+
+static struct ast_cli_entry entries[] = {
+	AST_CLI_DEFINE(show_bindings, "List the phones that can be woken"),
+	AST_CLI_DEFINE(show_stats, "Show the counters of the push engine"),
+	AST_CLI_DEFINE(send_push, "Send one push by hand"),
+	AST_CLI_DEFINE(reload, "Read pushwake.conf again"),
+};
+
+int pushwake__cli_start(void)
+{
+	return ast_cli_register_multiple(entries, ARRAY_LEN(entries));
+}
+
+void pushwake__cli_stop(void)
+{
+	ast_cli_unregister_multiple(entries, ARRAY_LEN(entries));
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Clients of the engine, lent to one thread at a time.
+ *
+ * A REGISTER and a call come on any of Asterisk's threads, and each client holds a
+ * connection; keeping one per thread would leave a connection to every thread
+ * that ever lived, so they are pooled instead.
+ */
+#include "asterisk.h"
+
+#include "asterisk/linkedlists.h"
+#include "asterisk/lock.h"
+#include "asterisk/logger.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_internal.h"
+
+/*! As many idle connections are kept; more are made when needed. */
+#define MAX_IDLE 16
+
+struct pushwake__client {
+	pushwake_client *client;
+	/*! Reload makes those of earlier settings useless. */
+	unsigned int generation;
+	AST_LIST_ENTRY(pushwake__client) next;
+};
+
+static AST_LIST_HEAD_STATIC(idle, pushwake__client);
+static pushwake_settings *current;
+static unsigned int generation;
+static int idle_count;
+
+static void lease_free(struct pushwake__client *lease)
+{
+	pushwake_client_free(lease->client);
+	ast_free(lease);
+}
+
+/*! Makes every client of before useless; the list is locked. */
+static void retire(void)
+{
+	struct pushwake__client *lease;
+
+	generation++;
+	while ((lease = AST_LIST_REMOVE_HEAD(&idle, next))) {
+		lease_free(lease);
+	}
+	idle_count = 0;
+	pushwake_settings_free(current);
+	current = NULL;
+}
+
+void pushwake__clients_start(pushwake_settings *settings)
+{
+	AST_LIST_LOCK(&idle);
+	retire();
+	current = settings;
+	AST_LIST_UNLOCK(&idle);
+}
+
+pushwake_settings *pushwake__clients_settings(void)
+{
+	return current;
+}
+
+int64_t pushwake__clients_integer(const char *name)
+{
+	int64_t value;
+
+	AST_LIST_LOCK(&idle);
+	value = current ? pushwake_settings_integer(current, pushwake__str(name)) : 0;
+	AST_LIST_UNLOCK(&idle);
+	return value;
+}
+
+void pushwake__clients_stop(void)
+{
+	AST_LIST_LOCK(&idle);
+	retire();
+	AST_LIST_UNLOCK(&idle);
+}
+
+struct pushwake__client *pushwake__client_take(void)
+{
+	struct pushwake__client *lease;
+
+	AST_LIST_LOCK(&idle);
+	lease = AST_LIST_REMOVE_HEAD(&idle, next);
+	if (lease) {
+		idle_count--;
+	} else if (current && (lease = ast_calloc(1, sizeof(*lease)))) {
+		lease->generation = generation;
+		if (pushwake_client_new(&lease->client, current) < 0) {
+			ast_free(lease);
+			lease = NULL;
+		}
+	}
+	AST_LIST_UNLOCK(&idle);
+	return lease;
+}
+
+void pushwake__client_give(struct pushwake__client *lease)
+{
+	if (!lease) {
+		return;
+	}
+	AST_LIST_LOCK(&idle);
+	if (lease->generation == generation && current && idle_count < MAX_IDLE) {
+		AST_LIST_INSERT_HEAD(&idle, lease, next);
+		idle_count++;
+		lease = NULL;
+	}
+	AST_LIST_UNLOCK(&idle);
+	if (lease) {
+		lease_free(lease);
+	}
+}
+
+pushwake_client *pushwake__client_of(struct pushwake__client *lease)
+{
+	return lease->client;
+}

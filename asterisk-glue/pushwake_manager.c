@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief AMI: PushWakeSend, PushWakeBindings, and the event PushWakeResult.
+ */
+#include "asterisk.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+
+#include "asterisk/logger.h"
+#include "asterisk/manager.h"
+#include "asterisk/module.h"
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_internal.h"
+#include "pushwake_query.h"
+
+struct listing {
+	struct mansession *session;
+	const char *action_id;
+};
+
+/*! Copies text into a header value: a control character would begin another header. */
+static void clean(char *buf, size_t size, pushwake_str str)
+{
+	char *byte;
+
+	pushwake__copy(buf, size, str);
+	for (byte = buf; *byte; byte++) {
+		if (iscntrl((unsigned char) *byte)) {
+			*byte = ' ';
+		}
+	}
+}
+
+/*! "expires_at" becomes "ExpiresAt", as AMI has it. */
+static void header_name(char *buf, size_t size, pushwake_str name)
+{
+	size_t from, to = 0;
+	int is_start = 1;
+
+	for (from = 0; from < name.len && to + 1 < size; from++) {
+		unsigned char byte = name.ptr[from];
+
+		if (!isalnum(byte)) {
+			is_start = 1;
+			continue;
+		}
+		buf[to++] = is_start ? toupper(byte) : byte;
+		is_start = 0;
+	}
+	buf[to] = '\0';
+}
+
+static int list_binding(void *context, const pushwake_field *fields, size_t count)
+{
+	struct listing *listing = context;
+	size_t index;
+
+	astman_append(listing->session, "Event: PushWakeBinding\r\n%s", listing->action_id);
+	for (index = 0; index < count; index++) {
+		char name[64], text[512], value[512];
+
+		header_name(name, sizeof(name), fields[index].name);
+		pushwake__field_text(&fields[index], text, sizeof(text));
+		clean(value, sizeof(value), pushwake__str(text));
+		astman_append(listing->session, "%s: %s\r\n", name, value);
+	}
+	astman_append(listing->session, "\r\n");
+	return 0;
+}
+
+/*! The header line that ties a response to its action; empty when the action had none. */
+static void read_action_id(char *line, size_t size, const struct message *message)
+{
+	const char *id = astman_get_header(message, "ActionID");
+
+	line[0] = '\0';
+	if (!ast_strlen_zero(id)) {
+		snprintf(line, size, "ActionID: %.200s\r\n", id);
+	}
+}
+
+static int action_bindings(struct mansession *session, const struct message *message)
+{
+	char id_line[256];
+	struct listing listing = { session, id_line };
+	char error[256];
+	int rows;
+
+	read_action_id(id_line, sizeof(id_line), message);
+	/* Asked before the list begins: an error is a response, not an empty list. */
+	rows = pushwake__query(PUSHWAKE_QUERY_STATS, "", NULL, NULL, error, sizeof(error));
+	if (rows < 0) {
+		astman_send_error_va(session, message, "%s", error);
+		return 0;
+	}
+	astman_send_listack(session, message, "Push bindings will follow", "start");
+	rows = pushwake__query(PUSHWAKE_QUERY_BINDINGS, astman_get_header(message, "AOR"), list_binding, &listing,
+		error, sizeof(error));
+	astman_send_list_complete_start(session, message, "PushWakeBindingsComplete", MAX(rows, 0));
+	astman_send_list_complete_end(session);
+	return 0;
+}
+
+static int action_send(struct mansession *session, const struct message *message)
+{
+	const char *event = astman_get_header(message, "PushEvent");
+	const char *aor = astman_get_header(message, "AOR");
+	char id_line[256];
+	char error[256];
+	int queued;
+
+	read_action_id(id_line, sizeof(id_line), message);
+	if (ast_strlen_zero(event) || ast_strlen_zero(aor)) {
+		astman_send_error(session, message, "PushWakeSend needs the headers PushEvent and AOR");
+		return 0;
+	}
+	queued = pushwake__send(event, aor, astman_get_header(message, "Text"),
+		astman_get_header(message, "From"), error, sizeof(error));
+	if (queued < 0) {
+		astman_send_error_va(session, message, "%s", error);
+		return 0;
+	}
+	astman_append(session, "Response: Success\r\n%sQueued: %d\r\n\r\n", id_line, queued);
+	return 0;
+}
+
+void pushwake__manager_result(const pushwake_result *result)
+{
+	char aor[256], call_id[256], provider[32], app[256], token[64], reason[256];
+
+	clean(aor, sizeof(aor), result->aor);
+	clean(call_id, sizeof(call_id), result->call_id);
+	clean(provider, sizeof(provider), result->provider);
+	clean(app, sizeof(app), result->app);
+	clean(token, sizeof(token), result->token);
+	clean(reason, sizeof(reason), result->reason);
+	manager_event(EVENT_FLAG_CALL, "PushWakeResult",
+		"ID: %" PRIu64 "\r\n"
+		"PushEvent: %d\r\n"
+		"Outcome: %s\r\n"
+		"Status: %d\r\n"
+		"BindingRemoved: %s\r\n"
+		"ElapsedUS: %" PRId64 "\r\n"
+		"AOR: %s\r\n"
+		"CallID: %s\r\n"
+		"Provider: %s\r\n"
+		"App: %s\r\n"
+		"Token: %s\r\n"
+		"Reason: %s\r\n",
+		result->id, result->event, pushwake_outcome_name(result->outcome), result->http_status,
+		AST_YESNO(result->binding_removed), result->elapsed_us, aor, call_id, provider, app, token, reason);
+}
+
+int pushwake__manager_start(void)
+{
+	int res = 0;
+
+	res |= ast_manager_register2("PushWakeSend", EVENT_FLAG_CALL, action_send, AST_MODULE_SELF,
+		"Send one push by hand.",
+		"Headers: PushEvent (call, chat, cancel, custom, refresh, missed, elsewhere, group-chat),\n"
+		"AOR, and if wanted Text and From. The response says how many pushes are Queued;\n"
+		"each outcome comes as an event PushWakeResult.\n");
+	res |= ast_manager_register2("PushWakeBindings", EVENT_FLAG_SYSTEM | EVENT_FLAG_REPORTING, action_bindings,
+		AST_MODULE_SELF,
+		"List the phones that can be woken.",
+		"Header: AOR, or none for all. One event PushWakeBinding each, tokens shortened,\n"
+		"then PushWakeBindingsComplete.\n");
+	return res;
+}
+
+void pushwake__manager_stop(void)
+{
+	ast_manager_unregister("PushWakeSend");
+	ast_manager_unregister("PushWakeBindings");
+}

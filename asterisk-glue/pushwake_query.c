@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Questions to the engine, with a client lent for each.
+ */
+#include "asterisk.h"
+
+#include <inttypes.h>
+
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_internal.h"
+#include "pushwake_query.h"
+
+static void say(char *error, size_t size, struct pushwake__client *lease, int status)
+{
+	pushwake_str text = pushwake_client_error(pushwake__client_of(lease));
+
+	if (text.len) {
+		pushwake__copy(error, size, text);
+	} else {
+		ast_copy_string(error, pushwake_status_name(status), size);
+	}
+}
+
+int pushwake__query(int kind, const char *argument, pushwake_row_fn on_row, void *context,
+	char *error, size_t size)
+{
+	struct pushwake__client *lease = pushwake__client_take();
+	int status;
+
+	if (!lease) {
+		ast_copy_string(error, "out of memory", size);
+		return PUSHWAKE_ERR_UNAVAILABLE;
+	}
+	status = pushwake_query(pushwake__client_of(lease), kind, pushwake__str(argument), on_row, context);
+	if (status < 0) {
+		say(error, size, lease, status);
+	}
+	pushwake__client_give(lease);
+	return status;
+}
+
+int pushwake__send(const char *event, const char *aor, const char *text, const char *from,
+	char *error, size_t size)
+{
+	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
+	struct pushwake__client *lease;
+	int queued = 0;
+	int status;
+
+	request.event = pushwake_event_from_name(pushwake__str(event));
+	if (request.event < 0) {
+		snprintf(error, size, "'%s' is no event; use call, chat, cancel, custom, refresh, missed, "
+			"elsewhere or group-chat", event);
+		return PUSHWAKE_ERR_INVALID_ARGUMENT;
+	}
+	request.aor = pushwake__str(aor);
+	request.text = pushwake__str(text);
+	request.from_uri = pushwake__str(from);
+	lease = pushwake__client_take();
+	if (!lease) {
+		ast_copy_string(error, "out of memory", size);
+		return PUSHWAKE_ERR_UNAVAILABLE;
+	}
+	status = pushwake_send(&queued, pushwake__client_of(lease), &request);
+	if (status < 0) {
+		say(error, size, lease, status);
+	}
+	pushwake__client_give(lease);
+	return status < 0 ? status : queued;
+}
+
+const char *pushwake__field_text(const pushwake_field *field, char *buf, size_t size)
+{
+	if (field->text.ptr) {
+		pushwake__copy(buf, size, field->text);
+	} else {
+		snprintf(buf, size, "%" PRId64, field->number);
+	}
+	return buf;
+}
+
+const pushwake_field *pushwake__field_find(const pushwake_field *fields, size_t count, const char *name)
+{
+	size_t index;
+
+	for (index = 0; index < count; index++) {
+		if (fields[index].name.len == strlen(name) && !memcmp(fields[index].name.ptr, name, fields[index].name.len)) {
+			return &fields[index];
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Questions to the engine, with a client lent for each.
+ */
+#ifndef PUSHWAKE_QUERY_H
+#define PUSHWAKE_QUERY_H
+
+#include <pushwake.h>
+
+/*! Asks; the number of rows, or a status below 0 with its text in error. */
+int pushwake__query(int kind, const char *argument, pushwake_row_fn on_row, void *context,
+	char *error, size_t size);
+
+/*! Sends one push by hand; the number queued, or a status below 0 with its text in error. */
+int pushwake__send(const char *event, const char *aor, const char *text, const char *from,
+	char *error, size_t size);
+
+/*! A field of a row as text. */
+const char *pushwake__field_text(const pushwake_field *field, char *buf, size_t size);
+
+/*! The field with this name, or NULL. */
+const pushwake_field *pushwake__field_find(const pushwake_field *fields, size_t count, const char *name);
+
+#endif /* PUSHWAKE_QUERY_H */

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief REGISTER: what the phone says of push on the way in, Feature-Caps on the way out.
+ *
+ * A PJSIP module that runs after authentication and before the registrar copies the
+ * headers and takes the push parameters out of the Contact URIs. The registrar works
+ * in the same thread and answers through the supplements; only when that answer is a
+ * 2xx is anything stored, and the Contacts of the 200 get their parameters back.
+ * So a token never reaches the contact list, AMI or an INVITE, it cannot make the URI
+ * too long for PJSIP, and a new token is no new contact.
+ */
+#include "asterisk.h"
+
+#include <pjsip.h>
+
+#include "asterisk/linkedlists.h"
+#include "asterisk/lock.h"
+#include "asterisk/logger.h"
+#include "asterisk/module.h"
+#include "asterisk/res_pjsip.h"
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_internal.h"
+#include "pushwake_request.h"
+
+/*!
+ * The REGISTER that a thread is working on. No thread-specific key: its destructor
+ * would outlive this module, which can be unloaded.
+ */
+struct pending {
+	pthread_t thread;
+	struct pushwake__request request;
+	AST_LIST_ENTRY(pending) next;
+};
+
+static AST_LIST_HEAD_STATIC(pendings, pending);
+
+static struct pending *find_pending(void)
+{
+	struct pending *pending;
+
+	AST_LIST_LOCK(&pendings);
+	AST_LIST_TRAVERSE(&pendings, pending, next) {
+		if (pthread_equal(pending->thread, pthread_self())) {
+			break;
+		}
+	}
+	AST_LIST_UNLOCK(&pendings);
+	return pending;
+}
+
+/*! An empty request for this thread; what a failed REGISTER left behind is dropped. */
+static struct pushwake__request *begin_request(void)
+{
+	struct pending *pending = find_pending();
+
+	if (!pending && (pending = ast_calloc(1, sizeof(*pending)))) {
+		pending->thread = pthread_self();
+		AST_LIST_LOCK(&pendings);
+		AST_LIST_INSERT_HEAD(&pendings, pending, next);
+		AST_LIST_UNLOCK(&pendings);
+	}
+	if (pending) {
+		pushwake__request_reset(&pending->request);
+	}
+	return pending ? &pending->request : NULL;
+}
+
+static void end_request(void)
+{
+	struct pending *pending = find_pending();
+
+	if (pending) {
+		AST_LIST_LOCK(&pendings);
+		AST_LIST_REMOVE(&pendings, pending, next);
+		AST_LIST_UNLOCK(&pendings);
+		pushwake__request_reset(&pending->request);
+		ast_free(pending);
+	}
+}
+
+static void log_problems(const struct pushwake__request *request, pushwake_str problems)
+{
+	const char *line = problems.ptr;
+	const char *end = line + problems.len;
+
+	while (line < end) {
+		const char *stop = memchr(line, '\n', end - line);
+		size_t len = (stop ? stop : end) - line;
+
+		if (len) {
+			ast_log(LOG_WARNING, "REGISTER of '%s' (Call-ID %s): %.*s\n", request->aor,
+				request->call_id, (int) MIN(len, 1000), line);
+		}
+		line += len + 1;
+	}
+}
+
+/*! Answers 555 or 423 in place of the registrar. */
+static void refuse(pjsip_rx_data *rdata, const pushwake_register_result *result)
+{
+	static const pj_str_t min_expires = { "Min-Expires", 11 };
+	pj_str_t reason = { (char *) result->reply_reason.ptr, result->reply_reason.len };
+	pjsip_hdr headers;
+	pj_str_t value;
+	char number[16];
+
+	pj_list_init(&headers);
+	if (result->reply_code == 423) {
+		snprintf(number, sizeof(number), "%u", result->min_expires);
+		pj_list_push_back(&headers, pjsip_generic_string_hdr_create(rdata->tp_info.pool, &min_expires,
+			pj_cstr(&value, number)));
+	}
+	pjsip_endpt_respond_stateless(ast_sip_get_pjsip_endpoint(), rdata, result->reply_code,
+		reason.slen ? &reason : NULL, &headers, NULL);
+}
+
+/*! Whether the REGISTER has been answered here. */
+static int check(struct pushwake__request *request, pjsip_rx_data *rdata)
+{
+	pushwake_register_request message = PUSHWAKE_REGISTER_REQUEST_INIT;
+	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
+	struct pushwake__client *lease = pushwake__client_take();
+	int is_answered = 0;
+
+	if (!lease) {
+		return 0;
+	}
+	pushwake__request_fill(&message, request);
+	if (pushwake_register_check(&result, pushwake__client_of(lease), &message) >= 0 && result.reply_code) {
+		log_problems(request, result.problems);
+		refuse(rdata, &result);
+		is_answered = 1;
+	}
+	pushwake__client_give(lease);
+	return is_answered;
+}
+
+static pj_bool_t on_rx_request(pjsip_rx_data *rdata)
+{
+	struct pushwake__request *request;
+	struct ast_sip_endpoint *endpoint;
+	pj_bool_t is_answered = PJ_FALSE;
+
+	if (rdata->msg_info.msg->line.req.method.id != PJSIP_REGISTER_METHOD
+		&& pjsip_method_cmp(&rdata->msg_info.msg->line.req.method, &pjsip_register_method)) {
+		return PJ_FALSE;
+	}
+	endpoint = ast_pjsip_rdata_get_endpoint(rdata);
+	request = endpoint ? begin_request() : NULL;
+	if (request && !pushwake__request_read(request, endpoint, rdata)) {
+		is_answered = check(request, rdata) ? PJ_TRUE : PJ_FALSE;
+		if (is_answered) {
+			end_request();
+		} else {
+			pushwake__request_mask(request, rdata);
+		}
+	}
+	ao2_cleanup(endpoint);
+	return is_answered;
+}
+
+/*! Adds whole header lines, each ended by CRLF, to a message. */
+static void add_headers(pjsip_tx_data *tdata, pushwake_str lines)
+{
+	const char *line = lines.ptr;
+	const char *end = line + lines.len;
+
+	while (line < end) {
+		const char *stop = memchr(line, '\r', end - line);
+		const char *colon = memchr(line, ':', (stop ? stop : end) - line);
+
+		if (!stop || !colon) {
+			return;
+		}
+		pj_str_t name = { (char *) line, colon - line };
+		pj_str_t value = { (char *) colon + 1, stop - colon - 1 };
+		pj_strtrim(&name);
+		pj_strtrim(&value);
+		/* The header holds pointers, so both strings are copied to the message's pool. */
+		pjsip_msg_add_hdr(tdata->msg, (pjsip_hdr *) pjsip_generic_string_hdr_create(tdata->pool, &name, &value));
+		line = stop + 2;
+	}
+}
+
+/*! Takes the contacts out of the registrar that this phone has left. */
+static void forget_stale(struct pushwake__request *request, pjsip_tx_data *tdata, pushwake_str stale)
+{
+	char *lines = ast_strndup(stale.ptr, stale.len);
+	char *rest = lines;
+	char *uri;
+
+	while ((uri = strsep(&rest, "\n"))) {
+		pushwake__uri_strip(uri);
+		if (!ast_strlen_zero(uri) && !pushwake__request_names(request, uri)) {
+			pushwake__contact_forget(request->aor, uri);
+			pushwake__request_drop_contact(tdata, uri);
+		}
+	}
+	ast_free(lines);
+}
+
+static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
+{
+	pushwake_register_request message = PUSHWAKE_REGISTER_REQUEST_INIT;
+	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
+	struct pushwake__client *lease = pushwake__client_take();
+	int status;
+
+	if (!lease) {
+		return;
+	}
+	pushwake__request_fill(&message, request);
+	status = pushwake_register(&result, pushwake__client_of(lease), &message);
+	if (status < 0) {
+		ast_log(LOG_WARNING, "REGISTER of '%s' (Call-ID %s): its push binding is not stored: %.*s\n",
+			request->aor, request->call_id,
+			PUSHWAKE__PRINT(pushwake_client_error(pushwake__client_of(lease))));
+	} else {
+		log_problems(request, result.problems);
+		add_headers(tdata, result.feature_caps);
+		if (result.stale_contacts.len) {
+			forget_stale(request, tdata, result.stale_contacts);
+		}
+		if (result.outcome != PUSHWAKE_REGISTER_PLAIN) {
+			pushwake__devstate_changed(request->aor);
+		}
+	}
+	pushwake__client_give(lease);
+}
+
+static void outgoing_response(struct ast_sip_endpoint *endpoint, struct ast_sip_contact *contact,
+	pjsip_tx_data *tdata)
+{
+	struct pending *pending = find_pending();
+	struct pushwake__request *request;
+
+	if (!pending || !pushwake__request_matches(&pending->request, tdata)) {
+		return;
+	}
+	request = &pending->request;
+	if (PJSIP_IS_STATUS_IN_CLASS(tdata->msg->line.status.code, 200)) {
+		if (contact) {
+			ast_copy_string(request->aor, contact->aor, sizeof(request->aor));
+		}
+		/* ORDER: the calls that wait look the contact up, and it is saved by now. */
+		pushwake__request_unmask(request, tdata);
+		if (!ast_strlen_zero(request->aor)) {
+			store(request, tdata);
+			pushwake__request_announce(request);
+		}
+	}
+	end_request();
+}
+
+static pjsip_module pushwake_pjsip_module = {
+	.name = { "PushWake REGISTER", 17 },
+	.id = -1,
+	.priority = PJSIP_MOD_PRIORITY_APPLICATION - 1,
+	.on_rx_request = on_rx_request,
+};
+
+static struct ast_sip_supplement supplement = {
+	.method = "REGISTER",
+	.priority = AST_SIP_SUPPLEMENT_PRIORITY_LAST,
+	.outgoing_response = outgoing_response,
+};
+
+int pushwake__register_start(void)
+{
+	if (ast_sip_register_service(&pushwake_pjsip_module)) {
+		return -1;
+	}
+	ast_sip_register_supplement(&supplement);
+	return 0;
+}
+
+void pushwake__register_stop(void)
+{
+	struct pending *pending;
+
+	ast_sip_unregister_supplement(&supplement);
+	ast_sip_unregister_service(&pushwake_pjsip_module);
+	AST_LIST_LOCK(&pendings);
+	while ((pending = AST_LIST_REMOVE_HEAD(&pendings, next))) {
+		pushwake__request_reset(&pending->request);
+		ast_free(pending);
+	}
+	AST_LIST_UNLOCK(&pendings);
+}
