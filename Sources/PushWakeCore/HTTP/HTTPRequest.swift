@@ -39,6 +39,19 @@ public struct HTTPRequest: Equatable, Sendable {
         fields.append(Field(nameStart: start, nameEnd: middle, valueEnd: end, isNeverIndexed: neverIndexed))
     }
 
+    /// Makes room for what is still to come: one allocation for the text, one for the fields.
+    mutating func reserve(bytes: Int, fields count: Int) {
+        storage.reserveCapacity(storage.count + bytes)
+        fields.reserveCapacity(fields.count + count)
+    }
+
+    /// Writes another value for the field at an index, which must exist; the old value's bytes stay unused.
+    mutating func replaceField(at index: Int, _ name: String, neverIndexed: Bool, _ write: (inout [UInt8]) -> Void) {
+        guard fields.indices.contains(index) else { return }
+        append(name, neverIndexed: neverIndexed, write)
+        fields[index] = fields.removeLast()
+    }
+
     /// The value under a name, for tests, `explain` and logs.
     public subscript(name: String) -> String? {
         fields.first { self.name(of: $0) == name }.map { value(of: $0) }

@@ -10,15 +10,16 @@ enum Decimal {
 
     /// Appends an unsigned integer in base ten.
     static func append(_ value: UInt64, to out: inout [UInt8]) {
-        guard value > 9 else {
-            out.append(0x30 &+ UInt8(truncatingIfNeeded: value))
-            return
-        }
-        var divisor: UInt64 = 1
-        while value / divisor > 9 { divisor *= 10 }
-        while divisor > 0 {
-            out.append(0x30 &+ UInt8(truncatingIfNeeded: value / divisor % 10))
-            divisor /= 10
+        out.append(addingCapacity: 20) { (end: inout OutputSpan<UInt8>) in
+            var digits = InlineArray<20, UInt8>(repeating: 0)
+            var first = 20
+            var rest = value
+            repeat {
+                first &-= 1
+                digits[first] = 0x30 &+ UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            for index in first..<20 { end.append(digits[index]) }
         }
     }
 

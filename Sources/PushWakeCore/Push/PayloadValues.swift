@@ -47,41 +47,37 @@ public struct PayloadValues: Sendable {
         case .date: appendDate(escape, to: &out)
         case .title: appendTitle(escape, to: &out)
         case .message, .body: appendBody(escape, to: &out)
-        default: escape.append(text(of: field), to: &out)
+        case .package: escape.append(String(APNsTopic.bundle(of: binding.app)), to: &out)
+        case .token: escape.append(binding.token, to: &out)
+        case .event: escape.append(content.event.name, to: &out)
+        case .callID: escape.append(content.callID, to: &out)
+        case .pushType: escape.append(pushType, to: &out)
+        case .text: escape.append(messageText, to: &out)
+        case .caller: appendCaller(escape, &out)
+        case .fromUser: appendFromUser(escape, &out)
+        case .fromDisplay: escape.append(fromDisplay, to: &out)
+        case .fromURI: escape.append(fromURI, to: &out)
+        case .fromLabel: escape.append(fromDisplay.isEmpty ? fromURI : fromDisplay, to: &out)
+        case .fromHost: appendFromHost(escape, &out)
+        case .chatRoom: if content.event == .groupChat { appendFromUser(escape, &out) }
+        case .toUser: appendToUser(escape, &out)
+        case .toURI: escape.append(isGivenUp(.addresses) ? "" : content.toURI, to: &out)
+        default: escape.append(settledText(of: field), to: &out)
         }
     }
 
-    private func text(of field: PayloadField) -> Substring {
+    /// Texts that settings, wishes and the event decide.
+    private func settledText(of field: PayloadField) -> String {
+        let hasDetails = !isGivenUp(.deviceDetails)
         switch field {
-        case .package: APNsTopic.bundle(of: binding.app)
-        case .token: binding.token[...]
-        case .toUser: isGivenUp(.addresses) ? "" : SIPAddressParts.user(of: content.toURI)
-        case .toURI: isGivenUp(.addresses) ? "" : content.toURI[...]
-        case .event: content.event.name[...]
-        case .callID: content.callID[...]
-        case .priority: content.event == .refresh ? "normal" : "high"
-        case .notificationPriority: content.event == .call ? "PRIORITY_MAX" : "PRIORITY_HIGH"
-        case .pushType: pushType[...]
-        case .text: messageText
-        case .instance: isGivenUp(.deviceDetails) ? "" : binding.instance[...]
-        case .selector: isGivenUp(.deviceDetails) ? "" : (binding.wishes["pn-selector"] ?? "")[...]
-        case .sound: isGivenUp(.deviceDetails) ? "" : sound[...]
-        case .alertSound: isGivenUp(.deviceDetails) ? "empty" : (wishedSound ?? "empty")[...]
-        case .alertKey: PayloadWording.alertKey(of: content.event, wishes: keyWishes)[...]
-        default: callerText(of: field)
-        }
-    }
-
-    private func callerText(of field: PayloadField) -> Substring {
-        switch field {
-        case .caller: caller
-        case .fromUser: fromUser
-        case .fromDisplay: fromDisplay
-        case .fromURI: fromURI
-        case .fromHost: isHidden ? "" : SIPAddressParts.host(of: content.fromURI)
-        case .fromLabel: fromDisplay.isEmpty ? fromURI : fromDisplay
-        case .chatRoom: content.event == .groupChat ? fromUser : ""
-        default: ""
+        case .priority: return content.event == .refresh ? "normal" : "high"
+        case .notificationPriority: return content.event == .call ? "PRIORITY_MAX" : "PRIORITY_HIGH"
+        case .instance: return hasDetails ? binding.instance : ""
+        case .selector: return hasDetails ? binding.wishes["pn-selector"] ?? "" : ""
+        case .sound: return hasDetails ? sound : ""
+        case .alertSound: return hasDetails ? wishedSound ?? "empty" : "empty"
+        case .alertKey: return PayloadWording.alertKey(of: content.event, wishes: keyWishes)
+        default: return ""
         }
     }
 
@@ -98,22 +94,17 @@ public struct PayloadValues: Sendable {
     }
 
     private var isHidden: Bool { !settings.showsCaller || isGivenUp(.addresses) }
-    private var fromURI: Substring { isHidden ? "" : content.fromURI[...] }
-    private var fromUser: Substring { isHidden ? "" : SIPAddressParts.user(of: content.fromURI) }
-    private var fromDisplay: Substring {
-        settings.showsCaller && !isGivenUp(.displayName) ? content.fromDisplay[...] : ""
+    private var fromURI: String { isHidden ? "" : content.fromURI }
+    private var fromDisplay: String {
+        settings.showsCaller && !isGivenUp(.displayName) ? content.fromDisplay : ""
     }
-    private var caller: Substring {
-        let name = fromDisplay
-        return name.isEmpty ? fromUser : name
-    }
-
-    private var messageText: Substring {
+    private var messageText: String {
         if isGivenUp(.text) { return "" }
-        guard isGivenUp(.longText), content.text.utf8.count > Self.shortTextBytes else { return content.text[...] }
+        guard isGivenUp(.longText), content.text.utf8.count > Self.shortTextBytes else { return content.text }
         let end = content.text.utf8.index(content.text.startIndex, offsetBy: Self.shortTextBytes)
         // Rounds down, so that no character is cut in two.
-        return content.text[..<content.text.unicodeScalars.index(after: content.text.unicodeScalars.index(before: end))]
+        let scalars = content.text.unicodeScalars
+        return String(scalars[..<scalars.index(after: scalars.index(before: end))])
     }
 
     private var keyWishes: Binding.Wishes { isGivenUp(.title) ? Binding.Wishes() : binding.wishes }
@@ -141,37 +132,67 @@ public struct PayloadValues: Sendable {
 
     // MARK: - Composed texts
 
+    private func appendCaller(_ escape: TextEscape, _ out: inout [UInt8]) {
+        let name = fromDisplay
+        if name.isEmpty {
+            appendFromUser(escape, &out)
+        } else {
+            escape.append(name, to: &out)
+        }
+    }
+
     private func appendTitle(_ escape: TextEscape, to out: inout [UInt8]) {
         if !content.title.isEmpty, !isGivenUp(.title) {
             // "null" removes the title, as in Mizutech's sendpush.
-            if content.title != "null" { escape.append(content.title[...], to: &out) }
+            if content.title != "null" { escape.append(content.title, to: &out) }
             return
         }
-        append(PayloadWording.title(of: content.event), about: content.event == .call ? fromUser : caller, escape, &out)
+        let phrase = PayloadWording.title(of: content.event)
+        guard hasCaller else { return escape.append(phrase.withoutName, to: &out) }
+        escape.append(phrase.before, to: &out)
+        // Mizutech names the number in the title of a call, and the person everywhere else.
+        if content.event == .call, hasFromUser { appendFromUser(escape, &out) } else { appendCaller(escape, &out) }
+        escape.append(phrase.after, to: &out)
     }
 
     private func appendBody(_ escape: TextEscape, to out: inout [UInt8]) {
         let text = messageText
-        switch content.event {
-        case .chat where !text.isEmpty, .custom: escape.append(text, to: &out)
-        default: append(PayloadWording.body(of: content.event), about: caller, escape, &out)
+        if content.event == .custom || content.event == .chat && !text.isEmpty {
+            return escape.append(text, to: &out)
         }
+        let phrase = PayloadWording.body(of: content.event)
+        guard hasCaller else { return escape.append(phrase.withoutName, to: &out) }
+        escape.append(phrase.before, to: &out)
+        appendCaller(escape, &out)
+        escape.append(phrase.after, to: &out)
     }
 
-    private func append(
-        _ phrase: PayloadWording.Phrase, about name: Substring, _ escape: TextEscape, _ out: inout [UInt8]
-    ) {
-        guard !name.isEmpty else { return escape.append(phrase.withoutName[...], to: &out) }
-        escape.append(phrase.before[...], to: &out)
-        escape.append(name, to: &out)
-        escape.append(phrase.after[...], to: &out)
+    private var hasFromUser: Bool { !isHidden && !SIPAddressParts.user(of: content.fromURI.utf8.span).isEmpty }
+    private var hasCaller: Bool { !fromDisplay.isEmpty || hasFromUser }
+
+    private func appendFromUser(_ escape: TextEscape, _ out: inout [UInt8]) {
+        guard !isHidden else { return }
+        let uri = content.fromURI.utf8.span
+        escape.append(uri.extracting(SIPAddressParts.user(of: uri)), to: &out)
+    }
+
+    private func appendFromHost(_ escape: TextEscape, _ out: inout [UInt8]) {
+        guard !isHidden else { return }
+        let uri = content.fromURI.utf8.span
+        escape.append(uri.extracting(SIPAddressParts.host(of: uri)), to: &out)
+    }
+
+    private func appendToUser(_ escape: TextEscape, _ out: inout [UInt8]) {
+        guard !isGivenUp(.addresses) else { return }
+        let uri = content.toURI.utf8.span
+        escape.append(uri.extracting(SIPAddressParts.user(of: uri)), to: &out)
     }
 
     private func appendDate(_ escape: TextEscape, to out: inout [UInt8]) {
         if case .percent = escape {
             var date: [UInt8] = []
             Decimal.appendDate(now, to: &date)
-            escape.append(String(decoding: date, as: UTF8.self)[...], to: &out)
+            escape.append(String(decoding: date, as: UTF8.self), to: &out)
         } else {
             Decimal.appendDate(now, to: &out)
         }

@@ -1,36 +1,64 @@
 // SPDX-License-Identifier: MIT
 
-/// Slices of a SIP or tel URI, for display: lenient, never failing.
+/// Parts of a SIP or tel URI, for display: lenient, never failing. Ranges count bytes.
 enum SIPAddressParts {
     /// `alice` of `sip:alice:secret@example.com;transport=tls`; a tel number; empty when there is none.
-    static func user(of uri: String) -> Substring {
-        let bare = withoutScheme(uri)
-        guard let at = bare.utf8.lastIndex(of: UInt8(ascii: "@")) else {
-            return uri.utf8.starts(with: "tel:".utf8) ? upTo(";?>", in: bare) : ""
+    static func user(of uri: Span<UInt8>) -> Range<Int> {
+        let start = schemeLength(of: uri)
+        guard let at = lastAt(in: uri, from: start) else {
+            return isTel(uri) ? start..<end(of: uri, from: start, portEnds: false) : 0..<0
         }
-        return upTo(":;", in: bare[..<at])
+        return start..<min(at, end(of: uri, from: start, portEnds: true))
     }
 
     /// `example.com` of `sip:alice@example.com:5061;transport=tls`; brackets of IPv6 kept.
-    static func host(of uri: String) -> Substring {
-        if uri.utf8.starts(with: "tel:".utf8) { return "" }
-        var rest = withoutScheme(uri)
-        if let at = rest.utf8.lastIndex(of: UInt8(ascii: "@")) { rest = rest[rest.utf8.index(after: at)...] }
-        if rest.utf8.first == UInt8(ascii: "["), let close = rest.utf8.firstIndex(of: UInt8(ascii: "]")) {
-            return rest[...close]
+    static func host(of uri: Span<UInt8>) -> Range<Int> {
+        if isTel(uri) { return 0..<0 }
+        var start = schemeLength(of: uri)
+        if let at = lastAt(in: uri, from: start) { start = at &+ 1 }
+        if start < uri.count, uri[start] == UInt8(ascii: "[") {
+            var close = start
+            while close < uri.count, uri[close] != UInt8(ascii: "]") { close &+= 1 }
+            return start..<min(close &+ 1, uri.count)
         }
-        return upTo(":;?>", in: rest)
+        return start..<end(of: uri, from: start, portEnds: true)
     }
 
-    private static func withoutScheme(_ uri: String) -> Substring {
-        guard let colon = uri.utf8.firstIndex(of: UInt8(ascii: ":")) else { return uri[...] }
-        let scheme = uri[..<colon]
-        let isKnown = scheme == "sip" || scheme == "sips" || scheme == "tel"
-        return isKnown ? uri[uri.utf8.index(after: colon)...] : uri[...]
+    /// Bytes of `sip:`, `sips:` or `tel:` at the beginning; 0 without.
+    private static func schemeLength(of uri: Span<UInt8>) -> Int {
+        guard uri.count >= 4 else { return 0 }
+        if uri[3] == UInt8(ascii: ":"), isSIP(uri) || isTel(uri) { return 4 }
+        return uri.count >= 5 && uri[4] == UInt8(ascii: ":") && isSIP(uri) && uri[3] | 0x20 == UInt8(ascii: "s") ? 5 : 0
     }
 
-    private static func upTo(_ stops: StaticString, in text: Substring) -> Substring {
-        let stops = stops.description.utf8
-        return text[..<(text.utf8.firstIndex { stops.contains($0) } ?? text.endIndex)]
+    private static func isSIP(_ uri: Span<UInt8>) -> Bool {
+        uri[0] | 0x20 == UInt8(ascii: "s") && uri[1] | 0x20 == UInt8(ascii: "i") && uri[2] | 0x20 == UInt8(ascii: "p")
+    }
+
+    private static func isTel(_ uri: Span<UInt8>) -> Bool {
+        uri.count >= 4 && uri[0] | 0x20 == UInt8(ascii: "t") && uri[1] | 0x20 == UInt8(ascii: "e")
+            && uri[2] | 0x20 == UInt8(ascii: "l") && uri[3] == UInt8(ascii: ":")
+    }
+
+    private static func lastAt(in uri: Span<UInt8>, from start: Int) -> Int? {
+        var index = uri.count
+        while index > start {
+            index &-= 1
+            if uri[index] == UInt8(ascii: "@") { return index }
+        }
+        return nil
+    }
+
+    /// Where parameters, headers or, with `portEnds`, a port or password begin.
+    private static func end(of uri: Span<UInt8>, from start: Int, portEnds: Bool) -> Int {
+        var index = start
+        while index < uri.count {
+            switch uri[index] {
+            case UInt8(ascii: ";"), UInt8(ascii: "?"), UInt8(ascii: ">"): return index
+            case UInt8(ascii: ":") where portEnds: return index
+            default: index &+= 1
+            }
+        }
+        return index
     }
 }

@@ -10,38 +10,46 @@ public enum TextEscape: Sendable {
     case line
 
     /// Appends `text`, escaped. A `String` is valid UTF-8 by construction, so the result is too.
-    @inline(__always)
-    public func append(_ text: Substring, to out: inout [UInt8]) {
+    func append(_ text: String, to out: inout [UInt8]) {
+        let bytes = text.utf8.span
+        guard case .json = self, !Self.needsEscape(bytes) else { return append(bytes, to: &out) }
+        out.append(contentsOf: text.utf8)
+    }
+
+    /// Appends bytes of a text, escaped.
+    func append(_ bytes: Span<UInt8>, to out: inout [UInt8]) {
         switch self {
-        case .json: Self.appendJSON(text, to: &out)
-        case .percent: Self.appendPercent(text, to: &out)
-        case .line: Self.appendLine(text, to: &out)
+        case .json: Self.appendJSON(bytes, to: &out)
+        case .percent: Self.appendPercent(bytes, to: &out)
+        case .line: Self.appendLine(bytes, to: &out)
         }
     }
 
-    private static func appendJSON(_ text: Substring, to out: inout [UInt8]) {
-        let bytes = text.utf8.span
-        guard hasSpecials(bytes) else {
-            out.append(contentsOf: text.utf8)
+    private static func appendJSON(_ bytes: Span<UInt8>, to out: inout [UInt8]) {
+        guard needsEscape(bytes) else {
+            out.append(addingCapacity: bytes.count) { (end: inout OutputSpan<UInt8>) in
+                for index in bytes.indices { end.append(bytes[index]) }
+            }
             return
         }
         for index in bytes.indices {
             let byte = bytes[index]
-            if !isSpecial(byte) {
-                out.append(byte)
-            } else {
+            if isSpecial(byte) {
                 appendEscape(of: byte, to: &out)
+            } else {
+                out.append(byte)
             }
         }
     }
 
-    private static func hasSpecials(_ bytes: Span<UInt8>) -> Bool {
-        var found = false
+    /// Looks at every byte, found or not: that way the compiler takes sixteen at a time.
+    private static func needsEscape(_ bytes: Span<UInt8>) -> Bool {
+        var found: UInt8 = 0
         for index in bytes.indices {
-            // No early exit: short runs, and the compiler can do sixteen bytes at a time.
-            found = found || isSpecial(bytes[index])
+            let byte = bytes[index]
+            found |= (byte < 0x20 ? 1 : 0) | (byte == 0x22 ? 1 : 0) | (byte == 0x5C ? 1 : 0)
         }
-        return found
+        return found != 0
     }
 
     @inline(__always)
@@ -62,8 +70,9 @@ public enum TextEscape: Sendable {
         }
     }
 
-    private static func appendPercent(_ text: Substring, to out: inout [UInt8]) {
-        for byte in text.utf8 {
+    private static func appendPercent(_ bytes: Span<UInt8>, to out: inout [UInt8]) {
+        for index in bytes.indices {
+            let byte = bytes[index]
             if isUnreserved(byte) {
                 out.append(byte)
             } else {
@@ -73,8 +82,11 @@ public enum TextEscape: Sendable {
         }
     }
 
-    private static func appendLine(_ text: Substring, to out: inout [UInt8]) {
-        for byte in text.utf8 { out.append(byte < 0x20 || byte == 0x7F ? 0x20 : byte) }
+    private static func appendLine(_ bytes: Span<UInt8>, to out: inout [UInt8]) {
+        for index in bytes.indices {
+            let byte = bytes[index]
+            out.append(byte < 0x20 || byte == 0x7F ? 0x20 : byte)
+        }
     }
 
     private static func isUnreserved(_ byte: UInt8) -> Bool {
