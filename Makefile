@@ -16,7 +16,7 @@ STAGE := .build/stage
 RELEASE := -c release -Xswiftc -static-stdlib --scratch-path $(DIST)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-unit test-abi test-e2e install uninstall bench format lint clean
+.PHONY: help setup build demo test test-unit test-abi test-e2e test-docs docs install uninstall bench format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -33,15 +33,15 @@ build: setup ## release build into .build/stage
 	@ln -sf libpushwake.so.1 $(STAGE)/lib/libpushwake.so
 	@install -m 644 include/pushwake.h $(STAGE)/include/pushwake.h
 	@if [ -f kamailio-glue/Makefile ]; then \
-	    $(MAKE) --no-print-directory -C kamailio-glue && \
-	    install -m 644 kamailio-glue/pushwake.so $(STAGE)/lib/kamailio/pushwake.so; \
+	    $(MAKE) --no-print-directory -C kamailio-glue OUT=../.build/kamailio-glue PREFIX=$(PREFIX) && \
+	    install -m 644 .build/kamailio-glue/pushwake.so $(STAGE)/lib/kamailio/pushwake.so; \
 	fi
 
 demo: build ## a sleeping phone rings behind a real Kamailio
 	$(PYTHON) scripts/demo.py
 
 test: setup build ## everything: unit tests, ABI checks, end to end
-	@$(MAKE) --no-print-directory -k test-unit test-abi test-e2e
+	@$(MAKE) --no-print-directory -k test-unit test-abi test-e2e test-docs
 
 test-unit: ## Swift unit tests
 	$(SWIFT) test
@@ -51,6 +51,12 @@ test-abi: ## the shipped library against its header (needs build)
 
 test-e2e: ## real Kamailio, SIPp and the simulator (needs build)
 	@if [ -d Tests/e2e ]; then $(PYTHON) -m pytest -q -p no:cacheprovider Tests/e2e; fi
+
+docs: build ## write docs/settings.md from the settings table
+	$(STAGE)/bin/pushwake settings > docs/settings.md
+
+test-docs: ## docs/settings.md is what the settings table says (needs build)
+	@$(STAGE)/bin/pushwake settings | diff -u docs/settings.md - || { echo "run: make docs"; exit 1; }
 
 install: ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module directory
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR) $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/doc/pushwake
