@@ -33,8 +33,8 @@ build: setup ## release build into .build/stage
 	@ln -sf libpushwake.so.1 $(STAGE)/lib/libpushwake.so
 	@install -m 644 include/pushwake.h $(STAGE)/include/pushwake.h
 	@if [ -f kamailio-glue/Makefile ]; then \
-	    $(MAKE) --no-print-directory -C kamailio-glue OUT=../.build/kamailio-glue PREFIX=$(PREFIX) && \
-	    install -m 644 .build/kamailio-glue/pushwake.so $(STAGE)/lib/kamailio/pushwake.so; \
+	    $(MAKE) --no-print-directory -s -C kamailio-glue PREFIX=$(PREFIX) && \
+	    install -m 644 kamailio-glue/pushwake.so $(STAGE)/lib/kamailio/pushwake.so; \
 	fi
 
 demo: build ## a sleeping phone rings behind a real Kamailio
@@ -87,5 +87,5 @@ lint: ## say where the style is broken
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests
 
 clean: ## remove what build made; keeps .cache
-	rm -rf .build
+	rm -rf .build kamailio-glue/pushwake.so
 	@$(MAKE) --no-print-directory -C Benchmarks clean
