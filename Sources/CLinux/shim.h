@@ -76,3 +76,45 @@ static inline int clinux_signal(int status) { return WIFSIGNALED(status) ? WTERM
 
 static inline void clinux_set_nonblocking(int fd) { fcntl(fd, F_SETFL, O_NONBLOCK); }
 static inline char **clinux_environment(void) { return environ; }
+
+static inline int clinux_tcp_socket(int family)
+{
+    return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
+}
+static inline int clinux_accept_from(int fd, struct sockaddr_storage *address, socklen_t *length)
+{
+    *length = sizeof *address;
+    return accept4(fd, (struct sockaddr *)address, length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+static inline void clinux_local_address(int fd, struct sockaddr_storage *address, socklen_t *length)
+{
+    *length = sizeof *address;
+    if (getsockname(fd, (struct sockaddr *)address, length) != 0) *length = 0;
+}
+static inline int clinux_set_option(int fd, int level, int name, int value)
+{
+    return setsockopt(fd, level, name, &value, sizeof value);
+}
+static inline int clinux_socket_error(int fd)
+{
+    int code = 0;
+    socklen_t length = sizeof code;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length) == 0 ? code : errno;
+}
+/* The next close() sends RST in place of FIN. */
+static inline void clinux_linger_reset(int fd)
+{
+    struct linger linger = { 1, 0 };
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+}
+static inline int clinux_peer_credentials(int fd, struct ucred *credentials)
+{
+    socklen_t length = sizeof *credentials;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, credentials, &length);
+}
+static inline int clinux_epoll_set(int epoll, int operation, int fd, unsigned int events, unsigned long long tag)
+{
+    struct epoll_event event = { .events = events, .data = { .u64 = tag } };
+    return epoll_ctl(epoll, operation, fd, &event);
+}
+static inline unsigned long long clinux_epoll_tag(const struct epoll_event *event) { return event->data.u64; }

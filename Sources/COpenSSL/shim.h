@@ -5,6 +5,7 @@
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/kdf.h>
 #include <openssl/param_build.h>
 #include <openssl/pem.h>
@@ -14,3 +15,144 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
+#include <string.h>
+
+/* Both ends of a TLS session's ciphertext, in memory: input is borrowed for
+ * the time of one read, output is appended to until the owner sends it.
+ * BIO_s_mem would copy, grow and move; a socket BIO costs a system call per
+ * record. */
+typedef struct copenssl_pipe {
+    const unsigned char *input;
+    size_t input_left;
+    unsigned char *output;
+    size_t output_used;
+    size_t output_size;
+} copenssl_pipe;
+
+static inline int copenssl_pipe_write(BIO *bio, const char *bytes, size_t count, size_t *written)
+{
+    copenssl_pipe *pipe = BIO_get_data(bio);
+    size_t room = pipe->output_size - pipe->output_used;
+    BIO_clear_retry_flags(bio);
+    if (room == 0) {
+        BIO_set_retry_write(bio);
+        return 0;
+    }
+    if (count > room) count = room;
+    memcpy(pipe->output + pipe->output_used, bytes, count);
+    pipe->output_used += count;
+    *written = count;
+    return 1;
+}
+
+static inline int copenssl_pipe_read(BIO *bio, char *bytes, size_t count, size_t *taken)
+{
+    copenssl_pipe *pipe = BIO_get_data(bio);
+    BIO_clear_retry_flags(bio);
+    if (pipe->input_left == 0) {
+        BIO_set_retry_read(bio);
+        return 0;
+    }
+    if (count > pipe->input_left) count = pipe->input_left;
+    memcpy(bytes, pipe->input, count);
+    pipe->input += count;
+    pipe->input_left -= count;
+    *taken = count;
+    return 1;
+}
+
+static inline long copenssl_pipe_control(BIO *bio, int command, long number, void *pointer)
+{
+    (void)bio, (void)number, (void)pointer;
+    return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+static inline BIO_METHOD *copenssl_pipe_method(void)
+{
+    BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "pushwake pipe");
+    if (method != NULL) {
+        BIO_meth_set_write_ex(method, copenssl_pipe_write);
+        BIO_meth_set_read_ex(method, copenssl_pipe_read);
+        BIO_meth_set_ctrl(method, copenssl_pipe_control);
+    }
+    return method;
+}
+
+/* Gives the session a BIO over |pipe|, which must outlive it. 1 on success. */
+static inline int copenssl_attach(SSL *ssl, BIO_METHOD *method, copenssl_pipe *pipe)
+{
+    BIO *bio = BIO_new(method);
+    if (bio == NULL) return 0;
+    BIO_set_data(bio, pipe);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(ssl, bio, bio);
+    return 1;
+}
+
+/* Macros, as functions. */
+static inline void copenssl_configure(SSL_CTX *context, int minimum, int maximum)
+{
+    SSL_CTX_set_min_proto_version(context, minimum);
+    SSL_CTX_set_max_proto_version(context, maximum);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET
+                                     | SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(context, 0);
+}
+static inline int copenssl_add_chain(SSL_CTX *context, X509 *certificate)
+{
+    return (int)SSL_CTX_add1_chain_cert(context, certificate);
+}
+static inline int copenssl_set_server_name(SSL *ssl, const char *name)
+{
+    return (int)SSL_set_tlsext_host_name(ssl, name);
+}
+static inline X509 *copenssl_peer_certificate(const SSL *ssl) { return SSL_get1_peer_certificate(ssl); }
+static inline EVP_PKEY *copenssl_make_p256(void) { return EVP_EC_gen("P-256"); }
+static inline EVP_PKEY *copenssl_make_rsa(unsigned int bits) { return EVP_RSA_gen(bits); }
+static inline size_t copenssl_memory(BIO *bio, const unsigned char **bytes)
+{
+    char *start = NULL;
+    long count = BIO_get_mem_data(bio, &start);
+    *bytes = (const unsigned char *)start;
+    return count > 0 ? (size_t)count : 0;
+}
+static inline int copenssl_hkdf_setup(EVP_PKEY_CTX *context, const unsigned char *salt, int salt_count,
+                                      const unsigned char *key, int key_count, const unsigned char *info,
+                                      int info_count)
+{
+    return EVP_PKEY_derive_init(context) > 0 && EVP_PKEY_CTX_set_hkdf_md(context, EVP_sha256()) > 0
+           && EVP_PKEY_CTX_set1_hkdf_salt(context, salt, salt_count) > 0
+           && EVP_PKEY_CTX_set1_hkdf_key(context, key, key_count) > 0
+           && EVP_PKEY_CTX_add1_hkdf_info(context, info, info_count) > 0;
+}
+static inline void copenssl_free_certificates(STACK_OF(X509) *stack) { sk_X509_pop_free(stack, X509_free); }
+static inline int copenssl_certificate_count(STACK_OF(X509) *stack) { return stack ? sk_X509_num(stack) : 0; }
+static inline X509 *copenssl_certificate_at(STACK_OF(X509) *stack, int index) { return sk_X509_value(stack, index); }
+
+/* PEM password callback: the C string in |argument|, or an empty password, never a prompt. */
+static inline int copenssl_password(char *buffer, int size, int rwflag, void *argument)
+{
+    size_t count = argument ? strlen((const char *)argument) : 0;
+    (void)rwflag;
+    if (size <= 0) return 0;
+    if (count > (size_t)size) count = (size_t)size;
+    if (count > 0) memcpy(buffer, argument, count);
+    return (int)count;
+}
+static inline EVP_PKEY *copenssl_read_private_key(BIO *bio, const char *password)
+{
+    return PEM_read_bio_PrivateKey(bio, NULL, copenssl_password, (void *)password);
+}
+
+static inline const unsigned char *copenssl_select_protocol(const unsigned char *offered, unsigned int offered_count,
+                                                            const unsigned char *ours, unsigned int ours_count,
+                                                            unsigned char *chosen_count)
+{
+    unsigned char *chosen = NULL;
+    if (SSL_select_next_proto(&chosen, chosen_count, ours, ours_count, offered, offered_count)
+        != OPENSSL_NPN_NEGOTIATED)
+        return NULL;
+    return chosen;
+}

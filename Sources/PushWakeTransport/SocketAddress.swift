@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+internal import CLinux
+
+/// An IPv4 or IPv6 address with a port.
+public struct SocketAddress: Sendable, CustomStringConvertible {
+    var storage: sockaddr_storage
+    var length: socklen_t
+
+    init(storage: sockaddr_storage, length: socklen_t) {
+        self.storage = storage
+        self.length = length
+    }
+
+    /// Reads an IP literal, IPv6 with or without brackets; nil when it is a name.
+    public init?(ip text: String, port: UInt16) {
+        var literal = text
+        if literal.hasPrefix("["), literal.hasSuffix("]") { literal = String(literal.dropFirst().dropLast()) }
+        var four = sockaddr_in()
+        var six = sockaddr_in6()
+        storage = sockaddr_storage()
+        if inet_pton(AF_INET, literal, &four.sin_addr) == 1 {
+            four.sin_family = sa_family_t(AF_INET)
+            four.sin_port = port.bigEndian
+            length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: four, as: sockaddr_in.self) }
+        } else if inet_pton(AF_INET6, literal, &six.sin6_addr) == 1 {
+            six.sin6_family = sa_family_t(AF_INET6)
+            six.sin6_port = port.bigEndian
+            length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+            withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: six, as: sockaddr_in6.self) }
+        } else {
+            return nil
+        }
+    }
+
+    var family: Int32 { Int32(storage.ss_family) }
+
+    public var isIPv6: Bool { family == AF_INET6 }
+
+    public var port: UInt16 {
+        withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }
+    }
+
+    /// The literal without port or brackets.
+    public var ip: String {
+        var text = [CChar](repeating: 0, count: 64)
+        let offset = isIPv6 ? 8 : 4
+        withUnsafeBytes(of: storage) { bytes in
+            guard let base = bytes.baseAddress else { return }
+            _ = inet_ntop(family, base + offset, &text, 64)
+        }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Loopback, private, link-local, multicast or unspecified: nothing that a URL from outside should reach.
+    public var isLocal: Bool {
+        withUnsafeBytes(of: storage) { bytes in
+            if isIPv6 {
+                let address = Array(bytes[8..<24])
+                if address.prefix(10).allSatisfy({ $0 == 0 }), address[10] == 0xFF, address[11] == 0xFF {
+                    return Self.isLocal(address[12], address[13])
+                }
+                if address.prefix(15).allSatisfy({ $0 == 0 }) { return address[15] <= 1 }
+                return address[0] & 0xFE == 0xFC || address[0] == 0xFE || address[0] == 0xFF
+            }
+            return Self.isLocal(bytes[4], bytes[5])
+        }
+    }
+
+    private static func isLocal(_ first: UInt8, _ second: UInt8) -> Bool {
+        switch (first, second) {
+        case (0, _), (10, _), (127, _), (224..., _), (172, 16...31), (192, 168), (169, 254), (100, 64...127): true
+        default: false
+        }
+    }
+
+    /// `127.0.0.1:443` or `[::1]:443`.
+    public var description: String { isIPv6 ? "[\(ip)]:\(port)" : "\(ip):\(port)" }
+
+    func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        withUnsafePointer(to: storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
+        }
+    }
+}
