@@ -69,7 +69,8 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: common, linkerSettings: executableLinking),
-        .testTarget(name: "PushWakeCoreTests", dependencies: ["PushWakeCore"], swiftSettings: common),
+        .testTarget(
+            name: "PushWakeCoreTests", dependencies: ["PushWakeCore"], exclude: ["Fixtures"], swiftSettings: common),
         .testTarget(
             name: "PushWakeTransportTests", dependencies: ["PushWakeTransport", "PushWakeSimulator"],
             swiftSettings: common),

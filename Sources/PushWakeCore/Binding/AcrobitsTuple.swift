@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+
+/// What Acrobits calls `AppId`, `DeviceToken` and `Selector`, in a Contact: `pn-provider=acrobits` with the
+/// three as `pn-param`, `pn-prid` and `pn-selector`. The form is ours; their apps report the tuple over HTTP.
+enum AcrobitsTuple {
+    /// The binding of a Contact whose provider is `acrobits`.
+    static func read(
+        _ parameters: PushParameters, token: String, wishes: Binding.Wishes
+    ) throws(Problem) -> Binding {
+        try binding(
+            appID: parameters.required(.param, for: "acrobits"), deviceToken: token,
+            selector: parameters[.selector] ?? "", wishes: wishes)
+    }
+
+    /// The binding of a reported tuple; the selector may be empty.
+    static func binding(
+        appID: String, deviceToken: String, selector: String, wishes: Binding.Wishes = .init()
+    ) throws(Problem) -> Binding {
+        try TokenRules.check(app: appID, from: "pn-param")
+        try TokenRules.check(token: deviceToken, of: .acrobits, from: "pn-prid")
+        var wishes = wishes
+        wishes["pn-selector"] = selector.isEmpty ? nil : selector
+        return Binding(provider: .acrobits, app: appID, token: deviceToken, dialect: .acrobitsTuple, wishes: wishes)
+    }
+}

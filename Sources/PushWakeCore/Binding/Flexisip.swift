@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+/// Flexisip's extension of RFC 8599 for Apple: up to two tokens in one `pn-prid`, each with the service it
+/// is for, as `<token>:remote&<token>:voip`; and `apns.dev` for the sandbox.
+enum Flexisip {
+    /// The bindings of one Apple Contact, one per token, in the order given.
+    static func bindings(
+        _ param: AppleParam, prid: String, environment: Environment, wishes: Binding.Wishes
+    ) throws(Problem) -> [Binding] {
+        let tokens = split(prid)
+        guard tokens.count == param.services.count else {
+            throw Problem(
+                .serviceMismatch, "pn-prid",
+                "holds \(tokens.count) token(s) where pn-param names \(param.services.count) service(s); send one token for each")
+        }
+        let services = try assign(tokens, to: param.services)
+        let isPlain = environment == .standard && tokens.count == 1 && tokens.allSatisfy { $0.service == nil }
+        var bindings: [Binding] = []
+        for (index, token) in tokens.enumerated() where index < services.count {
+            try TokenRules.check(token: token.text, of: .apns, from: "pn-prid")
+            bindings.append(
+                Binding(
+                    provider: .apns, environment: environment, app: param.bundle, team: param.team,
+                    service: services[index], token: token.text, dialect: isPlain ? .rfc8599 : .flexisip,
+                    wishes: wishes))
+        }
+        return bindings
+    }
+
+    private struct Token {
+        let text: String
+        /// Nil when the token has no label.
+        let service: Service?
+    }
+
+    /// Splits at `&`; a label is what follows the last `:` when it is a service.
+    private static func split(_ prid: String) -> [Token] {
+        let bytes = prid.utf8.span
+        var tokens: [Token] = []
+        var cursor = Cursor(bytes)
+        repeat {
+            let part = cursor.skip(to: ASCII.ampersand)
+            var colon = part.upperBound
+            while colon > part.lowerBound, bytes[colon &- 1] != ASCII.colon { colon &-= 1 }
+            if colon > part.lowerBound, let service = Service(label: bytes.part(colon..<part.upperBound)) {
+                tokens.append(Token(text: bytes.text(part.lowerBound..<(colon &- 1)), service: service))
+            } else {
+                tokens.append(Token(text: bytes.text(part), service: nil))
+            }
+        } while cursor.take(ASCII.ampersand) && tokens.count < SIPLimits.mostContacts
+        return tokens
+    }
+
+    /// The service of each token: its label, or for the one without a label the service nobody else took.
+    private static func assign(_ tokens: [Token], to services: [Service]) throws(Problem) -> [Service] {
+        var free = services
+        for label in tokens.compactMap(\.service) {
+            guard let index = free.firstIndex(of: label) else {
+                throw Problem(
+                    .serviceMismatch, "pn-prid",
+                    "has a token for '\(label.name)' that pn-param does not name, or names once; make both agree")
+            }
+            free.remove(at: index)
+        }
+        guard free.count <= 1 else {
+            throw Problem(.serviceMismatch, "pn-prid", "does not say which token is for which service; add :voip and :remote")
+        }
+        return tokens.map { $0.service ?? free.first ?? .remote }
+    }
+}

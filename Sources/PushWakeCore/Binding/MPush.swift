@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+
+/// Mizutech's header: `X-MPUSH: [s:|p:|d:]PROVIDER:PACKAGE:TOKEN`, or `null`.
+///
+/// The header has no escapes. TOKEN is all that follows the second colon: FCM tokens and URLs have colons too.
+enum MPush {
+    private static let header = "X-MPUSH"
+
+    /// Reads the value of the header.
+    static func read(_ value: Span<UInt8>) throws(Problem) -> PushRequest {
+        let value = value.trimmed()
+        if value.contains(where: { ASCII.isControl($0) }) { throw TokenRules.problem(.control, header) }
+        if value.equalsIgnoringCase("null") { return .unbind }
+
+        var cursor = Cursor(value)
+        var letter = try field(&cursor, of: value, "a provider letter")
+        var environment = Environment.standard
+        if let named = self.environment(value.part(letter)) {
+            environment = named
+            letter = try field(&cursor, of: value, "a provider letter")
+        }
+        guard let provider = provider(value.part(letter)) else {
+            throw TokenRules.unknownProvider(value.text(letter), header, known: "a, i, j or w")
+        }
+        let app = value.text(try field(&cursor, of: value, "a package"))
+        let token = value.part(cursor.position..<value.count).trimmed().text()
+        if token.utf8.span.equalsIgnoringCase("null") { return .unbind }
+
+        if provider != .webpush || !app.isEmpty { try TokenRules.check(app: app, from: header) }
+        try TokenRules.check(token: token, of: provider, from: header)
+        var binding = Binding(provider: provider, environment: environment, app: app, token: token, dialect: .mpush)
+        if value.part(letter).equalsIgnoringCase("j") { binding.wishes["pn-platform"] = "ios" }
+        return .bind([binding])
+    }
+
+    private static func field(
+        _ cursor: inout Cursor, of value: Span<UInt8>, _ what: String
+    ) throws(Problem) -> Range<Int> {
+        cursor.skipBlanks()
+        let field = cursor.trimmingBlanks(cursor.skip(to: ASCII.colon))
+        guard cursor.take(ASCII.colon) else {
+            throw Problem(
+                .malformedHeader, header, "ends where \(what) and ':' should be; send PROVIDER:PACKAGE:TOKEN or null")
+        }
+        return field
+    }
+
+    private static func environment(_ letter: Span<UInt8>) -> Environment? {
+        if letter.equalsIgnoringCase("s") { return .sandbox }
+        if letter.equalsIgnoringCase("p") { return .production }
+        return letter.equalsIgnoringCase("d") ? .standard : nil
+    }
+
+    private static func provider(_ letter: Span<UInt8>) -> Provider? {
+        if letter.equalsIgnoringCase("a") || letter.equalsIgnoringCase("j") { return .fcm }
+        if letter.equalsIgnoringCase("i") { return .apns }
+        return letter.equalsIgnoringCase("w") ? .webpush : nil
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+/// What one Contact says about push, names recognised and escapes resolved, whatever the dialect.
+///
+/// RFC 8599 puts the parameters into the Contact URI. Phones also send them as parameters of the
+/// Contact header, mostly because they leave out the angle brackets; those are taken as well. Of a
+/// name that stands in both places the one in the URI counts.
+struct PushParameters {
+    private struct Entry {
+        let name: PushParameterName
+        let value: String
+        let place: ParameterCursor.Place
+    }
+
+    private var entries: [Entry] = []
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    /// The value under a name; empty when the name came without one, nil when it did not come.
+    subscript(name: PushParameterName) -> String? { entries.first { $0.name == name }?.value }
+
+    /// The value under a name that must have one.
+    func required(_ name: PushParameterName, for what: String) throws(Problem) -> String {
+        guard let value = self[name], !value.isEmpty else {
+            throw Problem(.missingParameter, name.rawValue, "is missing: \(what) needs it; add it to the Contact URI")
+        }
+        return value
+    }
+
+    /// Says whether the token under `name` is the word with which a phone unbinds.
+    func isNull(_ name: PushParameterName) -> Bool {
+        guard let value = self[name], value.utf8.count == 4 else { return false }
+        return value.utf8.span.equalsIgnoringCase("null")
+    }
+
+    /// Adds one parameter when it is about push.
+    mutating func add(
+        _ parameter: Parameter, of bytes: Span<UInt8>, in place: ParameterCursor.Place
+    ) throws(Problem) {
+        guard let name = PushParameterName(bytes.part(parameter.name)) else { return }
+        if let earlier = entries.first(where: { $0.name == name }) {
+            guard earlier.place == place else { return }
+            throw Problem(.duplicateParameter, name.rawValue, "comes twice in one Contact; send it once")
+        }
+        let value = try Self.decode(bytes.part(parameter.value), of: name)
+        entries.append(Entry(name: name, value: value, place: place))
+    }
+
+    /// The phone's wishes for its pushes; those that make no sense are left out with a warning.
+    func wishes(warnings: inout [Problem]) -> Binding.Wishes {
+        var wishes: [Binding.Wishes.Entry] = []
+        for entry in entries where entry.name.isWish && !entry.value.isEmpty {
+            if entry.name.isNumber, entry.value.utf8.span.decimal() == nil {
+                warnings.append(
+                    Problem(.badNumber, entry.name.rawValue, "is no number and was ignored; send whole seconds"))
+            } else {
+                wishes.append(.init(name: entry.name.rawValue, value: entry.value))
+            }
+        }
+        return Binding.Wishes(wishes)
+    }
+
+    private static func decode(_ bytes: Span<UInt8>, of name: PushParameterName) throws(Problem) -> String {
+        // An escape takes three bytes for one.
+        let limit = name.isWish ? SIPLimits.longestWish : SIPLimits.longestToken
+        guard bytes.count <= limit * 3 else { throw TokenRules.tooLong(name.rawValue, limit) }
+        let value: String
+        do throws(PercentDecoding.Failure) {
+            value = try PercentDecoding.decode(bytes)
+        } catch {
+            throw TokenRules.problem(error, name.rawValue)
+        }
+        guard value.utf8.count <= limit else { throw TokenRules.tooLong(name.rawValue, limit) }
+        return value
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+
+/// What a REGISTER says about push, in whatever dialect.
+public struct Registration: Equatable, Sendable {
+    /// Key of the user at the registrar.
+    public var aor: String
+    public var callID: String
+    public var cseq: UInt32
+    /// In the order sent, `*` left out.
+    public var contacts: [RegisteredContact]
+    /// `Contact: *`: all contacts of the user are meant (RFC 3261, 10.2.2).
+    public var isWildcard: Bool
+    /// The Expires header in seconds; nil when not said or no number.
+    public var expires: UInt32?
+    /// Devices that want no more pushes.
+    public var unbindings: [Unbinding]
+    /// A proxy nearer to the phone pushes already: leave push alone (RFC 8599, 5.6.1.1).
+    public var isPushedUpstream: Bool
+    public var upstream: UpstreamAccount
+    public var userAgent: String
+    /// What could not be used, at most `SIPLimits.mostProblems`.
+    public var problems: [Problem]
+
+    /// A device that sent a token of `null`; empty texts say nothing about it.
+    public struct Unbinding: Equatable, Sendable {
+        public var instance: String
+        public var contact: String
+        public var callID: String
+
+        public init(instance: String, contact: String, callID: String) {
+            self.instance = instance
+            self.contact = contact
+            self.callID = callID
+        }
+    }
+
+    public init(
+        aor: String = "", callID: String = "", cseq: UInt32 = 0, contacts: [RegisteredContact] = [],
+        isWildcard: Bool = false, expires: UInt32? = nil, unbindings: [Unbinding] = [],
+        isPushedUpstream: Bool = false, upstream: UpstreamAccount = .init(), userAgent: String = "",
+        problems: [Problem] = []
+    ) {
+        self.aor = aor
+        self.callID = callID
+        self.cseq = cseq
+        self.contacts = contacts
+        self.isWildcard = isWildcard
+        self.expires = expires
+        self.unbindings = unbindings
+        self.isPushedUpstream = isPushedUpstream
+        self.upstream = upstream
+        self.userAgent = userAgent
+        self.problems = problems
+    }
+}
+
+extension Registration {
+    /// All bindings of all contacts, those of contacts that are being removed included.
+    public var bindings: [Binding] { contacts.flatMap(\.bindings) }
+
+    /// Seconds asked for: the contact's own word before that of the header; nil when neither says.
+    public func requestedExpires(of contact: RegisteredContact) -> UInt32? { contact.expires ?? expires }
+
+    /// Says whether the contact is being removed from the registrar.
+    public func isRemoval(_ contact: RegisteredContact) -> Bool { requestedExpires(of: contact) == 0 }
+
+    /// Every contact is being removed.
+    public var isRemoval: Bool {
+        isWildcard ? expires == 0 : !contacts.isEmpty && contacts.allSatisfy { isRemoval($0) }
+    }
+
+    /// Only asks what is registered: there is no Contact (RFC 3261, 10.2.3).
+    public var isFetch: Bool { contacts.isEmpty && !isWildcard }
+
+    /// A device wants no more pushes.
+    public var unbinds: Bool { !unbindings.isEmpty }
+
+    /// Services that are asked for without a token, as named; an empty name asks for all.
+    public var queries: [String] {
+        contacts.compactMap { contact in
+            if case .query(let provider) = contact.push { return provider }
+            return nil
+        }
+    }
+
+    /// Something about push was said that cannot be used, and nothing usable.
+    public var isUnusable: Bool {
+        contacts.allSatisfy { $0.push == .none || $0.push == .unusable } && problems.contains { !$0.isWarning }
+    }
+
+    /// RFC 8599, 5.6.1.1 lets 555 answer this REGISTER.
+    public var lacksSupport: Bool { problems.contains(where: \.meansUnsupported) }
+}

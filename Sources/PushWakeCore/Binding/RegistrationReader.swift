@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+
+/// Reads a REGISTER header by header, in any order, and says what it wants of push.
+///
+///     var reader = RegistrationReader()
+///     for each header { reader.header(name: name, value: value) }
+///     let registration = reader.finish(aor: aor, callID: callID, cseq: cseq)
+///
+/// Headers are raw: folded lines and any bytes are allowed, spans are borrowed for the call only, and
+/// headers about other things cost a look at their name. Nothing is refused as a whole: what cannot be
+/// used becomes a problem, and its Contact binds nothing.
+public struct RegistrationReader {
+    private var registration = Registration()
+    private var mpush = PushRequest.none
+    private var hasMPush = false
+    private var hasExpires = false
+
+    public init() {}
+
+    /// Takes one header; names may be compact ones.
+    public mutating func header(name: Span<UInt8>, value: Span<UInt8>) {
+        guard let known = HeaderName(name) else { return }
+        guard value.count <= SIPLimits.longestHeader else {
+            refuse(known)
+            return
+        }
+        if HeaderFolding.isPresent(in: value) {
+            let line = HeaderFolding.unfold(value)
+            take(known, line.span)
+        } else {
+            take(known, value)
+        }
+    }
+
+    /// Ends the reading. What the caller knows better than the headers goes first: `aor` is To otherwise.
+    public consuming func finish(
+        aor: String? = nil, callID: String? = nil, cseq: UInt32? = nil
+    ) -> Registration {
+        if let aor { registration.aor = aor }
+        if let callID { registration.callID = callID }
+        if let cseq { registration.cseq = cseq }
+        joinMPush()
+        completeBindings()
+        return registration
+    }
+}
+
+// MARK: - Headers
+
+extension RegistrationReader {
+    private mutating func take(_ name: HeaderName, _ value: Span<UInt8>) {
+        switch name {
+        case .contact: readContacts(value)
+        case .expires:
+            if !hasExpires { registration.expires = value.trimmed().decimal() }
+            hasExpires = true
+        case .to:
+            if registration.aor.isEmpty { registration.aor = NameAddress(value)?.addressOfRecord ?? "" }
+        case .from: break
+        case .callID:
+            if registration.callID.isEmpty { registration.callID = shortText(value) }
+        case .cseq:
+            var cursor = Cursor(value)
+            cursor.skipBlanks()
+            if registration.cseq == 0 {
+                registration.cseq = value.part(cursor.skip(while: ByteClass.digit.contains)).decimal() ?? 0
+            }
+        case .userAgent: registration.userAgent = shortText(value)
+        case .featureCaps:
+            if !FeatureCaps.read(value).isEmpty { registration.isPushedUpstream = true }
+        case .xMPush: readMPush(value)
+        case .xPIID: readCredential(value)
+        case .upperServer: registration.upstream.server = readServer(value, name)
+        case .upperServerDomain: registration.upstream.domain = readServer(value, name)
+        case .upperProxy: registration.upstream.proxy = readServer(value, name)
+        }
+    }
+
+    /// A header that is too long to be read.
+    private mutating func refuse(_ name: HeaderName) {
+        switch name {
+        case .contact, .xMPush, .featureCaps, .xPIID, .upperServer, .upperServerDomain, .upperProxy:
+            report(TokenRules.tooLong(name.text, SIPLimits.longestHeader))
+            if name == .xMPush { mpush = .unusable }
+        default: break
+        }
+    }
+
+    private mutating func readMPush(_ value: Span<UInt8>) {
+        if hasMPush {
+            report(Problem(.duplicateParameter, "X-MPUSH", "comes twice; send it once"))
+            mpush = .unusable
+            return
+        }
+        hasMPush = true
+        do throws(Problem) {
+            mpush = try MPush.read(value)
+        } catch {
+            report(error)
+            mpush = .unusable
+        }
+    }
+
+    private mutating func readCredential(_ value: Span<UInt8>) {
+        let value = value.trimmed()
+        guard value.count > 0, value.count <= 128, !value.contains(where: { !ByteClass.hex.contains($0) }) else {
+            report(Problem(.badCredential, "X-PIID", "is no MD5 in hex digits and was ignored; send MD5(user:realm:password)"))
+            return
+        }
+        registration.upstream.credential = Secret(value.text())
+    }
+
+    private mutating func readServer(_ value: Span<UInt8>, _ name: HeaderName) -> String {
+        let value = value.trimmed()
+        guard value.count <= SIPLimits.longestApp, !value.contains(where: { !ByteClass.host.contains($0) }) else {
+            report(Problem(.badServer, name.text, "is no host or host:port and was ignored; send sip.example.com"))
+            return ""
+        }
+        return value.text()
+    }
+
+    private func shortText(_ value: Span<UInt8>) -> String {
+        let value = value.trimmed()
+        return value.part(0..<min(value.count, SIPLimits.longestName)).text()
+    }
+
+    private mutating func report(_ problem: Problem) {
+        if registration.problems.count < SIPLimits.mostProblems { registration.problems.append(problem) }
+    }
+}
+
+// MARK: - Contacts
+
+extension RegistrationReader {
+    private mutating func readContacts(_ value: Span<UInt8>) {
+        var contacts = ContactCursor(value)
+        do throws(ContactCursor.Failure) {
+            while let element = try contacts.next() {
+                guard registration.contacts.count < SIPLimits.mostContacts else {
+                    let most = SIPLimits.mostContacts
+                    report(Problem(.tooManyContacts, "Contact", "comes more than \(most) times; the rest was ignored"))
+                    return
+                }
+                if element.isWildcard {
+                    registration.isWildcard = true
+                } else {
+                    readContact(value, element)
+                }
+            }
+        } catch {
+            report(Self.problem(error))
+        }
+    }
+
+    private mutating func readContact(_ value: Span<UInt8>, _ element: ContactElement) {
+        var contact = RegisteredContact(uri: value.text(element.uri))
+        do throws(Problem) {
+            try readParameters(value, element, into: &contact)
+            if value.part(element.uri).contains(where: { ASCII.isControl($0) || ASCII.isBlank($0) }) {
+                throw Problem(.controlByte, "Contact", "holds a space or control byte in its URI; escape or remove it")
+            }
+        } catch {
+            contact.push = .unusable
+            report(error)
+        }
+        registration.contacts.append(contact)
+    }
+
+    private mutating func readParameters(
+        _ value: Span<UInt8>, _ element: ContactElement, into contact: inout RegisteredContact
+    ) throws(Problem) {
+        let uri = SIPURI(value, in: element.uri)
+        var push = PushParameters()
+        var last = 0..<0
+        // The header's own parameters first: `expires` must be known even where push makes no sense.
+        readHeaderParameters(value, element, into: &contact)
+        var parameters = ParameterCursor(value, in: uri.parameters, of: .uri)
+        while let parameter = parameters.next() {
+            try push.add(parameter, of: value, in: .uri)
+            last = parameter.name
+        }
+        if !uri.headers.isEmpty, PushParameterName(value.part(last)) != nil {
+            throw Problem(
+                .unescapedCharacter, value.text(last), "is followed by a bare '?', which ends the parameters; write %3F")
+        }
+        parameters = ParameterCursor(value, in: element.parameters, of: .header)
+        while let parameter = parameters.next() { try push.add(parameter, of: value, in: .header) }
+
+        contact.purr = push[.purr] ?? ""
+        contact.providerName = push[.provider] ?? ""
+        var warnings: [Problem] = []
+        contact.push = try PushRequest.read(push, warnings: &warnings)
+        for warning in warnings { report(warning) }
+    }
+
+    private func readHeaderParameters(
+        _ value: Span<UInt8>, _ element: ContactElement, into contact: inout RegisteredContact
+    ) {
+        var parameters = ParameterCursor(value, in: element.parameters, of: .header)
+        while let parameter = parameters.next() {
+            let name = value.part(parameter.name)
+            if name.equalsIgnoringCase("expires") {
+                contact.expires = value.part(parameter.value).decimal() ?? contact.expires
+            } else if name.equalsIgnoringCase("+sip.instance") {
+                let raw = value.part(parameter.value)
+                if raw.count <= SIPLimits.longestName { contact.instance = NameAddress.unquote(raw) }
+            } else if name.equalsIgnoringCase("+sip.pnsreg") || name.equalsIgnoringCase("+sip.pnsreq") {
+                contact.refreshesItself = true
+            }
+        }
+    }
+
+    private static func problem(_ failure: ContactCursor.Failure) -> Problem {
+        switch failure {
+        case .openQuote: Problem(.malformedContact, "Contact", "has a quote that never ends; close it")
+        case .openURI: Problem(.malformedContact, "Contact", "has '<' without '>'; close the URI")
+        case .noURI: Problem(.malformedContact, "Contact", "has no URI where one must be; send <sip:user@host>")
+        }
+    }
+}
+
+// MARK: - The whole
+
+extension RegistrationReader {
+    /// Gives the token of X-MPUSH to the Contact it comes with. A Contact that speaks of push itself, null
+    /// token included, counts more; one that only asks what is supported does not.
+    private mutating func joinMPush() {
+        let isDecided = registration.contacts.contains { contact in
+            switch contact.push {
+            case .none, .query: false
+            case .bind, .unbind, .unusable: true
+            }
+        }
+        if isDecided { return }
+        switch mpush {
+        case .none, .query, .unusable: break
+        case .unbind:
+            if registration.contacts.isEmpty {
+                registration.unbindings.append(.init(instance: "", contact: "", callID: registration.callID))
+            }
+            for index in registration.contacts.indices { registration.contacts[index].push = .unbind }
+        case .bind:
+            guard let index = mpushContact() else {
+                if !registration.isWildcard {
+                    report(Problem(.missingContact, "X-MPUSH", "comes without a Contact; send it where the phone registers"))
+                }
+                return
+            }
+            registration.contacts[index].push = mpush
+        }
+    }
+
+    private func mpushContact() -> Int? {
+        registration.contacts.indices.first { !registration.isRemoval(registration.contacts[$0]) }
+            ?? registration.contacts.indices.first
+    }
+
+    /// Fills in what bindings share with their Contact and REGISTER.
+    private mutating func completeBindings() {
+        for index in registration.contacts.indices {
+            let contact = registration.contacts[index]
+            switch contact.push {
+            case .none, .unusable: break
+            case .query:
+                // Without a token this is how a phone says that it wants no more pushes (RFC 8599, 4.1.2).
+                if registration.isRemoval(contact) { registration.contacts[index].push = .none }
+            case .unbind:
+                registration.unbindings.append(
+                    .init(instance: contact.instance, contact: contact.uri, callID: registration.callID))
+            case .bind(var bindings):
+                registration.contacts[index].push = .none
+                for position in bindings.indices { complete(&bindings[position], of: contact) }
+                registration.contacts[index].push = .bind(bindings)
+            }
+        }
+    }
+
+    private func complete(_ binding: inout Binding, of contact: RegisteredContact) {
+        binding.aor = registration.aor
+        binding.contact = contact.uri
+        binding.instance = contact.instance
+        binding.callID = registration.callID
+        binding.cseq = registration.cseq
+        binding.refreshesItself = contact.refreshesItself
+    }
+}

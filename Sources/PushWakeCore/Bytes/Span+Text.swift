@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+extension Span<UInt8> {
+    /// Compares with a lower-case ASCII word, capitals being no different.
+    @inline(__always)
+    func equalsIgnoringCase(_ word: String) -> Bool {
+        let other = word.utf8.span
+        guard other.count == count else { return false }
+        for index in indices where ASCII.lowercased(self[index]) != other[index] { return false }
+        return true
+    }
+
+    /// Says whether the first bytes are a lower-case ASCII word, capitals being no different.
+    func startsIgnoringCase(with word: String) -> Bool {
+        count >= word.utf8.count && extracting(0..<word.utf8.count).equalsIgnoringCase(word)
+    }
+
+    /// The bytes as text; nil when they are no UTF-8.
+    func validText() -> String? {
+        guard let text = try? UTF8Span(validating: self) else { return nil }
+        return String(copying: text)
+    }
+
+    /// The bytes as text, U+FFFD in place of what is no UTF-8.
+    func text() -> String {
+        if let text = validText() { return text }
+        var copy: [UInt8] = []
+        append(to: &copy)
+        return String(decoding: copy, as: UTF8.self)
+    }
+
+    /// The bytes of `range` as text, mended; bounds are cut to what there is.
+    func text(_ range: Range<Int>) -> String { part(range).text() }
+
+    /// The bytes of `range`, cut to what there is.
+    @_lifetime(copy self)
+    func part(_ range: Range<Int>) -> Span<UInt8> {
+        let upper = Swift.min(Swift.max(range.upperBound, 0), count)
+        return extracting(Swift.min(Swift.max(range.lowerBound, 0), upper)..<upper)
+    }
+
+    /// Copies all bytes to the end of `out`.
+    func append(to out: inout [UInt8]) {
+        out.reserveCapacity(out.count &+ count)
+        for index in indices { out.append(self[index]) }
+    }
+
+    /// Says whether any byte is one that `predicate` looks for.
+    @inline(__always)
+    func contains(where predicate: (UInt8) -> Bool) -> Bool {
+        for index in indices where predicate(self[index]) { return true }
+        return false
+    }
+
+    /// The bytes without the blanks and line ends around them.
+    @_lifetime(copy self)
+    func trimmed() -> Span<UInt8> {
+        var lower = 0
+        var upper = count
+        while lower < upper, self[lower] == ASCII.space || self[lower] &- 9 < 5 { lower &+= 1 }
+        while lower < upper, self[upper &- 1] == ASCII.space || self[upper &- 1] &- 9 < 5 { upper &-= 1 }
+        return extracting(lower..<upper)
+    }
+
+    /// A decimal number of digits only; too large ones are `UInt32.max`, anything else is nil.
+    func decimal() -> UInt32? {
+        guard count > 0 else { return nil }
+        var value: UInt64 = 0
+        for index in indices {
+            let digit = self[index] &- 0x30
+            guard digit < 10 else { return nil }
+            value = Swift.min(value &* 10 &+ UInt64(digit), UInt64(UInt32.max))
+        }
+        return UInt32(truncatingIfNeeded: value)
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+/// Headers of a REGISTER that say something about push, or about whom it concerns.
+enum HeaderName {
+    case contact
+    case expires
+    case to
+    case from
+    case callID
+    case cseq
+    case userAgent
+    case featureCaps
+    case xMPush
+    case xPIID
+    case upperServer
+    case upperServerDomain
+    case upperProxy
+
+    /// Recognises a name in any case, compact forms too (RFC 3261, 7.3.3); nil for all others.
+    init?(_ name: Span<UInt8>) {
+        switch name.count {
+        case 1: self.init(compact: ASCII.lowercased(name[0]))
+        case 2 where name.equalsIgnoringCase("to"): self = .to
+        case 4 where name.equalsIgnoringCase("from"): self = .from
+        case 4 where name.equalsIgnoringCase("cseq"): self = .cseq
+        case 6 where name.equalsIgnoringCase("x-piid"): self = .xPIID
+        case 7 where name.equalsIgnoringCase("contact"): self = .contact
+        case 7 where name.equalsIgnoringCase("expires"): self = .expires
+        case 7 where name.equalsIgnoringCase("call-id"): self = .callID
+        case 7 where name.equalsIgnoringCase("x-mpush"): self = .xMPush
+        case 10 where name.equalsIgnoringCase("user-agent"): self = .userAgent
+        case 12 where name.equalsIgnoringCase("feature-caps"): self = .featureCaps
+        case 13 where name.equalsIgnoringCase("x-sy.uppersrv"): self = .upperServer
+        case 14 where name.equalsIgnoringCase("x-sy.uppersrvd"): self = .upperServerDomain
+        case 15 where name.equalsIgnoringCase("x-sy.upperproxy"): self = .upperProxy
+        default: return nil
+        }
+    }
+
+    private init?(compact letter: UInt8) {
+        switch letter {
+        case UInt8(ascii: "m"): self = .contact
+        case UInt8(ascii: "i"): self = .callID
+        case UInt8(ascii: "t"): self = .to
+        case UInt8(ascii: "f"): self = .from
+        default: return nil
+        }
+    }
+
+    /// The name as it is usually written.
+    var text: String {
+        switch self {
+        case .contact: "Contact"
+        case .expires: "Expires"
+        case .to: "To"
+        case .from: "From"
+        case .callID: "Call-ID"
+        case .cseq: "CSeq"
+        case .userAgent: "User-Agent"
+        case .featureCaps: "Feature-Caps"
+        case .xMPush: "X-MPUSH"
+        case .xPIID: "X-PIID"
+        case .upperServer: "X-Sy.Uppersrv"
+        case .upperServerDomain: "X-Sy.Uppersrvd"
+        case .upperProxy: "X-Sy.Upperproxy"
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+/// A From or To value: who, under what name.
+public struct NameAddress: Equatable, Sendable {
+    /// The name for people, quotes and backslashes resolved; empty when there is none.
+    public var displayName: String
+    /// The URI without angle brackets.
+    public var uri: String
+
+    /// Reads `"Name" <uri>;tag=…`, `Name <uri>` or a bare URI; nil when there is no URI (RFC 3261, 20.20).
+    public init?(_ value: Span<UInt8>) {
+        if HeaderFolding.isPresent(in: value) {
+            let line = HeaderFolding.unfold(value)
+            self.init(line: line.span.trimmed())
+        } else {
+            self.init(line: value.trimmed())
+        }
+    }
+
+    private init?(line: Span<UInt8>) {
+        var contacts = ContactCursor(line)
+        guard let element = try? contacts.next(), !element.isWildcard else { return nil }
+        uri = line.text(element.uri)
+        var before = element.uri.lowerBound
+        while before > 0, line[before &- 1] != ASCII.less { before &-= 1 }
+        displayName = before > 0 ? Self.displayName(line.part(0..<(before &- 1))) : ""
+    }
+
+    /// The plain text of a display name, whether it comes with its quotes or not.
+    public static func displayName(_ raw: Span<UInt8>) -> String {
+        let raw = raw.trimmed()
+        var cursor = Cursor(raw)
+        guard let inner = cursor.quotedString() else { return raw.text() }
+        return unquote(raw.part(inner))
+    }
+
+    /// The text of a quoted string without its quotes: backslashes go, what they protect stays.
+    static func unquote(_ inner: Span<UInt8>) -> String {
+        guard inner.contains(where: { $0 == ASCII.backslash }) else { return inner.text() }
+        var out: [UInt8] = []
+        out.reserveCapacity(inner.count)
+        var cursor = Cursor(inner)
+        while let byte = cursor.peek() {
+            cursor.advance()
+            if byte == ASCII.backslash, let escaped = cursor.peek() {
+                out.append(escaped)
+                cursor.advance()
+            } else {
+                out.append(byte)
+            }
+        }
+        return out.span.text()
+    }
+
+    /// `user@host` of the URI, or `host` alone: the key of a user at a registrar.
+    public var addressOfRecord: String {
+        let bytes = uri.utf8.span
+        let parts = SIPURI(bytes, in: 0..<bytes.count)
+        let host = bytes.text(parts.host)
+        return parts.user.isEmpty ? host : bytes.text(parts.user) + "@" + host
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+
+/// A whole SIP message as text in a file or packet, split into its headers.
+public struct SIPMessage: Sendable {
+    /// Where name and value of one header are; folded lines belong to the value.
+    public struct Header: Equatable, Sendable {
+        public let name: Range<Int>
+        public let value: Range<Int>
+    }
+
+    /// `REGISTER`, `INVITE`, …; empty for a response.
+    public let method: String
+    public private(set) var headers: [Header] = []
+    /// Lines among the headers that are none: no colon, or no name.
+    public private(set) var strayLines = 0
+
+    /// Splits a message whose lines end in CRLF or LF; nil when the first line is not SIP.
+    /// Headers past `SIPLimits.mostHeaders` are left out.
+    public init?(_ bytes: Span<UInt8>) {
+        var lines = Lines(bytes)
+        lines.skipEmpty()
+        guard let start = lines.next(), let method = Self.method(bytes.part(start)) else { return nil }
+        self.method = method
+        while let line = lines.nextFolded(), !line.isEmpty, headers.count < SIPLimits.mostHeaders {
+            var cursor = Cursor(bytes, in: line)
+            let name = cursor.trimmingBlanks(cursor.skip(to: ASCII.colon))
+            guard !name.isEmpty, cursor.take(ASCII.colon) else {
+                strayLines &+= 1
+                continue
+            }
+            cursor.skipBlanks()
+            headers.append(Header(name: name, value: cursor.trimmingBlanks(cursor.position..<line.upperBound)))
+        }
+    }
+
+    private static func method(_ line: Span<UInt8>) -> String? {
+        if line.startsIgnoringCase(with: "sip/2.0 ") { return "" }
+        var cursor = Cursor(line)
+        let method = cursor.skip(while: ByteClass.token.contains)
+        guard !method.isEmpty, cursor.take(ASCII.space) else { return nil }
+        cursor.skip { $0 != ASCII.space }
+        guard cursor.take(ASCII.space), line.part(cursor.position..<line.count).trimmed().equalsIgnoringCase("sip/2.0")
+        else { return nil }
+        return line.text(method)
+    }
+}
+
+/// Walks lines that end in CRLF, LF or at the end of the bytes.
+private struct Lines: ~Escapable {
+    private let bytes: Span<UInt8>
+    private var cursor: Cursor
+
+    @_lifetime(copy bytes)
+    init(_ bytes: Span<UInt8>) {
+        self.bytes = bytes
+        cursor = Cursor(bytes)
+    }
+
+    @_lifetime(self: copy self)
+    mutating func skipEmpty() {
+        cursor.skip { $0 == ASCII.carriageReturn || $0 == ASCII.lineFeed }
+    }
+
+    @_lifetime(self: copy self)
+    mutating func next() -> Range<Int>? {
+        if cursor.isAtEnd { return nil }
+        var line = cursor.skip(to: ASCII.lineFeed)
+        _ = cursor.take(ASCII.lineFeed)
+        if !line.isEmpty, bytes[line.upperBound &- 1] == ASCII.carriageReturn {
+            line = line.lowerBound..<(line.upperBound &- 1)
+        }
+        return line
+    }
+
+    /// A line with the lines that go on with it.
+    @_lifetime(self: copy self)
+    mutating func nextFolded() -> Range<Int>? {
+        guard var line = next() else { return nil }
+        while !line.isEmpty, let byte = cursor.peek(), ASCII.isBlank(byte), let more = next() {
+            line = line.lowerBound..<more.upperBound
+        }
+        return line
+    }
+}

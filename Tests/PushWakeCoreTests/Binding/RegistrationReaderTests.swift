@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@Suite struct `A REGISTER` {
+    @Test(arguments: ["rfc8599-figure2", "rfc8599-figure2-folded", "rfc8599-figure3"])
+    func `of RFC 8599's figures is understood, folded or not`(name: String) {
+        let registration = Fixture.registration(name)
+        #expect(registration.aor == "alice@example.com")
+        #expect(registration.callID == "843817637684230@998sdasdh09")
+        #expect(registration.cseq == 1826)
+        #expect(registration.expires == 7200)
+        #expect(
+            registration.contacts.map(\.uri) == [
+                "sip:alice@alicemobile.example.com;pn-provider=acme;pn-param=acme-param;pn-prid=ZTY4ZDJlMzODE1NmUgKi0K"
+            ])
+        #expect(registration.contacts.map(\.providerName) == ["acme"])
+        #expect(registration.contacts.map(\.refreshesItself) == [name == "rfc8599-figure3"])
+        #expect(registration.problems.map(\.code) == [.unknownProvider])
+        #expect(registration.lacksSupport)
+        #expect(registration.bindings.isEmpty)
+    }
+
+    @Test func `with Apple's parameters binds team, bundle, service and device`() {
+        let registration = Fixture.registration("rfc8599-apns")
+        #expect(
+            registration.bindings == [
+                Binding(
+                    aor: "alice@example.com", provider: .apns, app: "com.example.yourexampleapp", team: "DEF123GHIJ",
+                    service: .voip, token: "00fc13adff78512", dialect: .rfc8599,
+                    instance: "<urn:uuid:00000000-0000-1000-8000-AABBCCDDEEFF>",
+                    contact: "sip:alice@10.0.0.5:5060;transport=tcp;pn-provider=apns;"
+                        + "pn-param=DEF123GHIJ.com.example.yourexampleapp.voip;pn-prid=00fc13adff78512",
+                    callID: "843817637684230@998sdasdh09", cseq: 1826)
+            ])
+        #expect(registration.contacts.first?.expires == 3600)
+        #expect(registration.problems.isEmpty)
+    }
+
+    @Test func `keeps the colons of an FCM token, whatever the display name says`() {
+        let registration = Fixture.registration("rfc8599-fcm")
+        #expect(registration.bindings.map(\.token) == ["fGx_9:APA91bH-k_3:z"])
+        #expect(registration.bindings.map(\.app) == ["my-project-1"])
+        #expect(registration.bindings.map(\.service) == [nil])
+        #expect(registration.contacts.first?.expires == 600)
+    }
+
+    @Test func `resolves the escapes of a Web Push URL once`() {
+        let registration = Fixture.registration("rfc8599-webpush")
+        #expect(registration.bindings.map(\.token) == ["https://push.example.net/p/a?b=c"])
+        #expect(registration.bindings.first?.wishes["pn-auth"] == "BTBZMqHH6r4Tts7J_aSIgg")
+    }
+
+    @Test func `with two Contacts gives each its own binding`() {
+        let registration = Fixture.registration("rfc8599-two-contacts")
+        #expect(registration.contacts.map { $0.bindings.map(\.provider) } == [[.fcm], [.apns]])
+        #expect(registration.contacts.map { registration.requestedExpires(of: $0) } == [7200, 60])
+    }
+
+    @Test func `that only names a provider is a query`() {
+        let registration = Fixture.registration("rfc8599-query")
+        #expect(registration.queries == [""])
+        #expect(registration.bindings.isEmpty)
+        #expect(Fixture.contact("pn-provider=apns").queries == ["apns"])
+        #expect(Fixture.contact("pn-provider=apns;pn-prid=").queries == ["apns"])
+    }
+
+    @Test func `that a nearer proxy handles says so`() {
+        #expect(Fixture.registration("rfc8599-upstream").isPushedUpstream)
+        let other = Fixture.registration(of: ("Feature-Caps", "*;+g.3gpp.atcf"))
+        #expect(!other.isPushedUpstream)
+    }
+
+    @Test func `of Flexisip's phones gives a voip and a remote target with their wishes`() {
+        let registration = Fixture.registration("flexisip-two-tokens")
+        #expect(registration.bindings.map(\.service) == [.remote, .voip])
+        #expect(registration.bindings.map { $0.token.first } == ["R", "V"])
+        #expect(registration.bindings.allSatisfy { $0.environment == .sandbox && $0.dialect == .flexisip })
+        #expect(registration.bindings.allSatisfy { $0.app == "org.example.phone" && $0.team == "ABCD1234" })
+        #expect(registration.bindings.allSatisfy { $0.instance == "<urn:uuid:3b6f>" && $0.wishes["pn-timeout"] == "0" })
+        #expect(registration.bindings.first?.wishes.entries.count == 6)
+        #expect(registration.contacts.first?.providerName == "apns.dev")
+    }
+
+    @Test(arguments: [
+        ("mpush-fcm", Provider.fcm, "c-10-ap_Kt0:G7SThkASJx2K4Rm1033iR0mlgzl1cLg5xxpST4cjrj_cqQquRLkHMi3eY4g"),
+        ("mpush-apns", .apns, "c-10-ap_Kt0:G7SThkASJx2K4Rm1033iR0mIgzI1cLg5xxpST4cjrd_cqQquRLkHMi3eY4g"),
+        ("mpush-sandbox", .apns, "abcdef"),
+    ])
+    func `with X-MPUSH binds its Contact`(name: String, provider: Provider, token: String) {
+        let registration = Fixture.registration(name)
+        #expect(registration.aor == "1111@gw.mydomain.com")
+        #expect(registration.bindings.map(\.provider) == [provider])
+        #expect(registration.bindings.map(\.token) == [token])
+        #expect(registration.bindings.map(\.app) == ["com.mycompany.myapp"])
+        #expect(registration.bindings.map(\.contact) == ["sip:1111@192.168.1.101:14501"])
+        #expect(registration.bindings.map(\.service) == [nil])
+        #expect(registration.bindings.map(\.environment) == [name == "mpush-sandbox" ? .sandbox : .standard])
+        #expect(registration.upstream.credential?.revealed == "14d4f932e3897a39d6a17c13b526db")
+        #expect(registration.upstream.server == "sip.mydomain.com")
+        #expect(registration.userAgent == "MyCoolApp")
+        #expect(registration.problems.isEmpty)
+    }
+
+    @Test func `reads parameters after a bare URI, the stray bracket of a known guide included`() {
+        let registration = Fixture.registration("mpush-stray-bracket")
+        #expect(registration.bindings.map(\.token) == ["ZTY4ZDJIMzODE1NmUgKi0K"])
+        #expect(registration.bindings.map(\.contact) == ["sip:1111@192.168.1.101:14501"])
+    }
+
+    @Test func `with a null token unbinds the device`() {
+        let mpush = Fixture.registration("mpush-null")
+        #expect(
+            mpush.unbindings == [
+                .init(instance: "", contact: "sip:1111@192.168.1.101:14501", callID: "enutmuwaynqib")
+            ])
+        let prid = Fixture.registration("unbind-null-prid")
+        #expect(prid.unbinds && prid.bindings.isEmpty && prid.queries.isEmpty && prid.problems.isEmpty)
+        #expect(Fixture.contact("pn-prid=NULL").unbinds)
+        #expect(Fixture.contact("pn-type=apple;pn-tok=null").unbinds)
+        #expect(Fixture.contact("push-token-id=null").unbinds)
+    }
+
+    @Test func `that unregisters is told from a query`() {
+        let one = Fixture.registration("unregister")
+        #expect(one.isRemoval && one.queries.isEmpty && !one.unbinds)
+        let all = Fixture.registration("unregister-all")
+        #expect(all.isWildcard && all.isRemoval && all.contacts.isEmpty && !all.isFetch)
+        #expect(Fixture.registration(of: ("Expires", "0")).isFetch)
+        #expect(!Fixture.registration("plain").isRemoval)
+    }
+
+    @Test func `in older dialects is understood`() {
+        let linphone = Fixture.registration("linphone-legacy").bindings.first
+        #expect(linphone?.app == "org.example.phone" && linphone?.service == .voip)
+        #expect(linphone?.environment == .sandbox && linphone?.dialect == .legacyLinphone)
+        let token = Fixture.registration("push-token").bindings.first
+        #expect(token?.provider == .fcm && token?.token == "abc:def" && token?.dialect == .pushToken)
+        let tuple = Fixture.registration("acrobits-tuple").bindings.first
+        #expect(tuple?.provider == .acrobits && tuple?.app == "cz.acrobits.softphone" && tuple?.token == "8A2B1C")
+        #expect(tuple?.wishes["pn-selector"] == "com.acrobits.voip" && tuple?.dialect == .acrobitsTuple)
+    }
+
+    @Test func `lets RFC 8599 win over X-MPUSH, but not a query`() {
+        let mpush = ("X-MPUSH", "a:app:token")
+        let both = Fixture.registration(
+            of: mpush, ("Contact", "<sip:a@h;pn-provider=fcm;pn-param=p;pn-prid=x>"))
+        #expect(both.bindings.map(\.token) == ["x"])
+        let query = Fixture.registration(of: mpush, ("Contact", "<sip:a@h;pn-provider>"))
+        #expect(query.bindings.map(\.token) == ["token"])
+        let alone = Fixture.registration(of: mpush)
+        #expect(alone.bindings.isEmpty && alone.problems.map(\.code) == [.missingContact])
+    }
+}
