@@ -13,7 +13,7 @@ DIST  := .build/dist
 STAGE := .build/stage
 
 # -static-stdlib has to reach the compiler too: it chooses which Foundation the executable links.
-RELEASE := -c release -Xswiftc -static-stdlib --scratch-path $(DIST)
+RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib --scratch-path $(DIST)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test test-unit test-abi test-e2e test-docs docs install uninstall bench format lint clean

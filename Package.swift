@@ -14,10 +14,11 @@ let safe: [SwiftSetting] = common + [.strictMemorySafety()]
 
 // The shipped files carry their own Swift runtime. The flags stay out of ordinary
 // builds because a target's linker settings follow it into the test bundle.
+// lld: gold leaves local Swift names in the table of exported symbols.
 let isDistribution = Context.environment["PUSHWAKE_DIST"] != nil
 let libraryLinking: [LinkerSetting] = isDistribution
     ? [.unsafeFlags([
-        "-static-stdlib",
+        "-static-stdlib", "-use-ld=lld", "-Xlinker", "--undefined-version",
         "-Xlinker", "-soname=libpushwake.so.1",
         "-Xlinker", "--version-script=\(Context.packageDirectory)/include/pushwake.map",
         "-Xlinker", "-z", "-Xlinker", "nodelete",

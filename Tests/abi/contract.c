@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * contract.c - every function of pushwake.h, called as a careless host would.
+ *
+ * Compiles as C99 and as C++11 without a warning. No engine runs: what can be
+ * asked of one ends with PUSHWAKE_ERR_UNAVAILABLE. */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pushwake.h"
+
+static int failures;
+static int checks;
+
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        checks++;                                                                                                      \
+        if (!(condition)) {                                                                                            \
+            failures++;                                                                                                \
+            fprintf(stderr, "contract.c:%d: %s\n", __LINE__, #condition);                                              \
+        }                                                                                                              \
+    } while (0)
+#define INVALID(call) CHECK((call) == PUSHWAKE_ERR_INVALID_ARGUMENT)
+
+static pushwake_str text(const char *characters)
+{
+    pushwake_str str = { characters, strlen(characters) };
+    return str;
+}
+
+static int equals(pushwake_str str, const char *characters)
+{
+    return str.len == strlen(characters) && (str.len == 0 || memcmp(str.ptr, characters, str.len) == 0);
+}
+
+static const pushwake_str nothing = { NULL, 0 };
+/* A length without a pointer: what a host makes of an unset variable. */
+static const pushwake_str broken = { NULL, 5 };
+
+static void count_problem(void *context, int level, pushwake_str setting, pushwake_str message)
+{
+    CHECK(level >= PUSHWAKE_LOG_ERROR && level <= PUSHWAKE_LOG_DEBUG);
+    CHECK(setting.len > 0 && message.len > 0);
+    ++*(int *)context;
+}
+
+static int refuse_row(void *context, const pushwake_field *fields, size_t count)
+{
+    CHECK(fields != NULL && count > 0);
+    ++*(int *)context;
+    return 1;
+}
+
+static void check_names(void)
+{
+    CHECK(pushwake_abi_version() == PUSHWAKE_ABI_VERSION);
+    CHECK(pushwake_version() != NULL && strlen(pushwake_version()) >= 5);
+    for (int status = -100; status <= 100; status++)
+        CHECK(pushwake_status_name(status) != NULL && pushwake_status_name(status)[0] != '\0');
+    for (int outcome = -10; outcome <= 100; outcome++)
+        CHECK(pushwake_outcome_name(outcome) != NULL && pushwake_outcome_name(outcome)[0] != '\0');
+    CHECK(strcmp(pushwake_outcome_name(PUSHWAKE_ACCEPTED), "accepted") == 0);
+    CHECK(strcmp(pushwake_outcome_name(PUSHWAKE_TOKEN_GONE), "token-gone") == 0);
+    CHECK(pushwake_event_from_name(text("call")) == PUSHWAKE_EVENT_CALL);
+    CHECK(pushwake_event_from_name(text("chat")) == PUSHWAKE_EVENT_CHAT);
+    CHECK(pushwake_event_from_name(text("2")) == PUSHWAKE_EVENT_CANCEL);
+    CHECK(pushwake_event_from_name(text("no such event")) == PUSHWAKE_ERR_NOT_FOUND);
+    CHECK(pushwake_event_from_name(text("99999999999999999999")) == PUSHWAKE_ERR_NOT_FOUND);
+    CHECK(pushwake_event_from_name(nothing) == PUSHWAKE_ERR_NOT_FOUND);
+    CHECK(pushwake_event_from_name(broken) < 0);
+}
+
+static void check_setting_rows(void)
+{
+    size_t count = pushwake_setting_count();
+    CHECK(count > 10);
+    for (size_t index = 0; index < count; index++) {
+        pushwake_setting row = PUSHWAKE_SETTING_INIT;
+        CHECK(pushwake_setting_at(&row, index) == PUSHWAKE_OK);
+        CHECK(row.name != NULL && row.name[0] != '\0');
+        CHECK(row.type == PUSHWAKE_SETTING_TEXT || row.type == PUSHWAKE_SETTING_INTEGER);
+        CHECK(row.default_value != NULL && row.unit != NULL && row.help != NULL && row.help[0] != '\0');
+    }
+    pushwake_setting row = PUSHWAKE_SETTING_INIT;
+    CHECK(pushwake_setting_at(&row, count) == PUSHWAKE_ERR_NOT_FOUND);
+    CHECK(pushwake_setting_at(&row, SIZE_MAX) == PUSHWAKE_ERR_NOT_FOUND);
+    INVALID(pushwake_setting_at(NULL, 0));
+    row.size = sizeof(row) - 1;
+    INVALID(pushwake_setting_at(&row, 0));
+    row.size = 0;
+    INVALID(pushwake_setting_at(&row, 0));
+}
+
+static void check_settings(pushwake_settings *settings)
+{
+    CHECK(pushwake_settings_set(settings, text("engine_timeout"), text("250")) == PUSHWAKE_OK);
+    CHECK(pushwake_settings_integer(settings, text("engine_timeout")) == 250);
+    CHECK(equals(pushwake_settings_text(settings, text("engine_timeout")), "250"));
+    CHECK(pushwake_settings_set(settings, text("engine_timeout"), text("soon")) == PUSHWAKE_ERR_CONFIG);
+    CHECK(pushwake_settings_error(settings).len > strlen("engine_timeout"));
+    CHECK(pushwake_settings_integer(settings, text("engine_timeout")) == 250);
+    CHECK(pushwake_settings_set(settings, text("no_such_setting"), text("1")) == PUSHWAKE_ERR_CONFIG);
+    CHECK(pushwake_settings_set(settings, nothing, nothing) == PUSHWAKE_ERR_CONFIG);
+    CHECK(pushwake_settings_set(settings, broken, broken) < 0);
+    CHECK(pushwake_settings_integer(settings, text("no_such_setting")) == 0);
+    CHECK(pushwake_settings_text(settings, text("no_such_setting")).len == 0);
+    CHECK(pushwake_settings_text(settings, broken).len == 0);
+    int problems = 0;
+    CHECK(pushwake_settings_check(settings, count_problem, &problems) <= problems);
+    CHECK(pushwake_settings_check(settings, NULL, NULL) >= 0);
+
+    INVALID(pushwake_settings_new(NULL));
+    INVALID(pushwake_settings_set(NULL, text("engine_timeout"), text("250")));
+    INVALID(pushwake_settings_check(NULL, count_problem, &problems));
+    CHECK(pushwake_settings_text(NULL, text("engine_timeout")).len == 0);
+    CHECK(pushwake_settings_integer(NULL, text("engine_timeout")) == 0);
+    CHECK(pushwake_settings_error(NULL).len == 0);
+    pushwake_settings_free(NULL);
+}
+
+static void check_register(pushwake_client *client)
+{
+    pushwake_register_request request = PUSHWAKE_REGISTER_REQUEST_INIT;
+    pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
+    pushwake_header headers[3] = { { text("Contact"), text("<sip:alice@192.0.2.1;pn-provider=apns>") },
+                                   { nothing, nothing },
+                                   { broken, broken } };
+    CHECK(pushwake_register_check(&result, client, &request) <= 0);
+    request.aor = text("alice@example.com");
+    request.headers = headers;
+    request.header_count = 3;
+    CHECK(pushwake_register_check(&result, client, &request) <= 0);
+    int status = pushwake_register(&result, client, &request);
+    CHECK(status == PUSHWAKE_ERR_UNAVAILABLE || status == PUSHWAKE_OK || status == PUSHWAKE_ERR_INVALID_ARGUMENT);
+    headers[0].value = text("<sip:alice@192.0.2.1;pn-provider=apns;pn-param=T.com.example.voip;pn-prid=00aa11bb>");
+    request.header_count = 1;
+    CHECK(pushwake_register_check(&result, client, &request) == PUSHWAKE_OK);
+    CHECK(pushwake_register(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_client_error(client).len > 0);
+
+    request.headers = NULL;
+    request.header_count = 7;
+    CHECK(pushwake_register_check(&result, client, &request) <= 0);
+    CHECK(pushwake_register(&result, client, &request) <= 0);
+    request.header_count = SIZE_MAX;
+    CHECK(pushwake_register_check(&result, client, &request) <= 0);
+    request.header_count = 0;
+    request.aor = broken;
+    CHECK(pushwake_register(&result, client, &request) <= 0);
+
+    INVALID(pushwake_register_check(NULL, client, &request));
+    INVALID(pushwake_register_check(&result, NULL, &request));
+    INVALID(pushwake_register_check(&result, client, NULL));
+    INVALID(pushwake_register(NULL, client, &request));
+    INVALID(pushwake_register(&result, NULL, &request));
+    INVALID(pushwake_register(&result, client, NULL));
+    request.size = 1;
+    INVALID(pushwake_register(&result, client, &request));
+    request.size = sizeof(request);
+    result.size = 1;
+    INVALID(pushwake_register(&result, client, &request));
+}
+
+static void check_wake(pushwake_client *client)
+{
+    pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
+    pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
+    pushwake_contact contact = { text("sip:alice@192.0.2.1"), nothing, -1, 0, 77 };
+    pushwake_wait *wait = NULL;
+    request.aor = text("alice@example.com");
+    request.call_id = text("call-1");
+    request.contacts = &contact;
+    request.contact_count = 1;
+    CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_wait_new(&wait, &result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(wait == NULL);
+    request.event = 12345;
+    CHECK(pushwake_wake(&result, client, &request) < 0);
+    request.event = PUSHWAKE_EVENT_CALL;
+    request.contacts = NULL;
+    CHECK(pushwake_wake(&result, client, &request) < 0);
+    request.contact_count = SIZE_MAX;
+    CHECK(pushwake_wake(&result, client, &request) < 0);
+    request.contact_count = 0;
+    request.text = broken;
+    request.ring_seconds = -5;
+    CHECK(pushwake_wake(&result, client, &request) < 0);
+
+    INVALID(pushwake_wake(NULL, client, &request));
+    INVALID(pushwake_wake(&result, NULL, &request));
+    INVALID(pushwake_wake(&result, client, NULL));
+    request.size = sizeof(request) - 1;
+    INVALID(pushwake_wake(&result, client, &request));
+    INVALID(pushwake_wait_new(&wait, &result, client, &request));
+    request.size = sizeof(request);
+    result.size = 0;
+    INVALID(pushwake_wake(&result, client, &request));
+    result.size = sizeof(result);
+    INVALID(pushwake_wait_new(NULL, &result, client, &request));
+    INVALID(pushwake_wait_new(&wait, &result, NULL, &request));
+    INVALID(pushwake_wait_new(&wait, &result, client, NULL));
+
+    pushwake_wait_event event = PUSHWAKE_WAIT_EVENT_INIT;
+    INVALID(pushwake_wait_next(&event, NULL));
+    INVALID(pushwake_wait_next(NULL, NULL));
+    CHECK(pushwake_wait_fd(NULL) < 0);
+    pushwake_wait_free(NULL);
+}
+
+static void check_requests(pushwake_client *client)
+{
+    pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
+    int queued = -1;
+    int rows = 0;
+    request.aor = text("alice@example.com");
+    CHECK(pushwake_send(&queued, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_send(NULL, client, &request) < 0);
+    request.text = broken;
+    CHECK(pushwake_send(&queued, client, &request) < 0);
+    INVALID(pushwake_send(&queued, NULL, &request));
+    INVALID(pushwake_send(&queued, client, NULL));
+    request.size = 8;
+    INVALID(pushwake_send(&queued, client, &request));
+
+    CHECK(pushwake_call_ended(client, text("alice"), text("call-1"), PUSHWAKE_CALL_CANCELLED) < 0);
+    CHECK(pushwake_call_ended(client, broken, broken, 99) < 0);
+    INVALID(pushwake_call_ended(NULL, text("alice"), text("call-1"), PUSHWAKE_CALL_CANCELLED));
+    CHECK(pushwake_registered(client, text("alice"), nothing) == PUSHWAKE_ERR_UNAVAILABLE);
+    INVALID(pushwake_registered(NULL, text("alice"), nothing));
+
+    CHECK(pushwake_query(client, PUSHWAKE_QUERY_STATS, nothing, refuse_row, &rows) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_query(client, PUSHWAKE_QUERY_STATS, nothing, NULL, NULL) < 0);
+    INVALID(pushwake_query(client, 99, nothing, refuse_row, &rows));
+    INVALID(pushwake_query(client, -1, nothing, refuse_row, &rows));
+    INVALID(pushwake_query(NULL, PUSHWAKE_QUERY_STATS, nothing, refuse_row, &rows));
+    CHECK(rows == 0);
+}
+
+static void check_supervisor(pushwake_settings *settings)
+{
+    pushwake_supervisor_config config = PUSHWAKE_SUPERVISOR_CONFIG_INIT;
+    pushwake_supervisor *supervisor = NULL;
+    INVALID(pushwake_supervisor_new(NULL, settings, &config));
+    INVALID(pushwake_supervisor_new(&supervisor, NULL, &config));
+    config.size = 3;
+    INVALID(pushwake_supervisor_new(&supervisor, settings, &config));
+    CHECK(supervisor == NULL);
+    CHECK(pushwake_supervisor_fd(NULL) < 0);
+    (void)pushwake_supervisor_timeout_ms(NULL);
+    INVALID(pushwake_supervisor_process(NULL));
+    CHECK(pushwake_supervisor_engine_pid(NULL) <= 0);
+    pushwake_supervisor_free(NULL);
+
+    /* external: it starts nothing, finds nothing and goes on looking. */
+    config.size = sizeof(config);
+    CHECK(pushwake_settings_set(settings, text("engine_mode"), text("external")) == PUSHWAKE_OK);
+    CHECK(pushwake_supervisor_new(&supervisor, settings, &config) == PUSHWAKE_OK);
+    for (int round = 0; round < 5; round++)
+        CHECK(pushwake_supervisor_process(supervisor) >= 0);
+    CHECK(pushwake_supervisor_engine_pid(supervisor) == 0);
+    pushwake_supervisor_free(supervisor);
+}
+
+int main(void)
+{
+    pushwake_settings *settings = NULL;
+    pushwake_client *client = NULL;
+    check_names();
+    check_setting_rows();
+    CHECK(pushwake_settings_new(&settings) == PUSHWAKE_OK);
+    check_settings(settings);
+    CHECK(pushwake_settings_set(settings, text("engine_socket"), text("/nonexistent/pushwake.sock")) == PUSHWAKE_OK);
+
+    INVALID(pushwake_client_new(NULL, settings));
+    INVALID(pushwake_client_new(&client, NULL));
+    CHECK(pushwake_client_new(&client, settings) == PUSHWAKE_OK);
+    CHECK(pushwake_client_error(NULL).len == 0);
+    check_register(client);
+    check_wake(client);
+    check_requests(client);
+    check_supervisor(settings);
+
+    /* A client has copied its settings. */
+    pushwake_settings_free(settings);
+    CHECK(pushwake_registered(client, text("alice"), nothing) == PUSHWAKE_ERR_UNAVAILABLE);
+    pushwake_client_free(client);
+    pushwake_client_free(NULL);
+    if (failures != 0)
+        fprintf(stderr, "contract.c: %d of %d checks failed\n", failures, checks);
+    return failures == 0 ? 0 : 1;
+}
