@@ -17,8 +17,9 @@ struct WakeRegister {
     struct Wake {
         var startedAt: Int64
         var endsAt: Int64
-        /// Pushes queued for it.
+        /// Pushes queued for it, and their ids.
         var pushed = 0
+        var pushes: [UInt64] = []
         /// Pushes that have no outcome yet.
         var pending = 0
         var accepted = 0

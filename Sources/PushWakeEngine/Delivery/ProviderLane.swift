@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// The way to one provider with one credential: an Apple environment and key, a Google project.
+protocol ProviderLane: AnyObject {
+    /// For logs: `apns production`, `fcm my-project`.
+    var label: String { get }
+
+    /// False after a connection could not be made and until one is: calls should not rely on a push then.
+    var isHealthy: Bool { get }
+
+    /// Sends a push; it is finished sooner or later, whatever happens.
+    func submit(_ job: PushJob)
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeTransport
+
+extension EngineDesk {
+    private static let usersPerPage = 20
+
+    /// Answers questions of shell, RPC and CLI.
+    func query(_ message: MessageReader, _ peer: EnginePeer) {
+        let argument = EngineClient.text(.argument, in: message)
+        let cursor = EngineClient.text(.cursor, in: message)
+        do throws(StoreError) {
+            switch EngineQuery(rawValue: Int(truncatingIfNeeded: EngineClient.number(.query, in: message))) {
+            case .stats: try stats(message, peer)
+            case .bindings: try bindings(message, peer, of: argument, after: cursor)
+            case .remove: try remove(message, peer, argument)
+            case .reload: reload(message, peer)
+            case nil: fail(message, peer, "unknown query; install engine and module of one release")
+            }
+        } catch {
+            fail(message, peer, "the store cannot be used: \(error)")
+        }
+    }
+
+    private func stats(_ message: MessageReader, _ peer: EnginePeer) throws(StoreError) {
+        let count = try store.count()
+        reply(to: message, peer) { writer in
+            writer.put(.row, 1)
+            Self.put("bindings", Int64(count), &writer)
+            Self.put("held", Int64(wakes.count), &writer)
+            Self.put("queued", Int64(delivery.queued), &writer)
+            for row in statistics.rows() { Self.put(row.name, row.value, &writer) }
+        }
+    }
+
+    private func bindings(
+        _ message: MessageReader, _ peer: EnginePeer, of aor: String, after cursor: String
+    ) throws(StoreError) {
+        let now = SystemClock.wallSeconds()
+        let users = aor.isEmpty ? try store.aors(after: cursor, limit: Self.usersPerPage, now: now) : [aor]
+        var live: [Binding] = []
+        for user in users { live += try store.bindings(of: user, now: now) }
+        let gone = aor.isEmpty ? [] : try store.removed(of: aor)
+        reply(to: message, peer) { writer in
+            for binding in live { Self.put(binding, removed: "", now, &writer) }
+            for mark in gone { Self.put(mark.binding, removed: mark.reason, now, &writer) }
+            if aor.isEmpty, let last = users.last { writer.put(.cursor, last) }
+        }
+    }
+
+    private func remove(_ message: MessageReader, _ peer: EnginePeer, _ aor: String) throws(StoreError) {
+        let removed = try store.remove(.all, of: aor, reason: "by hand", now: SystemClock.wallSeconds())
+        reply(to: message, peer) { writer in
+            writer.put(.row, 1)
+            Self.put("removed", Int64(removed.count), &writer)
+        }
+    }
+
+    private func reload(_ message: MessageReader, _ peer: EnginePeer) {
+        let problems = delivery.reload()
+        reply(to: message, peer) { writer in
+            for problem in problems {
+                writer.put(.row, 1)
+                Self.put("problem", problem, &writer)
+            }
+        }
+    }
+
+    private static func put(_ binding: Binding, removed: String, _ now: Int64, _ writer: inout MessageWriter) {
+        writer.put(.row, 1)
+        put("aor", binding.aor, &writer)
+        put("provider", binding.provider.name, &writer)
+        put("environment", binding.environment.name, &writer)
+        put("app", binding.app, &writer)
+        put("service", binding.service?.name ?? "", &writer)
+        put("token", EngineLog.shortened(binding.token), &writer)
+        put("dialect", binding.dialect.name, &writer)
+        put("instance", binding.instance, &writer)
+        put("registered_ago", max(0, now &- binding.registeredAt), &writer)
+        put("expires_in", max(0, binding.expiresAt &- now), &writer)
+        put("removed", removed, &writer)
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeTransport
+
+/// A `send` whose sender waits for the outcomes.
+final class PendingSend {
+    let request: MessageReader
+    let peer: EnginePeer
+    var pending: Int
+    var results: [PushResult] = []
+
+    init(request: MessageReader, peer: EnginePeer, pending: Int) {
+        self.request = request
+        self.peer = peer
+        self.pending = pending
+    }
+}
+
+extension EngineDesk {
+    /// One push by hand: to a user's devices, or to one token.
+    func send(_ message: MessageReader, _ peer: EnginePeer) {
+        let event = PushEvent(rawValue: UInt8(truncatingIfNeeded: EngineClient.number(.event, in: message))) ?? .custom
+        let targets: [Binding]
+        switch self.targets(of: message, event) {
+        case .success(let found): targets = found
+        case .failure(let refusal): return fail(message, peer, refusal.text)
+        }
+        let waits = EngineClient.number(.waits, in: message) != 0
+        let seconds = EngineClient.number(.seconds, in: message)
+        let deadline = SystemClock.monotonicMilliseconds() + (seconds > 0 ? min(seconds, 3600) : 60) * 1000
+        let pending = PendingSend(request: message, peer: peer, pending: targets.count)
+        let content = self.content(of: message, event)
+        for binding in targets {
+            statistics.pushed += 1
+            delivery.push(binding, content, deadline: deadline) { [self] job, verdict, status in
+                pending.results.append(settle(job, verdict, status))
+                pending.pending -= 1
+                if waits && pending.pending == 0 { answer(pending) }
+            }
+        }
+        if !waits { reply(to: message, peer) { $0.put(.pushed, targets.count) } }
+    }
+
+    private struct Refusal: Error {
+        let text: String
+    }
+
+    private func targets(of message: MessageReader, _ event: PushEvent) -> Result<[Binding], Refusal> {
+        let aor = EngineClient.text(.aor, in: message)
+        guard aor.isEmpty else { return devices(of: aor, event) }
+        let letter = EngineClient.text(.provider, in: message)
+        let token = EngineClient.text(.token, in: message)
+        guard let provider = Self.provider(named: letter) else {
+            return .failure(Refusal(text: "there is no provider \"\(letter)\"; write apns, fcm, webpush or acrobits"))
+        }
+        guard !token.isEmpty else { return .failure(Refusal(text: "a token is missing")) }
+        var binding = Binding(
+            provider: provider, app: EngineClient.text(.app, in: message), token: token, dialect: .mpush)
+        if letter == "j" { binding.wishes["pn-platform"] = "ios" }
+        return .success([binding])
+    }
+
+    private func devices(of aor: String, _ event: PushEvent) -> Result<[Binding], Refusal> {
+        do throws(StoreError) {
+            let bindings = try store.bindings(of: aor, now: SystemClock.wallSeconds())
+            guard !bindings.isEmpty else { return .failure(Refusal(text: "\(aor) has no push binding")) }
+            let plan = PushPlan(event, bindings, isAwake: bindings.map { _ in false })
+            guard !plan.pushes.isEmpty else {
+                let reasons = plan.skipped.map(\.reason).joined(separator: "; ")
+                return .failure(Refusal(text: "no device of \(aor) takes this push: \(reasons)"))
+            }
+            return .success(plan.pushes.map { bindings[$0] })
+        } catch {
+            return .failure(Refusal(text: "the store cannot be read: \(error)"))
+        }
+    }
+
+    private func content(of message: MessageReader, _ event: PushEvent) -> PushContent {
+        var callID = EngineClient.text(.callID, in: message)
+        if callID.isEmpty { callID = "\(delivery.randomWord())@pushwake" }
+        return PushContent(
+            event: event, callID: callID, fromURI: EngineClient.text(.fromURI, in: message),
+            fromDisplay: EngineClient.text(.fromDisplay, in: message), toURI: EngineClient.text(.aor, in: message),
+            text: EngineClient.text(.text, in: message), title: EngineClient.text(.title, in: message),
+            timeToLive: UInt32(clamping: settings.integer(event == .call ? .wakeTimeout : .messageTimeToLive)),
+            sentAt: SystemClock.wallSeconds())
+    }
+
+    private func answer(_ pending: PendingSend) {
+        reply(to: pending.request, pending.peer) { writer in
+            writer.put(.pushed, pending.results.count)
+            for result in pending.results {
+                writer.put(.row, 1)
+                Self.put("provider", result.provider.name, &writer)
+                Self.put("app", result.app, &writer)
+                Self.put("token", result.token, &writer)
+                Self.put("outcome", result.outcome.name, &writer)
+                Self.put("status", Int64(result.httpStatus), &writer)
+                Self.put("reason", result.reason, &writer)
+                Self.put("ms", result.microseconds / 1000, &writer)
+            }
+        }
+    }
+
+    static func put(_ name: String, _ text: String, _ writer: inout MessageWriter) {
+        writer.put(.name, name)
+        writer.put(.text, text)
+    }
+
+    static func put(_ name: String, _ number: Int64, _ writer: inout MessageWriter) {
+        writer.put(.name, name)
+        writer.put(.number, number)
+    }
+
+    private static func provider(named name: String) -> Provider? {
+        switch name {
+        case "a", "j": .fcm
+        case "i": .apns
+        case "w": .webpush
+        default: Provider.allCases.first { $0.name == name && $0 != .webhook }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeTransport
+
+/// Answers what the PBX asks: the one place where bindings, wakes and pushes meet.
+///
+/// It runs on the engine's loop and never waits: a push is handed to `Delivery`, and its end comes
+/// back through `finished`.
+final class EngineDesk {
+    let settings: Settings
+    let store: any BindingStore
+    let delivery: Delivery
+    let log: EngineLog
+    var statistics = Statistics()
+    var wakes = WakeRegister()
+    /// Connections that want results.
+    var subscribers: [EnginePeer] = []
+    var writer = MessageWriter()
+    /// Answers to `send` that wait for outcomes.
+    var sends: [ObjectIdentifier: PendingSend] = [:]
+
+    init(settings: Settings, store: any BindingStore, delivery: Delivery, log: EngineLog) {
+        self.settings = settings
+        self.store = store
+        self.delivery = delivery
+        self.log = log
+    }
+
+    /// Handles one message of a peer; every request gets exactly one reply, now or later.
+    func handle(_ message: MessageReader, from peer: EnginePeer) {
+        switch message.kind {
+        case .register: register(message, peer)
+        case .wake: wake(message, peer, waits: false)
+        case .wait: wake(message, peer, waits: true)
+        case .callEnded: callEnded(message, peer)
+        case .registered: registered(message, peer)
+        case .send: send(message, peer)
+        case .query: query(message, peer)
+        case .subscribe:
+            peer.isSubscribed = true
+            subscribers.append(peer)
+            reply(to: message, peer) { _ in }
+        case .reply, .failure, .result, .waitEvent:
+            fail(message, peer, "this message only goes from the engine to the PBX")
+        }
+    }
+
+    /// Forgets a connection; a channel that was waiting on it has hung up.
+    func closed(_ peer: EnginePeer) {
+        subscribers.removeAll { $0 === peer }
+        if let key = peer.wait {
+            wakes[key]?.waiters.removeAll { $0 === peer }
+            peer.wait = nil
+        }
+    }
+
+    /// Sends the reply to a request.
+    func reply(to message: MessageReader, _ peer: EnginePeer, _ fill: (inout MessageWriter) -> Void) {
+        writer.begin(.reply, id: message.id)
+        fill(&writer)
+        guard !writer.isOverfull else { return fail(message, peer, "the answer is longer than one message") }
+        peer.send(writer.bytes)
+    }
+
+    /// Refuses a request; the text says what to do.
+    func fail(_ message: MessageReader, _ peer: EnginePeer, _ text: String) {
+        writer.begin(.failure, id: message.id)
+        writer.put(.message, text)
+        peer.send(writer.bytes)
+    }
+
+    /// Reports the end of a push to the log, the counters and everybody who asked.
+    func report(_ result: PushResult) {
+        statistics.count(result)
+        let level: LogLevel = result.outcome == .accepted ? .info : .warning
+        log(
+            level,
+            """
+            push \(result.outcome.name) provider=\(result.provider.name) event=\(result.event.name) aor=\(result.aor) \
+            call_id=\(result.callID) app=\(result.app) token=\(result.token) status=\(result.httpStatus) \
+            reason=\(result.reason.isEmpty ? "-" : result.reason) ms=\(result.microseconds / 1000)\
+            \(result.isBindingRemoved ? " binding removed" : "")
+            """)
+        guard !subscribers.isEmpty else { return }
+        writer.begin(.result, id: 0)
+        result.encode(into: &writer)
+        for peer in subscribers { peer.send(writer.bytes) }
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// Where the engine's lines go: to the supervisor, which hands them to the log of the PBX.
+///
+/// Text from packets may hold anything: control characters become `?`, so that no caller can
+/// write a line of his own.
+public struct EngineLog {
+    private let threshold: LogLevel
+    private let write: (LogLevel, String) -> Void
+
+    public init(threshold: LogLevel, write: @escaping (LogLevel, String) -> Void) {
+        self.threshold = threshold
+        self.write = write
+    }
+
+    public func callAsFunction(_ level: LogLevel, _ text: @autoclosure () -> String) {
+        guard level <= threshold else { return }
+        write(level, Self.cleaned(text()))
+    }
+
+    /// First six and last four characters; a short token is hidden whole.
+    static func shortened(_ token: String) -> String {
+        guard token.utf8.count > 16 else { return token.isEmpty ? "" : "…" }
+        return "\(token.prefix(6))…\(token.suffix(4))"
+    }
+
+    private static func cleaned(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "?" : $0 }))
+    }
+}
