@@ -6,9 +6,7 @@ internal import PushWakeTransport
 /// Hands each push to the lane of its provider and credential, and lets none get lost: every push
 /// that comes in ends with exactly one verdict.
 final class Delivery {
-    /// The loop's timers, for those who wait with it.
-    let timers: any TimerSource
-    private let loop: Loop
+    let loop: Loop
     private let log: EngineLog
     private var settings: Settings
     private var lanes = ProviderLanes()
@@ -21,7 +19,6 @@ final class Delivery {
         self.settings = settings
         self.loop = loop
         self.log = log
-        timers = loop
         limit = Int(settings.integer(.queueSize))
         random = Randomness()
     }
@@ -54,13 +51,13 @@ final class Delivery {
             completion(job, verdict, status)
         }
         guard jobs.count < limit else {
-            loop.soon { job.finish(Verdict(.overloaded, reason: "QueueFull"), status: 0) }
+            loop.atEndOfTurn { job.finish(Verdict(.overloaded, reason: "QueueFull"), status: 0) }
             return job.id
         }
         jobs[job.id] = job
         guard let lane = lanes.lane(for: binding) else {
             let reason = lanes.absence(of: binding.provider)
-            loop.soon { job.finish(Verdict(.misconfigured, reason: reason), status: 0) }
+            loop.atEndOfTurn { job.finish(Verdict(.misconfigured, reason: reason), status: 0) }
             return job.id
         }
         lane.submit(job)

@@ -121,7 +121,7 @@ extension EngineDesk {
         if wakes[key] == nil { wakes[key] = WakeRegister.Wake(startedAt: now, endsAt: now + hold(request) * 1000 + 60_000) }
         wakes[key]?.waiters.append(peer)
         peer.wait = key
-        delivery.timers.after(milliseconds: hold(request) * 1000) { [weak self, weak peer] in
+        delivery.loop.schedule(after: hold(request) * 1000) { [weak self, weak peer] in
             guard let self, let peer, peer.wait == key else { return }
             tell([peer], .timedOut, contact: "", reason: "")
             wakes[key]?.waiters.removeAll { $0 === peer }

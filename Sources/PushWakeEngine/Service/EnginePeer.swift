@@ -15,6 +15,8 @@ final class EnginePeer {
     /// Set while a channel waits on this connection for a phone.
     var wait: WakeKey?
     private(set) var isClosed = false
+    /// Runs when a message had to be kept: somebody must watch for room.
+    var onBacklog: (() -> Void)?
     private(set) var droppedEvents = 0
     private var backlog: [[UInt8]] = []
 
@@ -57,5 +59,6 @@ final class EnginePeer {
             return
         }
         backlog.append(message)
+        if backlog.count == 1 { onBacklog?() }
     }
 }

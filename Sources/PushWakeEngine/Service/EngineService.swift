@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeTransport
+
+/// Why an engine could not start.
+public struct EngineFailure: Error, Equatable, Sendable {
+    /// What is wrong and what to do.
+    public let message: String
+}
+
+/// The engine: one loop that owns the store, the connections to the providers and the queue.
+public final class EngineService {
+    private let loop: Loop
+    private let listener: LocalSocket
+    private let desk: EngineDesk
+    private let log: EngineLog
+    private var connections: [ObjectIdentifier: PeerConnection] = [:]
+    private var signals: Signals?
+    private var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
+
+    /// Opens the store, listens on the socket and reads the keys; a key that cannot be used is only logged.
+    public init(settings: Settings, log: EngineLog) throws(EngineFailure) {
+        self.log = log
+        do throws(SystemError) {
+            loop = try Loop()
+        } catch {
+            throw EngineFailure(message: "\(error)")
+        }
+        do throws(LocalSocket.Failure) {
+            Directory.makeParent(of: settings.text(.engineSocket))
+            listener = try LocalSocket.listen(path: settings.text(.engineSocket))
+        } catch {
+            throw EngineFailure(message: error.message)
+        }
+        let store = try Self.openStore(settings)
+        let delivery = Delivery(settings: settings, loop: loop, log: log)
+        desk = EngineDesk(settings: settings, store: store, delivery: delivery, log: log)
+        for problem in delivery.open() { log(.warning, problem) }
+        do throws(SystemError) {
+            try loop.watch(listener.descriptor, for: .readable, Listener(self))
+        } catch {
+            throw EngineFailure(message: "\(error)")
+        }
+        everySecond()
+        housekeeping()
+    }
+
+    /// Runs until SIGTERM, SIGINT or `stop()`; SIGHUP reads keys and templates again. With `parentInput` the end
+    /// of that descriptor ends the engine too: no engine outlives its supervisor.
+    public func run(parentInput: Int32? = nil) {
+        let signals = Signals { [weak self] number in
+            if number == 1 { self?.reload() } else { self?.stop() }
+        }
+        do throws(SystemError) {
+            try signals.attach(to: loop)
+            if let parentInput { try loop.watch(parentInput, for: .readable, ParentWatch(self)) }
+        } catch {
+            log(.error, "\(error)")
+            return
+        }
+        self.signals = signals
+        log(.info, "engine \(Release.version) listens on \(desk.settings.text(.engineSocket))")
+        loop.run()
+    }
+
+    /// Ends `run()` after this turn.
+    public func stop() { loop.stop() }
+
+    private func reload() { for problem in desk.delivery.reload() { log(.warning, problem) } }
+
+    private static func openStore(_ settings: Settings) throws(EngineFailure) -> any BindingStore {
+        if settings.text(.store) == "memory" { return MemoryStore() }
+        do throws(StoreError) {
+            let durability: SQLiteStore.Durability = settings.text(.storeSync) == "full" ? .full : .normal
+            return try SQLiteStore(path: settings.text(.storePath), options: .init(durability: durability))
+        } catch {
+            throw EngineFailure(message: "store_path: \(error)")
+        }
+    }
+
+    /// Wakes that are over, and peers that did not read in time.
+    private func everySecond() {
+        loop.schedule(after: 1000) { [weak self] in
+            guard let self else { return }
+            desk.tick(now: loop.now)
+            everySecond()
+        }
+    }
+
+    /// Bindings whose time is over go, a bounded number at a time so that calls never wait for it.
+    private func housekeeping() {
+        var pause: Int64 = 60_000
+        do throws(StoreError) {
+            if try desk.store.forget(now: loop.wallSeconds, limit: 200) == 200 { pause = 50 }
+        } catch {
+            log(.error, "old bindings could not be dropped: \(error)")
+        }
+        loop.schedule(after: pause) { [weak self] in self?.housekeeping() }
+    }
+}
+
+// MARK: Connections
+
+extension EngineService {
+    /// Takes new connections.
+    private final class Listener: LoopSource {
+        weak var service: EngineService?
+
+        init(_ service: EngineService) { self.service = service }
+
+        func ready(_ readiness: Loop.Readiness) { service?.acceptPeers() }
+    }
+
+    /// Ends the engine with its supervisor.
+    private final class ParentWatch: LoopSource {
+        weak var service: EngineService?
+
+        init(_ service: EngineService) { self.service = service }
+
+        func ready(_ readiness: Loop.Readiness) {
+            if Descriptor.isAtEnd(0) { service?.stop() }
+        }
+    }
+
+    /// One connection of a PBX process or a shell.
+    private final class PeerConnection: LoopSource {
+        let peer: EnginePeer
+        weak var service: EngineService?
+        private var isWaitingToWrite = false
+
+        init(_ peer: EnginePeer, _ service: EngineService) {
+            self.peer = peer
+            self.service = service
+        }
+
+        func ready(_ readiness: Loop.Readiness) {
+            if readiness.contains(.writable) { _ = peer.flush() }
+            if !readiness.isDisjoint(with: [.readable, .failed]) { service?.receive(on: self) }
+            service?.settle(self)
+        }
+
+        /// Watches for room to write only while something is kept.
+        func adjust(_ loop: Loop) {
+            guard peer.hasBacklog != isWaitingToWrite else { return }
+            isWaitingToWrite = peer.hasBacklog
+            loop.rewatch(peer.socket.descriptor, for: isWaitingToWrite ? [.readable, .writable] : .readable)
+        }
+    }
+
+    private func acceptPeers() {
+        while let socket = listener.accept() {
+            let connection = PeerConnection(EnginePeer(socket: socket), self)
+            do throws(SystemError) {
+                try loop.watch(socket.descriptor, for: .readable, connection)
+                connections[ObjectIdentifier(connection.peer)] = connection
+                connection.peer.onBacklog = { [weak self, weak connection] in
+                    guard let self, let connection else { return }
+                    connection.adjust(loop)
+                }
+            } catch {
+                log(.error, "a connection could not be taken: \(error)")
+            }
+        }
+    }
+
+    /// A bounded number of messages per turn, so that one busy worker does not starve the others.
+    private func receive(on connection: PeerConnection) {
+        for _ in 0..<64 {
+            switch connection.peer.socket.receive(into: &buffer) {
+            case .wouldBlock: return
+            case .closed: return connection.peer.close()
+            case .message(let count):
+                guard let message = MessageReader(Array(buffer[..<count])) else {
+                    log(.warning, "a client that speaks another version of the protocol was disconnected")
+                    return connection.peer.close()
+                }
+                desk.handle(message, from: connection.peer)
+            }
+        }
+    }
+
+    private func settle(_ connection: PeerConnection) {
+        guard connection.peer.isClosed else { return connection.adjust(loop) }
+        loop.unwatch(connection.peer.socket.descriptor)
+        connections[ObjectIdentifier(connection.peer)] = nil
+        desk.closed(connection.peer)
+    }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+
+private import CLinux
+
+/// Signals as a descriptor, so that they arrive between two turns of the loop and never inside one.
+public final class Signals: LoopSource {
+    private let descriptor: Int32
+    private let handler: (Int32) -> Void
+
+    /// Takes over the termination signals of this process and ignores SIGPIPE.
+    public init(handler: @escaping (Int32) -> Void) {
+        self.handler = handler
+        _ = signal(SIGPIPE, SIG_IGN)
+        var set = sigset_t()
+        sigemptyset(&set)
+        for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&set, number) }
+        sigprocmask(SIG_BLOCK, &set, nil)
+        descriptor = signalfd(-1, &set, Int32(SFD_CLOEXEC | SFD_NONBLOCK))
+    }
+
+    deinit { if descriptor >= 0 { _ = close(descriptor) } }
+
+    /// Begins to listen on a loop.
+    public func attach(to loop: Loop) throws(SystemError) { try loop.watch(descriptor, for: .readable, self) }
+
+    public func ready(_ readiness: Loop.Readiness) {
+        var info = signalfd_siginfo()
+        while read(descriptor, &info, MemoryLayout<signalfd_siginfo>.size) == MemoryLayout<signalfd_siginfo>.size {
+            handler(Int32(bitPattern: info.ssi_signo))
+        }
+    }
+}
