@@ -16,6 +16,7 @@ final class SettingsHandle {
 /// What is behind a `pushwake_client *`.
 final class ClientHandle {
     let settings: Settings
+    let policy: RegistrationPolicy
     let client: EngineClient
     let arena = TextArena()
     let errorArena = TextArena()
@@ -23,6 +24,7 @@ final class ClientHandle {
 
     init(settings: Settings) {
         self.settings = settings
+        policy = RegistrationPolicy(settings: settings)
         client = EngineClient(settings: settings)
     }
 

@@ -13,6 +13,7 @@ final class EngineDesk {
     let store: any BindingStore
     let delivery: Delivery
     let log: EngineLog
+    let policy: RegistrationPolicy
     var statistics = Statistics()
     var wakes = WakeRegister()
     /// Connections that want results.
@@ -26,6 +27,7 @@ final class EngineDesk {
         self.store = store
         self.delivery = delivery
         self.log = log
+        policy = RegistrationPolicy(settings: settings)
     }
 
     /// Handles one message of a peer; every request gets exactly one reply, now or later.

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeTransport
+
+/// What became of a REGISTER; raw values are `enum pushwake_register_outcome`.
+enum RegisterOutcome: Int {
+    case plain = 0
+    case stored = 1
+    case unbound = 2
+    case query = 3
+    case ignored = 4
+}
+
+extension EngineDesk {
+    private static let defaultExpires: Int64 = 3600
+
+    /// Stores what a phone said when it registered, and lets those go on who wait for it.
+    func register(_ message: MessageReader, _ peer: EnginePeer) {
+        statistics.registers += 1
+        let (registration, granted) = Self.registration(in: message)
+        let now = SystemClock.wallSeconds()
+        do throws(StoreError) {
+            let removed = registration.isPushedUpstream ? 0 : try unbind(registration, now)
+            let (stored, stale) = try bind(registration, granted, now)
+            let problems = policy.problems(of: registration)
+            let outcome = Self.outcome(registration, stored: stored.count, removed: removed, problems)
+            statistics.stored += stored.count
+            statistics.unbound += removed
+            if outcome == .ignored { statistics.refused += 1 }
+            let caps = policy.featureCaps(of: registration, stored: Set(stored.map(\.provider)))
+            reply(to: message, peer) { writer in
+                writer.put(.outcome, outcome.rawValue)
+                writer.put(.bindings, stored.count)
+                writer.put(.featureCaps, caps.joined())
+                for problem in problems { writer.put(.problem, problem) }
+                for contact in stale { writer.put(.staleContact, contact) }
+            }
+        } catch {
+            log(.error, "bindings of aor=\(registration.aor) call_id=\(registration.callID) could not be stored: \(error)")
+            fail(message, peer, "the store cannot be written: \(error)")
+        }
+        for contact in registration.contacts where !registration.isRemoval(contact) {
+            announce(aor: registration.aor, contact: contact.uri)
+        }
+    }
+
+    private static func registration(in message: MessageReader) -> (Registration, granted: Int64) {
+        var headers = RegistrationReader()
+        var fields = message
+        var (aor, callID, cseq, granted) = ("", "", UInt32(0), Int64(-1))
+        var name = 0..<0
+        while let field = fields.next() {
+            switch field.tag {
+            case .aor: aor = fields.text(field)
+            case .callID: callID = fields.text(field)
+            case .cseq: cseq = UInt32(truncatingIfNeeded: fields.number(field))
+            case .granted: granted = fields.number(field)
+            case .headerName: name = field.range
+            case .headerValue:
+                let bytes = fields.bytes
+                headers.header(name: bytes.span.extracting(name), value: bytes.span.extracting(field.range))
+            default: break
+            }
+        }
+        return (headers.finish(aor: aor, callID: callID, cseq: cseq), granted)
+    }
+
+    private func bind(
+        _ registration: Registration, _ granted: Int64, _ now: Int64
+    ) throws(StoreError) -> (stored: [Binding], stale: [String]) {
+        var stored: [Binding] = []
+        var stale: [String] = []
+        for contact in registration.contacts {
+            var bindings = policy.usable(contact, of: registration)
+            guard !bindings.isEmpty else { continue }
+            let requested = registration.requestedExpires(of: contact).map(Int64.init) ?? Self.defaultExpires
+            let expires = granted > 0 ? granted : requested
+            let persist = settings.integer(.persist) * 86_400
+            for index in bindings.indices {
+                bindings[index].registeredAt = now
+                bindings[index].expiresAt = now + expires
+                bindings[index].forgetAt = now + max(expires, persist)
+            }
+            stale += try store.register(bindings, now: now)
+            stored += bindings
+        }
+        return (stored, stale)
+    }
+
+    /// Removes what the phone no longer wants: a token of null always, an un-REGISTER when the settings say so.
+    private func unbind(_ registration: Registration, _ now: Int64) throws(StoreError) -> Int {
+        var removed = 0
+        for unbinding in registration.unbindings {
+            let device = BindingSelector.device(
+                instance: unbinding.instance, contact: unbinding.contact, callID: unbinding.callID)
+            var gone = try store.remove(device, of: registration.aor, reason: "unbound by the phone", now: now).count
+            if gone == 0 && unbinding.instance.isEmpty { gone = try removeNameless(registration.aor, now) }
+            removed += gone
+        }
+        guard settings.text(.unregisterPolicy) == "remove" else { return removed }
+        if registration.isWildcard && registration.expires == 0 {
+            return removed + (try store.remove(.all, of: registration.aor, reason: "unregistered", now: now).count)
+        }
+        for contact in registration.contacts where registration.isRemoval(contact) {
+            let device = BindingSelector.device(
+                instance: contact.instance, contact: contact.uri, callID: registration.callID)
+            removed += try store.remove(device, of: registration.aor, reason: "unregistered", now: now).count
+        }
+        return removed
+    }
+
+    /// A phone without instance that comes back with another port and Call-ID and sends a null token can only
+    /// mean what it had before: all bindings of its user that have no instance either.
+    private func removeNameless(_ aor: String, _ now: Int64) throws(StoreError) -> Int {
+        var removed = 0
+        for binding in try store.bindings(of: aor, now: now) where binding.instance.isEmpty {
+            let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
+            removed += try store.remove(token, of: aor, reason: "unbound by the phone", now: now).count
+        }
+        return removed
+    }
+
+    private static func outcome(
+        _ registration: Registration, stored: Int, removed: Int, _ problems: [String]
+    ) -> RegisterOutcome {
+        if stored > 0 { return .stored }
+        if removed > 0 || registration.unbinds { return .unbound }
+        if !registration.queries.isEmpty { return .query }
+        return problems.isEmpty ? .plain : .ignored
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+
+/// What the settings make of a REGISTER. The library asks it before the registrar saves, the engine
+/// after: both see the same.
+public struct RegistrationPolicy: Sendable {
+    /// A reply other than the registrar's own.
+    public struct Refusal: Equatable, Sendable {
+        /// 555 or 423.
+        public let code: Int
+        public let reason: String
+        /// For 423, seconds.
+        public let minExpires: Int
+    }
+
+    /// Seconds before its end at which a phone that said `+sip.pnsreg` shall refresh (RFC 8599, 8.4: more than 120).
+    public static let refreshLead: UInt32 = 121
+
+    private let supported: Set<Provider>
+    private let sends555: Bool
+    private let minExpires: Int
+
+    public init(settings: Settings) {
+        var supported: Set<Provider> = []
+        if !settings.text(.apnsKey).isEmpty { supported.insert(.apns) }
+        if !settings.text(.fcmKey).isEmpty { supported.insert(.fcm) }
+        self.supported = supported
+        sends555 = settings.flag(.send555)
+        minExpires = Int(settings.integer(.minExpires))
+    }
+
+    /// Whether pushes to this provider are set up at all.
+    public func supports(_ provider: Provider) -> Bool { supported.contains(provider) }
+
+    /// Tokens that shall be stored: of contacts that stay registered, for providers that are set up.
+    public func usable(_ contact: RegisteredContact, of registration: Registration) -> [Binding] {
+        guard !registration.isPushedUpstream, !registration.isRemoval(contact) else { return [] }
+        return contact.bindings.filter { supports($0.provider) }
+    }
+
+    /// What is wrong, in words for the log: what the reader found, and providers that are not set up.
+    public func problems(of registration: Registration) -> [String] {
+        var lines = registration.problems.map { "\($0.parameter): \($0.message)" }
+        guard !registration.isPushedUpstream else { return lines }
+        for binding in registration.bindings where !supports(binding.provider) {
+            let parameter = binding.dialect == .mpush ? "X-MPUSH" : "pn-provider"
+            let line = "\(parameter): pushes through \(binding.provider.name) are not set up here; set \(Self.remedy(binding.provider))"
+            if !lines.contains(line) { lines.append(line) }
+        }
+        return lines
+    }
+
+    /// The reply that must go out instead of the registrar's; nil when there is none.
+    public func refusal(of registration: Registration) -> Refusal? {
+        guard !registration.isPushedUpstream, !registration.isRemoval else { return nil }
+        let wanted = registration.contacts.filter { $0.push != .none }
+        if sends555 && !wanted.isEmpty {
+            let isServed = wanted.contains { contact in
+                if case .query(let name) = contact.push { return !offers(for: name).isEmpty }
+                return !usable(contact, of: registration).isEmpty || contact.push == .unbind
+            }
+            let isUnsupported = registration.lacksSupport || registration.problems.allSatisfy(\.isWarning)
+            if !isServed && isUnsupported {
+                return Refusal(code: 555, reason: "Push Notification Service Not Supported", minExpires: 0)
+            }
+        }
+        let isTooShort = wanted.contains { contact in
+            guard !usable(contact, of: registration).isEmpty else { return false }
+            return registration.requestedExpires(of: contact).map { Int($0) < minExpires } ?? false
+        }
+        return isTooShort ? Refusal(code: 423, reason: "Interval Too Brief", minExpires: minExpires) : nil
+    }
+
+    /// Feature-Caps header lines for the 200 (RFC 8599, 5.6.1): one per service, each with its CRLF.
+    /// `stored` tells which providers' tokens are in the store now.
+    public func featureCaps(of registration: Registration, stored: Set<Provider>) -> [String] {
+        guard !registration.isPushedUpstream else { return [] }
+        var lines: [String] = []
+        func add(_ caps: FeatureCaps) {
+            let line = caps.line + "\r\n"
+            if !lines.contains(line) { lines.append(line) }
+        }
+        for contact in registration.contacts {
+            switch contact.push {
+            case .bind(let bindings):
+                guard !contact.providerName.isEmpty, let binding = bindings.first, stored.contains(binding.provider),
+                    !usable(contact, of: registration).isEmpty
+                else { continue }
+                let lead = contact.refreshesItself ? Self.refreshLead : nil
+                add(FeatureCaps(provider: contact.providerName, refreshLead: lead))
+            case .query(let name):
+                for offer in offers(for: name) { add(FeatureCaps(provider: offer)) }
+            case .none, .unbind, .unusable: break
+            }
+        }
+        return lines
+    }
+
+    /// Services to name in answer to a query; an empty name asks for all.
+    private func offers(for name: String) -> [String] {
+        let known = Provider.allCases.filter(supports).map(\.name)
+        if name.isEmpty { return known }
+        let wanted = name.lowercased()
+        if wanted == "apns.dev" && supports(.apns) { return [name] }
+        return known.filter { $0 == wanted }
+    }
+
+    private static func remedy(_ provider: Provider) -> String {
+        switch provider {
+        case .apns: "apns_key, apns_key_id and apns_team_id"
+        case .fcm: "fcm_key"
+        case .webpush, .acrobits, .webhook: "another provider in the phone"
+        }
+    }
+}
