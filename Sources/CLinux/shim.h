@@ -118,3 +118,5 @@ static inline int clinux_epoll_set(int epoll, int operation, int fd, unsigned in
     return epoll_ctl(epoll, operation, fd, &event);
 }
 static inline unsigned long long clinux_epoll_tag(const struct epoll_event *event) { return event->data.u64; }
+
+static inline void clinux_ignore_sigpipe(void) { signal(SIGPIPE, SIG_IGN); }

@@ -10,7 +10,7 @@ public final class Signals: LoopSource {
     /// Takes over the termination signals of this process and ignores SIGPIPE.
     public init(handler: @escaping (Int32) -> Void) {
         self.handler = handler
-        _ = signal(SIGPIPE, SIG_IGN)
+        clinux_ignore_sigpipe()
         var set = sigset_t()
         sigemptyset(&set)
         for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&set, number) }

@@ -284,3 +284,8 @@ extension RegistrationReader {
         binding.refreshesItself = contact.refreshesItself
     }
 }
+
+extension RegistrationReader {
+    /// Whether a header of this name tells this reader anything.
+    public static func reads(_ name: Span<UInt8>) -> Bool { HeaderName(name) != nil }
+}

@@ -24,10 +24,10 @@ extension EngineDesk {
         var answer = WakeAnswer(contacts: request.contacts.count)
         answer.bindings = bindings.count
         let places = bindings.map { binding in request.contacts.firstIndex { Self.matches($0, binding) } }
-        let isAwake = places.map { place in place.map { isAwake(request.contacts[$0]) } ?? false }
-        answer.awake = isAwake.count { $0 }
+        let awake = places.map { place in place.map { isAwake(request.contacts[$0]) } ?? false }
+        answer.awake = awake.count { $0 }
         if wakes[key] == nil { wakes[key] = WakeRegister.Wake(startedAt: now, endsAt: now + hold(request) * 1000 + 60_000) }
-        let plan = PushPlan(request.event, bindings, isAwake: isAwake)
+        let plan = PushPlan(request.event, bindings, isAwake: awake)
         for skipped in plan.skipped {
             log(.debug, "no push event=\(request.event.name) aor=\(request.aor) call_id=\(request.callID): \(skipped.reason)")
         }

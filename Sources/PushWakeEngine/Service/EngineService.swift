@@ -73,7 +73,7 @@ public final class EngineService {
     private static func openStore(_ settings: Settings) throws(EngineFailure) -> any BindingStore {
         if settings.text(.store) == "memory" { return MemoryStore() }
         do throws(StoreError) {
-            let durability: SQLiteStore.Durability = settings.text(.storeSync) == "full" ? .full : .normal
+            let durability: SQLiteStore.Durability = settings.text(.storeSync) == "full" ? .everyCommit : .checkpoint
             return try SQLiteStore(path: settings.text(.storePath), options: .init(durability: durability))
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
