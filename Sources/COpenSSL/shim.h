@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
+/* As in CLinux: both modules must see the same struct definitions. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
 #include <openssl/bio.h>
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
@@ -144,15 +148,4 @@ static inline int copenssl_password(char *buffer, int size, int rwflag, void *ar
 static inline EVP_PKEY *copenssl_read_private_key(BIO *bio, const char *password)
 {
     return PEM_read_bio_PrivateKey(bio, NULL, copenssl_password, (void *)password);
-}
-
-static inline const unsigned char *copenssl_select_protocol(const unsigned char *offered, unsigned int offered_count,
-                                                            const unsigned char *ours, unsigned int ours_count,
-                                                            unsigned char *chosen_count)
-{
-    unsigned char *chosen = NULL;
-    if (SSL_select_next_proto(&chosen, chosen_count, ours, ours_count, offered, offered_count)
-        != OPENSSL_NPN_NEGOTIATED)
-        return NULL;
-    return chosen;
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+internal import COpenSSL
+
+/// An X.509 certificate.
+public final class Certificate {
+    let pointer: OpaquePointer
+
+    init(owning pointer: OpaquePointer) { self.pointer = pointer }
+
+    init(retaining pointer: OpaquePointer) {
+        X509_up_ref(pointer)
+        self.pointer = pointer
+    }
+
+    deinit { X509_free(pointer) }
+
+    /// All certificates of a PEM text, in order; none is no error.
+    public static func all(inPEM text: [UInt8]) throws(TLSError) -> [Certificate] {
+        let bio = try MemoryBIO(text)
+        var found: [Certificate] = []
+        while found.count < 1024, let next = PEM_read_bio_X509(bio.pointer, nil, nil, nil) {
+            found.append(Certificate(owning: next))
+        }
+        // The end of the text is an error in OpenSSL's eyes.
+        _ = TLSError.drain("")
+        return found
+    }
+
+    /// Seconds since 1970 after which it is no longer valid.
+    public var expiresAt: Int64 {
+        var days: Int32 = 0
+        var seconds: Int32 = 0
+        guard let epoch = ASN1_TIME_set(nil, 0) else { return 0 }
+        defer { ASN1_TIME_free(epoch) }
+        guard ASN1_TIME_diff(&days, &seconds, epoch, X509_get0_notAfter(pointer)) == 1 else { return 0 }
+        return Int64(days) * 86_400 + Int64(seconds)
+    }
+
+    /// The subject's value under a short name: `CN`, `UID`, `OU`; nil when there is none.
+    public func subject(_ name: String) -> String? {
+        let nid = OBJ_txt2nid(name)
+        guard nid != NID_undef, let subject = X509_get_subject_name(pointer) else { return nil }
+        var text = [CChar](repeating: 0, count: 256)
+        let count = X509_NAME_get_text_by_NID(subject, nid, &text, Int32(text.count))
+        guard count >= 0 else { return nil }
+        return String(decoding: text.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// DER content of the extension with a dotted object id, such as Apple's topics; nil when there is none.
+    public func extensionValue(_ objectID: String) -> [UInt8]? {
+        guard let object = OBJ_txt2obj(objectID, 1) else { return nil }
+        defer { ASN1_OBJECT_free(object) }
+        let index = X509_get_ext_by_OBJ(pointer, object, -1)
+        guard index >= 0, let found = X509_get_ext(pointer, index), let value = X509_EXTENSION_get_data(found) else {
+            return nil
+        }
+        return Array(
+            UnsafeBufferPointer(start: ASN1_STRING_get0_data(value), count: Int(max(0, ASN1_STRING_length(value)))))
+    }
+
+    /// As PEM.
+    public func pem() throws(TLSError) -> [UInt8] {
+        let bio = try MemoryBIO()
+        guard PEM_write_bio_X509(bio.pointer, pointer) == 1 else { throw TLSError.drain("write the certificate") }
+        return bio.contents
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+
+internal import CLinux
+
+/// A TCP connection with or without TLS: bytes in, bytes out, nothing about HTTP.
+///
+/// The owner writes any number of times in a turn and calls `flush()` once; several records then go out in one
+/// system call.
+final class Channel {
+    enum ReadEnd: Equatable {
+        /// All that had come was read.
+        case drained
+        /// The other end has closed.
+        case closed
+        case failed(String)
+    }
+
+    enum FlushEnd: Equatable {
+        case sent
+        /// The kernel's buffer is full: watch for writability.
+        case blocked
+        case failed(String)
+    }
+
+    let socket: Socket
+    private(set) var tls: TLSSession?
+    private let loop: Loop
+    private var plainOutput: [UInt8] = []
+    /// Bytes that the kernel has taken in all.
+    private(set) var bytesSent: UInt64 = 0
+
+    init(socket: Socket, loop: Loop) {
+        self.socket = socket
+        self.loop = loop
+    }
+
+    /// Everything from here on is encrypted.
+    func startTLS(_ context: TLSContext, role: TLSSession.Role) throws(TLSError) {
+        tls = try TLSSession(context: context, role: role)
+    }
+
+    /// Where the next written byte lies in the sequence of all bytes for the kernel, or a little before.
+    var outputPosition: UInt64 { bytesSent &+ UInt64(pendingCount) }
+
+    var hasPendingOutput: Bool { pendingCount > 0 }
+
+    private var pendingCount: Int { tls?.output.count ?? plainOutput.count }
+
+    /// Whether `write` takes 16 kB more now; else `flush()` first.
+    var hasRoom: Bool { tls?.hasRoom ?? (plainOutput.count < 65_536) }
+
+    /// Goes on with the handshake, with what has come if anything; call `flush()` after it.
+    func handshake() -> TLSStep {
+        guard let tls else { return .complete }
+        let buffer = loop.receiveBuffer
+        switch socket.receive(into: buffer) {
+        case .bytes(let count):
+            tls.beginInput(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            let step = tls.handshake()
+            guard step == .complete else {
+                tls.endInput()
+                return step
+            }
+            return .complete
+        case .wouldBlock: return tls.handshake()
+        case .closed: return .failed("connection closed during the TLS handshake")
+        case .failed(let code): return .failed(String(cString: strerror(code)))
+        }
+    }
+
+    /// Reads what has come, at most about `limit` bytes, in pieces of at most 16 kB valid during the call of `body`.
+    ///
+    /// `body` returns false to stop reading for good.
+    func read(limit: Int = 1 << 20, _ body: (UnsafeRawBufferPointer) -> Bool) -> ReadEnd {
+        var total = 0
+        let buffer = loop.receiveBuffer
+        // Bytes that came along with the end of the handshake are still lent.
+        if let tls, let end = decrypt(tls, body) { return end }
+        while total < limit {
+            switch socket.receive(into: buffer) {
+            case .bytes(let count):
+                total += count
+                let received = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+                if let tls {
+                    tls.beginInput(received)
+                    if let end = decrypt(tls, body) { return end }
+                } else if !body(received) {
+                    return .closed
+                }
+                if count < buffer.count { return .drained }
+            case .wouldBlock: return .drained
+            case .closed: return .closed
+            case .failed(let code): return .failed(String(cString: strerror(code)))
+            }
+        }
+        return .drained
+    }
+
+    /// Nil: all decrypted, read on.
+    private func decrypt(_ tls: TLSSession, _ body: (UnsafeRawBufferPointer) -> Bool) -> ReadEnd? {
+        defer { tls.endInput() }
+        while true {
+            var count = 0
+            switch tls.read(into: loop.recordBuffer, count: &count) {
+            case .complete:
+                if !body(UnsafeRawBufferPointer(rebasing: loop.recordBuffer[..<count])) { return .closed }
+            case .incomplete: return tls.isPeerDone ? .closed : nil
+            case .failed(let text): return .failed(text)
+            }
+        }
+    }
+
+    /// Takes up to 16 kB for sending; false when it failed. Check `hasRoom` first.
+    func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let tls else {
+            plainOutput.append(contentsOf: bytes)
+            return true
+        }
+        return tls.write(bytes) == .complete
+    }
+
+    /// Hands what was written to the kernel.
+    func flush() -> FlushEnd {
+        while pendingCount > 0 {
+            let transfer =
+                if let tls { socket.send(tls.output) } else { plainOutput.withUnsafeBytes { socket.send($0) } }
+            switch transfer {
+            case .bytes(let count):
+                bytesSent &+= UInt64(count)
+                if let tls { tls.removeOutput(count) } else { plainOutput.removeFirst(count) }
+            case .wouldBlock: return .blocked
+            case .closed: return .failed("connection closed")
+            case .failed(let code): return .failed(String(cString: strerror(code)))
+            }
+        }
+        return .sent
+    }
+
+    /// Closes with close_notify and FIN, or with RST. Unwatch first.
+    func close(aborting: Bool) {
+        if aborting {
+            socket.abort()
+        } else {
+            if let tls, !hasPendingOutput {
+                tls.shutDown()
+                _ = flush()
+            }
+            socket.close()
+        }
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+
+internal import COpenSSL
+
+/// A private key of OpenSSL's.
+public final class PrivateKey {
+    let pointer: OpaquePointer
+
+    init(owning pointer: OpaquePointer) { self.pointer = pointer }
+
+    /// Reads a PEM key: PKCS#8 (`.p8`), PKCS#1 or SEC 1, perhaps encrypted.
+    public convenience init(pem: [UInt8], password: String = "") throws(TLSError) {
+        let bio = try MemoryBIO(pem)
+        guard let key = copenssl_read_private_key(bio.pointer, password) else {
+            throw TLSError.drain("cannot read the private key")
+        }
+        self.init(owning: key)
+    }
+
+    deinit { EVP_PKEY_free(pointer) }
+
+    /// Makes a new P-256 key.
+    public static func makeP256() throws(TLSError) -> PrivateKey {
+        guard let key = copenssl_make_p256() else { throw TLSError.drain("make a P-256 key") }
+        return PrivateKey(owning: key)
+    }
+
+    /// Makes a new RSA key of 2048 bits.
+    public static func makeRSA() throws(TLSError) -> PrivateKey {
+        guard let key = copenssl_make_rsa(2048) else { throw TLSError.drain("make an RSA key") }
+        return PrivateKey(owning: key)
+    }
+
+    public var isRSA: Bool { EVP_PKEY_get_base_id(pointer) == EVP_PKEY_RSA }
+    public var isP256: Bool { EVP_PKEY_get_base_id(pointer) == EVP_PKEY_EC && EVP_PKEY_get_bits(pointer) == 256 }
+
+    /// The private key as PKCS#8 PEM, unencrypted.
+    public func pem() throws(TLSError) -> [UInt8] {
+        let bio = try MemoryBIO()
+        guard PEM_write_bio_PKCS8PrivateKey(bio.pointer, pointer, nil, nil, 0, nil, nil) == 1 else {
+            throw TLSError.drain("write the private key")
+        }
+        return bio.contents
+    }
+
+    /// The public half as PEM (SubjectPublicKeyInfo).
+    public func publicPEM() throws(TLSError) -> [UInt8] {
+        let bio = try MemoryBIO()
+        guard PEM_write_bio_PUBKEY(bio.pointer, pointer) == 1 else { throw TLSError.drain("write the public key") }
+        return bio.contents
+    }
+
+    /// The public point, uncompressed: 0x04 and 64 bytes for P-256. Empty for other keys.
+    public func publicPoint() -> [UInt8] { Self.point(of: pointer) }
+
+    static func point(of key: OpaquePointer) -> [UInt8] {
+        var bytes: UnsafeMutablePointer<UInt8>?
+        let count = EVP_PKEY_get1_encoded_public_key(key, &bytes)
+        defer { CRYPTO_free(bytes, nil, 0) }
+        guard count == 65 else { return [] }
+        return Array(UnsafeBufferPointer(start: bytes, count: count))
+    }
+}
