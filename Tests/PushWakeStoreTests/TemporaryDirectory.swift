@@ -3,6 +3,7 @@
 import Glibc
 
 /// Runs `body` with the path of a new directory, which is gone afterwards.
+@discardableResult
 func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
     let path = try makeTemporaryDirectory()
     defer { removeDirectory(path) }

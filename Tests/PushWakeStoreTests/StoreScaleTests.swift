@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+
+import Glibc
+import PushWakeCore
+import PushWakeStore
+import Testing
+
+/// Room and time per binding. `PUSHWAKE_SCALE=1000000 swift test -c release --filter Scale` measures in full.
+@Suite struct `The scale of a SQLite store` {
+    @Test(arguments: [(SampleKind.apns, 300), (.fcm, 360)])
+    func `keeps a binding in few bytes, indices included`(kind: SampleKind, limit: Int) throws {
+        let count = scale ?? 5000
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            try fill(path, with: kind, count: count)
+            let perBinding = Double(try fileSize(path)) / Double(count)
+            if scale != nil { print("scale: \(kind.rawValue): \(count) bindings, \(perBinding) bytes each") }
+            #expect(perBinding <= Double(limit))
+        }
+    }
+
+    @Test func `looks up as fast among many as among few`() throws {
+        let many = scale ?? 5000
+        try withTemporaryDirectory { directory in
+            let times = try [1000, many].map { count in
+                let path = directory + "/\(count).db"
+                try fill(path, with: .apns, count: count)
+                let store = try SQLiteStore(path: path)
+                return try (lookup: lookupTime(in: store, users: count), refresh: refreshTime(in: store, users: count))
+            }
+            if scale != nil { for time in times { print("scale: us per lookup and refresh: \(time)") } }
+            // The machine is shared: only growth with the number of bindings shows here.
+            #expect(times[1].lookup < 4 * times[0].lookup)
+        }
+    }
+
+    private var scale: Int? { getenv("PUSHWAKE_SCALE").flatMap { Int(String(cString: $0)) } }
+
+    /// Registers users one by one; closing the store empties the log into the file.
+    private func fill(_ path: String, with kind: SampleKind, count: Int) throws {
+        let store = try SQLiteStore(path: path)
+        var samples = SampleBindings(kind: kind)
+        for index in 0..<count { _ = try store.register([samples.make(user: index)], now: start) }
+        #expect(try store.count() == count)
+    }
+
+    private func lookupTime(in store: SQLiteStore, users: Int) throws -> Double {
+        var random = SampleBindings(kind: .apns)
+        let calls = scale == nil ? 2000 : 20_000
+        let begin = microseconds()
+        for _ in 0..<calls {
+            let aor = SampleBindings.aor(of: random.number(below: users))
+            #expect(try store.bindings(of: aor, now: start).count == 1)
+        }
+        return (microseconds() - begin) / Double(calls)
+    }
+
+    private func refreshTime(in store: SQLiteStore, users: Int) throws -> Double {
+        var random = SampleBindings(kind: .apns)
+        let calls = scale == nil ? 500 : 5000
+        let begin = microseconds()
+        for _ in 0..<calls {
+            let aor = SampleBindings.aor(of: random.number(below: users))
+            var bindings = try store.bindings(of: aor, now: start)
+            for index in bindings.indices { bindings[index].cseq += 1; bindings[index].forgetAt += 60 }
+            _ = try store.register(bindings, now: start)
+        }
+        return (microseconds() - begin) / Double(calls)
+    }
+
+    private func fileSize(_ path: String) throws -> Int {
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        return Int(status.st_size)
+    }
+
+    private func microseconds() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
+    }
+}
