@@ -84,7 +84,9 @@ extension EngineDesk {
 
     private static func matches(_ contact: WakeMessage.Contact, _ binding: Binding) -> Bool {
         if !contact.instance.isEmpty && !binding.instance.isEmpty { return contact.instance == binding.instance }
-        return !contact.uri.isEmpty && contact.uri == binding.contact
+        guard !contact.uri.isEmpty else { return false }
+        // A registrar may keep contacts without their push parameters: the Asterisk module sees to it.
+        return contact.uri == binding.contact || contact.uri == binding.contactWithoutPushParameters
     }
 
     private func push(_ binding: Binding, _ request: WakeMessage, _ key: WakeKey, _ now: Int64) {

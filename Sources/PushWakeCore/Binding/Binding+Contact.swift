@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+
+extension Binding {
+    /// The contact URI as a registrar has it that keeps no push parameters: `pn-…`, `push-token-…` and
+    /// `app-id` taken out, everything else as it came.
+    public var contactWithoutPushParameters: String {
+        let bytes = Array(contact.utf8)
+        let parts = SIPURI(bytes.span, in: 0..<bytes.count)
+        var kept = Array(bytes[..<parts.parameters.lowerBound])
+        var start = parts.parameters.lowerBound
+        while start < parts.parameters.upperBound {
+            let end = bytes[(start + 1)..<parts.parameters.upperBound].firstIndex(of: ASCII.semicolon)
+                ?? parts.parameters.upperBound
+            if !Self.isAboutPush(bytes[(start + 1)..<end]) { kept += bytes[start..<end] }
+            start = end
+        }
+        kept += bytes[parts.parameters.upperBound...]
+        return String(decoding: kept, as: UTF8.self)
+    }
+
+    private static func isAboutPush(_ parameter: ArraySlice<UInt8>) -> Bool {
+        let name = parameter.prefix { $0 != UInt8(ascii: "=") }.map(ASCII.lowercased)
+        return name.starts(with: "pn-".utf8) || name.starts(with: "push-token-".utf8) || name.elementsEqual("app-id".utf8)
+    }
+}
