@@ -15,13 +15,9 @@
 #include "asterisk/astobj2.h"
 #include "asterisk/channel.h"
 #include "asterisk/datastore.h"
-#include "asterisk/json.h"
 #include "asterisk/logger.h"
 #include "asterisk/module.h"
 #include "asterisk/pbx.h"
-#include "asterisk/stasis.h"
-#include "asterisk/stasis_channels.h"
-#include "asterisk/stasis_message_router.h"
 #include "asterisk/utils.h"
 
 #include "pushwake_internal.h"
@@ -30,7 +26,6 @@
 
 static struct ao2_container *calls_by_aor;
 static struct ao2_container *calls_by_origin;
-static struct stasis_message_router *router;
 
 AO2_STRING_FIELD_HASH_FN(pushwake__call, aor)
 AO2_STRING_FIELD_CMP_FN(pushwake__call, aor)
@@ -203,7 +198,10 @@ struct pushwake__call *pushwake__call_begin_message(struct ast_channel *chan, co
 void pushwake__call_finish_message(struct pushwake__call *call)
 {
 	ao2_unlink(calls_by_aor, call);
-	pushwake__call_end(call, PUSHWAKE_CALL_ANSWERED);
+	/* Nobody hangs up a message: ending it would drop the pushes that have not left yet. */
+	ao2_lock(call);
+	call->ended = 1;
+	ao2_unlock(call);
 	ao2_ref(call, -1);
 }
 
@@ -352,19 +350,12 @@ void pushwake__calls_registered(const char *aor, const char *uri)
 	ao2_iterator_destroy(matching);
 }
 
-/*! An answer ends the call for every phone that has not answered. */
-static void on_dial(void *userdata, struct stasis_subscription *sub, struct stasis_message *message)
+void pushwake__calls_answered(const char *origin)
 {
-	struct ast_multi_channel_blob *blob = stasis_message_data(message);
-	struct ast_channel_snapshot *caller = ast_multi_channel_blob_get_channel(blob, "caller");
-	struct ast_json *status = ast_json_object_get(ast_multi_channel_blob_get_json(blob), "dialstatus");
 	struct ao2_iterator *matching;
 	struct pushwake__call *call;
 
-	if (!caller || !status || strcmp(S_OR(ast_json_string_get(status), ""), "ANSWER")) {
-		return;
-	}
-	matching = ao2_find(calls_by_origin, caller->base->uniqueid, OBJ_SEARCH_KEY | OBJ_MULTIPLE);
+	matching = ao2_find(calls_by_origin, origin, OBJ_SEARCH_KEY | OBJ_MULTIPLE);
 	if (!matching) {
 		return;
 	}
@@ -381,20 +372,11 @@ int pushwake__calls_start(void)
 		pushwake__call_hash_fn, NULL, pushwake__call_cmp_fn);
 	calls_by_origin = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, CALL_BUCKETS,
 		origin_hash, NULL, origin_cmp);
-	if (!calls_by_aor || !calls_by_origin) {
-		return -1;
-	}
-	router = stasis_message_router_create(ast_channel_topic_all());
-	if (!router) {
-		return -1;
-	}
-	return stasis_message_router_add(router, ast_channel_dial_type(), on_dial, NULL);
+	return calls_by_aor && calls_by_origin ? 0 : -1;
 }
 
 void pushwake__calls_stop(void)
 {
-	stasis_message_router_unsubscribe_and_join(router);
-	router = NULL;
 	ao2_cleanup(calls_by_aor);
 	ao2_cleanup(calls_by_origin);
 	calls_by_aor = NULL;

@@ -43,6 +43,24 @@ static void read_message(struct pushwake__caller *caller, struct ast_channel *ch
 	ast_copy_string(caller->name, name, sizeof(caller->name));
 }
 
+/*! The domain of the caller's own URI, or this host's name for a caller without one. */
+static void read_domain(char *domain, size_t size, struct ast_channel *chan)
+{
+	char uri[256] = "";
+	char *at;
+
+	if (!strcmp(ast_channel_tech(chan)->type, "PJSIP")) {
+		read_variable(chan, "CHANNEL(pjsip,remote_uri)", uri, sizeof(uri));
+	}
+	at = strchr(uri, '@');
+	if (at) {
+		at[1 + strcspn(at + 1, ";?>: ")] = '\0';
+		ast_copy_string(domain, at + 1, size);
+	} else if (gethostname(domain, size - 1)) {
+		ast_copy_string(domain, "localhost", size);
+	}
+}
+
 void pushwake__caller_read(struct pushwake__caller *caller, const struct pushwake__wake *wake)
 {
 	struct ast_channel *chan = wake->chan;
@@ -64,9 +82,7 @@ void pushwake__caller_read(struct pushwake__caller *caller, const struct pushwak
 		char number[sizeof(caller->uri)];
 
 		ast_copy_string(number, caller->uri, sizeof(number));
-		if (gethostname(domain, sizeof(domain) - 1)) {
-			ast_copy_string(domain, "localhost", sizeof(domain));
-		}
+		read_domain(domain, sizeof(domain), chan);
 		snprintf(caller->uri, sizeof(caller->uri), "sip:%.120s@%s", number, domain);
 	}
 }

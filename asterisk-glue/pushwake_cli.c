@@ -23,7 +23,8 @@ static const struct {
 	{ "app", "App", 26 },
 	{ "service", "Service", 8 },
 	{ "token", "Token", 20 },
-	{ "contact", "Contact", 40 },
+	{ "registered_ago", "Seen (s)", 8 },
+	{ "removed", "Removed because", 24 },
 };
 
 static int print_binding(void *context, const pushwake_field *fields, size_t count)

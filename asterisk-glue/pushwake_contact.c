@@ -107,7 +107,7 @@ int pushwake__is_push_parameter(const char *name, size_t len)
 	for (index = 0; index < ARRAY_LEN(prefixes); index++) {
 		size_t prefix = strlen(prefixes[index]);
 
-		if (len > prefix && !strncasecmp(name, prefixes[index], prefix)) {
+		if (len >= prefix && !strncasecmp(name, prefixes[index], prefix)) {
 			return 1;
 		}
 	}

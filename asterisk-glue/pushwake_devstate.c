@@ -23,11 +23,6 @@
 
 static struct stasis_message_router *router;
 
-static int ignore_row(void *context, const pushwake_field *fields, size_t count)
-{
-	return 0;
-}
-
 static enum ast_device_state device_state(const char *aor)
 {
 	enum ast_device_state state;
@@ -39,7 +34,7 @@ static enum ast_device_state device_state(const char *aor)
 	if (state != AST_DEVICE_UNAVAILABLE && state != AST_DEVICE_INVALID && state != AST_DEVICE_UNKNOWN) {
 		return state;
 	}
-	if (pushwake__query(PUSHWAKE_QUERY_BINDINGS, aor, ignore_row, NULL, error, sizeof(error)) > 0) {
+	if (pushwake__query_count(aor, error, sizeof(error)) > 0) {
 		return AST_DEVICE_NOT_INUSE;
 	}
 	return AST_DEVICE_UNAVAILABLE;

@@ -28,7 +28,7 @@ static int add_value(void *context, const pushwake_field *fields, size_t count)
 	const pushwake_field *field = pushwake__field_find(fields, count, column->name);
 	char value[512];
 
-	if (field) {
+	if (field && !pushwake__row_is_removed(fields, count)) {
 		size_t used = strlen(column->buf);
 
 		snprintf(column->buf + used, column->size - used, "%s%s", used ? "," : "",
@@ -74,13 +74,15 @@ static int function_read(struct ast_channel *chan, const char *function, char *d
 		read_contacts(buf, size, args.aor);
 		return 0;
 	}
-	column.name = args.field;
-	rows = pushwake__query(PUSHWAKE_QUERY_BINDINGS, args.aor, add_value, &column, error, sizeof(error));
+	if (!strcasecmp(args.field, "count")) {
+		rows = pushwake__query_count(args.aor, error, sizeof(error));
+		snprintf(buf, size, "%d", MAX(rows, 0));
+	} else {
+		column.name = args.field;
+		rows = pushwake__query(PUSHWAKE_QUERY_BINDINGS, args.aor, add_value, &column, error, sizeof(error));
+	}
 	if (rows < 0) {
 		ast_log(LOG_WARNING, "PUSHWAKE(%s,%s): %s\n", args.aor, args.field, error);
-	}
-	if (!strcasecmp(args.field, "count")) {
-		snprintf(buf, size, "%d", MAX(rows, 0));
 	}
 	return 0;
 }

@@ -117,6 +117,9 @@ struct pushwake__call {
 	/*! The wait ended because nobody woke in time. */
 	unsigned int timed_out:1;
 	int event;
+	/*! Phones that were pushed, and contacts that have come since. */
+	int pushed;
+	int woken;
 	struct timeval began;
 	/*! When the engine stops waiting; zero before the first wake. */
 	struct timeval deadline;
@@ -166,6 +169,9 @@ void pushwake__call_end(struct pushwake__call *call, int how);
 /*! A phone of this AoR has registered: who waits for it goes on. */
 void pushwake__calls_registered(const char *aor, const char *uri);
 
+/*! The channel that began a call has been connected: the call is over for other phones. */
+void pushwake__calls_answered(const char *origin);
+
 int pushwake__calls_start(void);
 void pushwake__calls_stop(void);
 
@@ -181,6 +187,8 @@ int pushwake__supervisor_engine_pid(void);
 
 int pushwake__register_start(void);
 void pushwake__register_stop(void);
+int pushwake__answer_start(void);
+void pushwake__answer_stop(void);
 int pushwake__app_start(void);
 void pushwake__app_stop(void);
 int pushwake__function_start(void);

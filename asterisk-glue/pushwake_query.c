@@ -42,6 +42,27 @@ int pushwake__query(int kind, const char *argument, pushwake_row_fn on_row, void
 	return status;
 }
 
+int pushwake__row_is_removed(const pushwake_field *fields, size_t count)
+{
+	const pushwake_field *removed = pushwake__field_find(fields, count, "removed");
+
+	return removed && removed->text.len;
+}
+
+static int count_live(void *context, const pushwake_field *fields, size_t count)
+{
+	*(int *) context += !pushwake__row_is_removed(fields, count);
+	return 0;
+}
+
+int pushwake__query_count(const char *aor, char *error, size_t size)
+{
+	int live = 0;
+	int status = pushwake__query(PUSHWAKE_QUERY_BINDINGS, aor, count_live, &live, error, size);
+
+	return status < 0 ? status : live;
+}
+
 int pushwake__send(const char *event, const char *aor, const char *text, const char *from,
 	char *error, size_t size)
 {

@@ -12,6 +12,12 @@
 int pushwake__query(int kind, const char *argument, pushwake_row_fn on_row, void *context,
 	char *error, size_t size);
 
+/*! Bindings of an AoR that can be pushed now, or a status below 0 with its text in error. */
+int pushwake__query_count(const char *aor, char *error, size_t size);
+
+/*! Whether a row is of a binding that is gone: it is listed with the reason until its phone registers again. */
+int pushwake__row_is_removed(const pushwake_field *fields, size_t count);
+
 /*! Sends one push by hand; the number queued, or a status below 0 with its text in error. */
 int pushwake__send(const char *event, const char *aor, const char *text, const char *from,
 	char *error, size_t size);

@@ -149,6 +149,7 @@ static int push(struct pushwake__wake *wake, struct pushwake__call *call, pushwa
 	pushwake__call_drop_wait(call);
 	ao2_lock(call);
 	call->wait = wait;
+	call->pushed = result->pushed;
 	call->deadline = ast_tvadd(ast_tvnow(), ast_tv(wake->timeout ? wake->timeout
 		: pushwake__clients_integer("wake_timeout"), 0));
 	ao2_unlock(call);
@@ -204,7 +205,10 @@ static int take_joined(struct pushwake__wake *wake, struct pushwake__call *call)
 	char *uri;
 
 	while ((uri = pushwake__call_joined(call))) {
-		is_woken |= dial_joined(wake, call, uri);
+		if (dial_joined(wake, call, uri)) {
+			is_woken = 1;
+			ast_atomic_fetchadd_int(&call->woken, 1);
+		}
 		ast_free(uri);
 	}
 	if (is_woken) {
@@ -274,17 +278,23 @@ static void hang_up(struct pushwake__wake *wake, struct pushwake__call *call)
 	/* Another leg of a forked call: the caller's own channel says how it ended. */
 }
 
+/*! The deadline of this run. */
+static struct timeval find_deadline(const struct pushwake__wake *wake, const struct pushwake__call *call)
+{
+	if (wake->is_joining && wake->timeout) {
+		return ast_tvadd(ast_tvnow(), ast_tv(wake->timeout, 0));
+	}
+	return call->deadline;
+}
+
 static int run(struct pushwake__wake *wake, struct pushwake__call *call)
 {
 	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
-	struct timeval deadline;
 	int status = PUSHWAKE_OK;
 
 	if (!wake->is_joining || ast_tvzero(call->deadline)) {
 		status = push(wake, call, &result);
 	}
-	deadline = wake->is_joining && wake->timeout
-		? ast_tvadd(ast_tvnow(), ast_tv(wake->timeout, 0)) : call->deadline;
 	if (ast_str_strlen(wake->contacts)) {
 		wake->status = "AWAKE";
 		return 0;
@@ -294,9 +304,12 @@ static int run(struct pushwake__wake *wake, struct pushwake__call *call)
 		dial_anyway(wake, call);
 		return 0;
 	}
-	if (!wake->is_joining && !result.bindings) {
-		wake->status = "NOBINDING";
-		pushwake__call_drop_wait(call);
+	/* When every phone that was pushed has come, a busy signal need not wait for more. */
+	if (wake->is_joining ? call->woken >= call->pushed : !result.bindings) {
+		wake->status = take_joined(wake, call) ? "WOKEN" : "NOBINDING";
+		if (!wake->is_joining) {
+			pushwake__call_drop_wait(call);
+		}
 		return 0;
 	}
 	if (wake->is_message && !wake->timeout) {
@@ -306,7 +319,7 @@ static int run(struct pushwake__wake *wake, struct pushwake__call *call)
 	if (wake->is_ringing && ast_channel_state(wake->chan) != AST_STATE_UP) {
 		ast_indicate(wake->chan, AST_CONTROL_RINGING);
 	}
-	if (wait_for_phone(wake, call, deadline)) {
+	if (wait_for_phone(wake, call, find_deadline(wake, call))) {
 		hang_up(wake, call);
 		return -1;
 	}

@@ -45,6 +45,7 @@ static const struct {
 	{ "settings", start_clients, pushwake__clients_stop },
 	{ "contacts", pushwake__contacts_start, pushwake__contacts_stop },
 	{ "calls", pushwake__calls_start, pushwake__calls_stop },
+	{ "answers", pushwake__answer_start, pushwake__answer_stop },
 	{ "device state", pushwake__devstate_start, pushwake__devstate_stop },
 	{ "manager", pushwake__manager_start, pushwake__manager_stop },
 	{ "supervisor", pushwake__supervisor_start, pushwake__supervisor_stop },
