@@ -17,7 +17,8 @@ struct AppleParam {
         let team = cursor.skip(to: ASCII.dot)
         guard !team.isEmpty, cursor.take(ASCII.dot), !cursor.isAtEnd else {
             throw Problem(
-                .missingParameter, "pn-param", "names no app: send TEAM.BUNDLE.voip, the team id and bundle id of the app")
+                .missingParameter, "pn-param",
+                "names no app: send TEAM.BUNDLE.voip, the team id and bundle id of the app")
         }
         let rest = cursor.position..<bytes.count
         var lastDot = rest.upperBound
@@ -50,12 +51,14 @@ struct AppleParam {
 }
 
 extension Service {
-    /// Reads `voip` or `remote`, in small letters.
+    /// Reads `voip` or `remote`. Small letters only: a bundle id may well end in `Voip`.
     init?(label: Span<UInt8>) {
-        switch label.count {
-        case 4 where label.equalsIgnoringCase("voip"): self = .voip
-        case 6 where label.equalsIgnoringCase("remote"): self = .remote
-        default: return nil
+        if label.equals("voip") {
+            self = .voip
+        } else if label.equals("remote") {
+            self = .remote
+        } else {
+            return nil
         }
     }
 }

@@ -7,7 +7,9 @@
 public struct Binding: Equatable, Sendable {
     /// Key of the user at the registrar: `user` or `user@domain`.
     public var aor: String
+    /// Who delivers.
     public var provider: Provider
+    /// Which of the provider's worlds the token is of.
     public var environment: Environment
     /// Bundle id, package or project; empty for Web Push.
     public var app: String
@@ -17,6 +19,7 @@ public struct Binding: Equatable, Sendable {
     public var service: Service?
     /// Device token, registration token or subscription URI, escapes resolved.
     public var token: String
+    /// How the phone said it.
     public var dialect: Dialect
     /// `+sip.instance` without quotes; empty when the phone sent none.
     public var instance: String
@@ -24,7 +27,9 @@ public struct Binding: Equatable, Sendable {
     public var contact: String
     /// Call-ID of the last REGISTER.
     public var callID: String
+    /// CSeq of the last REGISTER.
     public var cseq: UInt32
+    /// What the phone wishes for its pushes.
     public var wishes: Wishes
     /// Seconds since 1970 of the last REGISTER.
     public var registeredAt: Int64
@@ -35,6 +40,7 @@ public struct Binding: Equatable, Sendable {
     /// The phone refreshes by itself (`+sip.pnsreg`, RFC 8599, 8.5).
     public var refreshesItself: Bool
 
+    /// Takes every field as it is.
     public init(
         aor: String = "", provider: Provider, environment: Environment = .standard, app: String = "",
         team: String = "", service: Service? = nil, token: String, dialect: Dialect, instance: String = "",
@@ -66,21 +72,27 @@ extension Binding {
     /// (`pn-timeout`, `pn-call-str`, `pn-msg-str`, `pn-groupchat-str`, `pn-call-snd`,
     /// `pn-msg-snd`, and our own `pn-selector`, `pn-p256dh`, `pn-auth`), values unescaped.
     public struct Wishes: Equatable, Sendable {
+        /// In the order the phone sent them.
         public private(set) var entries: [Entry]
 
+        /// One wish.
         public struct Entry: Equatable, Sendable {
             /// Lower case.
             public let name: String
+            /// Escapes resolved.
             public let value: String
 
+            /// Pairs a name with a value.
             public init(name: String, value: String) {
                 self.name = name
                 self.value = value
             }
         }
 
+        /// Starts with these wishes.
         public init(_ entries: [Entry] = []) { self.entries = entries }
 
+        /// The phone wishes nothing.
         public var isEmpty: Bool { entries.isEmpty }
 
         /// The value under a lower-case name; setting nil removes it.

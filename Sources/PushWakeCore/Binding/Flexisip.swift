@@ -11,7 +11,8 @@ enum Flexisip {
         guard tokens.count == param.services.count else {
             throw Problem(
                 .serviceMismatch, "pn-prid",
-                "holds \(tokens.count) token(s) where pn-param names \(param.services.count) service(s); send one token for each")
+                "holds \(tokens.count) token(s) where pn-param names \(param.services.count) service(s); send one token for each"
+            )
         }
         let services = try assign(tokens, to: param.services)
         let isPlain = environment == .standard && tokens.count == 1 && tokens.allSatisfy { $0.service == nil }
@@ -63,7 +64,8 @@ enum Flexisip {
             free.remove(at: index)
         }
         guard free.count <= 1 else {
-            throw Problem(.serviceMismatch, "pn-prid", "does not say which token is for which service; add :voip and :remote")
+            throw Problem(
+                .serviceMismatch, "pn-prid", "does not say which token is for which service; add :voip and :remote")
         }
         return tokens.map { $0.service ?? free.first ?? .remote }
     }

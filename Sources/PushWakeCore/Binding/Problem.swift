@@ -28,12 +28,14 @@ public struct Problem: Error, Equatable, Sendable {
         case notRegister = "not-register"
     }
 
+    /// Which kind of problem it is.
     public var code: Code
     /// The parameter or header, under its usual name.
     public var parameter: String
     /// What is wrong and the remedy; never holds a token or a secret.
     public var message: String
 
+    /// States a problem.
     public init(_ code: Code, _ parameter: String, _ message: String) {
         self.code = code
         self.parameter = parameter

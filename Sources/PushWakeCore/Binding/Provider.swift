@@ -45,6 +45,7 @@ public enum Service: UInt8, Sendable, CaseIterable {
     /// An ordinary notification token.
     case remote = 2
 
+    /// The name in logs and JSON, and in `pn-param`.
     public var name: String {
         switch self {
         case .voip: "voip"
@@ -68,6 +69,7 @@ public enum Dialect: UInt8, Sendable, CaseIterable {
     /// `AppId`, `DeviceToken`, `Selector`, reported over HTTP (Acrobits).
     case acrobitsTuple = 6
 
+    /// The name in logs and JSON.
     public var name: String {
         switch self {
         case .rfc8599: "rfc8599"

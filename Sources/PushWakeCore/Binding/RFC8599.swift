@@ -16,7 +16,8 @@ enum RFC8599 {
             return .query(provider: name)
         }
         guard !name.isEmpty else {
-            throw Problem(.missingParameter, "pn-provider", "is missing: pn-prid alone does not say which service it is of")
+            throw Problem(
+                .missingParameter, "pn-provider", "is missing: pn-prid alone does not say which service it is of")
         }
 
         guard let (provider, environment) = service(named: name) else {
@@ -57,7 +58,9 @@ enum RFC8599 {
     ) throws(Problem) -> Binding {
         if parameters[.param] != nil {
             warnings.append(
-                Problem(.unusedParameter, "pn-param", "is not used with webpush and was ignored (RFC 8599, 12); leave it out"))
+                Problem(
+                    .unusedParameter, "pn-param",
+                    "is not used with webpush and was ignored (RFC 8599, 12); leave it out"))
         }
         try TokenRules.check(token: token, of: .webpush, from: "pn-prid")
         return Binding(provider: .webpush, token: token, dialect: .rfc8599, wishes: wishes)

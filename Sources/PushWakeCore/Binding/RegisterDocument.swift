@@ -6,7 +6,8 @@ public enum RegisterDocument {
     /// end, and always complete; tokens are in full.
     public static func parse(_ bytes: Span<UInt8>) -> (json: [UInt8], isSIP: Bool) {
         guard let message = SIPMessage(bytes) else {
-            let problem = Problem(.notSIP, "", "does not begin like a SIP message; give a REGISTER with all its headers")
+            let problem = Problem(
+                .notSIP, "", "does not begin like a SIP message; give a REGISTER with all its headers")
             return (json(of: Registration(problems: [problem])), false)
         }
         var reader = RegistrationReader()
@@ -20,7 +21,8 @@ public enum RegisterDocument {
         }
         if message.strayLines > 0 {
             registration.problems.append(
-                Problem(.malformedHeader, "", "has \(message.strayLines) line(s) without a name and ':' among its headers"))
+                Problem(
+                    .malformedHeader, "", "has \(message.strayLines) line(s) without a name and ':' among its headers"))
         }
         return (json(of: registration), true)
     }

@@ -14,8 +14,10 @@ public struct RegisteredContact: Equatable, Sendable {
     public var purr: String
     /// `pn-provider` as the phone wrote it, for `sip.pns` of the reply; empty in other dialects.
     public var providerName: String
+    /// What it wants of push.
     public var push: PushRequest
 
+    /// Takes every field as it is.
     public init(
         uri: String, instance: String = "", expires: UInt32? = nil, refreshesItself: Bool = false, purr: String = "",
         providerName: String = "", push: PushRequest = .none

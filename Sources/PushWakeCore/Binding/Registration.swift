@@ -4,7 +4,9 @@
 public struct Registration: Equatable, Sendable {
     /// Key of the user at the registrar.
     public var aor: String
+    /// Call-ID of the REGISTER.
     public var callID: String
+    /// CSeq of the REGISTER, 0 when not known.
     public var cseq: UInt32
     /// In the order sent, `*` left out.
     public var contacts: [RegisteredContact]
@@ -16,17 +18,23 @@ public struct Registration: Equatable, Sendable {
     public var unbindings: [Unbinding]
     /// A proxy nearer to the phone pushes already: leave push alone (RFC 8599, 5.6.1.1).
     public var isPushedUpstream: Bool
+    /// For a gateway: where and as whom to register on.
     public var upstream: UpstreamAccount
+    /// What the phone calls itself; empty when not said.
     public var userAgent: String
     /// What could not be used, at most `SIPLimits.mostProblems`.
     public var problems: [Problem]
 
     /// A device that sent a token of `null`; empty texts say nothing about it.
     public struct Unbinding: Equatable, Sendable {
+        /// `+sip.instance` without quotes.
         public var instance: String
+        /// The contact URI.
         public var contact: String
+        /// The Call-ID.
         public var callID: String
 
+        /// Names a device.
         public init(instance: String, contact: String, callID: String) {
             self.instance = instance
             self.contact = contact
@@ -34,6 +42,7 @@ public struct Registration: Equatable, Sendable {
         }
     }
 
+    /// Takes every field as it is.
     public init(
         aor: String = "", callID: String = "", cseq: UInt32 = 0, contacts: [RegisteredContact] = [],
         isWildcard: Bool = false, expires: UInt32? = nil, unbindings: [Unbinding] = [],

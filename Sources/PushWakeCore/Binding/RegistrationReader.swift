@@ -15,6 +15,7 @@ public struct RegistrationReader {
     private var hasMPush = false
     private var hasExpires = false
 
+    /// Has read nothing yet.
     public init() {}
 
     /// Takes one header; names may be compact ones.
@@ -39,6 +40,7 @@ public struct RegistrationReader {
         if let aor { registration.aor = aor }
         if let callID { registration.callID = callID }
         if let cseq { registration.cseq = cseq }
+        checkWildcard()
         joinMPush()
         completeBindings()
         return registration
@@ -104,7 +106,9 @@ extension RegistrationReader {
     private mutating func readCredential(_ value: Span<UInt8>) {
         let value = value.trimmed()
         guard value.count > 0, value.count <= 128, !value.contains(where: { !ByteClass.hex.contains($0) }) else {
-            report(Problem(.badCredential, "X-PIID", "is no MD5 in hex digits and was ignored; send MD5(user:realm:password)"))
+            report(
+                Problem(
+                    .badCredential, "X-PIID", "is no MD5 in hex digits and was ignored; send MD5(user:realm:password)"))
             return
         }
         registration.upstream.credential = Secret(value.text())
@@ -155,7 +159,9 @@ extension RegistrationReader {
     private mutating func readContact(_ value: Span<UInt8>, _ element: ContactElement) {
         var contact = RegisteredContact(uri: value.text(element.uri))
         do throws(Problem) {
-            try readParameters(value, element, into: &contact)
+            // First the header's own: `expires` must be known even where push makes no sense.
+            try readHeaderParameters(value, element, into: &contact)
+            try readPush(value, element, into: &contact)
             if value.part(element.uri).contains(where: { ASCII.isControl($0) || ASCII.isBlank($0) }) {
                 throw Problem(.controlByte, "Contact", "holds a space or control byte in its URI; escape or remove it")
             }
@@ -166,14 +172,12 @@ extension RegistrationReader {
         registration.contacts.append(contact)
     }
 
-    private mutating func readParameters(
+    private mutating func readPush(
         _ value: Span<UInt8>, _ element: ContactElement, into contact: inout RegisteredContact
     ) throws(Problem) {
         let uri = SIPURI(value, in: element.uri)
         var push = PushParameters()
         var last = 0..<0
-        // The header's own parameters first: `expires` must be known even where push makes no sense.
-        readHeaderParameters(value, element, into: &contact)
         var parameters = ParameterCursor(value, in: uri.parameters, of: .uri)
         while let parameter = parameters.next() {
             try push.add(parameter, of: value, in: .uri)
@@ -181,7 +185,8 @@ extension RegistrationReader {
         }
         if !uri.headers.isEmpty, PushParameterName(value.part(last)) != nil {
             throw Problem(
-                .unescapedCharacter, value.text(last), "is followed by a bare '?', which ends the parameters; write %3F")
+                .unescapedCharacter, value.text(last), "is followed by a bare '?', which ends the parameters; write %3F"
+            )
         }
         parameters = ParameterCursor(value, in: element.parameters, of: .header)
         while let parameter = parameters.next() { try push.add(parameter, of: value, in: .header) }
@@ -195,19 +200,26 @@ extension RegistrationReader {
 
     private func readHeaderParameters(
         _ value: Span<UInt8>, _ element: ContactElement, into contact: inout RegisteredContact
-    ) {
+    ) throws(Problem) {
         var parameters = ParameterCursor(value, in: element.parameters, of: .header)
         while let parameter = parameters.next() {
             let name = value.part(parameter.name)
             if name.equalsIgnoringCase("expires") {
                 contact.expires = value.part(parameter.value).decimal() ?? contact.expires
             } else if name.equalsIgnoringCase("+sip.instance") {
-                let raw = value.part(parameter.value)
-                if raw.count <= SIPLimits.longestName { contact.instance = NameAddress.unquote(raw) }
+                contact.instance = try Self.instance(value.part(parameter.value))
             } else if name.equalsIgnoringCase("+sip.pnsreg") || name.equalsIgnoringCase("+sip.pnsreq") {
                 contact.refreshesItself = true
             }
         }
+    }
+
+    private static func instance(_ raw: Span<UInt8>) throws(Problem) -> String {
+        guard raw.count <= SIPLimits.longestName else {
+            throw TokenRules.tooLong("+sip.instance", SIPLimits.longestName)
+        }
+        guard !raw.contains(where: { ASCII.isControl($0) }) else { throw TokenRules.problem(.control, "+sip.instance") }
+        return NameAddress.unquote(raw)
     }
 
     private static func problem(_ failure: ContactCursor.Failure) -> Problem {
@@ -222,6 +234,13 @@ extension RegistrationReader {
 // MARK: - The whole
 
 extension RegistrationReader {
+    /// `*` stands alone (RFC 3261, 10.2.2); with other contacts nobody can say what is meant.
+    private mutating func checkWildcard() {
+        guard registration.isWildcard, !registration.contacts.isEmpty else { return }
+        registration.isWildcard = false
+        report(Problem(.malformedContact, "Contact", "has '*' beside other contacts; send '*' alone"))
+    }
+
     /// Gives the token of X-MPUSH to the Contact it comes with. A Contact that speaks of push itself, null
     /// token included, counts more; one that only asks what is supported does not.
     private mutating func joinMPush() {
@@ -242,7 +261,9 @@ extension RegistrationReader {
         case .bind:
             guard let index = mpushContact() else {
                 if !registration.isWildcard {
-                    report(Problem(.missingContact, "X-MPUSH", "comes without a Contact; send it where the phone registers"))
+                    report(
+                        Problem(
+                            .missingContact, "X-MPUSH", "comes without a Contact; send it where the phone registers"))
                 }
                 return
             }

@@ -5,9 +5,13 @@ public struct Secret: Equatable, Sendable, CustomStringConvertible, CustomDebugS
     /// The text itself, for the one who needs it.
     public let revealed: String
 
+    /// Hides a text.
     public init(_ text: String) { revealed = text }
 
+    /// Dots.
     public var description: String { "…" }
+    /// Dots.
     public var debugDescription: String { description }
+    /// Empty: `dump` shows nothing either.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

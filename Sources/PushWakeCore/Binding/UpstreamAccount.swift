@@ -11,7 +11,9 @@ public struct UpstreamAccount: Equatable, Sendable {
     /// `X-Sy.Upperproxy`: a proxy on the way; empty when not said.
     public var proxy = ""
 
+    /// Says nothing.
     public init() {}
 
+    /// Nothing was said.
     public var isEmpty: Bool { credential == nil && server.isEmpty && domain.isEmpty && proxy.isEmpty }
 }

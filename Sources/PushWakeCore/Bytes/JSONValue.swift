@@ -13,9 +13,12 @@ public enum JSONValue: Equatable, Sendable {
 
     /// Members keep the order of the text.
     public struct Member: Equatable, Sendable {
+        /// As in the text, escapes resolved.
         public let name: String
+        /// What stands after the colon.
         public let value: JSONValue
 
+        /// Pairs a name with a value.
         public init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value
@@ -28,11 +31,13 @@ public enum JSONValue: Equatable, Sendable {
         return members.first { $0.name == name }?.value
     }
 
+    /// The text; nil when this is none.
     public var string: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
+    /// The number without its fraction; nil when this is none.
     public var integer: Int64? {
         switch self {
         case .integer(let value): value
@@ -41,6 +46,7 @@ public enum JSONValue: Equatable, Sendable {
         }
     }
 
+    /// The items; nil when this is no array.
     public var array: [JSONValue]? {
         guard case .array(let items) = self else { return nil }
         return items

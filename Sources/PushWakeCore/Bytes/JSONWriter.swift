@@ -2,9 +2,11 @@
 
 /// Writes JSON for machines: compact, members in the order given, always valid (RFC 8259).
 public struct JSONWriter: Sendable {
+    /// What is written so far.
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
+    /// Starts with nothing.
     public init() {}
 
     /// Writes an object whose members `fill` writes.

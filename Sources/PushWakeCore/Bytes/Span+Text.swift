@@ -10,6 +10,15 @@ extension Span<UInt8> {
         return true
     }
 
+    /// Compares byte by byte.
+    @inline(__always)
+    func equals(_ word: String) -> Bool {
+        let other = word.utf8.span
+        guard other.count == count else { return false }
+        for index in indices where self[index] != other[index] { return false }
+        return true
+    }
+
     /// Says whether the first bytes are a lower-case ASCII word, capitals being no different.
     func startsIgnoringCase(with word: String) -> Bool {
         count >= word.utf8.count && extracting(0..<word.utf8.count).equalsIgnoringCase(word)

@@ -11,6 +11,7 @@ public struct FeatureCaps: Equatable, Sendable {
     /// `sip.pnspurr`: the key for requests within a dialog; empty when not said.
     public var purr: String
 
+    /// Names a service, and what goes with it.
     public init(provider: String, vapidKey: String = "", refreshLead: UInt32? = nil, purr: String = "") {
         self.provider = provider
         self.vapidKey = vapidKey

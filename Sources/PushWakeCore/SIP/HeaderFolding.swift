@@ -16,7 +16,8 @@ enum HeaderFolding {
         var isInURI = false
         var isQuoted = false
         while let byte = cursor.peek() {
-            if byte == ASCII.carriageReturn || byte == ASCII.lineFeed, let next = foldEnd(value, from: cursor.position) {
+            let isLineEnd = byte == ASCII.carriageReturn || byte == ASCII.lineFeed
+            if isLineEnd, let next = foldEnd(value, from: cursor.position) {
                 cursor = Cursor(value, in: next..<value.count)
                 if !isInURI { out.append(ASCII.space) }
                 continue

@@ -4,12 +4,15 @@
 public struct SIPMessage: Sendable {
     /// Where name and value of one header are; folded lines belong to the value.
     public struct Header: Equatable, Sendable {
+        /// Without the colon.
         public let name: Range<Int>
+        /// Without blanks around it; line ends of folds still in it.
         public let value: Range<Int>
     }
 
     /// `REGISTER`, `INVITE`, …; empty for a response.
     public let method: String
+    /// In the order of the message.
     public private(set) var headers: [Header] = []
     /// Lines among the headers that are none: no colon, or no name.
     public private(set) var strayLines = 0

@@ -9,6 +9,8 @@ public final class SQLiteCheckpointer: @unchecked Sendable {
     /// Opens the file that a `SQLiteStore` has made.
     public init(path: String) throws(StoreError) {
         database = try SQLiteDatabase(path: path, busyTimeout: 0)
+        // A connection that has read nothing does not know of the log and would have nothing to move.
+        _ = try database.number("SELECT count(*) FROM sqlite_schema")
     }
 
     /// Moves all that no reader holds back, without keeping any reader or writer waiting; pages left in the log.

@@ -31,7 +31,7 @@ enum SQLiteFile {
         var status = stat()
         if stat(directory, &status) == 0 { return }
         guard mkdir(directory, directoryMode) != 0, errno != EEXIST else { return }
-        throw failure("cannot be made", path: directory, number: errno)
+        throw failure("cannot be made: its directory is missing and cannot be made", path: path, number: errno)
     }
 
     private static func check(_ status: stat, path: String) throws(StoreError) {

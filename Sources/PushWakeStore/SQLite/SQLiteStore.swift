@@ -79,10 +79,20 @@ public final class SQLiteStore: BindingStore {
     }
 
     public func bindings(of aor: String, now: Int64) throws(StoreError) -> [Binding] {
-        try database.read { () throws(StoreError) in
-            guard let user = try users.find(aor) else { return [] }
-            return try live(of: user).filter { $0.binding.forgetAt > now }.map(\.binding).sortedByAge()
+        // One statement, so that no transaction is needed for one state of the file.
+        let query = try database.statement(
+            """
+            SELECT \(BindingRow.columns) FROM users JOIN bindings ON id BETWEEN uid << 8 AND uid << 8 | 255
+            WHERE aor = ? ORDER BY id
+            """)
+        defer { query.reset() }
+        try query.bind(1, aor)
+        var found: [Binding] = []
+        while try query.step() {
+            let binding = try read(query, aor: aor)
+            if binding.forgetAt > now { found.append(binding) }
         }
+        return found.count < 2 ? found : found.sortedByAge()
     }
 
     public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
@@ -179,7 +189,7 @@ public final class SQLiteStore: BindingStore {
         try query.bind(1, user.slots.lowerBound)
         try query.bind(2, user.slots.upperBound)
         var rows: [(id: Int64, binding: Binding)] = []
-        while try query.step() { rows.append((query.number(0), try read(query, of: user))) }
+        while try query.step() { rows.append((query.number(0), try read(query, aor: user.aor))) }
         return rows
     }
 
@@ -192,17 +202,17 @@ public final class SQLiteStore: BindingStore {
         var rows: [(id: Int64, mark: RemovedBinding)] = []
         while try query.step() {
             let mark = RemovedBinding(
-                binding: try read(query, of: user), reason: query.text(BindingRow.end + 1),
+                binding: try read(query, aor: user.aor), reason: query.text(BindingRow.end + 1),
                 removedAt: query.number(BindingRow.end))
             rows.append((query.number(0), mark))
         }
         return rows
     }
 
-    private func read(_ row: SQLiteStatement, of user: User) throws(StoreError) -> Binding {
-        guard let binding = try BindingRow.read(row, aor: user.aor, kinds: kinds) else {
+    private func read(_ row: SQLiteStatement, aor: String) throws(StoreError) -> Binding {
+        guard let binding = try BindingRow.read(row, aor: aor, kinds: kinds) else {
             throw .corrupt(
-                "\(path): row \(row.number(0)) of \(user.aor) cannot be read; run `sqlite3 \(path) 'PRAGMA integrity_check'`, "
+                "\(path): row \(row.number(0)) of \(aor) cannot be read; run `sqlite3 \(path) 'PRAGMA integrity_check'`, "
                     + "or move the file away: a new one fills up as the phones register")
         }
         return binding

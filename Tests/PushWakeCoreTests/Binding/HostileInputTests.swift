@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+
+import Testing
+
+@testable import PushWakeCore
+
+/// Numbers that look random and are the same in every run (SplitMix64).
+private struct Dice {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func roll(_ sides: Int) -> Int {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z &>> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z &>> 27)) &* 0x94D0_49BB_1331_11EB
+        return Int((z ^ (z &>> 31)) % UInt64(max(sides, 1)))
+    }
+}
+
+@Suite struct `Hostile input` {
+    private static let spice: [[UInt8]] =
+        [
+            "\"", "<", ">", ";", ",", "%", "%0", "%00", "%G1", "\\", "\r\n", "\r\n ", "\n", "\0", "&", ":", ":voip",
+            "=", "*", "?", "@", "[",
+            "pn-prid=", "pn-provider=", "X-MPUSH: ", "Contact: ", "null", "\u{7F}", "é",
+        ].map { Array($0.utf8) } + [[0xFF], [0xC3], [0xED, 0xA0, 0x80]]
+
+    private static func mutate(_ bytes: inout [UInt8], _ dice: inout Dice) {
+        for _ in 0...dice.roll(3) {
+            let place = dice.roll(bytes.count)
+            switch dice.roll(6) {
+            case 0 where !bytes.isEmpty: bytes[place] = UInt8(truncatingIfNeeded: dice.roll(256))
+            case 1 where !bytes.isEmpty: bytes[place] ^= 1 << UInt8(dice.roll(8))
+            case 2: bytes.removeSubrange(place...)
+            case 3: bytes.removeSubrange(place..<min(bytes.count, place + dice.roll(40)))
+            case 4:
+                let end = min(bytes.count, place + dice.roll(60))
+                bytes.insert(contentsOf: bytes[place..<end], at: dice.roll(bytes.count))
+            default: bytes.insert(contentsOf: spice[dice.roll(spice.count)], at: place)
+            }
+        }
+    }
+
+    /// What must hold of every reading, whatever was read.
+    private static func check(_ registration: Registration) -> Bool {
+        let isBounded =
+            registration.problems.count <= SIPLimits.mostProblems
+            && registration.contacts.count <= SIPLimits.mostContacts
+        return isBounded
+            && registration.bindings.allSatisfy { binding in
+                let bytes = Array(binding.token.utf8) + Array(binding.app.utf8) + Array(binding.contact.utf8)
+                return !binding.token.isEmpty && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+                    && binding.token.utf8.count <= SIPLimits.longestToken
+                    && (binding.provider == .webpush || !binding.app.isEmpty)
+                    && !(binding.provider == .apns && binding.token.utf8.contains { "/?#% ".utf8.contains($0) })
+            }
+    }
+
+    @Test(arguments: Fixture.names)
+    func `never traps the reader and never yields a token that breaks a request`(name: String) {
+        let original = Fixture.bytes(name)
+        #expect(!original.isEmpty)
+        var dice = Dice(seed: UInt64(original.count))
+        var failures: [[UInt8]] = []
+        for _ in 0..<2500 {
+            var bytes = original
+            Self.mutate(&bytes, &dice)
+            if !Self.check(Fixture.read(bytes)) { failures.append(bytes) }
+            if RegisterDocument.parse(bytes.span).json.isEmpty { failures.append(bytes) }
+        }
+        #expect(failures.map { String(decoding: $0, as: UTF8.self) } == [])
+    }
+
+    @Test(arguments: Fixture.names)
+    func `may end anywhere`(name: String) {
+        let original = Fixture.bytes(name)
+        for end in 0...original.count {
+            #expect(Self.check(Fixture.read(Array(original[..<end]))))
+        }
+    }
+
+    @Test func `of any bytes is read in every header`() {
+        var dice = Dice(seed: 8599)
+        let names = [
+            "Contact", "X-MPUSH", "Feature-Caps", "Expires", "To", "CSeq", "X-PIID", "X-Sy.Uppersrv", "Call-ID", "m",
+        ]
+        for _ in 0..<20_000 {
+            var value = (0..<dice.roll(60)).map { _ in UInt8(truncatingIfNeeded: dice.roll(256)) }
+            Self.mutate(&value, &dice)
+            var reader = RegistrationReader()
+            reader.header(name: names[dice.roll(names.count)].utf8.span, value: value.span)
+            #expect(Self.check(reader.finish()))
+            _ = NameAddress(value.span)
+            _ = NameAddress.displayName(value.span)
+        }
+    }
+
+    @Test func `costs no more than its length`() {
+        let clock = ContinuousClock()
+        let worst = ["\"\\", "<", ",", ";", "\r\n ", "*,", "%41", "a=\"", "&", ":voip&"]
+        for piece in worst {
+            let value = Array(String(repeating: piece, count: 8000 / piece.utf8.count).utf8)
+            let time = clock.measure {
+                for name in ["Contact", "X-MPUSH", "Feature-Caps", "To"] {
+                    var reader = RegistrationReader()
+                    reader.header(name: name.utf8.span, value: value.span)
+                    _ = reader.finish()
+                }
+            }
+            #expect(time < .milliseconds(250))
+        }
+    }
+}
