@@ -10,6 +10,11 @@ enum HeaderText {
         return true
     }
 
+    /// True for a path with query that can be sent as it is; the empty one stands for `/`.
+    static func isTarget(_ text: String, atMost limit: Int = 2048) -> Bool {
+        text.isEmpty || isFieldValue(text, atMost: limit) && text.utf8.first == UInt8(ascii: "/")
+    }
+
     /// True for visible ASCII (RFC 9110, 5.5).
     static func isFieldValue(_ text: String, atMost limit: Int = 255) -> Bool {
         guard !text.isEmpty, text.utf8.count <= limit else { return false }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+
+/// Pauses between attempts that fail in a row: doubled each time up to a cap, half of each left to chance,
+/// so that many who failed together do not come back together.
+///
+/// With `first` 250 ms and `cap` 30 s:
+///
+/// | attempt | pause            |
+/// |---------|------------------|
+/// | 1       | 125 to 250 ms    |
+/// | 2       | 250 to 500 ms    |
+/// | 3       | 500 ms to 1 s    |
+/// | 4       | 1 to 2 s         |
+/// | 5       | 2 to 4 s         |
+/// | 6       | 4 to 8 s         |
+/// | 7       | 8 to 16 s        |
+/// | 8 on    | 15 to 30 s       |
+public struct Backoff: Equatable, Sendable {
+    private let first: Int64
+    private let cap: Int64
+    /// Failures since the last success.
+    public private(set) var failures: UInt32 = 0
+
+    /// Both in milliseconds; `first` at least 1, `cap` at least `first`.
+    public init(first: Int64, cap: Int64) {
+        self.first = max(first, 1)
+        self.cap = max(cap, self.first)
+    }
+
+    /// The pause in milliseconds after one more failure; `random` is any 64 random bits.
+    public mutating func next(random: UInt64) -> Int64 {
+        let doublings = min(failures, 40)
+        failures = failures == .max ? .max : failures + 1
+        let doubled = first.multipliedReportingOverflow(by: 1 << Int64(doublings))
+        let full = doubled.overflow ? cap : min(doubled.partialValue, cap)
+        let half = full / 2
+        return full - half + Int64(truncatingIfNeeded: random % UInt64(half + 1))
+    }
+
+    /// An attempt went well.
+    public mutating func reset() { failures = 0 }
+}

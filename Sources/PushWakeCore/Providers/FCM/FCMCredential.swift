@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+
+/// The OAuth access token of one service account: one fetch at a time, ahead of need, and the old
+/// token in use until the new one is there.
+///
+///     empty -> fetching -> ready -> ready and fetching -> ready …
+///                 |                        |
+///                 v                        v
+///              resting  (backoff)       ready and resting
+///
+/// Times are milliseconds on one clock of the caller's.
+public struct FCMCredential: ~Copyable {
+    /// What to do before a push goes out.
+    public enum Action: Equatable, Sendable {
+        /// Send with this `authorization` value. The generation goes back with `refused`.
+        case use([UInt8], generation: UInt32)
+        /// Fetch a token, then call `fetched` or `fetchFailed`; hold the push until then.
+        case fetch
+        /// A fetch is under way: hold the push.
+        case wait
+        /// The last fetch failed; no other before this time.
+        case rest(until: Int64, reason: String)
+    }
+
+    /// What to do after a 401.
+    public enum RefusedAction: Equatable, Sendable {
+        /// Ask for the token again and send the push once more.
+        case resend
+        /// A token fetched just now is refused too: project or permissions are wrong.
+        case giveUp
+    }
+
+    private struct Token {
+        let authorization: [UInt8]
+        let generation: UInt32
+        let fetchedAt: Int64
+        let refreshAt: Int64
+        let endsAt: Int64
+        let replacesRefused: Bool
+    }
+
+    private enum Fetch {
+        case idle
+        case underWay
+        case resting(until: Int64, reason: String)
+    }
+
+    /// Milliseconds before its end at which a token is replaced (Flexisip's default as well).
+    private static let ahead: Int64 = 300_000
+    /// Milliseconds within which a second refusal counts against the account.
+    private static let young: Int64 = 60_000
+
+    private var token: Token?
+    private var fetch = Fetch.idle
+    private var backoff = Backoff(first: 1000, cap: 60_000)
+    private var generation: UInt32 = 0
+    private var wasRefused = false
+
+    public init() {}
+
+    /// Says what a push at `now` needs.
+    public mutating func authorization(now: Int64) -> Action {
+        if let token, now < token.endsAt { return .use(token.authorization, generation: token.generation) }
+        switch fetch {
+        case .underWay: return .wait
+        case .resting(let until, let reason) where now < until: return .rest(until: until, reason: reason)
+        case .idle, .resting:
+            fetch = .underWay
+            return .fetch
+        }
+    }
+
+    /// When to call `refreshIsDue`; nil when there is nothing to wait for.
+    public var deadline: Int64? {
+        guard let token else { return nil }
+        switch fetch {
+        case .underWay: return nil
+        case .idle: return token.refreshAt
+        case .resting(let until, _): return max(until, token.refreshAt)
+        }
+    }
+
+    /// True when the caller is to fetch now, although the token in use is still good.
+    public mutating func refreshIsDue(now: Int64) -> Bool {
+        guard let deadline, now >= deadline else { return false }
+        fetch = .underWay
+        return true
+    }
+
+    /// A fetch brought a token, good for `lifetime` seconds.
+    public mutating func fetched(_ accessToken: [UInt8], lifetime: Int64, now: Int64) {
+        let milliseconds = min(max(lifetime, 0), 86_400) * 1000
+        generation &+= 1
+        token = Token(
+            authorization: Array("Bearer ".utf8) + accessToken, generation: generation, fetchedAt: now,
+            refreshAt: now + milliseconds - min(Self.ahead, milliseconds / 2), endsAt: now + milliseconds,
+            replacesRefused: wasRefused)
+        (fetch, wasRefused) = (.idle, false)
+        backoff.reset()
+    }
+
+    /// A fetch failed; `after` in milliseconds is the server's wish, `random` spreads the next attempt.
+    public mutating func fetchFailed(reason: String, after: Int64?, now: Int64, random: UInt64) {
+        let pause = backoff.next(random: random)
+        fetch = .resting(until: now + max(pause, min(max(after ?? 0, 0), 3_600_000)), reason: reason)
+    }
+
+    /// Google answered 401 to a push with the token of this generation.
+    public mutating func refused(generation: UInt32, now: Int64) -> RefusedAction {
+        guard let token, token.generation == generation else { return .resend }
+        if token.replacesRefused, now - token.fetchedAt < Self.young { return .giveUp }
+        self.token = nil
+        wasRefused = true
+        return .resend
+    }
+}

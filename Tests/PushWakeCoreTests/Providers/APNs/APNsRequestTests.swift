@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@Suite struct `APNs request` {
+    private let now: Int64 = 1_700_000_000
+
+    private func build(
+        _ binding: Binding = Samples.voip, _ content: PushContent = Samples.content(.call),
+        _ type: APNsPushType = .voip, settings: APNsSettings = APNsSettings(), authorization: String = "bearer jwt"
+    ) throws -> HTTPRequest {
+        try APNsRequest.build(
+            binding, content, type, payloads: PayloadLibrary(), settings: settings,
+            authorization: Array(authorization.utf8), authority: "api.push.apple.com", id: Samples.id, now: now)
+    }
+
+    @Test func `carries Apple's headers in HTTP's order`() throws {
+        let request = try build()
+        #expect(
+            request.fields.map { "\(request.name(of: $0)): \(request.value(of: $0))" } == [
+                ":method: POST", ":scheme: https", ":authority: api.push.apple.com",
+                ":path: /3/device/0a1b2c3d4e5f", "authorization: bearer jwt",
+                "apns-topic: com.example.phone.voip", "apns-push-type: voip", "apns-priority: 10",
+                "apns-expiration: 1700000040", "apns-id: 01234567-89ab-4def-8123-456789abcdef",
+            ])
+        #expect(JSONReader.parse(request.body)?["call-id"] == .string("call-1@192.0.2.9"))
+    }
+
+    @Test func `keeps what is unique to one push out of the HPACK table`() throws {
+        let request = try build(Samples.remote, Samples.content(.call), .alert)
+        let unindexed = request.fields.filter(\.isNeverIndexed).map { request.name(of: $0) }
+        #expect(unindexed == [":path", "apns-id", "apns-collapse-id"])
+    }
+
+    @Test(arguments: [
+        (PushEvent.call, Service.voip, APNsPushType?.some(.voip)), (.call, .remote, .alert),
+        (.chat, .voip, nil), (.chat, .remote, .alert), (.missed, .voip, nil), (.missed, .remote, .alert),
+        (.cancel, .voip, nil), (.cancel, .remote, .alert), (.refresh, .voip, nil), (.refresh, .remote, .background),
+        (.custom, .voip, nil), (.custom, .remote, .alert), (.answeredElsewhere, .voip, nil),
+        (.answeredElsewhere, .remote, .alert), (.groupChat, .voip, nil), (.groupChat, .remote, .alert),
+    ])
+    func `is voip for a call only`(event: PushEvent, service: Service, type: APNsPushType?) {
+        #expect(APNsRequest.pushType(of: event, for: service) == type)
+    }
+
+    @Test(arguments: [(PushEvent.call, APNsPushType.voip), (.chat, .alert), (.refresh, .background)])
+    func `takes a token of unknown kind as Mizutech does`(event: PushEvent, type: APNsPushType) {
+        #expect(APNsRequest.pushType(of: event, for: nil) == type)
+    }
+
+    @Test(arguments: [(APNsPushType.voip, "10"), (.alert, "10"), (.background, "5")])
+    func `has the priority that Apple asks for`(type: APNsPushType, priority: String) throws {
+        #expect(try build(type: type)["apns-priority"] == priority)
+    }
+
+    private func build(type: APNsPushType) throws -> HTTPRequest {
+        try build(Samples.remote, Samples.content(.refresh), type)
+    }
+
+    @Test func `expires at once when the time to live is 0`() throws {
+        var content = Samples.content(.call)
+        content.timeToLive = 0
+        #expect(try build(Samples.voip, content)["apns-expiration"] == "0")
+    }
+
+    @Test(arguments: [
+        ("", APNsPushType.voip, String?.some("com.example.phone.voip")), ("set", .alert, "com.example.phone"),
+        ("null", .voip, nil), ("packagename", .voip, "com.example.phone"), ("my.topic", .alert, "my.topic"),
+    ])
+    func `follows the topic rule`(setting: String, type: APNsPushType, topic: String?) throws {
+        let request = try build(
+            Samples.remote, Samples.content(.call), type, settings: APNsSettings(topic: APNsTopic(setting: setting)))
+        #expect(request["apns-topic"] == topic)
+    }
+
+    @Test func `does not put a second suffix behind a voip topic`() throws {
+        var binding = Samples.voip
+        binding.app = "com.example.phone.voip"
+        #expect(try build(binding)["apns-topic"] == "com.example.phone.voip")
+        binding.service = .remote
+        #expect(try build(binding, Samples.content(.chat), .alert)["apns-topic"] == "com.example.phone")
+    }
+
+    @Test(arguments: [("", String?.some("voip")), ("no", nil), ("alert", "alert")])
+    func `follows the push type rule`(setting: String, type: String?) throws {
+        let settings = APNsSettings(pushType: APNsPushTypeRule(setting: setting))
+        #expect(try build(settings: settings)["apns-push-type"] == type)
+    }
+
+    @Test func `has no authorization with a client certificate`() throws {
+        #expect(try build(authorization: "")["authorization"] == nil)
+    }
+
+    @Test(arguments: [
+        (PushEvent.call, APNsPushType.voip, String?.none), (.call, .alert, "call-1@192.0.2.9"),
+        (.missed, .alert, "call-1@192.0.2.9"), (.cancel, .background, "call-1@192.0.2.9"),
+        (.refresh, .background, "refresh"), (.chat, .alert, nil), (.custom, .alert, nil), (.groupChat, .alert, nil),
+    ])
+    func `lets notices of one call replace each other`(event: PushEvent, type: APNsPushType, id: String?) throws {
+        #expect(try build(Samples.remote, Samples.content(event), type)["apns-collapse-id"] == id)
+    }
+
+    @Test(arguments: [String(repeating: "x", count: 65), "a\r\nb", "späť", String(repeating: "y", count: 9000)])
+    func `shortens a Call-ID that is no collapse id`(callID: String) throws {
+        var content = Samples.content(.missed)
+        content.callID = callID
+        if callID.utf8.count > 4096 {
+            #expect(throws: PushRefusal.payloadTooLarge) { try build(Samples.remote, content, .alert) }
+            return
+        }
+        let id = try #require(build(Samples.remote, content, .alert)["apns-collapse-id"])
+        #expect(id.utf8.count == 16)
+        #expect(id.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
+    }
+
+    @Test(arguments: [
+        "", "a/b", "a b", "a%2f", "a?b", "a#b", "a\nb", "a\u{0}b", "ä", "..", String(repeating: "a", count: 1025),
+    ])
+    func `is refused for a token that does not belong in a path`(token: String) {
+        var binding = Samples.voip
+        binding.token = token
+        #expect(throws: PushRefusal.unusableToken) { try build(binding) }
+    }
+
+    @Test(arguments: ["c-10-ap_Kt0:G7SThkASJx2K4Rm", "AbC+/=".replacing("/", with: "-"), String(repeating: "0", count: 200)])
+    func `does not assume a form or length of tokens`(token: String) throws {
+        var binding = Samples.voip
+        binding.token = token
+        #expect(try build(binding)[":path"] == "/3/device/\(token)")
+    }
+
+    @Test(arguments: ["", "com.example\r\nx: y", "com example"])
+    func `is refused for an app that does not belong in a header`(app: String) throws {
+        var binding = Samples.remote
+        binding.app = app
+        #expect(throws: PushRefusal.unusableApp) { try build(binding, Samples.content(.chat), .alert) }
+    }
+
+    @Test(arguments: [(APNsPushType.voip, 5120), (.alert, 4096)])
+    func `fills the payload limit of its type and no more`(type: APNsPushType, limit: Int) throws {
+        var content = Samples.content(.call)
+        let empty = try build(Samples.remote, content, type).body.count
+        content.callID = String(repeating: "c", count: limit - empty + content.callID.utf8.count)
+        #expect(try build(Samples.remote, content, type).body.count == limit)
+        content.callID += "c"
+        let shorter = try build(Samples.remote, content, type)
+        #expect(shorter.body.count <= limit)
+        #expect(JSONReader.parse(shorter.body)?["call-id"] == .string(content.callID))
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@Suite struct `FCM request` {
+    private func build(
+        _ binding: Binding = Samples.android, _ content: PushContent = Samples.content(.call),
+        project: String = "demo-1"
+    ) throws -> HTTPRequest {
+        try FCMRequest.build(
+            binding, content, payloads: PayloadLibrary(), settings: FCMSettings(project: project),
+            authorization: Array("Bearer at".utf8), authority: "fcm.googleapis.com", now: 1_700_000_000)
+    }
+
+    @Test func `posts to the project`() throws {
+        let request = try build()
+        #expect(
+            request.fields.map { "\(request.name(of: $0)): \(request.value(of: $0))" } == [
+                ":method: POST", ":scheme: https", ":authority: fcm.googleapis.com",
+                ":path: /v1/projects/demo-1/messages:send", "authorization: Bearer at",
+                "content-type: application/json",
+            ])
+    }
+
+    @Test func `wakes the app with data and shows nothing itself`() throws {
+        let message = try #require(JSONReader.parse(build().body)?["message"])
+        #expect(message.memberNames == ["token", "data", "android"])
+        #expect(message["token"] == .string("c-10-ap_Kt0:APA91bF"))
+        #expect(message.at("android.priority") == .string("high"))
+        #expect(message.at("android.ttl") == .string("40s"))
+        #expect(message.at("data.event") == .string("call"))
+        #expect(message.at("data.call-id") == .string("call-1@192.0.2.9"))
+    }
+
+    @Test(arguments: PushEvent.allCases)
+    func `has strings only in its data`(event: PushEvent) throws {
+        guard case .object(let members) = JSONReader.parse(try build(Samples.android, Samples.content(event)).body)?
+            .at("message.data")
+        else {
+            Issue.record("no data")
+            return
+        }
+        #expect(!members.isEmpty)
+        #expect(members.allSatisfy { $0.value.string != nil })
+    }
+
+    @Test(arguments: [(UInt32(0), "0s"), (42, "42s"), (2_419_200, "2419200s"), (2_419_201, "2419200s"), (.max, "2419200s")])
+    func `caps the time to live at four weeks`(seconds: UInt32, text: String) throws {
+        var content = Samples.content(.call)
+        content.timeToLive = seconds
+        #expect(JSONReader.parse(try build(Samples.android, content).body)?.at("message.android.ttl") == .string(text))
+    }
+
+    @Test func `carries Apple's headers to an iPhone behind FCM`() throws {
+        var binding = Samples.android
+        binding.wishes["pn-platform"] = "iOS"
+        let message = try #require(JSONReader.parse(build(binding).body)?["message"])
+        #expect(message.memberNames == ["token", "data", "apns"])
+        #expect(message.at("apns.headers.apns-priority") == .string("10"))
+        #expect(message.at("apns.payload.aps.alert.body") == .string("Incoming VoIP call from Alice"))
+    }
+
+    @Test func `refreshes with normal priority`() throws {
+        let body = try build(Samples.android, Samples.content(.refresh)).body
+        #expect(JSONReader.parse(body)?.at("message.android.priority") == .string("normal"))
+    }
+
+    @Test func `stays below 4096 bytes`() throws {
+        var content = Samples.content(.chat, text: String(repeating: "x", count: 10_000))
+        let request = try build(Samples.android, content)
+        #expect(request.body.count <= 4096)
+        #expect(JSONReader.parse(request.body)?.at("message.data.call-id") == .string("call-1@192.0.2.9"))
+        content.callID = String(repeating: "c", count: 4096)
+        #expect(throws: PushRefusal.payloadTooLarge) { try build(Samples.android, content) }
+    }
+
+    @Test(arguments: ["", "a/b", "a\r\nb"])
+    func `is refused for a project that does not belong in a path`(project: String) {
+        #expect(throws: PushRefusal.unusableApp) { try build(project: project) }
+    }
+
+    @Test func `takes any bytes in a token, but not none`() throws {
+        var binding = Samples.android
+        binding.token = "a\"b\\c\n"
+        #expect(JSONReader.parse(try build(binding).body)?.at("message.token") == .string("a\"b\\c\n"))
+        binding.token = ""
+        #expect(throws: PushRefusal.unusableToken) { try build(binding) }
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@Suite struct `FCM token request` {
+    private static let file = """
+        {"type":"service_account","project_id":"demo-1","private_key_id":"kid1","private_key":"-----BEGIN",
+        "client_email":"a@demo-1.iam.gserviceaccount.com","token_uri":"https://oauth2.googleapis.com/token"}
+        """
+
+    private func account() throws -> ServiceAccount { try ServiceAccount(#require(JSONReader.parse(Self.file))) }
+
+    @Test func `asserts who asks for what`() throws {
+        let input = FCMTokenRequest.signingInput(try account(), now: 1_700_000_000)
+        let parts = input.split(separator: UInt8(ascii: "."))
+        let header = JSONReader.parse(try #require(Base64URL.decode(parts[0])))
+        let claims = JSONReader.parse(try #require(Base64URL.decode(parts[1])))
+        #expect(header == JSONReader.parse(#"{"alg":"RS256","typ":"JWT","kid":"kid1"}"#))
+        #expect(
+            claims
+                == JSONReader.parse(
+                    """
+                    {"iss":"a@demo-1.iam.gserviceaccount.com","scope":"https://www.googleapis.com/auth/firebase.messaging",
+                    "aud":"https://oauth2.googleapis.com/token","iat":1700000000,"exp":1700003600}
+                    """))
+    }
+
+    @Test func `posts the assertion to the account's token URI`() throws {
+        let (origin, request) = try FCMTokenRequest.build(account(), signingInput: Array("a.b".utf8), signature: [0, 1])
+        #expect(origin == HTTPOrigin(host: "oauth2.googleapis.com"))
+        #expect(request[":path"] == "/token")
+        #expect(request["content-type"] == "application/x-www-form-urlencoded")
+        #expect(
+            String(decoding: request.body, as: UTF8.self)
+                == "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=a.b.AAE")
+    }
+
+    @Test(arguments: [
+        (200, #"{"access_token":"t","expires_in":3599}"#, FCMTokenRequest.Answer.token([0x74], lifetime: 3599)),
+        (200, #"{"access_token":"t"}"#, .token([0x74], lifetime: 3600)),
+        (200, #"{"access_token":"t\r\nx: y"}"#, .unavailable(reason: "no access token in the answer", after: nil)),
+        (200, "{}", .unavailable(reason: "no access token in the answer", after: nil)),
+        (400, #"{"error":"invalid_grant"}"#, .refused(reason: "invalid_grant")),
+        (401, "", .refused(reason: "HTTP 401")), (503, "<html>", .unavailable(reason: "HTTP 503", after: nil)),
+        (429, #"{"error":"slow_down"}"#, .unavailable(reason: "slow_down", after: nil)),
+    ])
+    func `reads the answer`(status: Int, body: String, answer: FCMTokenRequest.Answer) {
+        #expect(FCMTokenRequest.answer(HTTPResponse(status: status), JSONReader.parse(body), now: 0) == answer)
+    }
+
+    @Test(arguments: ["project_id", "client_email", "private_key_id", "private_key", "token_uri"])
+    func `names what a key file lacks`(member: String) throws {
+        guard case .object(let members) = try #require(JSONReader.parse(Self.file)) else { return }
+        let file = JSONValue.object(members.filter { $0.name != member })
+        #expect(throws: ServiceAccount.Problem.missing(member)) { try ServiceAccount(file) }
+    }
+
+    @Test func `refuses a file of another kind and a token URI that is not https`() {
+        let other = JSONReader.parse(Self.file.replacing("service_account", with: "authorized_user")) ?? .null
+        #expect(throws: ServiceAccount.Problem.notAServiceAccount) { try ServiceAccount(other) }
+        let plain = JSONReader.parse(Self.file.replacing("https:", with: "http:")) ?? .null
+        #expect(throws: ServiceAccount.Problem.badTokenURI) { try ServiceAccount(plain) }
+    }
+}
+
+@Suite struct `Base64URL text` {
+    @Test(arguments: [
+        ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"),
+        ("foobar", "Zm9vYmFy"),
+    ])
+    func `is what RFC 4648 says`(plain: String, encoded: String) {
+        #expect(Base64URL.encode(Array(plain.utf8)) == encoded)
+        #expect(Base64URL.decode(encoded.utf8) == Array(plain.utf8))
+    }
+
+    @Test func `is read with padding and the plain alphabet`() {
+        #expect(Base64URL.decode("-_8=".utf8) == [0xFB, 0xFF])
+        #expect(Base64URL.decode("+/8".utf8) == [0xFB, 0xFF])
+    }
+
+    @Test(arguments: ["A", "AAAAA", "Zh", "Zm9=v", "Z m8", "Zm8\n", "ä"]) func `is refused when it is none`(text: String) {
+        #expect(Base64URL.decode(text.utf8) == nil)
+    }
+}
