@@ -30,7 +30,7 @@ enum HeaderText {
         } else {
             let hash = Fingerprint.of(text.utf8)
             for shift in stride(from: UInt64(60), through: 0, by: -4) {
-                out.append(Decimal.hexDigit(UInt8(truncatingIfNeeded: hash >> shift)))
+                out.append(Hex.digit(UInt8(truncatingIfNeeded: hash >> shift)))
             }
         }
     }

@@ -26,17 +26,16 @@ enum JSONWebToken {
     }
 
     private static func object(_ members: [(String, Value)]) -> [UInt8] {
-        var out: [UInt8] = [UInt8(ascii: "{")]
-        for (name, value) in members {
-            if out.count > 1 { out.append(UInt8(ascii: ",")) }
-            JSONWriter.appendString(name, to: &out)
-            out.append(UInt8(ascii: ":"))
-            switch value {
-            case .text(let text): JSONWriter.appendString(text, to: &out)
-            case .seconds(let seconds): Decimal.append(seconds, to: &out)
+        var writer = JSONWriter()
+        writer.object { object in
+            for (name, value) in members {
+                object.name(name)
+                switch value {
+                case .text(let text): object.string(text)
+                case .seconds(let seconds): object.integer(seconds)
+                }
             }
         }
-        out.append(UInt8(ascii: "}"))
-        return out
+        return writer.bytes
     }
 }

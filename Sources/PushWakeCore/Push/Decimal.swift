@@ -33,13 +33,6 @@ enum Decimal {
         }
     }
 
-    /// One hexadecimal digit of the low four bits.
-    static func hexDigit(_ value: UInt8, upperCase: Bool = false) -> UInt8 {
-        let low = value & 0x0F
-        if low < 10 { return 0x30 &+ low }
-        return (upperCase ? UInt8(ascii: "A") : UInt8(ascii: "a")) &+ (low &- 10)
-    }
-
     /// Appends `YYYY-MM-DD HH:MM:SS` in UTC, the form of Flexisip's `send-time`; the years 1970 to 9999.
     static func appendDate(_ secondsSince1970: Int64, to out: inout [UInt8]) {
         let seconds = min(max(secondsSince1970, 0), 253_402_300_799)

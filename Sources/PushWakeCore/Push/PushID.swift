@@ -18,8 +18,8 @@ public struct PushID: Hashable, Sendable {
             if index == 4 || index == 6 || index == 8 || index == 10 { out.append(UInt8(ascii: "-")) }
             let word = index < 8 ? high : low
             let byte = UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index % 8)))
-            out.append(Decimal.hexDigit(byte >> 4))
-            out.append(Decimal.hexDigit(byte))
+            out.append(Hex.digit(byte >> 4))
+            out.append(Hex.digit(byte))
         }
     }
 }

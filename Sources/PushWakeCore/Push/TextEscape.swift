@@ -66,7 +66,7 @@ public enum TextEscape: Sendable {
         case 0x09: out.append(UInt8(ascii: "t"))
         default:
             out.append(contentsOf: [0x75, 0x30, 0x30])
-            appendHex(byte, upperCase: false, to: &out)
+            appendHex(byte, to: &out)
         }
     }
 
@@ -77,7 +77,7 @@ public enum TextEscape: Sendable {
                 out.append(byte)
             } else {
                 out.append(UInt8(ascii: "%"))
-                appendHex(byte, upperCase: true, to: &out)
+                appendHex(byte, to: &out)
             }
         }
     }
@@ -99,8 +99,10 @@ public enum TextEscape: Sendable {
         }
     }
 
-    private static func appendHex(_ byte: UInt8, upperCase: Bool, to out: inout [UInt8]) {
-        out.append(Decimal.hexDigit(byte >> 4, upperCase: upperCase))
-        out.append(Decimal.hexDigit(byte & 0x0F, upperCase: upperCase))
+    private static func appendHex(_ byte: UInt8, to out: inout [UInt8]) {
+        for digit in [Hex.digit(byte >> 4), Hex.digit(byte & 0x0F)] {
+            // Capitals, as RFC 3986, 2.1 prefers; JSON takes either.
+            out.append(digit > UInt8(ascii: "9") ? digit & 0xDF : digit)
+        }
     }
 }

@@ -31,8 +31,8 @@ import Testing
             return
         }
         let parts = input.split(separator: UInt8(ascii: "."))
-        let header = try #require(Base64URL.decode(parts[0]))
-        let claims = try #require(Base64URL.decode(parts[1]))
+        let header = try #require(Base64URL.decode(String(decoding: parts[0], as: UTF8.self)))
+        let claims = try #require(Base64URL.decode(String(decoding: parts[1], as: UTF8.self)))
         #expect(String(decoding: header, as: UTF8.self) == #"{"alg":"ES256","kid":"ABC123DEFG"}"#)
         #expect(String(decoding: claims, as: UTF8.self) == #"{"iss":"DEF123GHIJ","iat":1700000000}"#)
         let value = credential.signed(input, signature: [0xFF, 0xEE])
