@@ -4,6 +4,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -120,3 +121,6 @@ static inline int clinux_epoll_set(int epoll, int operation, int fd, unsigned in
 static inline unsigned long long clinux_epoll_tag(const struct epoll_event *event) { return event->data.u64; }
 
 static inline void clinux_ignore_sigpipe(void) { signal(SIGPIPE, SIG_IGN); }
+
+static inline int clinux_open_for_reading(const char *path) { return open(path, O_RDONLY | O_CLOEXEC); }
+static inline const char *clinux_entry_name(const struct dirent *entry) { return entry->d_name; }
