@@ -2,19 +2,26 @@
 
 /// Reads bytes from the front; nil when there are not enough.
 struct ByteReader {
-    private var rest: ArraySlice<UInt8>
+    private let bytes: [UInt8]
+    private var position = 0
 
-    init(_ bytes: [UInt8]) { rest = bytes[...] }
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Nothing is left.
-    var isEmpty: Bool { rest.isEmpty }
+    var isEmpty: Bool { position == bytes.count }
 
-    mutating func next() -> UInt8? { rest.popFirst() }
+    /// Reads one byte.
+    mutating func next() -> UInt8? {
+        guard position < bytes.count else { return nil }
+        defer { position += 1 }
+        return bytes[position]
+    }
 
+    /// Reads `count` bytes.
     mutating func next(_ count: Int) -> ArraySlice<UInt8>? {
-        guard count >= 0, count <= rest.count else { return nil }
-        defer { rest = rest.dropFirst(count) }
-        return rest.prefix(count)
+        guard count >= 0, count <= bytes.count - position else { return nil }
+        defer { position += count }
+        return bytes[position..<(position + count)]
     }
 
     /// Reads a number in groups of seven bits, lowest first.

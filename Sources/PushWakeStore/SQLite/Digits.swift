@@ -38,9 +38,12 @@ struct Digits: Sendable {
         }
     }
 
-    /// Writes two hex digits per byte.
-    static func hexText(_ bytes: ArraySlice<UInt8>, _ digits: Digits) -> [UInt8] {
-        bytes.flatMap { [digits.digits[Int($0 >> 4)], digits.digits[Int($0 & 0xF)]] }
+    /// Appends two hex digits per byte.
+    func appendHex(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8]) {
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 0xF)])
+        }
     }
 
     /// Reads digits of six bits, highest bit first; the last byte is filled with zeros.
@@ -59,19 +62,18 @@ struct Digits: Sendable {
         return bytes
     }
 
-    /// Writes `count` digits of six bits.
-    static func base64Text(_ bytes: ArraySlice<UInt8>, count: Int) -> [UInt8] {
-        var text: [UInt8] = []
+    /// Appends `count` digits of six bits.
+    func appendBase64(_ bytes: ArraySlice<UInt8>, count: Int, to text: inout [UInt8]) {
+        let end = text.count + count
         var bits: UInt32 = 0
         var held = 0
         for byte in bytes {
             bits = bits << 8 | UInt32(byte)
             held += 8
-            while held >= 6, text.count < count {
+            while held >= 6, text.count < end {
                 held -= 6
-                text.append(base64.digits[Int(bits >> UInt32(held) & 0x3F)])
+                text.append(digits[Int(bits >> UInt32(held) & 0x3F)])
             }
         }
-        return text
     }
 }

@@ -30,11 +30,11 @@ struct TextPacking {
     private static let shortestReference = 3
     private static let longestRun = 255
 
-    private let references: [[UInt8]]
+    private let references: [String]
 
     /// Takes up to five texts that `unpack` will be given too, in the same order.
     init(references: [String] = []) {
-        self.references = references.prefix(Int(Code.firstWord - Code.firstReference)).map { Array($0.utf8) }
+        self.references = Array(references.prefix(Int(Code.firstWord - Code.firstReference)))
     }
 
     // MARK: Packing
@@ -42,17 +42,20 @@ struct TextPacking {
     /// Writes `text` as bytes.
     func pack(_ text: String) -> [UInt8] {
         let source = Array(text.utf8)
+        let references = references.map { Array($0.utf8) }
         var packed: [UInt8] = []
         packed.reserveCapacity(source.count)
         var position = 0
         while position < source.count {
-            position += packReference(source, position, &packed) ?? packUUID(source, position, &packed)
+            position += packReference(references, source, position, &packed) ?? packUUID(source, position, &packed)
                 ?? packRun(source, position, &packed)
         }
         return packed
     }
 
-    private func packReference(_ source: [UInt8], _ position: Int, _ packed: inout [UInt8]) -> Int? {
+    private func packReference(
+        _ references: [[UInt8]], _ source: [UInt8], _ position: Int, _ packed: inout [UInt8]
+    ) -> Int? {
         for (index, text) in references.enumerated()
         where text.count >= Self.shortestReference && source.has(text, at: position) {
             packed.append(Code.firstReference + UInt8(index))
@@ -106,11 +109,14 @@ struct TextPacking {
     /// Reads what `pack` wrote; nil when the bytes are damaged.
     func unpack(_ packed: [UInt8]) -> String? {
         var text: [UInt8] = []
-        text.reserveCapacity(packed.count * 2)
+        text.reserveCapacity(packed.count * 2 + references.reduce(0) { $0 + $1.utf8.count })
         var reader = ByteReader(packed)
         while let byte = reader.next() {
-            guard byte >= 0x20 || unpack(code: byte, from: &reader, into: &text) else { return nil }
-            if byte >= 0x20 { text.append(byte) }
+            if byte >= 0x20 {
+                text.append(byte)
+            } else if !unpack(code: byte, from: &reader, into: &text) {
+                return nil
+            }
         }
         return String(validating: text, as: UTF8.self)
     }
@@ -122,17 +128,17 @@ struct TextPacking {
             text.append(byte)
         case Code.lowerHex, Code.upperHex:
             guard let count = reader.next(), let bytes = reader.next(Int(count)) else { return false }
-            text += Digits.hexText(bytes, code == Code.lowerHex ? .lowerHex : .upperHex)
+            (code == Code.lowerHex ? Digits.lowerHex : .upperHex).appendHex(bytes, to: &text)
         case Code.lowerUUID, Code.upperUUID:
             guard let bytes = reader.next(16) else { return false }
-            text += UUIDText.text(of: bytes, code == Code.lowerUUID ? .lowerHex : .upperHex)
+            UUIDText.append(bytes, code == Code.lowerUUID ? .lowerHex : .upperHex, to: &text)
         case Code.base64:
             guard let count = reader.next(), let bytes = reader.next((Int(count) * 6 + 7) / 8) else { return false }
-            text += Digits.base64Text(bytes, count: Int(count))
+            Digits.base64.appendBase64(bytes, count: Int(count), to: &text)
         case Code.firstReference..<Code.firstWord:
             let index = Int(code - Code.firstReference)
             guard index < references.count else { return false }
-            text += references[index]
+            text += references[index].utf8
         default:
             let index = Int(code - Code.firstWord)
             guard index < Self.words.count else { return false }
@@ -160,13 +166,13 @@ private enum UUIDText {
         return Digits.hexBytes(hex[...], digits)
     }
 
-    static func text(of bytes: ArraySlice<UInt8>, _ digits: Digits) -> [UInt8] {
-        var text: [UInt8] = []
-        for byte in Digits.hexText(bytes, digits) {
-            if hyphens.contains(text.count) { text.append(UInt8(ascii: "-")) }
-            text.append(byte)
+    static func append(_ bytes: ArraySlice<UInt8>, _ digits: Digits, to text: inout [UInt8]) {
+        var rest = bytes
+        for group in [4, 2, 2, 2, 6] {
+            if rest.count < bytes.count { text.append(UInt8(ascii: "-")) }
+            digits.appendHex(rest.prefix(group), to: &text)
+            rest = rest.dropFirst(group)
         }
-        return text
     }
 }
 
