@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+
+/// Apple's provider API: `POST /3/device/<token>`, checked in the order path, method, headers,
+/// provider token, topic, payload, device token.
+public struct APNsService {
+    /// One `.p8` key that the service knows.
+    public struct Key {
+        public let id: String
+        public let team: String
+        public let verify: SignatureCheck
+
+        public init(id: String, team: String, verify: @escaping SignatureCheck) {
+            self.id = id
+            self.team = team
+            self.verify = verify
+        }
+    }
+
+    /// Limits that a script may change.
+    public var rules = APNsRules()
+    private let keys: [Key]
+    private var generatedIDs: UInt64 = 0
+    private static let devicePath = Array("/3/device/".utf8)
+
+    public init(keys: [Key]) { self.keys = keys }
+
+    /// Judges one request. `now` is in milliseconds since the epoch, as Apple's timestamps are.
+    mutating func answer(_ request: ReceivedRequest, session: inout APNsSession, now: Int64) -> ProviderAnswer {
+        let id = request.bytes(.apnsID)
+        do throws(APNsRefusal) {
+            let token = try Self.deviceToken(request)
+            try Self.checkHeaders(request)
+            try checkProviderToken(request, session: &session, now: now / 1_000)
+            let type = try checkTopic(request)
+            try Self.checkPriority(request, type: type)
+            try Self.checkPayload(request, type: type)
+            try Self.checkDevice(token)
+            session.hasAcceptedPush = true
+            return ProviderAnswer(
+                status: 200, headers: [.init("apns-id", echo(id))],
+                push: PushIdentity(token: token, body: request.body, id: id))
+        } catch {
+            return refusal(error.reason, id: id, now: now)
+        }
+    }
+
+    /// The answer for a reason; 410 carries the time since which the token is known to be dead.
+    mutating func refusal(_ reason: APNsReason, id: ArraySlice<UInt8>?, now: Int64) -> ProviderAnswer {
+        answer(status: reason.status, reason: reason.rawValue, id: id, timestamp: reason.status == 410 ? now : nil)
+    }
+
+    /// Any answer in Apple's form.
+    mutating func answer(status: Int, reason: String, id: ArraySlice<UInt8>?, timestamp: Int64?) -> ProviderAnswer {
+        let headers = [ProviderAnswer.Header("apns-id", echo(id))]
+        guard status != 200 else { return ProviderAnswer(status: 200, headers: headers) }
+        var members = [JSONValue.Member("reason", .string(reason))]
+        if let timestamp { members.append(.init("timestamp", .integer(timestamp))) }
+        return ProviderAnswer(
+            status: status, reason: reason, headers: headers, body: JSONText.bytes(.object(members)))
+    }
+
+    // MARK: Checks
+
+    private static func deviceToken(_ request: ReceivedRequest) throws(APNsRefusal) -> ArraySlice<UInt8> {
+        let path = request.bytes(.path) ?? []
+        guard path.starts(with: devicePath) else {
+            throw APNsRefusal(path.elementsEqual("/3/device".utf8) ? .missingDeviceToken : .badPath)
+        }
+        let token = path.dropFirst(devicePath.count)
+        guard request.bytes(.method)?.elementsEqual("POST".utf8) == true else { throw APNsRefusal(.methodNotAllowed) }
+        guard !token.isEmpty else { throw APNsRefusal(.missingDeviceToken) }
+        guard !token.contains(UInt8(ascii: "/")) else { throw APNsRefusal(.badPath) }
+        return token
+    }
+
+    private static func checkHeaders(_ request: ReceivedRequest) throws(APNsRefusal) {
+        guard !request.hasDuplicates else { throw APNsRefusal(.duplicateHeaders) }
+        if let id = request.bytes(.apnsID), !isUUID(id) { throw APNsRefusal(.badMessageID) }
+        if let expiration = request.bytes(.apnsExpiration), !isNumber(expiration) {
+            throw APNsRefusal(.badExpirationDate)
+        }
+        if let collapse = request.bytes(.apnsCollapseID), collapse.isEmpty || collapse.count > 64 {
+            throw APNsRefusal(.badCollapseID)
+        }
+    }
+
+    private func checkProviderToken(
+        _ request: ReceivedRequest, session: inout APNsSession, now: Int64
+    ) throws(APNsRefusal) {
+        guard let value = request.bytes(.authorization) else { throw APNsRefusal(.missingProviderToken) }
+        if session.keyID == nil || !value.elementsEqual(session.authorization) {
+            try takeProviderToken(value, session: &session, now: now)
+        }
+        guard session.issuedAt >= now.subtractingClamped(rules.tokenAge) else { throw APNsRefusal(.expiredProviderToken) }
+    }
+
+    /// Verifies a token that this connection has not shown before, and remembers it.
+    private func takeProviderToken(
+        _ value: ArraySlice<UInt8>, session: inout APNsSession, now: Int64
+    ) throws(APNsRefusal) {
+        let scheme = value.prefix(7)
+        guard scheme.count == 7, String(decoding: scheme, as: UTF8.self).lowercased() == "bearer " else {
+            throw APNsRefusal(.invalidProviderToken)
+        }
+        guard let token = WebToken(value.dropFirst(7)), token.algorithm == "ES256",
+            let key = keys.first(where: { $0.id == token.keyID }), let issuedAt = token.claims["iat"]?.integer,
+            token.claims["iss"]?.string == rules.team ?? key.team, issuedAt <= now.addingClamped(rules.clockSkew),
+            key.verify(token.signed, token.signature)
+        else { throw APNsRefusal(.invalidProviderToken) }
+        guard issuedAt >= now.subtractingClamped(rules.tokenAge) else { throw APNsRefusal(.expiredProviderToken) }
+        if let first = session.keyID {
+            guard first == key.id else { throw APNsRefusal(.unrelatedKeyIDInToken) }
+            if let changed = session.changedAt, now.subtractingClamped(changed) < rules.tokenChange {
+                throw APNsRefusal(.tooManyProviderTokenUpdates)
+            }
+            session.changedAt = now
+        }
+        session.keyID = key.id
+        session.authorization = Array(value)
+        session.issuedAt = issuedAt
+    }
+
+    private func checkTopic(_ request: ReceivedRequest) throws(APNsRefusal) -> APNsPushType {
+        guard let topic = request.bytes(.apnsTopic) else { throw APNsRefusal(.missingTopic) }
+        guard Self.isTopic(topic) else { throw APNsRefusal(.badTopic) }
+        let actual = APNsPushType.ofTopic(topic)
+        var type = actual
+        if let value = request.bytes(.apnsPushType) {
+            guard let named = APNsPushType(value) else { throw APNsRefusal(.invalidPushType) }
+            type = named
+        }
+        if let suffix = type.topicSuffix, suffix != actual.topicSuffix {
+            // The device token belongs to the topic with the suffix; a suffix of another kind is the type's fault.
+            throw APNsRefusal(actual == .alert ? .deviceTokenNotForTopic : .invalidPushType)
+        }
+        guard !rules.topics.isEmpty else { return type }
+        let bundle = topic.dropLast(type.topicSuffix?.utf8.count ?? 0)
+        guard rules.topics.contains(where: { bundle.elementsEqual($0.utf8) }) else { throw APNsRefusal(.topicDisallowed) }
+        return type
+    }
+
+    private static func checkPriority(_ request: ReceivedRequest, type: APNsPushType) throws(APNsRefusal) {
+        guard let priority = request.bytes(.apnsPriority) else { return }
+        let isTen = priority.elementsEqual("10".utf8)
+        let isOther = priority.count == 1 && (priority.first == UInt8(ascii: "5") || priority.first == UInt8(ascii: "1"))
+        guard isTen || isOther, !(isTen && type == .background) else { throw APNsRefusal(.badPriority) }
+    }
+
+    private static func checkPayload(_ request: ReceivedRequest, type: APNsPushType) throws(APNsRefusal) {
+        guard request.body.count <= (type == .voip ? 5_120 : 4_096), !request.isTooLarge else {
+            throw APNsRefusal(.payloadTooLarge)
+        }
+        guard JSONReader.isObject(request.body) else { throw APNsRefusal(.payloadEmpty) }
+    }
+
+    private static func checkDevice(_ token: ArraySlice<UInt8>) throws(APNsRefusal) {
+        guard token.count <= 512, token.allSatisfy(isTokenByte) else { throw APNsRefusal(.badDeviceToken) }
+        switch NamedToken(token) {
+        case .ordinary: return
+        case .unregistered: throw APNsRefusal(.unregistered)
+        case .expired: throw APNsRefusal(.expiredToken)
+        case .invalid: throw APNsRefusal(.badDeviceToken)
+        case .mismatch: throw APNsRefusal(.deviceTokenNotForTopic)
+        }
+    }
+
+    // MARK: Forms
+
+    /// The id to send back; Apple makes one up when the request has none.
+    private mutating func echo(_ id: ArraySlice<UInt8>?) -> [UInt8] {
+        if let id, Self.isUUID(id) { return Array(id) }
+        generatedIDs &+= 1
+        let digits = String(generatedIDs, radix: 16, uppercase: true)
+        let tail = String(repeating: "0", count: max(0, 12 - digits.count)) + digits.suffix(12)
+        return Array("00000000-0000-4000-8000-\(tail)".utf8)
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        Base64URL.contains(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~")
+    }
+
+    private static func isUUID(_ text: ArraySlice<UInt8>) -> Bool {
+        guard text.count == 36 else { return false }
+        for (index, byte) in text.enumerated() {
+            let isDash = index == 8 || index == 13 || index == 18 || index == 23
+            let isHex = byte >= 0x30 && byte <= 0x39 || (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66
+            guard isDash ? byte == UInt8(ascii: "-") : isHex else { return false }
+        }
+        return true
+    }
+
+    private static func isNumber(_ text: ArraySlice<UInt8>) -> Bool {
+        !text.isEmpty && text.count <= 12 && text.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
+    }
+
+    private static func isTopic(_ text: ArraySlice<UInt8>) -> Bool {
+        guard !text.isEmpty, text.count <= 255, text.first != UInt8(ascii: "."), text.last != UInt8(ascii: ".") else {
+            return false
+        }
+        return text.allSatisfy { Base64URL.contains($0) || $0 == UInt8(ascii: ".") }
+    }
+}
+
+extension Int64 {
+    /// Adds; stays at the largest number where it would overflow.
+    func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other > 0 ? .max : .min) : sum
+    }
+
+    /// Subtracts; stays at the smallest number where it would overflow.
+    func subtractingClamped(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? (other > 0 ? .min : .max) : difference
+    }
+}

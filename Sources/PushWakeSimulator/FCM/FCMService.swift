@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+
+/// Firebase Cloud Messaging, HTTP v1: `POST /v1/projects/<project>/messages:send`.
+public struct FCMService {
+    private let project: String
+    private var messages: UInt64 = 0
+
+    public init(project: String) { self.project = project }
+
+    /// Judges one request; `now` in milliseconds since the epoch.
+    mutating func answer(_ request: ReceivedRequest, tokens: AccessTokens, now: Int64) -> ProviderAnswer {
+        do throws(FCMError) {
+            try checkPath(request)
+            try Self.checkAuthorization(request, tokens: tokens, now: now / 1_000)
+            let document = try Self.document(request.body)
+            try FCMSchema.request.check(document, at: "")
+            return try send(document, body: request.body, now: now)
+        } catch {
+            return error.answer
+        }
+    }
+
+    private func checkPath(_ request: ReceivedRequest) throws(FCMError) {
+        let path = request.text(.path) ?? ""
+        let prefix = "/v1/projects/"
+        let suffix = "/messages:send"
+        guard path.hasPrefix(prefix), path.hasSuffix(suffix), path.utf8.count > prefix.utf8.count + suffix.utf8.count,
+            request.text(.method) == "POST"
+        else { throw FCMError(404, "NOT_FOUND", "Method not found.") }
+        let named = path.dropFirst(prefix.count).dropLast(suffix.count)
+        guard named == project else {
+            throw FCMError(
+                403, "PERMISSION_DENIED",
+                "Permission 'cloudmessaging.messages.create' denied on resource "
+                    + "'//cloudresourcemanager.googleapis.com/projects/\(named)' (or it may not exist).")
+        }
+    }
+
+    private static func checkAuthorization(
+        _ request: ReceivedRequest, tokens: AccessTokens, now: Int64
+    ) throws(FCMError) {
+        guard let value = request.bytes(.authorization), value.count > 7,
+            String(decoding: value.prefix(7), as: UTF8.self).lowercased() == "bearer ",
+            tokens.isValid(value.dropFirst(7), now: now)
+        else { throw .unauthenticated }
+    }
+
+    private static func document(_ body: [UInt8]) throws(FCMError) -> JSONValue {
+        do throws(JSONReader.Failure) {
+            return try JSONReader.read(body)
+        } catch {
+            let text = "Invalid JSON payload received. \(error.message) at byte \(error.offset)."
+            throw FCMError(400, "INVALID_ARGUMENT", text)
+        }
+    }
+
+    private mutating func send(_ document: JSONValue, body: [UInt8], now: Int64) throws(FCMError) -> ProviderAnswer {
+        guard let message = document["message"], case .object = message else {
+            throw .invalidArgument("The message is not set.", field: "message")
+        }
+        let targets = ["token", "topic", "condition"].compactMap { message[$0]?.string }
+        guard targets.count == 1, let target = targets.first else {
+            throw .invalidArgument("Recipient of the message is not set.", field: "message")
+        }
+        try Self.checkData(message["data"], field: "message.data")
+        try Self.checkAndroid(message["android"])
+        let limit = message["token"] == nil ? 2_048 : 4_096
+        guard Self.payloadSize(message) <= limit else { throw .tooLarge }
+        if message["token"] != nil { try Self.checkToken(Array(target.utf8)[...]) }
+        if document["validate_only"] == .bool(true) { return success("fake_message_id") }
+        messages &+= 1
+        let digits = String(messages, radix: 16)
+        let tail = String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+        var answer = success("0:\(now)\(messages % 1_000)%\(tail)")
+        answer.push = PushIdentity(token: Array(target.utf8)[...], body: body)
+        return answer
+    }
+
+    private func success(_ id: String) -> ProviderAnswer {
+        ProviderAnswer(
+            status: 200, reason: "ok",
+            json: .object([.init("name", .string("projects/\(project)/messages/\(id)"))]))
+    }
+
+    private static func checkToken(_ token: ArraySlice<UInt8>) throws(FCMError) {
+        guard !token.isEmpty, token.count <= 4_096,
+            token.allSatisfy({ Base64URL.contains($0) || $0 == UInt8(ascii: ":") })
+        else { throw .invalidToken }
+        switch NamedToken(token) {
+        case .ordinary: return
+        case .unregistered, .expired: throw .unregistered
+        case .invalid: throw .invalidToken
+        case .mismatch: throw .senderMismatch
+        }
+    }
+
+    private static func checkData(_ data: JSONValue?, field: String) throws(FCMError) {
+        guard case .object(let members)? = data else { return }
+        for member in members {
+            let isReserved = member.name == "from" || member.name == "message_type" || member.name.hasPrefix("google.")
+                || member.name.hasPrefix("gcm.")
+            guard !isReserved else { throw .invalidArgument("Invalid data payload key: \(member.name)", field: field) }
+        }
+    }
+
+    private static func checkAndroid(_ android: JSONValue?) throws(FCMError) {
+        try checkData(android?["data"], field: "message.android.data")
+        guard let text = android?["ttl"]?.string, let seconds = FCMSchema.seconds(text) else { return }
+        guard seconds >= 0, seconds <= 2_419_200 else {
+            throw .invalidArgument("TTL should be between 0 and 2419200 seconds: \(text)", field: "message.android.ttl")
+        }
+    }
+
+    /// Bytes of the keys and values that go to the device.
+    private static func payloadSize(_ message: JSONValue) -> Int {
+        var size = 0
+        let android = message["android"]
+        for part in [message["data"], android?["data"], message["notification"], android?["notification"]] {
+            guard case .object(let members)? = part else { continue }
+            for member in members { size += member.name.utf8.count + (member.value.string?.utf8.count ?? 0) }
+        }
+        return size
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+
+/// Google's token endpoint for service accounts: an RS256 assertion for a bearer token (RFC 7523).
+public struct OAuthService {
+    /// The service account that the endpoint knows.
+    public struct Account {
+        public let email: String
+        public let keyID: String
+        public let verify: SignatureCheck
+
+        public init(email: String, keyID: String, verify: @escaping SignatureCheck) {
+            self.email = email
+            self.keyID = keyID
+            self.verify = verify
+        }
+    }
+
+    /// Seconds that a new access token lives.
+    public var lifetime: Int64 = 3_599
+    private let account: Account
+    /// The endpoint's own URL, as `aud` must name it.
+    private let audience: String
+    static let scopes: Set<String> = [
+        "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
+    ]
+    private static let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+    public init(account: Account, audience: String) {
+        self.account = account
+        self.audience = audience
+    }
+
+    /// Judges one request; `now` in milliseconds since the epoch.
+    func answer(_ request: ReceivedRequest, tokens: inout AccessTokens, now: Int64) -> ProviderAnswer {
+        guard request.text(.method) == "POST" else {
+            return Self.error(405, "invalid_request", "The token endpoint wants POST.")
+        }
+        let form = FormBody(request.body)
+        guard let grant = form["grant_type"] else {
+            return Self.error(400, "invalid_request", "Required parameter is missing: grant_type")
+        }
+        guard grant == Self.grant else { return Self.error(400, "unsupported_grant_type", "Invalid grant_type: \(grant)") }
+        guard let assertion = form["assertion"] else {
+            return Self.error(400, "invalid_request", "Required parameter is missing: assertion")
+        }
+        if let refusal = refusal(of: assertion, now: now / 1_000) { return refusal }
+        let token = tokens.issue(until: (now / 1_000).addingClamped(lifetime))
+        let json = JSONValue.object([
+            .init("access_token", .string(token)), .init("expires_in", .integer(lifetime)),
+            .init("token_type", .string("Bearer")),
+        ])
+        return ProviderAnswer(status: 200, reason: "ok", json: json)
+    }
+
+    private func refusal(of assertion: String, now: Int64) -> ProviderAnswer? {
+        guard let token = WebToken(Array(assertion.utf8)[...]), token.algorithm == "RS256" else {
+            return Self.error(400, "invalid_grant", "Bad JWT: not three base64url parts signed with RS256.")
+        }
+        guard token.claims["iss"]?.string == account.email else {
+            return Self.error(400, "invalid_grant", "Invalid grant: account not found")
+        }
+        guard token.keyID == nil || token.keyID == account.keyID, account.verify(token.signed, token.signature) else {
+            return Self.error(400, "invalid_grant", "Invalid JWT Signature.")
+        }
+        guard [audience, "https://oauth2.googleapis.com/token"].contains(token.claims["aud"]?.string) else {
+            return Self.error(400, "invalid_grant", "Invalid JWT: Failed audience check. The right audience is \(audience)")
+        }
+        guard let issued = token.claims["iat"]?.integer, let expiry = token.claims["exp"]?.integer, expiry > now,
+            issued <= now.addingClamped(300), expiry <= issued.addingClamped(3_600)
+        else {
+            return Self.error(
+                400, "invalid_grant",
+                "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. "
+                    + "Check your iat and exp values in the JWT claim.")
+        }
+        let scope = token.claims["scope"]?.string ?? ""
+        guard !scope.isEmpty else {
+            return Self.error(400, "invalid_scope", "Empty or missing scope not allowed.")
+        }
+        guard scope.split(separator: " ").contains(where: { Self.scopes.contains(String($0)) }) else {
+            return Self.error(400, "invalid_scope", "Invalid OAuth scope or ID token audience provided.")
+        }
+        return nil
+    }
+
+    /// An error in Google's form.
+    static func error(_ status: Int, _ error: String, _ description: String) -> ProviderAnswer {
+        ProviderAnswer(
+            status: status, reason: error,
+            json: .object([.init("error", .string(error)), .init("error_description", .string(description))]))
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+
+/// One request as it came, in buffers that the next request on the same stream slot uses again.
+public struct ReceivedRequest: Sendable {
+    /// Ranges into `storage`.
+    struct Field: Sendable {
+        let name: HeaderName
+        let nameStart: Int
+        let nameEnd: Int
+        let valueEnd: Int
+    }
+
+    /// More header bytes than this are dropped and `isTooLarge` is set.
+    static let longestHeaders = 65_536
+    /// More body bytes than this are dropped and `isTooLarge` is set.
+    static let longestBody = 1_048_576
+
+    private(set) var storage: [UInt8] = []
+    private(set) var fields: [Field] = []
+    /// Body bytes received so far.
+    public private(set) var body: [UInt8] = []
+    /// Says that bytes were dropped because a limit was passed.
+    public private(set) var isTooLarge = false
+    /// Says that a header that must stand alone came twice.
+    public private(set) var hasDuplicates = false
+    private var seen: UInt32 = 0
+
+    /// Makes an empty request.
+    public init() {}
+
+    /// Makes a request from texts, for tests and tools.
+    public init(_ method: String, _ path: String, headers: [(String, String)] = [], body: [UInt8] = []) {
+        append(":method", method)
+        append(":path", path)
+        for (name, value) in headers { append(name, value) }
+        body.withUnsafeBufferPointer { append(body: $0) }
+    }
+
+    /// Empties the request and keeps its memory.
+    mutating func reset() {
+        storage.removeAll(keepingCapacity: true)
+        fields.removeAll(keepingCapacity: true)
+        body.removeAll(keepingCapacity: true)
+        isTooLarge = false
+        hasDuplicates = false
+        seen = 0
+    }
+
+    /// Adds one header field; names are lower case.
+    mutating func append(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+        guard storage.count &+ name.count &+ value.count <= Self.longestHeaders else {
+            isTooLarge = true
+            return
+        }
+        let known = HeaderName(name)
+        if known == .other {
+            hasDuplicates = hasDuplicates || repeats(name)
+        } else {
+            hasDuplicates = hasDuplicates || seen & known.bit != 0
+            seen |= known.bit
+        }
+        let start = storage.count
+        storage.append(contentsOf: name)
+        let middle = storage.count
+        storage.append(contentsOf: value)
+        fields.append(Field(name: known, nameStart: start, nameEnd: middle, valueEnd: storage.count))
+    }
+
+    /// Adds one header field from text.
+    public mutating func append(_ name: String, _ value: String) {
+        let name = Array(name.utf8)
+        let value = Array(value.utf8)
+        name.withUnsafeBufferPointer { name in value.withUnsafeBufferPointer { append(name: name, value: $0) } }
+    }
+
+    /// Adds body bytes.
+    mutating func append(body bytes: UnsafeBufferPointer<UInt8>) {
+        guard body.count &+ bytes.count <= Self.longestBody else {
+            isTooLarge = true
+            return
+        }
+        body.append(contentsOf: bytes)
+    }
+
+    /// Says whether a header came.
+    func has(_ name: HeaderName) -> Bool { seen & name.bit != 0 }
+
+    /// First value of a header, or nil.
+    func bytes(_ name: HeaderName) -> ArraySlice<UInt8>? {
+        guard has(name) else { return nil }
+        for field in fields where field.name == name { return storage[field.nameEnd..<field.valueEnd] }
+        return nil
+    }
+
+    /// First value of a header as text, or nil.
+    func text(_ name: HeaderName) -> String? { bytes(name).map { String(decoding: $0, as: UTF8.self) } }
+
+    /// All header fields in order, as text.
+    var headers: [(name: String, value: String)] {
+        fields.map {
+            (
+                String(decoding: storage[$0.nameStart..<$0.nameEnd], as: UTF8.self),
+                String(decoding: storage[$0.nameEnd..<$0.valueEnd], as: UTF8.self)
+            )
+        }
+    }
+
+    // RFC 9113, 8.2.3 lets a client split `cookie`; the others that may repeat are of no use to a push service.
+    private func repeats(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        for field in fields where field.name == .other && field.nameEnd - field.nameStart == name.count {
+            guard storage[field.nameStart..<field.nameEnd].elementsEqual(name) else { continue }
+            return !name.elementsEqual("cookie".utf8)
+        }
+        return false
+    }
+}
