@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -124,3 +125,5 @@ static inline void clinux_ignore_sigpipe(void) { signal(SIGPIPE, SIG_IGN); }
 
 static inline int clinux_open_for_reading(const char *path) { return open(path, O_RDONLY | O_CLOEXEC); }
 static inline const char *clinux_entry_name(const struct dirent *entry) { return entry->d_name; }
+/* Variadic, which Swift does not import. */
+static inline int clinux_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }

@@ -10,7 +10,7 @@ struct PushWakeCommand: ParsableCommand {
         abstract: "Wakes sleeping phones for SIP servers.",
         version: Release.version.description,
         subcommands: [
-            EngineCommand.self, ParseCommand.self, SendCommand.self, BindingsCommand.self, StatsCommand.self,
+            SimulateCommand.self, EngineCommand.self, ParseCommand.self, SendCommand.self, BindingsCommand.self, StatsCommand.self,
             RegisteredCommand.self, CheckCommand.self, SettingsCommand.self,
         ])
 }

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+
+extension FaultRule {
+    /// Reads one rule of a script.
+    init(json: JSONValue, at place: String) throws(FaultScript.Mistake) {
+        self.init()
+        var reader = try ScriptReader(json, at: place)
+        provider = try reader.choice("provider", ProviderName.self)
+        token = try reader.text("token").map(Glob.init)
+        connection = try reader.number("connection").map { Int($0) }
+        after = try reader.number("after").map { Int($0) } ?? 0
+        every = max(1, try reader.number("every").map { Int($0) } ?? 1)
+        count = try reader.number("count").map { Int($0) } ?? .max
+        probability = try reader.share("probability") ?? 1
+        isPerConnection = try reader.flag("per_connection") ?? false
+        try readAnswer(&reader, at: place)
+        try readEffects(&reader, at: place)
+        handshake = try reader.choice("tls", Handshake.self)
+        try reader.end()
+    }
+
+    private mutating func readAnswer(_ reader: inout ScriptReader, at place: String) throws(FaultScript.Mistake) {
+        delay = try reader.number("delay_ms") ?? 0
+        isUnanswered = try reader.flag("no_answer") ?? false
+        countsAsAccepted = try reader.flag("accept") ?? false
+        let status = try reader.number("status")
+        let http = try reader.number("http_status")
+        let reason = try reader.text("reason")
+        let timestamp = try reader.number("timestamp")
+        let body = reader.take("body")
+        for number in [status, http].compactMap({ $0 }) where number < 200 || number > 599 {
+            throw FaultScript.Mistake("\(place): a status lies between 200 and 599")
+        }
+        if status != nil || http != nil || reason != nil || body != nil {
+            answer = Answer(
+                status: status.map { Int($0) }, reason: reason, httpStatus: http.map { Int($0) }, timestamp: timestamp,
+                body: body)
+        } else if timestamp != nil {
+            throw FaultScript.Mistake("\(place).timestamp needs a status or a reason")
+        }
+        guard let value = reader.take("headers") else { return }
+        guard case .object(let members) = value else { throw reader.wrong("headers", "an object") }
+        for member in members {
+            guard let text = member.value.string else { throw reader.wrong("headers.\(member.name)", "a string") }
+            headers.append(.init(member.name.lowercased(), text))
+        }
+    }
+
+    private mutating func readEffects(_ reader: inout ScriptReader, at place: String) throws(FaultScript.Mistake) {
+        if let value = reader.take("settings") { effects.append(.settings(try Self.settings(value, at: place))) }
+        if let pause = try reader.number("pause_reading_ms") { effects.append(.pauseReading(pause)) }
+        if let value = reader.take("goaway") { effects.append(try Self.goAway(value, at: place)) }
+        if try reader.flag("refuse") == true { effects.append(.reset(code: 7)) }
+        if let name = try reader.text("reset") {
+            guard let code = Self.errorCode(name) else { throw reader.wrong("reset", "an HTTP/2 error code") }
+            effects.append(.reset(code: code))
+        }
+        switch try reader.text("close") {
+        case nil: break
+        case "fin"?: effects.append(.close(isAbrupt: false))
+        case "rst"?: effects.append(.close(isAbrupt: true))
+        default: throw reader.wrong("close", "fin or rst")
+        }
+    }
+
+    private static func goAway(_ value: JSONValue, at place: String) throws(FaultScript.Mistake) -> Effect {
+        var reader = try ScriptReader(value, at: "\(place).goaway")
+        let name = try reader.text("code") ?? "NO_ERROR"
+        guard let code = errorCode(name) else { throw reader.wrong("code", "an HTTP/2 error code") }
+        var debug = try reader.text("debug") ?? ""
+        if let reason = try reader.text("reason") {
+            debug = String(decoding: JSONText.bytes(.object([.init("reason", .string(reason))])), as: UTF8.self)
+        }
+        let last = try reader.choice("last_stream", LastStream.self) ?? .processed
+        try reader.end()
+        return .goAway(code: code, debug: debug, last: last)
+    }
+
+    private static func settings(_ value: JSONValue, at place: String) throws(FaultScript.Mistake) -> [Setting] {
+        var reader = try ScriptReader(value, at: "\(place).settings")
+        var settings: [Setting] = []
+        let names: [(String, Int32)] = [
+            ("header_table_size", 1), ("max_concurrent_streams", 3), ("initial_window_size", 4), ("max_frame_size", 5),
+            ("max_header_list_size", 6),
+        ]
+        for (name, id) in names {
+            guard let number = try reader.number(name) else { continue }
+            settings.append(Setting(id: id, value: UInt32(clamping: number)))
+        }
+        try reader.end()
+        return settings
+    }
+
+    /// The number of an HTTP/2 error code (RFC 9113, 7).
+    static func errorCode(_ name: String) -> UInt32? {
+        let names = [
+            "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
+            "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
+            "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
+        ]
+        return names.firstIndex(of: name).map { UInt32($0) }
+    }
+}

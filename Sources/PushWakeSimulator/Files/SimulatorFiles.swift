@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+
+/// The directory that the first start fills: certificates, keys, and `simulator.json`, which tells a
+/// client where everything is. Later starts use what is there.
+struct SimulatorFiles {
+    static let team = "DEF123GHIJ"
+    static let bundle = "com.example.phone"
+    static let project = "pushwake-simulator"
+    private static let accountEmail = "push@\(project).iam.gserviceaccount.com"
+
+    let certificate: [UInt8]
+    let serverKey: KeyPair
+    let apnsKeyID: String
+    let apnsKey: KeyPair
+    let accountKeyID: String
+    let accountKey: KeyPair
+    let vapidKey: KeyPair
+    let email: String
+    let project: String
+    private let store: FileStore
+    private let account: JSONValue
+    private let subscription: JSONValue
+
+    /// Reads the directory, and makes what is missing.
+    init(directory: String) throws {
+        store = try FileStore(making: directory)
+        (certificate, serverKey) = try Self.server(store)
+        (apnsKeyID, apnsKey) = try Self.apnsKey(store)
+        vapidKey = try Self.key("vapid.pem", store)
+        subscription = try Self.subscription(store)
+        account = try Self.account(store)
+        guard let pem = account["private_key"]?.string, let id = account["private_key_id"]?.string,
+            let email = account["client_email"]?.string, let project = account["project_id"]?.string
+        else { throw FileStore.Failure(description: "\(store.path("fcmkey.json")) is not a service account") }
+        accountKey = try KeyPair(pem: Array(pem.utf8))
+        accountKeyID = id
+        self.email = email
+        self.project = project
+    }
+
+    /// Writes what depends on the port: `token_uri` and `simulator.json`.
+    func publish(origin: String, port: UInt16) throws {
+        try writeAccount(tokenURI: "\(origin)/token")
+        let apns = JSONValue.object([
+            .init("url", .string(origin)), .init("key", .string(store.path("AuthKey_\(apnsKeyID).p8"))),
+            .init("key_id", .string(apnsKeyID)), .init("team_id", .string(Self.team)),
+            .init("topic", .string(Self.bundle)), .init("voip_topic", .string(Self.bundle + ".voip")),
+        ])
+        let fcm = JSONValue.object([
+            .init("url", .string(origin)), .init("key", .string(store.path("fcmkey.json"))),
+            .init("project", .string(project)), .init("token_uri", .string("\(origin)/token")),
+        ])
+        let webPush = JSONValue.object([
+            .init("url", .string("\(origin)/push/")), .init("vapid_key", .string(store.path("vapid.pem"))),
+            .init("vapid_public", .string(Base64URL.encode(try vapidKey.point()))),
+            .init("p256dh", subscription["p256dh"] ?? .null), .init("auth", subscription["auth"] ?? .null),
+            .init("subscription", .string(store.path("subscription.json"))),
+        ])
+        let all = JSONValue.object([
+            .init("url", .string(origin)), .init("port", .integer(Int64(port))),
+            .init("ca_file", .string(store.path("ca.pem"))), .init("certificate", .string(store.path("server.pem"))),
+            .init("apns_key", .string(store.path("AuthKey_\(apnsKeyID).p8"))), .init("apns_key_id", .string(apnsKeyID)),
+            .init("apns_team_id", .string(Self.team)), .init("apns_topic", .string(Self.bundle)),
+            .init("fcm_key", .string(store.path("fcmkey.json"))), .init("fcm_project", .string(project)),
+            .init("apns", apns), .init("fcm", fcm), .init("webpush", webPush),
+            .init("acrobits", .object([.init("url", .string("\(origin)/pnm2/send"))])),
+            .init("control", .string("\(origin)/_simulator/")),
+        ])
+        try store.write("simulator.json", JSONText.bytes(all) + [0x0A], mode: 0o644)
+    }
+
+    private func writeAccount(tokenURI: String) throws {
+        guard account["token_uri"]?.string != tokenURI, case .object(var members) = account else { return }
+        members.removeAll { $0.name == "token_uri" }
+        members.append(.init("token_uri", .string(tokenURI)))
+        try store.write("fcmkey.json", JSONText.bytes(.object(members)) + [0x0A], mode: 0o600)
+    }
+
+    // MARK: Making
+
+    private static func server(_ store: FileStore) throws -> ([UInt8], KeyPair) {
+        if let certificate = try store.read("server.pem"), let key = try store.read("server.key"),
+            try store.read("ca.pem") != nil
+        {
+            return (certificate, try KeyPair(pem: key))
+        }
+        let authorityKey = try KeyPair.makeP256()
+        let authority = try CertificateMaker.authority(authorityKey)
+        let key = try KeyPair.makeP256()
+        let names = ["IP:127.0.0.1", "IP:::1", "DNS:localhost"]
+        let certificate = try CertificateMaker.server(
+            key, names: names, authority: authority, authorityKey: authorityKey)
+        // The authority's key is not kept: nothing else will ever be signed with it.
+        try store.write("ca.pem", authority, mode: 0o644)
+        try store.write("server.key", key.pem(), mode: 0o600)
+        try store.write("server.pem", certificate, mode: 0o644)
+        return (certificate, key)
+    }
+
+    private static func key(_ name: String, _ store: FileStore) throws -> KeyPair {
+        if let pem = try store.read(name) { return try KeyPair(pem: pem) }
+        let key = try KeyPair.makeP256()
+        try store.write(name, key.pem(), mode: 0o600)
+        return key
+    }
+
+    private static func apnsKey(_ store: FileStore) throws -> (String, KeyPair) {
+        let found = store.names { $0.hasPrefix("AuthKey_") && $0.hasSuffix(".p8") }.first
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ23456789")
+        let made = String((0..<10).map { _ in alphabet[Int.random(in: 0..<alphabet.count)] })
+        let name = found ?? "AuthKey_\(made).p8"
+        return (String(name.dropFirst("AuthKey_".count).dropLast(".p8".count)), try key(name, store))
+    }
+
+    private static func account(_ store: FileStore) throws -> JSONValue {
+        if let bytes = try store.read("fcmkey.json") { return try JSONReader.read(bytes) }
+        let id = (0..<20).map { _ in UInt8.random(in: .min ... .max) }
+        let hex = id.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return .object([
+            .init("type", .string("service_account")), .init("project_id", .string(project)),
+            .init("private_key_id", .string(hex)),
+            .init("private_key", .string(String(decoding: try KeyPair.makeRSA().pem(), as: UTF8.self))),
+            .init("client_email", .string(accountEmail)), .init("client_id", .string("100000000000000000001")),
+            .init("universe_domain", .string("googleapis.com")),
+        ])
+    }
+
+    /// The keys of a browser or app, so that bodies which the simulator took can be decrypted.
+    private static func subscription(_ store: FileStore) throws -> JSONValue {
+        if let bytes = try store.read("subscription.json") { return try JSONReader.read(bytes) }
+        let key = try KeyPair.makeP256()
+        let secret = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+        let value = JSONValue.object([
+            .init("p256dh", .string(Base64URL.encode(try key.point()))),
+            .init("auth", .string(Base64URL.encode(secret))),
+            .init("private", .string(Base64URL.encode(try key.scalar()))),
+        ])
+        try store.write("subscription.json", JSONText.bytes(value) + [0x0A], mode: 0o600)
+        return value
+    }
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+
+internal import CLinux
+internal import COpenSSL
+import PushWakeTransport
+
+/// One TLS connection to the simulator, from accept to close.
+final class ServedConnection: LoopSource {
+    private enum Phase { case handshake, talking, draining, closed }
+
+    /// Milliseconds that a closing connection waits for the other end.
+    private static let drainTime: Int64 = 3_000
+    private static let recordSize = 16_384
+
+    private let socket: Socket
+    private let tls: OpaquePointer
+    private unowned let server: SimulatorServer
+    private var phase = Phase.handshake
+    private var memory: ConnectionMemory
+    private var conversation: (any Conversation)?
+    private var effects: [FaultRule.Effect] = []
+    private var isPaused = false
+    private var wantsToWrite = false
+    private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: recordSize, alignment: 16)
+    private var unsent = 0..<0
+
+    /// Takes an accepted socket; nil when memory is short.
+    init?(_ socket: Socket, number: Int, context: ServerContext, server: SimulatorServer) {
+        guard let tls = SSL_new(context.handle) else { return nil }
+        self.socket = socket
+        self.tls = tls
+        self.server = server
+        memory = ConnectionMemory(number: number)
+        SSL_set_fd(tls, socket.descriptor)
+        SSL_set_accept_state(tls)
+    }
+
+    deinit {
+        SSL_free(tls)
+        output.deallocate()
+    }
+
+    func ready(_ readiness: Loop.Readiness) {
+        server.updateTime()
+        switch phase {
+        case .handshake: shakeHands()
+        case .talking: talk()
+        case .draining: drain()
+        case .closed: break
+        }
+    }
+
+    private func shakeHands() {
+        ERR_clear_error()
+        let result = SSL_do_handshake(tls)
+        guard result != 1 else { return beginTalking() }
+        switch SSL_get_error(tls, result) {
+        case SSL_ERROR_WANT_READ: watch(writing: false)
+        case SSL_ERROR_WANT_WRITE: watch(writing: true)
+        default:
+            server.house.counters.handshakeFailures += 1
+            close()
+        }
+    }
+
+    private func beginTalking() {
+        phase = .talking
+        watch(writing: false)
+        var name: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        SSL_get0_alpn_selected(tls, &name, &count)
+        let isHTTP2 = UnsafeBufferPointer(start: name, count: Int(count)).elementsEqual("h2".utf8)
+        let script = server.house.script
+        conversation =
+            isHTTP2
+            ? HTTP2Conversation(judge: self, maxStreams: script.isStrict ? 1 : script.maxStreams)
+            : HTTP1Conversation(judge: self)
+        guard conversation != nil else { return close() }
+        talk()
+    }
+
+    /// Reads all there is, and answers in between so that answers of many requests leave together.
+    private func talk() {
+        guard let conversation else { return close() }
+        while !isPaused, phase == .talking {
+            ERR_clear_error()
+            let buffer = server.receiveBuffer
+            let count = SSL_read(tls, buffer.baseAddress, Int32(clamping: buffer.count))
+            guard count > 0 else {
+                let error = SSL_get_error(tls, count)
+                flush()
+                guard phase == .talking else { return }
+                if error != SSL_ERROR_WANT_READ, error != SSL_ERROR_WANT_WRITE { close() }
+                return
+            }
+            let isFine = conversation.receive(UnsafeRawBufferPointer(rebasing: buffer[..<Int(count)]))
+            if effects.isEmpty == false { settle(conversation) }
+            if !isFine { return shutDown() }
+        }
+        flush()
+    }
+
+    /// Sends the answers that came before, then does to the connection what the script wants.
+    private func settle(_ conversation: any Conversation) {
+        flush()
+        let waiting = effects
+        effects = []
+        for effect in waiting where phase == .talking {
+            switch effect {
+            case .close(let isAbrupt):
+                server.house.counters.closes += 1
+                if isAbrupt { abort() } else { shutDown() }
+            case .pauseReading(let time):
+                isPaused = true
+                watch(writing: wantsToWrite)
+                later(time) { [weak self] in
+                    guard let self, phase == .talking else { return }
+                    isPaused = false
+                    watch(writing: wantsToWrite)
+                    talk()
+                }
+            default: conversation.perform(effect)
+            }
+        }
+        flush()
+    }
+
+    /// Sends until there is nothing more or the socket is full.
+    private func flush() {
+        guard phase == .talking || phase == .draining, let conversation else { return }
+        server.flushLog()
+        while true {
+            if unsent.isEmpty {
+                unsent = 0..<conversation.gather(into: output)
+                if unsent.isEmpty { break }
+            }
+            ERR_clear_error()
+            let count = SSL_write(tls, output.baseAddress.map { $0 + unsent.lowerBound }, Int32(clamping: unsent.count))
+            guard count > 0 else {
+                if SSL_get_error(tls, count) == SSL_ERROR_WANT_WRITE { watch(writing: true) } else { close() }
+                return
+            }
+            unsent = (unsent.lowerBound + Int(count))..<unsent.upperBound
+        }
+        if wantsToWrite { watch(writing: false) }
+        if phase == .talking, conversation.isFinished { shutDown() }
+    }
+
+    // MARK: The end
+
+    /// Ends in order: close_notify, FIN, and then waits for the other end, because closing a socket with
+    /// unread bytes would send RST and take answers away that are still under way.
+    private func shutDown() {
+        guard phase == .talking else { return }
+        phase = .draining
+        flush()
+        guard phase == .draining else { return }
+        ERR_clear_error()
+        SSL_shutdown(tls)
+        _ = shutdown(socket.descriptor, Int32(SHUT_WR))
+        watch(writing: false)
+        server.loop.schedule(after: Self.drainTime) { [weak self] in self?.close() }
+    }
+
+    private func drain() {
+        while true {
+            switch socket.receive(into: server.receiveBuffer) {
+            case .bytes: continue
+            case .wouldBlock: return
+            case .closed, .failed: return close()
+            }
+        }
+    }
+
+    private func close() {
+        guard leave() else { return }
+        socket.close()
+    }
+
+    private func abort() {
+        guard leave() else { return }
+        socket.abort()
+    }
+
+    private func leave() -> Bool {
+        guard phase != .closed else { return false }
+        phase = .closed
+        server.loop.unwatch(socket.descriptor)
+        server.house.counters.openConnections -= 1
+        conversation = nil
+        return true
+    }
+
+    private func watch(writing: Bool) {
+        wantsToWrite = writing
+        var readiness: Loop.Readiness = isPaused ? [] : .readable
+        if writing { readiness.insert(.writable) }
+        server.loop.rewatch(socket.descriptor, for: readiness)
+    }
+}
+
+extension ServedConnection: RequestJudge {
+    var isFCM: Bool { memory.provider == .fcm }
+
+    func judge(_ request: ReceivedRequest, stream: Int32) -> Reaction {
+        let reaction = server.house.react(to: request, memory: &memory, now: server.now)
+        guard reaction.provider != .control else { return reaction }
+        server.log?.add(request, reaction, connection: memory.number, stream: stream, now: server.now)
+        return reaction
+    }
+
+    func answerLeaves(_ reaction: Reaction) {
+        guard let answer = reaction.answer else { return }
+        server.house.answered(reaction.provider, answer)
+    }
+
+    func later(_ milliseconds: Int64, _ action: @escaping () -> Void) {
+        server.loop.schedule(after: milliseconds) { [weak self] in
+            guard let self, phase == .talking else { return }
+            server.updateTime()
+            action()
+            flush()
+        }
+    }
+
+    func postpone(_ effect: FaultRule.Effect) { effects.append(effect) }
+
+    func count(_ change: (inout SimulatorCounters) -> Void) { change(&server.house.counters) }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeTransport
+
+/// The simulator: listens, and runs until it is told to stop.
+public final class SimulatorServer {
+    /// Where to listen, where the files are, and what to play.
+    public struct Options {
+        public var ip = "127.0.0.1"
+        /// 0 picks a free port.
+        public var port: UInt16 = 8_443
+        public var directory: String
+        public var logPath: String?
+        public var script = FaultScript()
+
+        public init(directory: String) { self.directory = directory }
+    }
+
+    /// Why the simulator cannot start.
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    let loop: Loop
+    var house: ProviderHouse
+    let log: RequestLog?
+    /// Milliseconds since the epoch.
+    private(set) var now: Int64 = 0
+    let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
+    private let listener: Socket
+    private let context: ServerContext
+    private let failingContext: ServerContext
+    /// `https://127.0.0.1:8443`, with the port that was picked.
+    public let origin: String
+
+    /// Makes the files that are missing and listens.
+    public init(_ options: Options) throws(Failure) {
+        do {
+            let files = try SimulatorFiles(directory: options.directory)
+            guard let address = SocketAddress(ip: options.ip, port: options.port) else {
+                throw Failure(description: "\(options.ip) is not an IP address; use 127.0.0.1")
+            }
+            loop = try Loop()
+            listener = try Socket.listen(on: address)
+            let bound = listener.localAddress
+            origin = "https://\(bound)"
+            log = try options.logPath.map { path throws(FileStore.Failure) in try RequestLog(path: path) }
+            context = try ServerContext(identity: (files.certificate, files.serverKey))
+            failingContext = try ServerContext(identity: nil)
+            house = Self.house(files, origin: origin)
+            house.play(options.script)
+            try files.publish(origin: origin, port: bound.port)
+            try loop.watch(listener.descriptor, for: .readable, Acceptor(self))
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(description: "\(error)")
+        }
+    }
+
+    deinit { receiveBuffer.deallocate() }
+
+    /// Serves until SIGTERM, SIGINT or `stop()`.
+    public func run() throws(Failure) {
+        do {
+            try Signals { [loop] number in
+                // SIGHUP, 1, is for daemons that read files again.
+                if number != 1 { loop.stop() }
+            }.attach(to: loop)
+        } catch {
+            throw Failure(description: "\(error)")
+        }
+        loop.run()
+        loop.unwatch(listener.descriptor)
+        log?.flush()
+    }
+
+    /// Ends `run()` from another thread.
+    public var stopper: @Sendable () -> Void {
+        let poster = loop.poster
+        // The loop ends with the turn in which it hears of it.
+        nonisolated(unsafe) let loop = loop
+        return { poster.post { loop.stop() } }
+    }
+
+    func updateTime() { now = SystemClock.wallMicroseconds() / 1_000 }
+
+    func flushLog() { log?.flush() }
+
+    fileprivate func accept() {
+        while let (socket, _) = listener.accept() {
+            house.counters.connections += 1
+            let number = house.counters.connections
+            let fault = house.handshake(connection: number)
+            if fault == .refuse {
+                socket.abort()
+                continue
+            }
+            let context = fault == .fail ? failingContext : context
+            guard let connection = ServedConnection(socket, number: number, context: context, server: self) else {
+                continue
+            }
+            house.counters.openConnections += 1
+            // A stalled handshake holds the socket and never looks at it.
+            let readiness: Loop.Readiness = fault == .stall ? [] : .readable
+            try? loop.watch(socket.descriptor, for: readiness, connection)
+        }
+    }
+
+    private static func house(_ files: SimulatorFiles, origin: String) -> ProviderHouse {
+        let apnsKey = files.apnsKey
+        let accountKey = files.accountKey
+        let apns = APNsService(keys: [
+            .init(id: files.apnsKeyID, team: SimulatorFiles.team) { apnsKey.verifyES256($0, $1) }
+        ])
+        let account = OAuthService.Account(email: files.email, keyID: files.accountKeyID) { accountKey.verify($0, $1) }
+        let webPush = WebPushService(ownKey: (try? files.vapidKey.point()) ?? []) { point, signed, signature in
+            KeyPair(point: point)?.verifyES256(signed, signature) ?? false
+        }
+        return ProviderHouse(
+            apns: apns, oauth: OAuthService(account: account, audience: "\(origin)/token"),
+            fcm: FCMService(project: files.project), webPush: webPush)
+    }
+}
+
+/// Hears of new connections.
+private final class Acceptor: LoopSource {
+    private unowned let server: SimulatorServer
+
+    init(_ server: SimulatorServer) { self.server = server }
+
+    func ready(_ readiness: Loop.Readiness) { server.accept() }
+}

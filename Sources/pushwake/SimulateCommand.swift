@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+import ArgumentParser
+import PushWakeSimulator
+
+struct SimulateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate", abstract: "Plays APNs, FCM, Web Push and Acrobits on this machine.",
+        discussion: """
+            The first start makes certificates and keys in the directory, and simulator.json, which says where \
+            everything is. One line on standard output says that it listens. docs/simulator.md has the checks \
+            and the form of scripts.
+            """)
+
+    @Option(help: ArgumentHelp("Address to listen on; port 0 picks a free one.", valueName: "ip:port"))
+    var listen = "127.0.0.1:8443"
+
+    @Option(help: ArgumentHelp("Directory of certificates and keys, made when missing.", valueName: "dir"))
+    var dir: String
+
+    @Option(help: ArgumentHelp("File that gets one JSON line per request.", valueName: "file"))
+    var log: String?
+
+    @Option(help: ArgumentHelp("JSON file of faults and limits.", valueName: "file"))
+    var script: String?
+
+    @Flag(help: "One stream until the first accepted APNs push of a connection, as Apple does.")
+    var apnsStrictStreams = false
+
+    func run() throws {
+        var options = SimulatorServer.Options(directory: dir)
+        (options.ip, options.port) = try address()
+        options.logPath = log
+        if let script {
+            guard let bytes = TextFile.readBytes(script) else {
+                Console.complain("cannot read \(script); give a readable file")
+                throw ExitCode(2)
+            }
+            do throws(FaultScript.Mistake) {
+                options.script = try FaultScript(json: bytes)
+            } catch {
+                Console.complain("\(script): \(error)")
+                throw ExitCode(2)
+            }
+        }
+        if apnsStrictStreams { options.script.isStrict = true }
+        do throws(SimulatorServer.Failure) {
+            let server = try SimulatorServer(options)
+            Console.say("listening on \(server.origin), files in \(dir)")
+            try server.run()
+        } catch {
+            Console.complain(error.description)
+            throw ExitCode(1)
+        }
+    }
+
+    private func address() throws -> (String, UInt16) {
+        guard let colon = listen.lastIndex(of: ":"), let port = UInt16(listen[listen.index(after: colon)...]) else {
+            throw ValidationError("--listen wants an address and a port, such as 127.0.0.1:8443")
+        }
+        let host = String(listen[..<colon])
+        return (host == "localhost" ? "127.0.0.1" : host, port)
+    }
+}
