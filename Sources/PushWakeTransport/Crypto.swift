@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+
+internal import COpenSSL
+
+/// Primitives that Web Push, webhooks and ids need.
+public enum Crypto {
+    /// Bytes that nobody can guess.
+    public static func randomBytes(_ count: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: max(0, count))
+        RAND_bytes(&bytes, Int32(truncatingIfNeeded: bytes.count))
+        return bytes
+    }
+
+    /// HMAC-SHA-256 (RFC 2104), 32 bytes.
+    public static func hmacSHA256(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: 32)
+        var count: UInt32 = 32
+        // OpenSSL takes a null key for "the previous one"; an empty key needs an address.
+        let key = key.isEmpty ? [0] : key
+        _ = HMAC(EVP_sha256(), key, Int32(truncatingIfNeeded: key.count), message, message.count, &result, &count)
+        return result
+    }
+
+    /// SHA-256, 32 bytes.
+    public static func sha256(_ message: [UInt8]) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: 32)
+        var count: UInt32 = 32
+        EVP_Digest(message, message.count, &result, &count, EVP_sha256(), nil)
+        return result
+    }
+
+    /// HKDF-SHA-256, extract and expand (RFC 5869).
+    public static func hkdfSHA256(salt: [UInt8], key: [UInt8], info: [UInt8], count: Int) throws(TLSError) -> [UInt8] {
+        guard let context = EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nil) else { throw TLSError.drain("HKDF") }
+        defer { EVP_PKEY_CTX_free(context) }
+        guard
+            copenssl_hkdf_setup(
+                context, salt, Int32(truncatingIfNeeded: salt.count), key, Int32(truncatingIfNeeded: key.count), info,
+                Int32(truncatingIfNeeded: info.count)) == 1
+        else { throw TLSError.drain("HKDF") }
+        var result = [UInt8](repeating: 0, count: count)
+        var length = count
+        guard EVP_PKEY_derive(context, &result, &length) == 1, length == count else { throw TLSError.drain("HKDF") }
+        return result
+    }
+
+    /// ECDH on P-256 with a peer's uncompressed point (65 bytes), which must lie on the curve. 32 bytes.
+    public static func ecdhP256(_ key: PrivateKey, peerPoint: [UInt8]) throws(TLSError) -> [UInt8] {
+        guard peerPoint.count == 65, peerPoint[0] == 4, let peer = EVP_PKEY_new() else {
+            throw TLSError("not an uncompressed P-256 point")
+        }
+        defer { EVP_PKEY_free(peer) }
+        guard EVP_PKEY_copy_parameters(peer, key.pointer) == 1,
+            EVP_PKEY_set1_encoded_public_key(peer, peerPoint, peerPoint.count) == 1
+        else { throw TLSError.drain("not a point of P-256") }
+        guard let context = EVP_PKEY_CTX_new(key.pointer, nil) else { throw TLSError.drain("ECDH") }
+        defer { EVP_PKEY_CTX_free(context) }
+        var result = [UInt8](repeating: 0, count: 32)
+        var count = 32
+        guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer(context, peer) == 1,
+            EVP_PKEY_derive(context, &result, &count) == 1, count == 32
+        else { throw TLSError.drain("ECDH") }
+        return result
+    }
+
+    /// AES-128-GCM with a 12-byte nonce: ciphertext and 16-byte tag.
+    public static func sealAES128GCM(key: [UInt8], nonce: [UInt8], _ plaintext: [UInt8]) throws(TLSError) -> [UInt8] {
+        guard key.count == 16, nonce.count == 12, plaintext.count < 1 << 20 else {
+            throw TLSError("AES-128-GCM: wrong length")
+        }
+        guard let context = EVP_CIPHER_CTX_new() else { throw TLSError.drain("AES-128-GCM") }
+        defer { EVP_CIPHER_CTX_free(context) }
+        var result = [UInt8](repeating: 0, count: plaintext.count)
+        var tag = [UInt8](repeating: 0, count: 16)
+        var count: Int32 = 0
+        guard EVP_EncryptInit_ex(context, EVP_aes_128_gcm(), nil, key, nonce) == 1,
+            EVP_EncryptUpdate(context, &result, &count, plaintext, Int32(truncatingIfNeeded: plaintext.count)) == 1,
+            EVP_EncryptFinal_ex(context, &tag, &count) == 1,
+            EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, &tag) == 1
+        else { throw TLSError.drain("AES-128-GCM") }
+        return result + tag
+    }
+
+    /// Opens what `sealAES128GCM` sealed; nil when the tag does not fit.
+    public static func openAES128GCM(key: [UInt8], nonce: [UInt8], _ sealed: [UInt8]) -> [UInt8]? {
+        guard key.count == 16, nonce.count == 12, sealed.count >= 16, sealed.count < 1 << 20,
+            let context = EVP_CIPHER_CTX_new()
+        else { return nil }
+        defer { EVP_CIPHER_CTX_free(context) }
+        let ciphertext = Array(sealed.dropLast(16))
+        var tag = Array(sealed.suffix(16))
+        var result = [UInt8](repeating: 0, count: ciphertext.count)
+        var rest = [UInt8](repeating: 0, count: 16)
+        var count: Int32 = 0
+        guard EVP_DecryptInit_ex(context, EVP_aes_128_gcm(), nil, key, nonce) == 1,
+            EVP_DecryptUpdate(context, &result, &count, ciphertext, Int32(truncatingIfNeeded: ciphertext.count)) == 1,
+            EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, 16, &tag) == 1,
+            EVP_DecryptFinal_ex(context, &rest, &count) == 1
+        else {
+            _ = TLSError.drain("")
+            return nil
+        }
+        return result
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+
+/// One complete request as a server got it.
+public struct HTTPServerRequest: Sendable {
+    /// Names the request on its connection, for the answer. 0 for HTTP/1.
+    public let stream: Int32
+    /// Pseudo header fields first, names in lower case, in the order of the wire.
+    public internal(set) var headers: [HTTPResponse.Header] = []
+    public internal(set) var body: [UInt8] = []
+    /// Headers or body were longer than the server's limits; the rest was dropped.
+    public internal(set) var isTruncated = false
+
+    init(stream: Int32) { self.stream = stream }
+
+    public var method: String { self[":method"] ?? "" }
+    public var path: String { self[":path"] ?? "" }
+
+    /// First value under a lower-case name.
+    public subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
+}
+
+/// Bounds on what a client may send.
+public struct HTTPServerLimits: Sendable {
+    public var bodyBytes = 65_536
+    public var headerBytes = 32_768
+    /// SETTINGS_MAX_CONCURRENT_STREAMS at first.
+    public var maxConcurrentStreams: UInt32 = 1000
+
+    public init(bodyBytes: Int = 65_536, headerBytes: Int = 32_768, maxConcurrentStreams: UInt32 = 1000) {
+        self.bodyBytes = bodyBytes
+        self.headerBytes = headerBytes
+        self.maxConcurrentStreams = maxConcurrentStreams
+    }
+}
