@@ -25,7 +25,7 @@ struct AppleParam {
         while lastDot > rest.lowerBound, bytes[lastDot &- 1] != ASCII.dot { lastDot &-= 1 }
 
         var bundle = rest
-        var services: [Service] = [.remote]
+        var services = Self.remote
         if lastDot > rest.lowerBound, let named = Self.services(bytes.part(lastDot..<rest.upperBound)) {
             bundle = rest.lowerBound..<(lastDot &- 1)
             services = named
@@ -37,8 +37,12 @@ struct AppleParam {
         try TokenRules.check(app: self.bundle, from: "pn-param")
     }
 
+    private static let remote: [Service] = [.remote]
+    private static let voip: [Service] = [.voip]
+
     /// `voip`, `remote`, or several of them with `&` between; nil when any other word is there.
     private static func services(_ label: Span<UInt8>) -> [Service]? {
+        if label.equals("voip") { return voip }
         var found: [Service] = []
         var cursor = Cursor(label)
         repeat {

@@ -7,6 +7,14 @@ enum Flexisip {
     static func bindings(
         _ param: AppleParam, prid: String, environment: Environment, wishes: Binding.Wishes
     ) throws(Problem) -> [Binding] {
+        if param.services.count == 1, environment == .standard, isSingle(prid) {
+            try TokenRules.check(token: prid, of: .apns, from: "pn-prid")
+            return [
+                Binding(
+                    provider: .apns, app: param.bundle, team: param.team, service: param.services.first, token: prid,
+                    dialect: .rfc8599, wishes: wishes)
+            ]
+        }
         let tokens = split(prid)
         guard tokens.count == param.services.count else {
             throw Problem(
@@ -32,6 +40,12 @@ enum Flexisip {
         let text: String
         /// Nil when the token has no label.
         let service: Service?
+    }
+
+    /// One token as RFC 8599 has it: neither a second one nor a label.
+    private static func isSingle(_ prid: String) -> Bool {
+        let bytes = prid.utf8.span
+        return !bytes.contains { $0 == ASCII.ampersand || $0 == ASCII.colon }
     }
 
     /// Splits at `&`; a label is what follows the last `:` when it is a service.

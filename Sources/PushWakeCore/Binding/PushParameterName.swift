@@ -35,7 +35,17 @@ enum PushParameterName: String {
 
     /// Recognises a name in any case; nil for parameters about other things.
     init?(_ name: Span<UInt8>) {
-        guard name.count >= 6, let candidates = Self.candidates(name[0]) else { return nil }
+        let candidates: [PushParameterName]
+        switch name.count {
+        case 6: candidates = Self.ofSix
+        case 7: candidates = Self.ofSeven
+        case 8: candidates = Self.ofEight
+        case 11: candidates = Self.ofEleven
+        case 9, 10, 12...30: candidates = Self.others
+        default: return nil
+        }
+        let first = ASCII.lowercased(name[0])
+        guard first == UInt8(ascii: "p") || first == UInt8(ascii: "a") else { return nil }
         for candidate in candidates where name.equalsIgnoringCase(candidate.rawValue) {
             self = candidate
             return
@@ -55,17 +65,13 @@ enum PushParameterName: String {
     /// Says whether the value is a number of seconds.
     var isNumber: Bool { self == .timeout || self == .repeatInterval || self == .silent }
 
-    private static func candidates(_ first: UInt8) -> [PushParameterName]? {
-        switch ASCII.lowercased(first) {
-        case UInt8(ascii: "p"): names
-        case UInt8(ascii: "a"): [.legacyApp]
-        default: nil
-        }
-    }
-
-    private static let names: [PushParameterName] = [
-        .provider, .param, .prid, .purr, .legacyType, .legacyToken, .tokenType, .tokenApp, .tokenID, .timeout, .silent,
-        .callText, .messageText, .groupChatText, .waitingText, .callSound, .messageSound, .repeatInterval, .missedText,
-        .elsewhereText, .declinedText, .selector, .publicKey, .authSecret,
+    // By length, so that the parameters of most phones are found at the first or second try.
+    private static let ofSix: [PushParameterName] = [.legacyToken, .legacyApp]
+    private static let ofSeven: [PushParameterName] = [.prid, .purr, .legacyType, .authSecret]
+    private static let ofEight: [PushParameterName] = [.param]
+    private static let ofEleven: [PushParameterName] = [.provider, .callText, .callSound, .selector]
+    private static let others: [PushParameterName] = [
+        .tokenType, .tokenApp, .tokenID, .timeout, .silent, .messageText, .groupChatText, .waitingText, .messageSound,
+        .repeatInterval, .missedText, .elsewhereText, .declinedText, .publicKey,
     ]
 }

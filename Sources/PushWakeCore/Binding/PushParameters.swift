@@ -14,6 +14,9 @@ struct PushParameters {
 
     private var entries: [Entry] = []
 
+    /// Holds nothing yet.
+    init() {}
+
     var isEmpty: Bool { entries.isEmpty }
 
     /// The value under a name; empty when the name came without one, nil when it did not come.
@@ -43,6 +46,7 @@ struct PushParameters {
             throw Problem(.duplicateParameter, name.rawValue, "comes twice in one Contact; send it once")
         }
         let value = try Self.decode(bytes.part(parameter.value), of: name)
+        if entries.isEmpty { entries.reserveCapacity(4) }
         entries.append(Entry(name: name, value: value, place: place))
     }
 

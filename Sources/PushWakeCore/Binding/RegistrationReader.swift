@@ -9,7 +9,7 @@
 /// Headers are raw: folded lines and any bytes are allowed, spans are borrowed for the call only, and
 /// headers about other things cost a look at their name. Nothing is refused as a whole: what cannot be
 /// used becomes a problem, and its Contact binds nothing.
-public struct RegistrationReader {
+public struct RegistrationReader: ~Copyable {
     private var registration = Registration()
     private var mpush = PushRequest.none
     private var hasMPush = false
@@ -25,7 +25,7 @@ public struct RegistrationReader {
             refuse(known)
             return
         }
-        if HeaderFolding.isPresent(in: value) {
+        if value.hasControls(), HeaderFolding.isPresent(in: value) {
             let line = HeaderFolding.unfold(value)
             take(known, line.span)
         } else {
@@ -162,7 +162,7 @@ extension RegistrationReader {
             // First the header's own: `expires` must be known even where push makes no sense.
             try readHeaderParameters(value, element, into: &contact)
             try readPush(value, element, into: &contact)
-            if value.part(element.uri).contains(where: { ASCII.isControl($0) || ASCII.isBlank($0) }) {
+            if element.isBroken {
                 throw Problem(.controlByte, "Contact", "holds a space or control byte in its URI; escape or remove it")
             }
         } catch {
@@ -183,7 +183,7 @@ extension RegistrationReader {
             try push.add(parameter, of: value, in: .uri)
             last = parameter.name
         }
-        if !uri.headers.isEmpty, PushParameterName(value.part(last)) != nil {
+        if parameters.isAtURIHeaders, PushParameterName(value.part(last)) != nil {
             throw Problem(
                 .unescapedCharacter, value.text(last), "is followed by a bare '?', which ends the parameters; write %3F"
             )
@@ -279,30 +279,31 @@ extension RegistrationReader {
     /// Fills in what bindings share with their Contact and REGISTER.
     private mutating func completeBindings() {
         for index in registration.contacts.indices {
-            let contact = registration.contacts[index]
-            switch contact.push {
+            switch registration.contacts[index].push {
             case .none, .unusable: break
             case .query:
                 // Without a token this is how a phone says that it wants no more pushes (RFC 8599, 4.1.2).
-                if registration.isRemoval(contact) { registration.contacts[index].push = .none }
+                if registration.isRemoval(registration.contacts[index]) { registration.contacts[index].push = .none }
             case .unbind:
+                let contact = registration.contacts[index]
                 registration.unbindings.append(
                     .init(instance: contact.instance, contact: contact.uri, callID: registration.callID))
             case .bind(var bindings):
+                // The list leaves its place meanwhile, so that it is not copied.
                 registration.contacts[index].push = .none
-                for position in bindings.indices { complete(&bindings[position], of: contact) }
+                for position in bindings.indices { complete(&bindings[position], of: index) }
                 registration.contacts[index].push = .bind(bindings)
             }
         }
     }
 
-    private func complete(_ binding: inout Binding, of contact: RegisteredContact) {
+    private func complete(_ binding: inout Binding, of index: Int) {
         binding.aor = registration.aor
-        binding.contact = contact.uri
-        binding.instance = contact.instance
+        binding.contact = registration.contacts[index].uri
+        binding.instance = registration.contacts[index].instance
         binding.callID = registration.callID
         binding.cseq = registration.cseq
-        binding.refreshesItself = contact.refreshesItself
+        binding.refreshesItself = registration.contacts[index].refreshesItself
     }
 }
 

@@ -18,7 +18,8 @@ struct ByteClass: Sendable {
 
     /// Says whether every byte of `text` is in the class.
     func containsAll(of text: String) -> Bool {
-        for byte in text.utf8 where !contains(byte) { return false }
+        let bytes = text.utf8.span
+        for index in bytes.indices where !contains(bytes[index]) { return false }
         return true
     }
 

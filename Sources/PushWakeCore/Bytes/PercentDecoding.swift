@@ -17,13 +17,8 @@ enum PercentDecoding {
 
     /// The text behind `bytes`.
     static func decode(_ bytes: Span<UInt8>) throws(Failure) -> String {
-        var hasEscape = false
-        for index in bytes.indices {
-            let byte = bytes[index]
-            if byte < 0x20 || byte == 0x7F { throw .control }
-            hasEscape = hasEscape || byte == ASCII.percent
-        }
-        if hasEscape { return try decodeEscapes(bytes) }
+        if bytes.hasControls() { throw .control }
+        if bytes.contains(ASCII.percent) { return try decodeEscapes(bytes) }
         guard let text = bytes.validText() else { throw .encoding }
         return text
     }

@@ -61,6 +61,24 @@ extension Span<UInt8> {
         return false
     }
 
+    /// Says whether there is a control byte, tab and DEL included. Looks at all bytes without stopping
+    /// early: the compiler then takes many at a time.
+    func hasControls() -> Bool {
+        var found: UInt8 = 0
+        for index in indices {
+            let byte = self[index]
+            found |= (byte < 0x20 ? 1 : 0) | (byte == 0x7F ? 1 : 0)
+        }
+        return found != 0
+    }
+
+    /// Says whether a byte is there. Looks at all bytes, as `hasControls()` does.
+    func contains(_ wanted: UInt8) -> Bool {
+        var found: UInt8 = 0
+        for index in indices { found |= self[index] == wanted ? 1 : 0 }
+        return found != 0
+    }
+
     /// The bytes without the blanks and line ends around them.
     @_lifetime(copy self)
     func trimmed() -> Span<UInt8> {

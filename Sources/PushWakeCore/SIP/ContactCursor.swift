@@ -7,6 +7,8 @@ struct ContactElement {
     /// What follows the URI, up to the comma.
     let parameters: Range<Int>
     let isWildcard: Bool
+    /// The URI has a blank or control byte in it.
+    let isBroken: Bool
 }
 
 /// Walks the contacts of one Contact header value: `*`, or name-addr and addr-spec with
@@ -39,7 +41,8 @@ struct ContactCursor: ~Escapable {
         guard let first = cursor.peek() else { return nil }
         if first == ASCII.star, let wildcard = wildcard() { return wildcard }
 
-        let uri = try uri(first)
+        var isBroken = false
+        let uri = try uri(first, &isBroken)
         if uri.isEmpty { throw .noURI }
         let start = cursor.position
         while true {
@@ -47,7 +50,7 @@ struct ContactCursor: ~Escapable {
             guard cursor.peek() == ASCII.quote else { break }
             guard cursor.quotedString() != nil else { throw .openQuote }
         }
-        return ContactElement(uri: uri, parameters: start..<cursor.position, isWildcard: false)
+        return ContactElement(uri: uri, parameters: start..<cursor.position, isWildcard: false, isBroken: isBroken)
     }
 
     @_lifetime(self: copy self)
@@ -57,11 +60,11 @@ struct ContactCursor: ~Escapable {
         guard ahead.isAtEnd || ahead.peek() == ASCII.comma || ahead.peek() == ASCII.semicolon else { return nil }
         ahead.skip(to: ASCII.comma)
         cursor = Cursor(bytes, in: ahead.position..<bytes.count)
-        return ContactElement(uri: 0..<0, parameters: 0..<0, isWildcard: true)
+        return ContactElement(uri: 0..<0, parameters: 0..<0, isWildcard: true, isBroken: false)
     }
 
     @_lifetime(self: copy self)
-    private mutating func uri(_ first: UInt8) throws(Failure) -> Range<Int> {
+    private mutating func uri(_ first: UInt8, _ isBroken: inout Bool) throws(Failure) -> Range<Int> {
         if first == ASCII.quote {
             guard cursor.quotedString() != nil else { throw .openQuote }
             cursor.skipBlanks()
@@ -70,10 +73,24 @@ struct ContactCursor: ~Escapable {
         // Without brackets everything from the first `;` on belongs to the header (RFC 3261, 20.10).
         let start = cursor.position
         cursor.skip { $0 != ASCII.less && $0 != ASCII.comma && $0 != ASCII.semicolon }
-        guard cursor.take(ASCII.less) else { return cursor.trimmingBlanks(start..<cursor.position) }
+        guard cursor.take(ASCII.less) else {
+            let uri = cursor.trimmingBlanks(start..<cursor.position)
+            isBroken = bytes.part(uri).contains { !Self.isVisible($0) }
+            return uri
+        }
         cursor.skipBlanks()
-        let uri = cursor.trimmingBlanks(cursor.skip(to: ASCII.greater))
+        let open = cursor.position
+        cursor.skip { $0 != ASCII.greater && Self.isVisible($0) }
+        if cursor.peek() != ASCII.greater {
+            cursor.skip(to: ASCII.greater)
+            isBroken = true
+        }
+        let uri = cursor.trimmingBlanks(open..<cursor.position)
         guard cursor.take(ASCII.greater) else { throw .openURI }
         return uri
+    }
+
+    private static func isVisible(_ byte: UInt8) -> Bool {
+        byte > 0x20 && byte != 0x7F
     }
 }

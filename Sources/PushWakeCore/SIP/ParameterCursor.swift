@@ -38,12 +38,17 @@ struct ParameterCursor: ~Escapable {
         self.place = place
     }
 
+    /// The URI has headers (`?…`), and the cursor has come to them.
+    var isAtURIHeaders: Bool { place == .uri && cursor.peek() == ASCII.question }
+
     /// The next parameter that has a name; nil after the last.
     @_lifetime(self: copy self)
     mutating func next() -> Parameter? {
-        while !cursor.isAtEnd {
+        while !cursor.isAtEnd, !isAtURIHeaders {
             cursor.skip { $0 == ASCII.semicolon || ASCII.isBlank($0) }
-            let name = cursor.trimmingBlanks(cursor.skip { $0 != ASCII.semicolon && $0 != ASCII.equals })
+            let ending = place == .uri ? ASCII.question : ASCII.semicolon
+            let name = cursor.trimmingBlanks(
+                cursor.skip { $0 != ASCII.semicolon && $0 != ASCII.equals && $0 != ending })
             guard cursor.take(ASCII.equals) else {
                 if name.isEmpty { continue }
                 return Parameter(name: name, value: name.upperBound..<name.upperBound, form: .absent)
@@ -61,7 +66,8 @@ struct ParameterCursor: ~Escapable {
             cursor.skip(to: ASCII.semicolon)
             return Parameter(name: name, value: quoted, form: .quoted)
         }
-        var value = cursor.trimmingBlanks(cursor.skip(to: ASCII.semicolon))
+        let ending = place == .uri ? ASCII.question : ASCII.semicolon
+        var value = cursor.trimmingBlanks(cursor.skip { $0 != ASCII.semicolon && $0 != ending })
         if place == .header { value = withoutStrayBracket(value) }
         return Parameter(name: name, value: value, form: .plain)
     }

@@ -6,10 +6,9 @@ struct SIPURI {
     let user: Range<Int>
     /// Without port, brackets of IPv6 kept.
     let host: Range<Int>
-    /// From the first `;` after the host up to the headers.
+    /// From the first `;` after the host to the end, the URI's headers (`?…`) included: `ParameterCursor`
+    /// stops before them.
     let parameters: Range<Int>
-    /// What follows `?`; empty when there is none.
-    let headers: Range<Int>
 
     /// Finds the parts of the URI that is `range` of `bytes`.
     init(_ bytes: Span<UInt8>, in range: Range<Int>) {
@@ -37,8 +36,7 @@ struct SIPURI {
         }
         host = hostStart..<cursor.position
         cursor.skip { $0 != ASCII.semicolon && $0 != ASCII.question }
-        parameters = cursor.skip(to: ASCII.question)
-        headers = min(cursor.position &+ 1, end)..<end
+        parameters = cursor.position..<end
     }
 
     private static func afterScheme(_ bytes: Span<UInt8>, in range: Range<Int>) -> Int {

@@ -64,7 +64,7 @@ private struct Dice {
         #expect(!original.isEmpty)
         var dice = Dice(seed: UInt64(original.count))
         var failures: [[UInt8]] = []
-        for _ in 0..<2500 {
+        for _ in 0..<1200 {
             var bytes = original
             Self.mutate(&bytes, &dice)
             if !Self.check(Fixture.read(bytes)) { failures.append(bytes) }
