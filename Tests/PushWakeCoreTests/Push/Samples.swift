@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import Testing
 
 enum Samples {
     static let voip = Binding(
@@ -23,4 +24,9 @@ enum Samples {
     }
 
     static let id = PushID(high: 0x0123_4567_89AB_CDEF, low: 0x0123_4567_89AB_CDEF)
+}
+
+/// Compares what a call that changes its receiver returned: `#expect` cannot hold such a call itself.
+func expectEqual<T: Equatable>(_ value: T, _ expected: T, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(value == expected, sourceLocation: sourceLocation)
 }

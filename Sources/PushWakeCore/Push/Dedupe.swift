@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+/// Tells a push that was just sent: the same event to the same device within a window, or the same
+/// request to the same token at all (a retransmission, a fork, a second proxy).
+///
+/// Remembers fingerprints, so that an entry costs 16 bytes; oldest first out when it is full.
+public struct Dedupe: Sendable {
+    /// Why a push is not sent.
+    public enum Duplicate: Equatable, Sendable {
+        /// This very request was pushed to this token.
+        case sameRequest
+        /// The device got one of this kind a moment ago.
+        case tooSoon
+    }
+
+    /// Milliseconds that a request is remembered; longer than any call is held.
+    private static let requestMemory: Int64 = 180_000
+
+    private let window: Int64
+    private let capacity: Int
+    private let seed: UInt64
+    private var ends: [UInt64: Int64] = [:]
+    /// Fingerprints in order of arrival, with a read position; each is in `ends` or was replaced there.
+    private var order: [(key: UInt64, end: Int64)] = []
+    private var oldest = 0
+
+    /// `window` in milliseconds, twice as long for messages, 0 for none; `seed` keeps callers from
+    /// making Call-IDs that collide.
+    public init(window: Int64, capacity: Int = 100_000, seed: UInt64) {
+        self.window = min(max(window, 0), 3_600_000)
+        self.capacity = max(capacity, 2)
+        self.seed = seed
+    }
+
+    /// Notes a push at `now` (milliseconds) and says whether it is a duplicate; one that is is not noted again.
+    public mutating func note(_ binding: Binding, _ content: PushContent, now: Int64) -> Duplicate? {
+        forget(now: now)
+        let event = UInt64(content.event.rawValue)
+        let token = fingerprint(binding.token, seed ^ UInt64(binding.provider.rawValue) << 8 ^ event)
+        let request = content.callID.isEmpty ? nil : fingerprint(content.callID, token)
+        if let request, isKnown(request, now) { return .sameRequest }
+        if window > 0, content.event != .custom {
+            let device = binding.instance.isEmpty ? token : fingerprint(binding.instance, seed ^ event ^ 0x5A5A_0000)
+            let ofUser = fingerprint(binding.aor, device)
+            if isKnown(ofUser, now) { return .tooSoon }
+            let isMessage = content.event == .chat || content.event == .groupChat
+            remember(ofUser, until: now + window * (isMessage ? 2 : 1))
+        }
+        if let request { remember(request, until: now + Self.requestMemory) }
+        return nil
+    }
+
+    /// Entries in memory.
+    public var count: Int { ends.count }
+
+    private func fingerprint(_ text: String, _ seed: UInt64) -> UInt64 { Fingerprint.of(text.utf8, from: seed) }
+
+    private func isKnown(_ key: UInt64, _ now: Int64) -> Bool { ends[key].map { $0 > now } ?? false }
+
+    private mutating func remember(_ key: UInt64, until end: Int64) {
+        ends[key] = end
+        order.append((key, end))
+    }
+
+    /// Drops what is over, a few per call, and the oldest when there is too much.
+    private mutating func forget(now: Int64) {
+        var budget = 4
+        while oldest < order.count, budget > 0 || order.count - oldest > capacity {
+            let entry = order[oldest]
+            guard entry.end <= now || order.count - oldest > capacity else { break }
+            if ends[entry.key] == entry.end { ends[entry.key] = nil }
+            oldest += 1
+            budget -= 1
+        }
+        if oldest > 1024, oldest * 2 > order.count {
+            order.removeFirst(oldest)
+            oldest = 0
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@Suite struct `Duplicate window` {
+    private func content(_ event: PushEvent, call: String) -> PushContent { PushContent(event: event, callID: call) }
+
+    @Test func `lets a request reach a token once`() {
+        var dedupe = Dedupe(window: 0, seed: 1)
+        let notes = [0, 100, 179_999, 180_000].map {
+            dedupe.note(Samples.android, content(.call, call: "a"), now: $0)
+        }
+        #expect(notes == [nil, .sameRequest, .sameRequest, nil])
+    }
+
+    @Test func `lets the same request through for another event, token or call`() {
+        var dedupe = Dedupe(window: 0, seed: 1)
+        var notes = [dedupe.note(Samples.android, content(.call, call: "a"), now: 0)]
+        notes.append(dedupe.note(Samples.android, content(.cancel, call: "a"), now: 0))
+        notes.append(dedupe.note(Samples.voip, content(.call, call: "a"), now: 0))
+        notes.append(dedupe.note(Samples.android, content(.call, call: "b"), now: 0))
+        #expect(notes == [nil, nil, nil, nil])
+    }
+
+    @Test func `keeps a second push of a kind from a device for a while, twice as long for messages`() {
+        var dedupe = Dedupe(window: 5000, seed: 1)
+        let calls = [(0, "a"), (4999, "b"), (5000, "c")].map {
+            dedupe.note(Samples.android, content(.call, call: $0.1), now: $0.0)
+        }
+        let chats = [(10_000, "d"), (19_999, "e"), (20_000, "f")].map {
+            dedupe.note(Samples.android, content(.chat, call: $0.1), now: $0.0)
+        }
+        #expect(calls == [nil, .tooSoon, nil])
+        #expect(chats == [nil, .tooSoon, nil])
+    }
+
+    @Test func `knows a device by its instance, whatever its token`() {
+        var dedupe = Dedupe(window: 5000, seed: 1)
+        let first = dedupe.note(Samples.voip, content(.call, call: "a"), now: 0)
+        let second = dedupe.note(Samples.remote, content(.call, call: "b"), now: 1)
+        var stranger = Samples.remote
+        stranger.aor = "carol"
+        let third = dedupe.note(stranger, content(.call, call: "c"), now: 1)
+        #expect([first, second, third] == [nil, .tooSoon, nil])
+    }
+
+    @Test func `never holds back what an operator sends by hand`() {
+        var dedupe = Dedupe(window: 5000, seed: 1)
+        let notes = (0..<3).map { dedupe.note(Samples.android, content(.custom, call: "\($0)"), now: 0) }
+        #expect(notes == [nil, nil, nil])
+    }
+
+    @Test func `forgets, so that memory stays bounded`() {
+        var dedupe = Dedupe(window: 5000, capacity: 1000, seed: 1)
+        for index in 0..<50_000 {
+            _ = dedupe.note(Samples.android, content(.call, call: "c\(index)"), now: Int64(index) * 6000)
+        }
+        #expect(dedupe.count <= 1002)
+        for index in 0..<5000 { _ = dedupe.note(Samples.voip, content(.call, call: "x\(index)"), now: 1_000_000_000) }
+        #expect(dedupe.count <= 1002)
+    }
+}
+
+@Suite struct `Token removal brake` {
+    private let bad = Verdict(.tokenGone, reason: "BadDeviceToken")
+
+    @Test func `lets dead tokens go while most are good`() {
+        var brake = TokenRemovalBrake()
+        for index in 0..<100 {
+            _ = brake.judge(Verdict(.accepted), Samples.voip, now: 0)
+            if index % 2 == 0 { expectEqual(brake.judge(bad, Samples.voip, now: 0), .remove) }
+        }
+    }
+
+    @Test func `stops when most are called bad, and alarms once`() {
+        var brake = TokenRemovalBrake()
+        let decisions = (0..<7).map { _ in brake.judge(bad, Samples.voip, now: 0) }
+        #expect(decisions == [.remove, .remove, .remove, .remove, .keepAndAlarm, .keep, .keep])
+    }
+
+    @Test func `judges each topic and environment by itself`() {
+        var brake = TokenRemovalBrake()
+        for _ in 0..<10 { _ = brake.judge(bad, Samples.voip, now: 0) }
+        var sandbox = Samples.voip
+        sandbox.environment = .sandbox
+        expectEqual(brake.judge(bad, sandbox, now: 0), .remove)
+        expectEqual(brake.judge(bad, Samples.android, now: 0), .remove)
+    }
+
+    @Test func `never keeps a token whose time of death is known`() {
+        var brake = TokenRemovalBrake()
+        let gone = Verdict(.tokenGone, reason: "Unregistered", goneSince: 1)
+        let decisions = Set((0..<50).map { _ in brake.judge(gone, Samples.voip, now: 0) })
+        #expect(decisions == [.remove])
+        expectEqual(brake.judge(bad, Samples.voip, now: 0), .remove)
+    }
+
+    @Test func `lets go when the setup is right again, or after a while`() {
+        var brake = TokenRemovalBrake()
+        for _ in 0..<6 { _ = brake.judge(bad, Samples.voip, now: 0) }
+        for _ in 0..<8 { _ = brake.judge(Verdict(.accepted), Samples.voip, now: 1) }
+        expectEqual(brake.judge(bad, Samples.voip, now: 1), .remove)
+        for _ in 0..<8 { _ = brake.judge(bad, Samples.android, now: 0) }
+        expectEqual(brake.judge(bad, Samples.android, now: 599), .keep)
+        expectEqual(brake.judge(bad, Samples.android, now: 1800), .remove)
+    }
+
+    @Test func `has nothing to say about other outcomes`() {
+        var brake = TokenRemovalBrake()
+        expectEqual(brake.judge(Verdict(.rejected), Samples.voip, now: 0), nil)
+        expectEqual(brake.judge(Verdict(.accepted), Samples.voip, now: 0), nil)
+    }
+}
