@@ -10,6 +10,7 @@ import argparse
 import base64
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -126,7 +127,11 @@ class Client:
                 sys.exit(f"bench: {self.name} ended with status {status} and no result")
             row["lost"] = count - row.get("ok", row.get("accepted", 0))
         else:
-            row.update(cpu_us_per_push=cpu / count, lost=0 if status == 0 else count)
+            done = re.search(r"finished in ([\d.]+)(m?s)", output)
+            ok = re.search(r"(\d+) succeeded", output)
+            row.update(cpu_us_per_push=cpu / count, lost=count - int(ok[1]) if ok else count)
+            if done:
+                row["seconds"] = float(done[1]) / (1000 if done[2] == "ms" else 1)
         return row
 
 
