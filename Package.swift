@@ -7,6 +7,8 @@ let common: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableExperimentalFeature("Lifetimes"),
+    // The shims ask for GNU's declarations; the C library's own module must agree on the structs.
+    .unsafeFlags(["-Xcc", "-D_GNU_SOURCE"]),
 ]
 
 /// Targets that hold no `unsafe` at all: the compiler says no.
