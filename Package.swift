@@ -20,7 +20,7 @@ let safe: [SwiftSetting] = common + [.strictMemorySafety()]
 let isDistribution = Context.environment["PUSHWAKE_DIST"] != nil
 let libraryLinking: [LinkerSetting] = isDistribution
     ? [.unsafeFlags([
-        "-static-stdlib", "-use-ld=lld", "-Xlinker", "--undefined-version",
+        "-static-stdlib", "-use-ld=lld",
         "-Xlinker", "-soname=libpushwake.so.1",
         "-Xlinker", "--version-script=\(Context.packageDirectory)/include/pushwake.map",
         "-Xlinker", "-z", "-Xlinker", "nodelete",
