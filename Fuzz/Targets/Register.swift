@@ -34,6 +34,7 @@ private func parameters(_ value: Span<UInt8>) {
 /// What a request is built from must be safe to put into it.
 private func check(_ registration: Registration) {
     for binding in registration.bindings {
+        _ = binding.contactWithoutPushParameters
         let isSafe = binding.token.utf8.allSatisfy {
             $0 > 0x20 && $0 < 0x7F && $0 != ASCII.quote && $0 != ASCII.backslash
         }

@@ -6,15 +6,15 @@ extension Binding {
     public var contactWithoutPushParameters: String {
         let bytes = Array(contact.utf8)
         let parts = SIPURI(bytes.span, in: 0..<bytes.count)
+        let upper = bytes[parts.parameters].firstIndex(of: ASCII.question) ?? parts.parameters.upperBound
         var kept = Array(bytes[..<parts.parameters.lowerBound])
         var start = parts.parameters.lowerBound
-        while start < parts.parameters.upperBound {
-            let end = bytes[(start + 1)..<parts.parameters.upperBound].firstIndex(of: ASCII.semicolon)
-                ?? parts.parameters.upperBound
+        while start < upper {
+            let end = bytes[(start + 1)..<upper].firstIndex(of: ASCII.semicolon) ?? upper
             if !Self.isAboutPush(bytes[(start + 1)..<end]) { kept += bytes[start..<end] }
             start = end
         }
-        kept += bytes[parts.parameters.upperBound...]
+        kept += bytes[upper...]
         return String(decoding: kept, as: UTF8.self)
     }
 

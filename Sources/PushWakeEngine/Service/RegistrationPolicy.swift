@@ -78,8 +78,8 @@ public struct RegistrationPolicy: Sendable {
         guard !registration.isPushedUpstream else { return [] }
         var lines: [String] = []
         func add(_ caps: FeatureCaps) {
-            let line = caps.line + "\r\n"
-            if !lines.contains(line) { lines.append(line) }
+            let line = caps.line
+            if !line.isEmpty, !lines.contains(line) { lines.append(line) }
         }
         for contact in registration.contacts {
             switch contact.push {

@@ -50,6 +50,7 @@ private struct Dice {
             && registration.contacts.count <= SIPLimits.mostContacts
         return isBounded
             && registration.bindings.allSatisfy { binding in
+                _ = binding.contactWithoutPushParameters
                 let bytes = Array(binding.token.utf8) + Array(binding.app.utf8) + Array(binding.contact.utf8)
                 return !binding.token.isEmpty && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F }
                     && binding.token.utf8.count <= SIPLimits.longestToken
