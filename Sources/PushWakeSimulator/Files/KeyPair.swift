@@ -54,25 +54,20 @@ final class KeyPair {
 
     /// Makes a public key from a P-256 point, 65 bytes; nil when it is not on the curve.
     init?(point: [UInt8]) {
-        let group = Array("prime256v1".utf8CString)
-        let parameters = OSSL_PARAM_BLD_new()
-        defer { OSSL_PARAM_BLD_free(parameters) }
-        guard OSSL_PARAM_BLD_push_utf8_string(parameters, OSSL_PKEY_PARAM_GROUP_NAME, group, 0) > 0,
-            OSSL_PARAM_BLD_push_octet_string(parameters, OSSL_PKEY_PARAM_PUB_KEY, point, point.count) > 0,
-            let list = OSSL_PARAM_BLD_to_param(parameters)
-        else { return nil }
-        defer { OSSL_PARAM_free(list) }
-        guard let context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else { return nil }
-        defer { EVP_PKEY_CTX_free(context) }
-        var made: OpaquePointer?
-        guard EVP_PKEY_fromdata_init(context) > 0, EVP_PKEY_fromdata(context, &made, Self.publicKeySelection, list) > 0,
-            let made
-        else { return nil }
-        handle = made
+        guard point.count == 65 else { return nil }
+        // SubjectPublicKeyInfo of P-256 in DER is always these bytes and the point (RFC 5480, 2).
+        let header: [UInt8] = [
+            0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48,
+            0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+        ]
+        let encoded = header + point
+        let key = encoded.withUnsafeBufferPointer { bytes -> OpaquePointer? in
+            var start = bytes.baseAddress
+            return d2i_PUBKEY(nil, &start, bytes.count)
+        }
+        guard let key else { return nil }
+        handle = key
     }
-
-    // EVP_PKEY_PUBLIC_KEY is a macro that Swift does not import: parameters and public key.
-    private static let publicKeySelection = OSSL_KEYMGMT_SELECT_PUBLIC_KEY | 0x84
 
     /// The key in PKCS #8 PEM, as Apple and Google hand keys out.
     func pem() throws(Failure) -> [UInt8] {
