@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@testable import PushWakeSimulator
+
+@Suite struct `Fault script` {
+    private func play(_ script: String) throws -> ProviderHouse {
+        var house = ServiceFixture.makeHouse()
+        house.play(try FaultScript(json: Array(script.utf8)))
+        return house
+    }
+
+    private func reactions(_ script: String, count: Int, path: String = "/3/device/ab") throws -> [Reaction] {
+        var house = try play(script)
+        var memory = ConnectionMemory(number: 1)
+        return (0..<count).map { _ in
+            house.react(to: ServiceFixture.makePush(path: path), memory: &memory, now: ServiceFixture.now)
+        }
+    }
+
+    @Test func `answers with the vendor's status for a reason`() throws {
+        let reactions = try reactions(#"{"rules":[{"provider":"apns","reason":"ExpiredProviderToken"}]}"#, count: 1)
+        #expect(reactions[0].answer?.status == 403)
+        #expect(reactions[0].answer?.json?["reason"]?.string == "ExpiredProviderToken")
+        #expect(reactions[0].answer?["apns-id"] == ServiceFixture.id)
+    }
+
+    @Test func `tells when a token died`() throws {
+        let script = #"{"rules":[{"status":410,"reason":"Unregistered","timestamp":1700000000000}]}"#
+        #expect(try reactions(script, count: 1)[0].answer?.json?["timestamp"]?.integer == 1_700_000_000_000)
+    }
+
+    @Test(arguments: [
+        (#""after":2"#, [false, false, true, true, true, true]), (#""every":3"#, [false, false, true, false, false, true]),
+        (#""count":2"#, [true, true, false, false, false, false]),
+        (#""after":1,"every":2,"count":1"#, [false, false, true, false, false, false]),
+        (#""probability":0"#, [false, false, false, false, false, false]),
+        (#""token":"a*""#, [true, true, true, true, true, true]),
+        (#""token":"b*""#, [false, false, false, false, false, false]),
+        (#""provider":"fcm""#, [false, false, false, false, false, false]),
+        (#""connection":2"#, [false, false, false, false, false, false]),
+    ])
+    func `fits as often as it says`(fields: String, fits: [Bool]) throws {
+        let reactions = try reactions(#"{"rules":[{\#(fields),"status":503}]}"#, count: 6)
+        #expect(reactions.map { $0.answer?.status == 503 } == fits)
+    }
+
+    @Test func `counts on each connection by itself when asked`() throws {
+        var house = try play(#"{"rules":[{"every":2,"per_connection":true,"status":503}]}"#)
+        var memories = [ConnectionMemory(number: 1), ConnectionMemory(number: 2)]
+        let statuses = [0, 1, 0, 1].map { index in
+            house.react(to: ServiceFixture.makePush(), memory: &memories[index], now: ServiceFixture.now).answer?.status
+        }
+        #expect(statuses == [200, 200, 503, 503])
+    }
+
+    @Test func `lets the first rule that fits speak`() throws {
+        let script = #"{"rules":[{"count":1,"status":500},{"status":503}]}"#
+        #expect(try reactions(script, count: 2).map { $0.answer?.status } == [500, 503])
+    }
+
+    @Test(arguments: [
+        (#""no_answer":true"#, []), (#""refuse":true"#, [.reset(code: 7)]), (#""reset":"CANCEL""#, [.reset(code: 8)]),
+        (#""close":"fin""#, [.close(isAbrupt: false)]), (#""close":"rst""#, [.close(isAbrupt: true)]),
+        (#""goaway":{"last_stream":"none"}"#, [.goAway(code: 0, debug: "", last: .none)]),
+    ] as [(String, [FaultRule.Effect])])
+    func `leaves a push without an answer`(field: String, effects: [FaultRule.Effect]) throws {
+        let reaction = try reactions(#"{"rules":[{\#(field)}]}"#, count: 1)[0]
+        #expect(reaction.answer == nil)
+        #expect(reaction.effects == effects)
+    }
+
+    @Test func `answers a push that causes a GOAWAY`() throws {
+        let reaction = try reactions(#"{"rules":[{"goaway":{"reason":"Shutdown"}}]}"#, count: 1)[0]
+        #expect(reaction.answer?.status == 200)
+        #expect(reaction.effects == [.goAway(code: 0, debug: #"{"reason":"Shutdown"}"#, last: .processed)])
+    }
+
+    @Test func `lowers the streams together with a refusal`() throws {
+        let script = #"{"rules":[{"reason":"BadDeviceToken","delay_ms":5,"settings":{"max_concurrent_streams":1}}]}"#
+        let reaction = try reactions(script, count: 1)[0]
+        #expect(reaction.answer?.status == 400)
+        #expect(reaction.delay == 5)
+        #expect(reaction.effects == [.settings([.init(id: 3, value: 1)])])
+    }
+
+    @Test func `opens the streams after the first accepted push`() throws {
+        var house = try play(#"{"streams":{"one_until_first_push":true,"max_concurrent":500}}"#)
+        var memory = ConnectionMemory(number: 1)
+        let bad = ServiceFixture.makePush(path: "/3/device/invalid")
+        #expect(house.react(to: bad, memory: &memory, now: ServiceFixture.now).effects.isEmpty)
+        let first = house.react(to: ServiceFixture.makePush(), memory: &memory, now: ServiceFixture.now)
+        #expect(first.effects == [.settings([.init(id: 3, value: 500)])])
+        #expect(house.react(to: ServiceFixture.makePush(), memory: &memory, now: ServiceFixture.now).effects.isEmpty)
+    }
+
+    @Test func `shortens token lives`() throws {
+        let house = try play(#"{"apns":{"token_age_s":60},"oauth":{"expires_in_s":10}}"#)
+        #expect(house.apns.rules.tokenAge == 60)
+        #expect(house.oauth.lifetime == 10)
+    }
+
+    @Test func `fails handshakes as often as it says`() throws {
+        var house = try play(#"{"rules":[{"tls":"fail","count":1},{"tls":"stall","connection":3}]}"#)
+        #expect((1...4).map { house.handshake(connection: $0) } == [.fail, nil, .stall, nil])
+    }
+
+    @Test func `answers FCM in Google's form`() throws {
+        var house = try play(#"{"rules":[{"status":429,"headers":{"Retry-After":"30"}}]}"#)
+        var memory = ConnectionMemory(number: 1)
+        let request = ReceivedRequest("POST", "/v1/projects/p/messages:send")
+        let answer = house.react(to: request, memory: &memory, now: ServiceFixture.now).answer
+        #expect(answer?.status == 429)
+        #expect(answer?["retry-after"] == "30")
+        #expect(answer?.json?["error"]?["details"]?.array?.first?["errorCode"]?.string == "QUOTA_EXCEEDED")
+    }
+
+    @Test(arguments: [
+        ("[]", "script is not an object"), (#"{"rule":[]}"#, "script.rule is not known"),
+        (#"{"rules":[{"provider":"gcm"}]}"#, #"rules[0].provider must be a known word; "gcm" is none"#),
+        (#"{"rules":[{},{"every":-1}]}"#, "rules[1].every must be a whole number, 0 or more"),
+        (#"{"rules":[{"status":99}]}"#, "rules[0]: a status lies between 200 and 599"),
+        (#"{"rules":[{"close":"now"}]}"#, "rules[0].close must be fin or rst"),
+        (#"{"rules":[{"goaway":{"code":"BYE"}}]}"#, "rules[0].goaway.code must be an HTTP/2 error code"),
+        ("{", "not JSON at byte 1: expected '\"'"),
+    ])
+    func `names its author's mistake`(script: String, text: String) {
+        #expect(throws: FaultScript.Mistake(text)) { try FaultScript(json: Array(script.utf8)) }
+    }
+
+    @Test(arguments: [
+        ("abc", "abc", true), ("a*", "abc", true), ("*c", "abc", true), ("a*c*e", "abcde", true), ("a?c", "abc", true),
+        ("*", "", true), ("", "", true), ("a", "", false), ("a*d", "abc", false), ("?", "", false),
+    ])
+    func `matches tokens by glob`(pattern: String, text: String, fits: Bool) {
+        #expect(Glob(pattern).matches(Array(text.utf8)[...]) == fits)
+    }
+}
+
+@Suite struct `Simulator counters` {
+    private func push(_ id: String?, body: String = #"{"aps":{}}"#) -> ReceivedRequest {
+        ServiceFixture.makePush(["apns-id": id], body: body)
+    }
+
+    private func counted(_ requests: [ReceivedRequest]) -> JSONValue {
+        var house = ServiceFixture.makeHouse()
+        var memory = ConnectionMemory(number: 1)
+        for request in requests {
+            let reaction = house.react(to: request, memory: &memory, now: ServiceFixture.now)
+            if let answer = reaction.answer { house.answered(reaction.provider, answer) }
+        }
+        return house.counters.json
+    }
+
+    @Test func `tell a push that came twice`() {
+        let other = "0f8fad5b-d9cb-469f-a165-708677289500"
+        let json = counted([push(ServiceFixture.id), push(ServiceFixture.id), push(other, body: #"{"a":1}"#)])
+        #expect(json["accepted"]?.integer == 3)
+        #expect(json["distinct"]?.integer == 2)
+        #expect(json["duplicates"]?.integer == 1)
+        #expect(json["repeats"]?.integer == 0)
+    }
+
+    @Test func `tell the same content under another id`() {
+        let other = "0f8fad5b-d9cb-469f-a165-708677289500"
+        let json = counted([push(ServiceFixture.id), push(other)])
+        #expect(json["duplicates"]?.integer == 0)
+        #expect(json["repeats"]?.integer == 1)
+    }
+
+    @Test func `group rejections by reason`() {
+        let json = counted([push(ServiceFixture.id, body: ""), push("1"), push("2")])
+        #expect(json["rejected"]?.integer == 3)
+        #expect(json["providers"]?["apns"]?["reasons"]?["BadMessageId"]?.integer == 2)
+    }
+
+    @Test func `start afresh after a reset`() {
+        var house = ServiceFixture.makeHouse()
+        var memory = ConnectionMemory(number: 1)
+        _ = house.react(to: push(nil), memory: &memory, now: ServiceFixture.now)
+        let reset = ReceivedRequest("POST", "/_simulator/reset")
+        #expect(house.react(to: reset, memory: &memory, now: ServiceFixture.now).answer?.status == 204)
+        let counters = ReceivedRequest("GET", "/_simulator/counters")
+        let answer = house.react(to: counters, memory: &memory, now: ServiceFixture.now).answer
+        #expect(answer?.json?["requests"]?.integer == 0)
+    }
+}
