@@ -39,7 +39,8 @@ public struct APNsService {
             try Self.checkDevice(token)
             session.hasAcceptedPush = true
             return ProviderAnswer(
-                status: 200, headers: [.init("apns-id", echo(id))],
+                // `checkHeaders` has seen that an id is one.
+                status: 200, headers: [.init("apns-id", id.map(Array.init) ?? makeID())],
                 push: PushIdentity(token: token, body: request.body, id: id))
         } catch {
             return refusal(error.reason, id: id, now: now)
@@ -90,7 +91,7 @@ public struct APNsService {
         _ request: ReceivedRequest, session: inout APNsSession, now: Int64
     ) throws(APNsRefusal) {
         guard let value = request.bytes(.authorization) else { throw APNsRefusal(.missingProviderToken) }
-        if session.keyID == nil || !value.elementsEqual(session.authorization) {
+        if session.keyID == nil || !Self.isSame(value, session.authorization) {
             try takeProviderToken(value, session: &session, now: now)
         }
         guard session.issuedAt >= now.subtractingClamped(rules.tokenAge) else { throw APNsRefusal(.expiredProviderToken) }
@@ -171,24 +172,54 @@ public struct APNsService {
     /// The id to send back; Apple makes one up when the request has none.
     private mutating func echo(_ id: ArraySlice<UInt8>?) -> [UInt8] {
         if let id, Self.isUUID(id) { return Array(id) }
+        return makeID()
+    }
+
+    private mutating func makeID() -> [UInt8] {
         generatedIDs &+= 1
         let digits = String(generatedIDs, radix: 16, uppercase: true)
         let tail = String(repeating: "0", count: max(0, 12 - digits.count)) + digits.suffix(12)
         return Array("00000000-0000-4000-8000-\(tail)".utf8)
     }
 
+    /// Letters, digits, `:` and `-._~`.
     private static func isTokenByte(_ byte: UInt8) -> Bool {
-        Base64URL.contains(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~")
+        let letter = (byte | 0x20) &- 0x61
+        return letter < 26 || byte &- 0x30 < 11 || byte &- 0x2D < 2 || byte == 0x5F || byte == 0x7E
+    }
+
+    /// Compares whole values; the provider token is looked at with every push.
+    private static func isSame(_ value: ArraySlice<UInt8>, _ known: [UInt8]) -> Bool {
+        guard value.count == known.count else { return false }
+        return value.withUnsafeBytes { left in
+            known.withUnsafeBytes { right in
+                var difference: UInt64 = 0
+                var offset = 0
+                while offset &+ 8 <= left.count {
+                    difference |= left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                        ^ right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                    offset &+= 8
+                }
+                while offset < left.count {
+                    difference |= UInt64(left[offset] ^ right[offset])
+                    offset &+= 1
+                }
+                return difference == 0
+            }
+        }
     }
 
     private static func isUUID(_ text: ArraySlice<UInt8>) -> Bool {
         guard text.count == 36 else { return false }
-        for (index, byte) in text.enumerated() {
-            let isDash = index == 8 || index == 13 || index == 18 || index == 23
-            let isHex = byte >= 0x30 && byte <= 0x39 || (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66
-            guard isDash ? byte == UInt8(ascii: "-") : isHex else { return false }
+        return text.withUnsafeBufferPointer { bytes in
+            for index in 0..<bytes.count {
+                let byte = bytes[index]
+                let isDash = index == 8 || index == 13 || index == 18 || index == 23
+                let isHex = byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 6
+                guard isDash ? byte == UInt8(ascii: "-") : isHex else { return false }
+            }
+            return true
         }
-        return true
     }
 
     private static func isNumber(_ text: ArraySlice<UInt8>) -> Bool {
