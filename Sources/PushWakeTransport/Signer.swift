@@ -65,6 +65,22 @@ public final class SignatureVerifier {
         algorithm = EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA ? .rs256 : .es256
     }
 
+    /// Takes a P-256 point, uncompressed: 65 bytes, as VAPID's `k` has it.
+    public init(point: [UInt8]) throws(TLSError) {
+        // SubjectPublicKeyInfo of P-256 in DER is always these bytes and the point (RFC 5480, 2).
+        let header: [UInt8] = [
+            0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48,
+            0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+        ]
+        let key = (header + point).withUnsafeBufferPointer { bytes -> OpaquePointer? in
+            var start = bytes.baseAddress
+            return d2i_PUBKEY(nil, &start, bytes.count)
+        }
+        guard point.count == 65, let key else { throw TLSError.drain("not a P-256 point") }
+        self.key = key
+        algorithm = .es256
+    }
+
     deinit { EVP_PKEY_free(key) }
 
     /// Whether the signature, in the form of JWS, is this key's over the message.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import CLinux
+internal import PushWakeTransport
 
 /// Whole small files in one directory.
 struct FileStore {
@@ -11,9 +12,6 @@ struct FileStore {
 
     /// Absolute.
     private(set) var directory: String
-
-    /// Larger files are refused.
-    static let largest = 1_048_576
 
     /// Opens a directory; makes it and its parents where they are missing.
     init(making directory: String) throws(Failure) {
@@ -36,21 +34,13 @@ struct FileStore {
     func path(_ name: String) -> String { "\(directory)/\(name)" }
 
     /// The bytes of a file; nil when there is none.
-    func read(_ name: String) throws(Failure) -> [UInt8]? {
-        let descriptor = clinux_open(path(name), O_RDONLY | O_CLOEXEC, 0)
-        guard descriptor >= 0 else {
-            if clinux_errno() == ENOENT { return nil }
-            throw failure("read", path(name))
+    func read(_ name: String) throws(SystemError) -> [UInt8]? {
+        do throws(SystemError) {
+            return try FileContent.read(path(name))
+        } catch {
+            guard error.code == ENOENT else { throw error }
+            return nil
         }
-        defer { _ = close(descriptor) }
-        var all: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 16_384)
-        while all.count <= Self.largest {
-            let count = CLinux.read(descriptor, &chunk, chunk.count)
-            guard count > 0 else { return all }
-            all.append(contentsOf: chunk[..<count])
-        }
-        throw Failure(description: "\(path(name)) is too large")
     }
 
     /// Writes a file under another name first, so that no reader sees half of it.
@@ -70,20 +60,6 @@ struct FileStore {
         }
         _ = close(descriptor)
         guard rename(temporary, path(name)) == 0 else { throw failure("write", path(name)) }
-    }
-
-    /// The names in the directory that fit.
-    func names(where fits: (String) -> Bool) -> [String] {
-        guard let handle = opendir(directory) else { return [] }
-        defer { closedir(handle) }
-        var found: [String] = []
-        while let entry = readdir(handle) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if fits(name) { found.append(name) }
-        }
-        return found.sorted()
     }
 
     private func failure(_ action: String, _ path: String) -> Failure {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeTransport
 
 /// The directory that the first start fills: certificates, keys, and `simulator.json`, which tells a
 /// client where everything is. Later starts use what is there.
@@ -10,13 +11,11 @@ struct SimulatorFiles {
     static let project = "pushwake-simulator"
     private static let accountEmail = "push@\(project).iam.gserviceaccount.com"
 
-    let certificate: [UInt8]
-    let serverKey: KeyPair
     let apnsKeyID: String
-    let apnsKey: KeyPair
+    let apnsKey: PrivateKey
     let accountKeyID: String
-    let accountKey: KeyPair
-    let vapidKey: KeyPair
+    let accountKey: PrivateKey
+    let vapidKey: PrivateKey
     let email: String
     let project: String
     private let store: FileStore
@@ -26,7 +25,7 @@ struct SimulatorFiles {
     /// Reads the directory, and makes what is missing.
     init(directory: String) throws {
         store = try FileStore(making: directory)
-        (certificate, serverKey) = try Self.server(store)
+        try Self.makeServer(store)
         (apnsKeyID, apnsKey) = try Self.apnsKey(store)
         vapidKey = try Self.key("vapid.pem", store)
         subscription = try Self.subscription(store)
@@ -34,11 +33,17 @@ struct SimulatorFiles {
         guard let pem = account["private_key"]?.string, let id = account["private_key_id"]?.string,
             let email = account["client_email"]?.string, let project = account["project_id"]?.string
         else { throw FileStore.Failure(description: "\(store.path("fcmkey.json")) is not a service account") }
-        accountKey = try KeyPair(pem: Array(pem.utf8))
+        accountKey = try PrivateKey(pem: Array(pem.utf8))
         accountKeyID = id
         self.email = email
         self.project = project
     }
+
+    /// Path of the server's certificate.
+    var certificatePath: String { store.path("server.pem") }
+
+    /// Path of the server's key.
+    var serverKeyPath: String { store.path("server.key") }
 
     /// Writes what depends on the port: `token_uri` and `simulator.json`.
     func publish(origin: String, port: UInt16) throws {
@@ -54,7 +59,7 @@ struct SimulatorFiles {
         ])
         let webPush = JSONValue.object([
             .init("url", .string("\(origin)/push/")), .init("vapid_key", .string(store.path("vapid.pem"))),
-            .init("vapid_public", .string(Base64URL.encode(try vapidKey.point()))),
+            .init("vapid_public", .string(Base64URL.encode(vapidKey.publicPoint()))),
             .init("p256dh", subscription["p256dh"] ?? .null), .init("auth", subscription["auth"] ?? .null),
             .init("subscription", .string(store.path("subscription.json"))),
         ])
@@ -80,34 +85,26 @@ struct SimulatorFiles {
 
     // MARK: Making
 
-    private static func server(_ store: FileStore) throws -> ([UInt8], KeyPair) {
-        if let certificate = try store.read("server.pem"), let key = try store.read("server.key"),
-            try store.read("ca.pem") != nil
-        {
-            return (certificate, try KeyPair(pem: key))
-        }
-        let authorityKey = try KeyPair.makeP256()
-        let authority = try CertificateMaker.authority(authorityKey)
-        let key = try KeyPair.makeP256()
-        let names = ["IP:127.0.0.1", "IP:::1", "DNS:localhost"]
-        let certificate = try CertificateMaker.server(
-            key, names: names, authority: authority, authorityKey: authorityKey)
+    private static func makeServer(_ store: FileStore) throws {
+        let names = ["ca.pem", "server.pem", "server.key"]
+        guard try names.contains(where: { try store.read($0) == nil }) else { return }
         // The authority's key is not kept: nothing else will ever be signed with it.
-        try store.write("ca.pem", authority, mode: 0o644)
-        try store.write("server.key", key.pem(), mode: 0o600)
-        try store.write("server.pem", certificate, mode: 0o644)
-        return (certificate, key)
+        let authority = try CertificateAuthority(name: "PushWake simulator CA")
+        let server = try authority.issueServer(["localhost", "127.0.0.1", "::1"], days: 3_650)
+        try store.write("ca.pem", authority.pem(), mode: 0o644)
+        try store.write("server.key", server.keyPEM, mode: 0o600)
+        try store.write("server.pem", server.certificatePEM, mode: 0o644)
     }
 
-    private static func key(_ name: String, _ store: FileStore) throws -> KeyPair {
-        if let pem = try store.read(name) { return try KeyPair(pem: pem) }
-        let key = try KeyPair.makeP256()
+    private static func key(_ name: String, _ store: FileStore) throws -> PrivateKey {
+        if let pem = try store.read(name) { return try PrivateKey(pem: pem) }
+        let key = try PrivateKey.makeP256()
         try store.write(name, key.pem(), mode: 0o600)
         return key
     }
 
-    private static func apnsKey(_ store: FileStore) throws -> (String, KeyPair) {
-        let found = store.names { $0.hasPrefix("AuthKey_") && $0.hasSuffix(".p8") }.first
+    private static func apnsKey(_ store: FileStore) throws -> (String, PrivateKey) {
+        let found = try FileContent.names(in: store.directory, ending: ".p8").first { $0.hasPrefix("AuthKey_") }
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ23456789")
         let made = String((0..<10).map { _ in alphabet[Int.random(in: 0..<alphabet.count)] })
         let name = found ?? "AuthKey_\(made).p8"
@@ -121,7 +118,7 @@ struct SimulatorFiles {
         return .object([
             .init("type", .string("service_account")), .init("project_id", .string(project)),
             .init("private_key_id", .string(hex)),
-            .init("private_key", .string(String(decoding: try KeyPair.makeRSA().pem(), as: UTF8.self))),
+            .init("private_key", .string(String(decoding: try PrivateKey.makeRSA().pem(), as: UTF8.self))),
             .init("client_email", .string(accountEmail)), .init("client_id", .string("100000000000000000001")),
             .init("universe_domain", .string("googleapis.com")),
         ])
@@ -130,12 +127,12 @@ struct SimulatorFiles {
     /// The keys of a browser or app, so that bodies which the simulator took can be decrypted.
     private static func subscription(_ store: FileStore) throws -> JSONValue {
         if let bytes = try store.read("subscription.json") { return try JSONReader.read(bytes) }
-        let key = try KeyPair.makeP256()
+        let key = try PrivateKey.makeP256()
         let secret = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         let value = JSONValue.object([
-            .init("p256dh", .string(Base64URL.encode(try key.point()))),
+            .init("p256dh", .string(Base64URL.encode(key.publicPoint()))),
             .init("auth", .string(Base64URL.encode(secret))),
-            .init("private", .string(Base64URL.encode(try key.scalar()))),
+            .init("private_key", .string(String(decoding: try key.pem(), as: UTF8.self))),
         ])
         try store.write("subscription.json", JSONText.bytes(value) + [0x0A], mode: 0o600)
         return value

@@ -6,9 +6,9 @@ internal import COpenSSL
 final class ServerContext {
     let handle: OpaquePointer
 
-    /// Makes a context; without an identity every handshake ends with an alert.
-    init(identity: (certificate: [UInt8], key: KeyPair)?) throws(KeyPair.Failure) {
-        guard let context = SSL_CTX_new(TLS_server_method()) else { throw KeyPair.Failure("no TLS") }
+    /// Makes a context from PEM files; without them every handshake ends with an alert.
+    init(files: (certificate: String, key: String)?) throws(FileStore.Failure) {
+        guard let context = SSL_CTX_new(TLS_server_method()) else { throw FileStore.Failure(description: "no TLS") }
         handle = context
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
         // A record costs two system calls without read-ahead.
@@ -16,17 +16,14 @@ final class ServerContext {
         SSL_CTX_set_default_read_buffer_len(context, 65_536)
         SSL_CTX_set_num_tickets(context, 0)
         SSL_CTX_set_alpn_select_cb(context, selectProtocol, nil)
-        guard let identity else { return }
-        let certificate = identity.certificate.withUnsafeBytes { bytes -> OpaquePointer? in
-            guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
-            defer { BIO_free(bio) }
-            return PEM_read_bio_X509(bio, nil, nil, nil)
+        guard let files else { return }
+        guard SSL_CTX_use_certificate_chain_file(context, files.certificate) == 1,
+            SSL_CTX_use_PrivateKey_file(context, files.key, SSL_FILETYPE_PEM) == 1,
+            SSL_CTX_check_private_key(context) == 1
+        else {
+            throw FileStore.Failure(
+                description: "\(files.certificate) and \(files.key) are not a certificate and its key; remove both")
         }
-        guard let certificate else { throw KeyPair.Failure("server.pem is not a certificate") }
-        defer { X509_free(certificate) }
-        guard SSL_CTX_use_certificate(context, certificate) == 1,
-            SSL_CTX_use_PrivateKey(context, identity.key.handle) == 1, SSL_CTX_check_private_key(context) == 1
-        else { throw KeyPair.Failure("server.key does not belong to server.pem") }
     }
 
     deinit { SSL_CTX_free(handle) }

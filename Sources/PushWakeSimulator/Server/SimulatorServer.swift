@@ -45,9 +45,9 @@ public final class SimulatorServer {
             let bound = listener.localAddress
             origin = "https://\(bound)"
             log = try options.logPath.map { path throws(FileStore.Failure) in try RequestLog(path: path) }
-            context = try ServerContext(identity: (files.certificate, files.serverKey))
-            failingContext = try ServerContext(identity: nil)
-            house = Self.house(files, origin: origin)
+            context = try ServerContext(files: (files.certificatePath, files.serverKeyPath))
+            failingContext = try ServerContext(files: nil)
+            house = try Self.house(files, origin: origin)
             house.play(options.script)
             try files.publish(origin: origin, port: bound.port)
             try loop.watch(listener.descriptor, for: .readable, Acceptor(self))
@@ -107,15 +107,15 @@ public final class SimulatorServer {
         }
     }
 
-    private static func house(_ files: SimulatorFiles, origin: String) -> ProviderHouse {
-        let apnsKey = files.apnsKey
-        let accountKey = files.accountKey
+    private static func house(_ files: SimulatorFiles, origin: String) throws -> ProviderHouse {
+        let apnsKey = try SignatureVerifier(files.apnsKey)
+        let accountKey = try SignatureVerifier(files.accountKey)
         let apns = APNsService(keys: [
-            .init(id: files.apnsKeyID, team: SimulatorFiles.team) { apnsKey.verifyES256($0, $1) }
+            .init(id: files.apnsKeyID, team: SimulatorFiles.team) { apnsKey.verify($1, of: $0) }
         ])
-        let account = OAuthService.Account(email: files.email, keyID: files.accountKeyID) { accountKey.verify($0, $1) }
-        let webPush = WebPushService(ownKey: (try? files.vapidKey.point()) ?? []) { point, signed, signature in
-            KeyPair(point: point)?.verifyES256(signed, signature) ?? false
+        let account = OAuthService.Account(email: files.email, keyID: files.accountKeyID) { accountKey.verify($1, of: $0) }
+        let webPush = WebPushService(ownKey: files.vapidKey.publicPoint()) { point, signed, signature in
+            (try? SignatureVerifier(point: point))?.verify(signature, of: signed) ?? false
         }
         return ProviderHouse(
             apns: apns, oauth: OAuthService(account: account, audience: "\(origin)/token"),
