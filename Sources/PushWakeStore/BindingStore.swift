@@ -14,6 +14,15 @@ public enum StoreError: Error, Equatable, Sendable {
     case corrupt(String)
 }
 
+extension StoreError: CustomStringConvertible {
+    /// The text alone: it says what failed and what to do.
+    public var description: String {
+        switch self {
+        case .unusable(let text), .full(let text), .corrupt(let text): text
+        }
+    }
+}
+
 /// Which bindings of a user are meant.
 public enum BindingSelector: Equatable, Sendable {
     case all

@@ -305,6 +305,24 @@ import Testing
         }
     }
 
+    @Test func `has its log emptied by a thread that ends with its owner`() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            let store = try SQLiteStore(path: path)
+            let before = size(of: path)
+            let thread = try CheckpointThread(path: path, everyMilliseconds: 10) { Issue.record($0) }
+            for index in 0..<200 { _ = try store.register([makeBinding(aor: "user\(index)")], now: start) }
+            for _ in 0..<500 where size(of: path) < before + 8 * 4096 { usleep(10_000) }
+            #expect(size(of: path) >= before + 8 * 4096)
+            #expect(try store.count() == 200)
+            withExtendedLifetime(thread) {}
+        }
+    }
+
+    @Test func `tells errors as text`() {
+        #expect("\(StoreError.full("no room"))" == "no room")
+    }
+
     @Test func `bounds its log when nobody checkpoints`() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/bindings.db"

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+
+import Glibc
+
+/// A thread that checkpoints a SQLite store every few seconds, so that the loop never waits for the disk.
+///
+/// It takes no signals and ends with its owner. It must not be made before a `fork()` whose child goes on.
+public final class CheckpointThread {
+    private let task: Task
+    private let handle: Int32
+    private var thread = pthread_t()
+    private var isRunning = false
+
+    /// Starts the thread on the file that a `SQLiteStore` has made; `report` is called from it, once per new failure.
+    public init(
+        path: String, everyMilliseconds: Int32 = 5000, report: @escaping @Sendable (StoreError) -> Void
+    ) throws(StoreError) {
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        let failure = socketpair(AF_UNIX, type, 0, &ends)
+        handle = ends[0]
+        task = Task(
+            checkpointer: try SQLiteCheckpointer(path: path), pause: everyMilliseconds, end: ends[1], report: report)
+        guard failure == 0, start() == 0 else {
+            throw .unusable("\(path): no thread for checkpoints can be started; raise the limits of this process")
+        }
+    }
+
+    deinit {
+        // The other end tells the thread that this one is gone.
+        if handle >= 0 { close(handle) }
+        if isRunning { pthread_join(thread, nil) }
+    }
+
+    private func start() -> Int32 {
+        // A thread has the mask of its maker: signals are for the loop.
+        var all = sigset_t()
+        var mine = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &mine)
+        defer { pthread_sigmask(SIG_SETMASK, &mine, nil) }
+        // SAFETY: the thread takes over this reference to the task.
+        let context = Unmanaged.passRetained(task)
+        let failure = pthread_create(&thread, nil, runCheckpoints, context.toOpaque())
+        if failure != 0 { context.release() } else { isRunning = true }
+        return failure
+    }
+
+    /// What the thread works on; nobody else touches it while the thread runs.
+    fileprivate final class Task {
+        private let end: Int32
+        private let checkpointer: SQLiteCheckpointer
+        private let pause: Int32
+        private let report: @Sendable (StoreError) -> Void
+
+        init(
+            checkpointer: SQLiteCheckpointer, pause: Int32, end: Int32, report: @escaping @Sendable (StoreError) -> Void
+        ) {
+            self.checkpointer = checkpointer
+            self.pause = pause
+            self.end = end
+            self.report = report
+        }
+
+        deinit { if end >= 0 { close(end) } }
+
+        /// Runs until the other end is closed.
+        func run() {
+            var last: StoreError?
+            while !isToEnd() {
+                do throws(StoreError) {
+                    _ = try checkpointer.run()
+                    last = nil
+                } catch {
+                    if error != last { report(error) }
+                    last = error
+                }
+            }
+        }
+
+        private func isToEnd() -> Bool {
+            var event = pollfd(fd: end, events: Int16(POLLIN), revents: 0)
+            return poll(&event, 1, pause) > 0
+        }
+    }
+}
+
+private func runCheckpoints(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    // SAFETY: `start` has left one reference to the task for this thread.
+    Unmanaged<CheckpointThread.Task>.fromOpaque(context).takeRetainedValue().run()
+    return nil
+}
