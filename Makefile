@@ -9,6 +9,9 @@ SWIFT   ?= swift
 LIBDIR            ?= $(PREFIX)/lib
 KAMAILIO_MODULES  ?= /usr/lib/$(shell gcc -print-multiarch)/kamailio/modules
 
+# A chroot takes root.
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
+
 DIST  := .build/dist
 STAGE := .build/stage
 
@@ -16,7 +19,7 @@ STAGE := .build/stage
 RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib --scratch-path $(DIST)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-unit test-abi test-e2e test-docs docs install uninstall bench format lint clean
+.PHONY: help setup build demo test test-unit test-abi test-e2e test-asterisk test-docs demo-asterisk docs install uninstall bench format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -40,14 +43,20 @@ build: setup ## release build into .build/stage
 demo: build ## a sleeping phone rings behind a real Kamailio
 	$(PYTHON) scripts/demo.py
 
+demo-asterisk: build ## the same behind a real Asterisk 22, in a chroot (needs root)
+	$(AS_ROOT) $(PYTHON) scripts/demo-asterisk.py
+
 test: setup build ## everything: unit tests, ABI checks, end to end
-	@$(MAKE) --no-print-directory -k test-unit test-abi test-e2e test-docs
+	@$(MAKE) --no-print-directory -k test-unit test-abi test-docs test-e2e test-asterisk
 
 test-unit: ## Swift unit tests
 	$(SWIFT) test
 
 test-abi: ## the shipped library against its header (needs build)
 	@if [ -x Tests/abi/run ]; then Tests/abi/run; fi
+
+test-asterisk: ## real Asterisk 22 in a chroot (needs build, root)
+	@if [ -d Tests/e2e-asterisk ]; then $(AS_ROOT) $(PYTHON) -m pytest -q -p no:cacheprovider Tests/e2e-asterisk; fi
 
 test-e2e: ## real Kamailio, SIPp and the simulator (needs build)
 	@if [ -d Tests/e2e ]; then $(PYTHON) -m pytest -q -p no:cacheprovider Tests/e2e; fi
