@@ -7,10 +7,14 @@ PYTHON  ?= /usr/bin/python3
 SWIFT   ?= swift
 
 LIBDIR            ?= $(PREFIX)/lib
+RUN_AS            ?= kamailio
 KAMAILIO_MODULES  ?= /usr/lib/$(shell gcc -print-multiarch)/kamailio/modules
 
 # A chroot takes root.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
+
+# What the engine writes to; the store stays when PushWake is uninstalled.
+STATE := /run/pushwake /var/lib/pushwake
 
 DIST  := .build/dist
 STAGE := .build/stage
@@ -76,11 +80,14 @@ install: ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module director
 	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/
 	install -d $(DESTDIR)$(KAMAILIO_MODULES)
 	install -m 644 $(STAGE)/lib/kamailio/pushwake.so $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
-	$(if $(DESTDIR),,ldconfig)
+	install -d $(DESTDIR)$(PREFIX)/lib/tmpfiles.d
+	printf 'd %s 0750 $(RUN_AS) $(RUN_AS) -\n' $(STATE) > $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
+	$(if $(DESTDIR),,ldconfig && if id $(RUN_AS) >/dev/null 2>&1; then install -d -o $(RUN_AS) -g $(RUN_AS) -m 750 $(STATE); fi)
 
 uninstall: ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/bin/pushwake $(DESTDIR)$(LIBDIR)/libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so
 	rm -f $(DESTDIR)$(PREFIX)/include/pushwake.h $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
+	rm -f $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/pushwake
 	$(if $(DESTDIR),,ldconfig)
 
