@@ -40,15 +40,6 @@ int pw_holds_init(void)
 	return 0;
 }
 
-/* Entries belong to transactions; tm frees those. */
-void pw_holds_destroy(void)
-{
-	if(slots != NULL) {
-		shm_free(slots);
-		slots = NULL;
-	}
-}
-
 static pw_hold_t *hold_new(tm_cell_t *t, str *table, str *aor, str *callid)
 {
 	pw_hold_t *hold;
@@ -257,9 +248,9 @@ static void on_failure(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code)
 	}
 	if(best >= 0) {
 		code = t->uac[best].last_received;
-		pw.tm.t_reply_unsafe(req, code, error_text(code));
+		pw.reply_unsafe(t, req, code, error_text(code));
 	} else {
-		pw.tm.t_reply_unsafe(req, 480, "Temporarily Unavailable");
+		pw.reply_unsafe(t, req, 480, "Temporarily Unavailable");
 	}
 }
 

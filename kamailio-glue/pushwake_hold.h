@@ -39,9 +39,9 @@ typedef struct pw_hold_ref {
 	unsigned int tlabel;
 } pw_hold_ref_t;
 
+/* Once, before the forks. Not undone: tm frees its transactions, and with them
+ * what is held, after the other modules. */
 int pw_holds_init(void);
-void pw_holds_destroy(void);
-int pw_holds_count(void);
 
 /* Holds msg for the AoR: transaction, saved lumps, blind branch that ends after
  * `seconds`. 1: held, 0: a retransmission, -1: cannot. */

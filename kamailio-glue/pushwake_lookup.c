@@ -10,13 +10,6 @@
 /* A request that is no INVITE must be answered before its sender gives up (32 s). */
 #define PW_MAX_MESSAGE_SECONDS 20
 
-enum pw_lookup_result {
-	PW_AWAKE = 1,
-	PW_HELD = 2,
-	PW_NOBODY = -1,
-	PW_ERROR = -2
-};
-
 static int plain(sip_msg_t *msg, str *table, str *uri)
 {
 	int found = uri != NULL ? pw.registrar.lookup_uri(msg, table, uri) : pw.registrar.lookup(msg, table);

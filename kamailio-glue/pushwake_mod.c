@@ -17,19 +17,19 @@ pw_counters_t pw_count;
 
 static int mod_init(void);
 static int child_init(int rank);
-static void mod_destroy(void);
 static int w_save(sip_msg_t *msg, char *table, char *flags);
 static int w_lookup(sip_msg_t *msg, char *table, char *uri);
 static int w_send(sip_msg_t *msg, char *event, char *uri);
 static int w_send_text(sip_msg_t *msg, char *event, char *uri, char *text);
 static int fixup_save(void **param, int no);
+static int fixup_lookup(void **param, int no);
 
 /* clang-format off */
 static cmd_export_t cmds[] = {
 	{"pushwake_save",   (cmd_function)w_save,      1, fixup_save,     0, REQUEST_ROUTE},
 	{"pushwake_save",   (cmd_function)w_save,      2, fixup_save,     0, REQUEST_ROUTE},
-	{"pushwake_lookup", (cmd_function)w_lookup,    1, fixup_spve_all, 0, REQUEST_ROUTE},
-	{"pushwake_lookup", (cmd_function)w_lookup,    2, fixup_spve_all, 0, REQUEST_ROUTE},
+	{"pushwake_lookup", (cmd_function)w_lookup,    1, fixup_lookup,   0, REQUEST_ROUTE},
+	{"pushwake_lookup", (cmd_function)w_lookup,    2, fixup_lookup,   0, REQUEST_ROUTE},
 	{"pushwake_send",   (cmd_function)w_send,      2, fixup_spve_all, 0, ANY_ROUTE},
 	{"pushwake_send",   (cmd_function)w_send_text, 3, fixup_spve_all, 0, ANY_ROUTE},
 	{0, 0, 0, 0, 0, 0}
@@ -63,7 +63,7 @@ PW_EXPORT struct module_exports exports = {
 	0,
 	mod_init,
 	child_init,
-	mod_destroy
+	0
 };
 /* clang-format on */
 
@@ -117,9 +117,10 @@ static int bind_modules(void)
 	pw.save_lumps = find_export("t_save_lumps", 0, 0);
 	pw.reply_lock = symbol_beside(load_tm_f, "tm_reply_mutex_lock");
 	pw.reply_unlock = symbol_beside(load_tm_f, "tm_reply_mutex_unlock");
+	pw.reply_unsafe = symbol_beside(load_tm_f, "t_reply_unsafe");
 	pw.registrar_reply = symbol_beside(bind_registrar_f, "reg_send_reply");
 	pw.registrar_error = symbol_beside(bind_registrar_f, "rerrno");
-	if(pw.save_lumps == NULL || pw.reply_lock == NULL || pw.reply_unlock == NULL) {
+	if(pw.save_lumps == NULL || pw.reply_lock == NULL || pw.reply_unlock == NULL || pw.reply_unsafe == NULL) {
 		LM_ERR("this tm module has no t_save_lumps() or no reply lock\n");
 		return -1;
 	}
@@ -165,14 +166,31 @@ static int child_init(int rank)
 	return 0;
 }
 
-static void mod_destroy(void)
+/* usrloc knows the tables that somebody asked for while the script was read. */
+static int fixup_table(void **param)
 {
-	pw_holds_destroy();
+	udomain_t *domain;
+	gparam_t *table;
+
+	if(fixup_spve_null(param, 1) < 0) {
+		return -1;
+	}
+	table = (gparam_t *)*param;
+	if(table->type == GPARAM_TYPE_STR && pw.usrloc.register_udomain(table->v.str.s, &domain) < 0) {
+		LM_ERR("usrloc has no table %.*s\n", table->v.str.len, table->v.str.s);
+		return -1;
+	}
+	return 0;
 }
 
 static int fixup_save(void **param, int no)
 {
-	return no == 1 ? fixup_spve_null(param, 1) : fixup_igp_null(param, 1);
+	return no == 1 ? fixup_table(param) : fixup_igp_null(param, 1);
+}
+
+static int fixup_lookup(void **param, int no)
+{
+	return no == 1 ? fixup_table(param) : fixup_spve_null(param, 1);
 }
 
 /* The table must end in NUL: usrloc reads it as a C string. */
@@ -202,15 +220,20 @@ static int w_save(sip_msg_t *msg, char *table, char *flags)
 	return ki_pushwake_save_flags(msg, &name, bits);
 }
 
+/* What is held needs nothing more from the script, and 0 ends it. That is what
+ * makes switch(pushwake_lookup(...)) right: in an expression Kamailio knows of a
+ * function only whether it returned more than 0. Other languages get the 2. */
 static int w_lookup(sip_msg_t *msg, char *table, char *uri)
 {
 	str name, target = STR_NULL;
+	int ret;
 
 	if(table_of(&name, msg, table) < 0
 			|| (uri != NULL && fixup_get_svalue(msg, (gparam_t *)uri, &target) < 0)) {
 		return -2;
 	}
-	return ki_pushwake_lookup_uri(msg, &name, &target);
+	ret = ki_pushwake_lookup_uri(msg, &name, &target);
+	return ret == PW_HELD ? 0 : ret;
 }
 
 static int w_send(sip_msg_t *msg, char *event, char *uri)

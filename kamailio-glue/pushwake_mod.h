@@ -63,6 +63,7 @@ typedef struct pw_binds {
 	cmd_function save_lumps;              /* tm: t_save_lumps() */
 	void (*reply_lock)(tm_cell_t *t);     /* tm: lock of one transaction, recursive */
 	void (*reply_unlock)(tm_cell_t *t);
+	int (*reply_unsafe)(tm_cell_t *t, sip_msg_t *msg, unsigned int code, char *text); /* tm: lock held */
 	int (*registrar_reply)(sip_msg_t *m); /* registrar: replies as plain save() would */
 	int *registrar_error;                 /* registrar: rerrno */
 } pw_binds_t;
@@ -102,6 +103,12 @@ int ki_pushwake_save(sip_msg_t *msg, str *table);
 int ki_pushwake_save_flags(sip_msg_t *msg, str *table, int flags);
 
 /* pushwake_lookup.c */
+enum pw_lookup_result {
+	PW_AWAKE = 1,
+	PW_HELD = 2,
+	PW_NOBODY = -1,
+	PW_ERROR = -2
+};
 int ki_pushwake_lookup(sip_msg_t *msg, str *table);
 int ki_pushwake_lookup_uri(sip_msg_t *msg, str *table, str *uri);
 

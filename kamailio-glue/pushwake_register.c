@@ -242,6 +242,9 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 			return refuse(msg, &check);
 		}
 	}
+	if(pw.registrar_error != NULL) {
+		*pw.registrar_error = R_UL_GET_R; /* what a save() that fails without a word means */
+	}
 	saved = pw.registrar.save(msg, table, flags | PW_SAVE_NO_REPLY | PW_SAVE_PREPARE);
 	if(saved < 0) {
 		if(!(flags & PW_SAVE_NO_REPLY)) {

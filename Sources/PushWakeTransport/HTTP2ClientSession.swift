@@ -31,7 +31,8 @@ final class HTTP2ClientSession {
     /// Streams that the peer allows at a time; 1 until it has said so.
     private(set) var peerLimit = 1
     private(set) var goAway: GoAway?
-    private var hasPong = false
+    /// Pings that were answered.
+    private(set) var pongs = 0
     /// No stream id is left, or the peer wants no more streams.
     private(set) var isExhausted = false
 
@@ -118,21 +119,14 @@ final class HTTP2ClientSession {
         }
     }
 
-    /// Ends a stream without waiting for its answer; it comes up in `takeEnded()`, as broken for this reason.
-    func cancel(_ exchange: HTTPExchange, _ reason: String) {
-        exchange.cancelReason = reason
+    /// Ends a stream without waiting for its answer; it comes up in `takeEnded()`, as broken.
+    func cancel(_ exchange: HTTPExchange) {
         nghttp2_submit_rst_stream(
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), exchange.streamID, NGHTTP2_CANCEL.rawValue)
     }
 
-    /// Asks for a sign of life; see `takePong()`.
+    /// Asks for a sign of life; see `pongs`.
     func ping() { nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) }
-
-    /// Whether a PING has come back since the last call.
-    func takePong() -> Bool {
-        defer { hasPong = false }
-        return hasPong
-    }
 
     /// Says goodbye: GOAWAY with NO_ERROR.
     func terminate() { nghttp2_session_terminate_session(session, NGHTTP2_NO_ERROR.rawValue) }
@@ -189,7 +183,7 @@ final class HTTP2ClientSession {
             let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
             peerLimit = Int(min(limit, 1 << 20))
         case NGHTTP2_PING.rawValue:
-            if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { hasPong = true }
+            if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { pongs += 1 }
         case NGHTTP2_GOAWAY.rawValue:
             let body = frame.pointee.goaway
             let data = UnsafeBufferPointer(start: body.opaque_data, count: min(body.opaque_data_len, 1024))
@@ -227,8 +221,7 @@ final class HTTP2ClientSession {
         } else if code == NGHTTP2_REFUSED_STREAM.rawValue || exchange.position == .max {
             exchange.end = .notProcessed
         } else {
-            let reason = exchange.cancelReason ?? "stream ended: \(String(cString: nghttp2_http2_strerror(code)))"
-            exchange.end = .broken(reason)
+            exchange.end = .broken("stream ended: \(String(cString: nghttp2_http2_strerror(code)))")
         }
         let index = exchange.index
         if index >= 0, index < open.count, let last = open.popLast(), last !== exchange {

@@ -4,8 +4,7 @@ public import PushWakeCore
 
 /// How a request ended.
 public enum HTTPResult: Equatable, Sendable {
-    /// `connection` names the one it came on, for `retireConnection`.
-    case answered(HTTPResponse, connection: Int)
+    case answered(HTTPResponse)
     /// It was sent and no answer came: the server may have processed it, so that only the caller can say
     /// whether a second one does harm.
     case lost(String)
@@ -46,8 +45,6 @@ final class HTTPExchange {
     /// Place in the session's list of open exchanges.
     var index = -1
     var isAnswerComplete = false
-    /// Why this side gave it up.
-    var cancelReason: String?
 
     init(request: HTTPRequest, deadline: Int64, completion: @escaping (HTTPResult) -> Void) {
         self.request = request
@@ -65,7 +62,6 @@ final class HTTPExchange {
         position = .max
         index = -1
         isAnswerComplete = false
-        cancelReason = nil
     }
 }
 

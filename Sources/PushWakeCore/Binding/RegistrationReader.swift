@@ -43,10 +43,7 @@ public struct RegistrationReader: ~Copyable {
         checkWildcard()
         joinMPush()
         completeBindings()
-        // Moved out, not copied: a copy would count a reference for each of its texts.
-        var finished = Registration()
-        swap(&finished, &registration)
-        return finished
+        return registration
     }
 }
 

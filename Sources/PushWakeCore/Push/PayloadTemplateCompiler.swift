@@ -250,10 +250,7 @@ struct PayloadTemplateCompiler {
     static func segments(ofText source: [UInt8]) -> [PayloadTemplate.Segment] {
         var compiler = Self(source, PayloadRules())
         while compiler.position < compiler.source.count {
-            let here = compiler.position
-            let found = TemplateText.keyword(in: compiler.source, at: here)
-                ?? TemplateText.dollarName(in: compiler.source, at: here)
-            if let (field, length) = found {
+            if let (field, length) = TemplateText.keyword(in: compiler.source, at: compiler.position) {
                 compiler.emit(field)
                 compiler.position += length
             } else {

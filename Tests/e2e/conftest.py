@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Real Kamailio, real SIPp, the provider simulator. No test needs root or a fixed port."""
+
+import pathlib
+
+import pytest
+
+from phones import Caller, Phone
+from servers import Kamailio, Simulator
+
+
+@pytest.fixture(scope="session")
+def simulator(tmp_path_factory):
+    simulator = Simulator(tmp_path_factory.mktemp("simulator"))
+    simulator.start()
+    yield simulator
+    simulator.stop()
+
+
+@pytest.fixture(scope="module")
+def kamailio(tmp_path_factory, simulator):
+    """A Kamailio that the tests of one file share; each test takes its own users."""
+    kamailio = Kamailio(tmp_path_factory.mktemp("kamailio"), simulator)
+    kamailio.start()
+    yield kamailio
+    kamailio.stop()
+
+
+@pytest.fixture
+def make_kamailio(tmp_path, simulator):
+    """A Kamailio of the test's own: settings differ, or it will be killed."""
+    started = []
+
+    def make(**options):
+        run = tmp_path / f"kamailio-{len(started)}"
+        run.mkdir()
+        kamailio = Kamailio(run, simulator, **options)
+        started.append(kamailio)
+        return kamailio
+
+    yield make
+    for kamailio in started:
+        kamailio.stop()
+
+
+@pytest.fixture
+def actors(tmp_path, simulator):
+    """Makes phones and callers, and ends what is left of them."""
+    made = []
+
+    class Actors:
+        def call(self, server, user, scenario, *, tcp=False, **options):
+            caller = Caller(server, user, tmp_path, tcp).start(scenario, **options)
+            made.append(caller)
+            return caller
+
+        def phone(self, server, user, push, **options):
+            phone = Phone(server, user, push, tmp_path, simulator, **options)
+            made.append(phone)
+            return phone
+
+    yield Actors()
+    for actor in made:
+        actor.stop()
+
+
+def pytest_runtest_logreport(report):
+    """A failed test shows the end of every log it wrote."""
+    if report.when != "call" or not report.failed:
+        return
+    for kamailio in Kamailio.running:
+        report.sections.append((f"Kamailio {kamailio.port}", kamailio.tail()))
+
+
+def pytest_report_header():
+    from servers import LIBRARY, MODULE, PUSHWAKE
+
+    return [f"pushwake: {PUSHWAKE}, {LIBRARY}, {MODULE}", f"scenarios: {pathlib.Path(__file__).parent / 'sipp'}"]

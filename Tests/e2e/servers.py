@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""Kamailio with the module, and the provider simulator, each in a directory of its own."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+from sip import free_port
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STAGE = ROOT / ".build" / "stage"
+PUSHWAKE = pathlib.Path(os.environ.get("PUSHWAKE_BIN", STAGE / "bin" / "pushwake"))
+LIBRARY = pathlib.Path(os.environ.get("PUSHWAKE_LIB_DIR", STAGE / "lib")) / "libpushwake.so.1"
+MODULE = pathlib.Path(os.environ.get("KAMAILIO_MODULE", STAGE / "lib" / "kamailio" / "pushwake.so"))
+MODULES = next(p for p in pathlib.Path("/usr/lib").glob("*/kamailio/modules") if p.is_dir())
+CONFIG = pathlib.Path(__file__).parent / "kamailio.cfg"
+
+
+def wait_until(what, predicate, seconds=10, step=0.02):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = predicate()
+        if value:
+            return value
+        time.sleep(step)
+    raise AssertionError(f"{what}: not within {seconds} s")
+
+
+class Simulator:
+    """`pushwake simulate`: stands for Apple, Google and Acrobits."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.log = directory / "requests.jsonl"
+        self.port = free_port()
+        self.process = None
+
+    def start(self):
+        self.log.touch()
+        self.process = subprocess.Popen(
+            [PUSHWAKE, "simulate", "--listen", f"127.0.0.1:{self.port}", "--dir", self.directory / "files",
+             "--log", self.log],
+            stdout=subprocess.PIPE, stderr=(self.directory / "stderr").open("w"), text=True)
+        line = self.process.stdout.readline()
+        assert line, "the simulator did not start: " + (self.directory / "stderr").read_text()
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(5)
+
+    @property
+    def url(self):
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def requests(self):
+        lines = self.log.read_text().splitlines()
+        return [json.loads(line) for line in lines if line.endswith("}")]
+
+    def pushes(self, token):
+        return [r for r in self.requests if token in json.dumps(r).replace("\\/", "/")]
+
+    def wait_push(self, token, seconds=5):
+        """The first push to this token."""
+        return wait_until(f"push to {token}", lambda: self.pushes(token), seconds)[0]
+
+    def settings(self):
+        """What a PBX has to set to use this simulator instead of the vendors."""
+        made = json.loads((self.directory / "files" / "simulator.json").read_text())
+        same = ["ca_file", "apns_key", "apns_key_id", "apns_team_id", "fcm_key"]
+        return {name: made[name] for name in same} | {
+            "apns_url": self.url, "apns_sandbox_url": self.url, "fcm_url": self.url}
+
+
+class Kamailio:
+    running = []
+
+    def __init__(self, directory, simulator, settings=None, config=None, wake_timeout=3):
+        self.directory = directory
+        self.port = free_port()
+        self.log = directory / "log"
+        self.control = directory / "ctl"
+        self.store = directory / "bindings.db"
+        self.process = None
+        self.settings = {
+            "engine_path": str(PUSHWAKE),
+            "engine_socket": str(directory / "engine.sock"),
+            "store_path": str(self.store),
+            "wake_timeout": wake_timeout,
+            **simulator.settings(),
+            **(settings or {}),
+        }
+        self.wake_timeout = wake_timeout
+        self.config = directory / "kamailio.cfg"
+        self.config.write_text(self._config(config or CONFIG.read_text()))
+
+    def _config(self, text):
+        def modparam(name, value):
+            return f'modparam("pushwake", "{name}", {value if isinstance(value, int) else json.dumps(str(value))})'
+
+        return (
+            text.replace("@PORT@", str(self.port)).replace("@MODULES@", str(MODULES)).replace("@PUSHWAKE@", str(MODULE))
+            .replace("@CONTROL@", str(self.control))
+            .replace("@SETTINGS@", "\n".join(modparam(n, v) for n, v in self.settings.items() if v is not None)))
+
+    def launch(self):
+        self.process = subprocess.Popen(
+            ["kamailio", "-f", self.config, "-DD", "-E", "-P", self.directory / "pid", "-Y", self.directory, "-m", "64"],
+            stdin=subprocess.DEVNULL, stdout=self.log.open("ab"), stderr=subprocess.STDOUT, start_new_session=True,
+            env={**os.environ, "LD_LIBRARY_PATH": str(LIBRARY.parent)})
+        Kamailio.running.append(self)
+
+    def start(self):
+        self.launch()
+        wait_until("Kamailio answers", lambda: self.process.poll() is not None or self.rpc("core.uptime") is not None, 15)
+        assert self.process.poll() is None, self.tail()
+        return self
+
+    def wait_engine(self, seconds=10):
+        wait_until("the engine answers", lambda: self.rpc("pushwake.stats") is not None, seconds)
+        return self
+
+    def stop(self):
+        if self in Kamailio.running:
+            Kamailio.running.remove(self)
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def pids(self):
+        """All processes of this Kamailio, the engine too."""
+        listing = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+        children = {}
+        for line in listing.splitlines():
+            pid, parent = map(int, line.split())
+            children.setdefault(parent, []).append(pid)
+        found, left = [], [self.process.pid]
+        while left:
+            pid = left.pop()
+            found.append(pid)
+            left += children.get(pid, [])
+        return found
+
+    def engine_pid(self):
+        for pid in self.pids():
+            command = pathlib.Path(f"/proc/{pid}/cmdline")
+            try:
+                words = command.read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if len(words) > 1 and words[0].endswith(b"pushwake") and words[1] == b"engine":
+                return pid
+        return None
+
+    def kill(self):
+        """kill -9 of every process of it at once, the engine too."""
+        for pid in self.pids():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait(5)
+
+    def rpc(self, command, *arguments):
+        """Text of the answer, None when Kamailio or the engine does not answer."""
+        done = subprocess.run(["kamcmd", "-s", f"unix:{self.control}", command, *map(str, arguments)],
+                              capture_output=True, text=True, check=False)
+        failed = done.returncode != 0 or done.stdout.startswith("error") or "ERROR" in done.stderr
+        return None if failed else done.stdout
+
+    def counter(self, name):
+        text = self.rpc("pushwake.stats") or ""
+        for line in text.splitlines():
+            if line.strip().startswith(name + ":"):
+                return int(line.split(":")[1])
+        return None
+
+    def held(self):
+        """Transactions held right now; works without the engine."""
+        text = self.rpc("stats.fetch", "pushwake.holding") or ""
+        return next((int(line.split(":")[1]) for line in text.splitlines() if "holding" in line), None)
+
+    def log_text(self):
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def wait_log(self, text, seconds=5):
+        wait_until(f"log line with {text!r}", lambda: text in self.log_text(), seconds)
+
+    def tail(self, lines=60):
+        return "\n".join(self.log_text().splitlines()[-lines:])

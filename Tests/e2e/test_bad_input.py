@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""What no phone should send is answered as plain Kamailio would, said once, and not stored."""
+
+import socket
+import uuid
+
+import pytest
+
+GOOD = "a" * 64
+
+
+def register(port, user, contact, extra=b""):
+    """Sends one raw REGISTER over UDP; returns Call-ID and the answer's lines."""
+    call_id = uuid.uuid4().hex
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as phone:
+        phone.bind(("127.0.0.1", 0))
+        phone.settimeout(3)
+        local = phone.getsockname()[1]
+        lines = [
+            b"REGISTER sip:127.0.0.1 SIP/2.0",
+            f"Via: SIP/2.0/UDP 127.0.0.1:{local};branch=z9hG4bK{call_id}".encode(),
+            f"From: <sip:{user}@127.0.0.1>;tag=1".encode(),
+            f"To: <sip:{user}@127.0.0.1>".encode(),
+            f"Call-ID: {call_id}".encode(),
+            b"CSeq: 1 REGISTER",
+            b"Contact: " + contact,
+            *([extra] if extra else []),
+            b"Expires: 600",
+            b"Content-Length: 0",
+        ]
+        phone.sendto(b"\r\n".join(lines) + b"\r\n\r\n", ("127.0.0.1", port))
+        try:
+            answer = phone.recv(65535).decode(errors="replace").split("\r\n")
+        except TimeoutError:
+            answer = [""]
+    return call_id, answer
+
+
+CASES = {
+    "an unfinished Contact": (b"<sip:u@127.0.0.1:5999;pn-provider=apns;pn-param=T.app.voip;pn-prid=" + GOOD.encode(), b"", None),
+    "a Contact that is no URI": (b"<;pn-prid=x>", b"", None),
+    "a path in the token": (
+        b"<sip:u@127.0.0.1:5999;pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid=../../secret>", b"", "pn-prid"),
+    "escaped bytes in the token": (
+        b"<sip:u@127.0.0.1:5999;pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid=%00%0d%0a" + GOOD[:50].encode() + b">",
+        b"", "pn-prid"),
+    "a token with bytes above 127": (
+        b"<sip:u@127.0.0.1:5999>", b"X-MPUSH: i:com.example.phone:\xc3\xa9\xff" + GOOD[:50].encode(), "X-MPUSH"),
+    "a NUL in the token": (b"<sip:u@127.0.0.1:5999>", b"X-MPUSH: i:com.example.phone:abc\0def" + GOOD[:50].encode(), "X-MPUSH"),
+    "a header of 10 kB": (b"<sip:u@127.0.0.1:5999>", b"X-MPUSH: i:com.example.phone:" + b"a" * 10000, "X-MPUSH"),
+    "an X-MPUSH without a token": (b"<sip:u@127.0.0.1:5999>", b"X-MPUSH: i:com.example.phone", "X-MPUSH"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input(kamailio, case):
+    contact, extra, parameter = CASES[case]
+    user = "bad" + uuid.uuid4().hex[:8]
+    _, plain = register(kamailio.port, "plain" + user, contact, extra)
+    call_id, answer = register(kamailio.port, user, contact, extra)
+
+    assert answer[0] == plain[0]
+    assert not any("sip.pns" in line for line in answer)
+    assert user not in (kamailio.rpc("pushwake.list", user) or "")
+    warnings = [line for line in kamailio.log_text().splitlines() if call_id in line and "WARNING: pushwake" in line]
+    if parameter:
+        assert len(warnings) == 1, warnings
+        assert user in warnings[0] and parameter.lower() in warnings[0].lower()
+    assert kamailio.process.poll() is None

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""The engine is slow, dies, or all of Kamailio does."""
+
+import os
+import signal
+import time
+
+from phones import mpush_ios, no_push, rfc8599_apns
+from servers import wait_until
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_killed_engine_is_back_within_a_second(make_kamailio, actors):
+    kamailio = make_kamailio().start().wait_engine()
+    phone = actors.phone(kamailio, "survivor", rfc8599_apns())
+    assert phone.register().headers("Feature-Caps")
+
+    first = kamailio.engine_pid()
+    os.kill(first, signal.SIGKILL)
+    killed = time.monotonic()
+    wait_until("a new engine", lambda: kamailio.engine_pid() not in (None, first), 5)
+    kamailio.wait_engine(5)
+    assert time.monotonic() - killed < 2
+    assert kamailio.process.poll() is None, "Kamailio must live on"
+
+    assert "survivor" in kamailio.rpc("pushwake.list", "survivor")
+    caller = actors.call(kamailio, "survivor", "call")
+    phone.wait_and_wake()
+    caller.finish()
+
+
+def test_without_an_engine_everything_works_except_push(make_kamailio, actors):
+    kamailio = make_kamailio(settings={"engine_path": "/nonexistent/pushwake"}).start()
+    awake = actors.phone(kamailio, "both-ways", rfc8599_apns())
+    ringing = awake.wake("answer")
+    stored = ringing.wait_status(200)
+    assert stored.headers("Feature-Caps") == []
+    caller = actors.call(kamailio, "both-ways", "call").finish()
+    assert 110 not in caller.statuses
+    warnings = [line for line in kamailio.log_text().splitlines() if "without push" in line]
+    assert 1 <= len(warnings) <= 4, "one line per worker and ten seconds"
+    assert kamailio.process.poll() is None
+
+
+def test_a_stopped_engine_holds_no_worker(make_kamailio, actors):
+    kamailio = make_kamailio().start().wait_engine()
+    engine = kamailio.engine_pid()
+    os.kill(engine, signal.SIGSTOP)
+    try:
+        started = time.monotonic()
+        phone = actors.phone(kamailio, "patient", rfc8599_apns())
+        ringing = phone.wake("answer")
+        stored = ringing.wait_status(200)
+        assert time.monotonic() - started < 1.5
+        assert stored.headers("Feature-Caps") == [], "promised what is not stored"
+        actors.call(kamailio, "patient", "call").finish()
+    finally:
+        os.kill(engine, signal.SIGCONT)
+
+
+def test_bindings_survive_kill_9_of_everything(make_kamailio, actors):
+    kamailio = make_kamailio().start().wait_engine()
+    phone = actors.phone(kamailio, "phoenix", rfc8599_apns())
+    assert phone.register().headers("Feature-Caps")
+    kamailio.kill()
+    kamailio.start().wait_engine()
+    assert "phoenix" in kamailio.rpc("pushwake.list", "phoenix")
+    caller = actors.call(kamailio, "phoenix", "call")
+    caller.wait_status(110)
+    phone.wait_and_wake()
+    caller.finish()
+
+
+def test_the_engine_ends_with_kamailio(make_kamailio):
+    kamailio = make_kamailio().start().wait_engine()
+    engine = kamailio.engine_pid()
+    assert engine
+    kamailio.stop()
+    wait_until("the engine ends", lambda: not is_alive(engine), 5)
+
+
+def test_the_engine_ends_when_kamailio_is_killed(make_kamailio):
+    kamailio = make_kamailio().start().wait_engine()
+    engine = kamailio.engine_pid()
+    others = [pid for pid in kamailio.pids() if pid != engine]
+    for pid in others:
+        os.kill(pid, signal.SIGKILL)
+    kamailio.process.wait(5)
+    wait_until("the engine ends", lambda: not is_alive(engine), 5)
+
+
+def test_an_unreachable_provider_ends_in_480(make_kamailio, actors):
+    nowhere = "https://127.0.0.1:9"
+    kamailio = make_kamailio(settings={"apns_url": nowhere, "apns_sandbox_url": nowhere}, wake_timeout=2).start()
+    kamailio.wait_engine()
+    phone = actors.phone(kamailio, "remote", mpush_ios())
+    phone.register()
+    plain = actors.phone(kamailio, "near", no_push())
+    plain.wake("answer").wait_status(200)
+    actors.call(kamailio, "near", "call").finish()
+    actors.call(kamailio, "remote", "call_fails", code=480).finish()

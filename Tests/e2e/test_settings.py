@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""What is wrong with a setting is said at the start, by name."""
+
+import pytest
+
+from phones import mpush_ios, no_push, rfc8599_apns
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    ("wake_timeout", "soon"),
+    ("wake_timeout", 0),
+    ("engine_mode", "sometimes"),
+    ("apns_url", "ftp://example.com"),
+    ("no_such_setting", "1"),
+])
+def test_a_wrong_setting_stops_the_start(make_kamailio, name, value):
+    kamailio = make_kamailio(settings={name: value})
+    kamailio.launch()
+    assert kamailio.process.wait(10) != 0
+    assert name in kamailio.log_text()
+
+
+def test_a_missing_key_file_does_not(make_kamailio, actors):
+    kamailio = make_kamailio(settings={"apns_key": "/nonexistent/AuthKey.p8"}).start().wait_engine()
+    phone = actors.phone(kamailio, "keyless", mpush_ios())
+    phone.wake("answer").wait_status(200)
+    actors.call(kamailio, "keyless", "call").finish()
+    said = [line for line in kamailio.log_text().splitlines() if "apns_key" in line and "/nonexistent/AuthKey.p8" in line]
+    assert len(said) == 1, said
+
+
+def test_a_service_that_is_not_supported_is_refused_on_wish(make_kamailio, actors):
+    kamailio = make_kamailio(settings={"send_555": 1, "min_expires": 120}).start().wait_engine()
+    other = actors.phone(kamailio, "other", no_push())
+    answer = other.register_any(contact="<sip:other@127.0.0.1:5999;pn-provider=pigeon;pn-param=x;pn-prid=y>")
+    assert answer.status == 555
+    brief = actors.phone(kamailio, "brief", rfc8599_apns()).register_any(expires=60)
+    assert brief.status == 423 and brief.headers("Min-Expires") == ["120"]
+    assert kamailio.rpc("ul.lookup", "location", "sip:brief@127.0.0.1") is None, "it was refused"
+    actors.phone(kamailio, "long", rfc8599_apns()).register(expires=600)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Users with more than one phone."""
+
+import time
+
+from phones import mpush_ios, rfc8599_apns, rfc8599_fcm
+
+
+def test_one_declines_and_the_other_answers_later(kamailio, actors):
+    first = actors.phone(kamailio, "two", mpush_ios())
+    second = actors.phone(kamailio, "two", rfc8599_fcm())
+    first.register()
+    second.register()
+    caller = actors.call(kamailio, "two", "call")
+    caller.wait_status(110)
+    busy = first.wait_and_wake("busy")
+    busy.wait_request("ACK")
+    time.sleep(0.3)
+    assert caller.process.poll() is None, caller.story()
+    second.wait_and_wake("answer")
+    caller.finish()
+    assert 486 not in caller.statuses
+
+
+def test_the_last_to_decline_ends_the_call_at_once(kamailio, actors):
+    phone = actors.phone(kamailio, "decline", mpush_ios())
+    phone.register()
+    started = time.monotonic()
+    caller = actors.call(kamailio, "decline", "call_fails", code=486)
+    phone.wait_and_wake("busy")
+    caller.finish()
+    assert time.monotonic() - started < 2.5, "waits for phones although all have answered"
+
+
+def test_one_declines_and_the_other_never_wakes(kamailio, actors):
+    first = actors.phone(kamailio, "half", mpush_ios())
+    second = actors.phone(kamailio, "half", rfc8599_fcm())
+    first.register()
+    second.register()
+    caller = actors.call(kamailio, "half", "call_fails", code=486)
+    first.wait_and_wake("busy")
+    caller.finish()
+    assert kamailio.held() == 0
+
+
+def test_two_wake_and_the_slower_is_told(kamailio, actors):
+    first = actors.phone(kamailio, "both", mpush_ios())
+    second = actors.phone(kamailio, "both", rfc8599_fcm())
+    first.register()
+    second.register()
+    caller = actors.call(kamailio, "both", "call")
+    ringing = first.wait_and_wake("ring")
+    ringing.wait_request("INVITE")
+    second.wait_and_wake("answer")
+    caller.finish()
+    ringing.wait_request("CANCEL")
+
+
+def test_awake_phones_ring_at_once_and_sleepers_join(kamailio, actors, simulator):
+    awake = actors.phone(kamailio, "mixed", rfc8599_apns(), tcp=True)
+    asleep = actors.phone(kamailio, "mixed", rfc8599_fcm())
+    asleep.register()
+    ringing = awake.wake("ring")
+    ringing.wait_status(200)
+    caller = actors.call(kamailio, "mixed", "call")
+    ringing.wait_request("INVITE")
+    asleep.wait_and_wake("answer")
+    caller.finish()
+    ringing.wait_request("CANCEL")
+    assert 110 not in caller.statuses and 180 in caller.statuses
+    assert simulator.pushes(awake.push.token) == []
+
+
+def test_the_awake_phone_declines_and_the_sleeper_answers(kamailio, actors):
+    awake = actors.phone(kamailio, "mixed2", rfc8599_apns(), tcp=True)
+    asleep = actors.phone(kamailio, "mixed2", rfc8599_fcm())
+    asleep.register()
+    busy = awake.wake("busy")
+    busy.wait_status(200)
+    caller = actors.call(kamailio, "mixed2", "call")
+    busy.wait_request("ACK")
+    asleep.wait_and_wake("answer")
+    caller.finish()
+    assert 486 not in caller.statuses
+
+
+def test_the_awake_phone_answers_and_the_sleeper_comes_too_late(kamailio, actors):
+    awake = actors.phone(kamailio, "mixed3", rfc8599_apns(), tcp=True)
+    asleep = actors.phone(kamailio, "mixed3", rfc8599_fcm())
+    asleep.register()
+    awake.wake("answer").wait_status(200)
+    actors.call(kamailio, "mixed3", "call").finish()
+    late = asleep.wait_and_wake("answer")
+    late.wait_status(200)
+    time.sleep(0.3)
+    assert late.received("INVITE") == []
+    assert kamailio.held() == 0
+
+
+def test_a_phone_that_registers_twice_rings_once(kamailio, actors):
+    phone = actors.phone(kamailio, "twice", mpush_ios())
+    phone.register()
+    caller = actors.call(kamailio, "twice", "call")
+    caller.wait_status(110)
+    ringing = phone.wait_and_wake("answer")
+    ringing.wait_request("INVITE")
+    caller.finish()
+    assert len(ringing.received("INVITE")) == 1
+
+
+def test_two_callers_at_once_both_reach_the_phone(kamailio, actors):
+    phone = actors.phone(kamailio, "popular", mpush_ios())
+    phone.register()
+    first = actors.call(kamailio, "popular", "call")
+    second = actors.call(kamailio, "popular", "call")
+    first.wait_status(110)
+    second.wait_status(110)
+    phone.wait_and_wake("answer")
+    first.finish()
+    second.finish()
