@@ -7,7 +7,14 @@ PYTHON  ?= /usr/bin/python3
 SWIFT   ?= swift
 
 LIBDIR            ?= $(PREFIX)/lib
+RUN_AS            ?= kamailio
 KAMAILIO_MODULES  ?= /usr/lib/$(shell gcc -print-multiarch)/kamailio/modules
+
+# A chroot takes root.
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
+
+# What the engine writes to; the store stays when PushWake is uninstalled.
+STATE := /run/pushwake /var/lib/pushwake
 
 DIST  := .build/dist
 STAGE := .build/stage
@@ -16,7 +23,7 @@ STAGE := .build/stage
 RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib --scratch-path $(DIST)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-unit test-abi test-e2e test-docs docs install uninstall bench format lint clean
+.PHONY: help setup build demo test test-unit test-abi test-e2e test-asterisk test-docs demo-asterisk docs install uninstall bench format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -40,14 +47,20 @@ build: setup ## release build into .build/stage
 demo: build ## a sleeping phone rings behind a real Kamailio
 	$(PYTHON) scripts/demo.py
 
+demo-asterisk: build ## the same behind a real Asterisk 22, in a chroot (needs root)
+	$(AS_ROOT) $(PYTHON) scripts/demo-asterisk.py
+
 test: setup build ## everything: unit tests, ABI checks, end to end
-	@$(MAKE) --no-print-directory -k test-unit test-abi test-e2e test-docs
+	@$(MAKE) --no-print-directory -k test-unit test-abi test-docs test-e2e test-asterisk
 
 test-unit: ## Swift unit tests
 	$(SWIFT) test
 
 test-abi: ## the shipped library against its header (needs build)
 	@if [ -x Tests/abi/run ]; then Tests/abi/run; fi
+
+test-asterisk: ## real Asterisk 22 in a chroot (needs build, root)
+	@if [ -d Tests/e2e-asterisk ]; then $(AS_ROOT) $(PYTHON) -m pytest -q -p no:cacheprovider Tests/e2e-asterisk; fi
 
 test-e2e: ## real Kamailio, SIPp and the simulator (needs build)
 	@if [ -d Tests/e2e ]; then $(PYTHON) -m pytest -q -p no:cacheprovider Tests/e2e; fi
@@ -67,11 +80,14 @@ install: ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module director
 	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/
 	install -d $(DESTDIR)$(KAMAILIO_MODULES)
 	install -m 644 $(STAGE)/lib/kamailio/pushwake.so $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
-	$(if $(DESTDIR),,ldconfig)
+	install -d $(DESTDIR)$(PREFIX)/lib/tmpfiles.d
+	printf 'd %s 0750 $(RUN_AS) $(RUN_AS) -\n' $(STATE) > $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
+	$(if $(DESTDIR),,ldconfig && if id $(RUN_AS) >/dev/null 2>&1; then install -d -o $(RUN_AS) -g $(RUN_AS) -m 750 $(STATE); fi)
 
 uninstall: ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/bin/pushwake $(DESTDIR)$(LIBDIR)/libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so
 	rm -f $(DESTDIR)$(PREFIX)/include/pushwake.h $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
+	rm -f $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/pushwake
 	$(if $(DESTDIR),,ldconfig)
 

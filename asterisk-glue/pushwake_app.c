@@ -50,18 +50,6 @@ static const char description[] =
 	"  PUSHWAKE_CONTACTS   what to Dial(); empty when there is nothing\n"
 	"  PUSHWAKE_WOKEN_MS   milliseconds from the push to the REGISTER, or 0\n";
 
-enum {
-	OPTION_JOIN = (1 << 0),
-	OPTION_MESSAGE = (1 << 1),
-	OPTION_RING = (1 << 2),
-};
-
-AST_APP_OPTIONS(app_options, {
-	AST_APP_OPTION('j', OPTION_JOIN),
-	AST_APP_OPTION('m', OPTION_MESSAGE),
-	AST_APP_OPTION('r', OPTION_RING),
-});
-
 static void set_result(struct ast_channel *chan, const struct pushwake__wake *wake)
 {
 	char number[24];
@@ -92,7 +80,7 @@ static int read_timeout(const char *text)
 /*! Fills in what is asked for; not 0 when the arguments are wrong. */
 static int read_arguments(struct pushwake__wake *wake, char *data)
 {
-	struct ast_flags flags = { 0 };
+	const char *options;
 	AST_DECLARE_APP_ARGS(args,
 		AST_APP_ARG(aor);
 		AST_APP_ARG(timeout);
@@ -110,15 +98,15 @@ static int read_arguments(struct pushwake__wake *wake, char *data)
 			args.aor, args.timeout);
 		return -1;
 	}
-	if (!ast_strlen_zero(args.options) && ast_app_parse_options(app_options, &flags, NULL, args.options)) {
-		ast_log(LOG_WARNING, "PushWake(%s): options '%s' are not known; use j, m or r\n",
-			args.aor, args.options);
+	options = S_OR(args.options, "");
+	if (options[strspn(options, "jmr")]) {
+		ast_log(LOG_WARNING, "PushWake(%s): options '%s' are not known; use j, m or r\n", args.aor, options);
 		return -1;
 	}
 	wake->aor = args.aor;
-	wake->is_joining = ast_test_flag(&flags, OPTION_JOIN) ? 1 : 0;
-	wake->is_message = ast_test_flag(&flags, OPTION_MESSAGE) ? 1 : 0;
-	wake->is_ringing = ast_test_flag(&flags, OPTION_RING) ? 1 : 0;
+	wake->is_joining = strchr(options, 'j') != NULL;
+	wake->is_message = strchr(options, 'm') != NULL;
+	wake->is_ringing = strchr(options, 'r') != NULL;
 	return 0;
 }
 

@@ -178,7 +178,8 @@ typedef struct pushwake_register_result {
     { sizeof(pushwake_register_result), 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 } }
 
 /* Before the registrar saves: reads the REGISTER without asking the engine and
- * says whether it must be answered 555 or 423. Stores nothing. */
+ * says whether it must be answered 555 or 423, which only the settings send_555
+ * and min_expires can ask for. Stores nothing. */
 int pushwake_register_check(pushwake_register_result *out, pushwake_client *client,
                             const pushwake_register_request *request);
 

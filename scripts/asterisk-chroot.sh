@@ -59,34 +59,8 @@ in_root apt-get update || fail "apt-get update failed"
 in_root apt-get install -y asterisk asterisk-dev gcc g++ make libc6-dev libssl-dev xz-utils \
     libnghttp2-14 libjansson4 libsqlite3-0 libhiredis1.1.0 || fail "installing asterisk failed"
 
-# Debian's Asterisk carries its own PJSIP, and no package has those headers: they
-# come from the same source package, configured as Asterisk's build configures them.
-in_root sh -ec '
-    work=$(mktemp -d /var/tmp/pjsip.XXXXXX)
-    chown _apt "$work"
-    cd "$work"
-    apt-get source --download-only asterisk
-    mkdir asterisk pjproject
-    tar -C asterisk --strip-components=1 -xJf asterisk_*.orig.tar.xz
-    tar -C pjproject --strip-components=1 -xJf asterisk_*.orig-Xpjproject.tar.xz
-    cp asterisk/third-party/pjproject/patches/config_site.h \
-        asterisk/third-party/pjproject/patches/asterisk_malloc_debug.h pjproject/pjlib/include/pj/
-    cd pjproject
-    ./aconfigure --prefix=/opt/pjproject --disable-speex-codec --disable-speex-aec --disable-bcg729 \
-        --disable-gsm-codec --disable-ilbc-codec --disable-l16-codec --disable-g722-codec \
-        --disable-g7221-codec --disable-opencore-amr --disable-silk --disable-opus --disable-video \
-        --disable-v4l2 --disable-sound --disable-ext-sound --disable-sdl --disable-libyuv \
-        --disable-ffmpeg --disable-openh264 --disable-ipp --disable-libwebrtc --disable-libsrtp \
-        --disable-upnp --disable-resample --disable-g711-codec --without-external-pa \
-        --without-external-srtp --enable-epoll CFLAGS=-DPJ_HAS_LINUX_EPOLL=1
-    rm -rf /usr/include/asterisk-pjproject
-    mkdir /usr/include/asterisk-pjproject
-    for part in pjlib pjlib-util pjnath pjmedia pjsip; do
-        cp -r $part/include/. /usr/include/asterisk-pjproject/
-    done
-    cd /
-    rm -rf "$work"
-' || fail "preparing the PJSIP headers failed"
+cp "$here/asterisk-glue/pjsip-headers.sh" "$root/var/tmp/"
+in_root sh /var/tmp/pjsip-headers.sh /usr/include/asterisk-pjproject || fail "preparing the PJSIP headers failed"
 
 in_root apt-get clean
 echo "$recipe" >"$root/.pushwake-recipe"

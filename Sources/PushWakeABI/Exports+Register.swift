@@ -14,6 +14,8 @@ public func pushwake_register_check(
     }
     handle.arena.clear()
     clear(&out.pointee)
+    // Parsing is the engine's work: a trap must not reach a SIP worker. Only a refusal has to be known here.
+    guard handle.policy.mayRefuse else { return 0 }
     var reader = RegistrationReader()
     for header in UnsafeBufferPointer(start: request.pointee.headers, count: request.pointee.header_count) {
         reader.header(name: header.name.bytes.span, value: header.value.bytes.span)

@@ -31,8 +31,7 @@ final class HTTP2ClientSession {
     /// Streams that the peer allows at a time; 1 until it has said so.
     private(set) var peerLimit = 1
     private(set) var goAway: GoAway?
-    /// Pings that were answered.
-    private(set) var pongs = 0
+    private var hasPong = false
     /// No stream id is left, or the peer wants no more streams.
     private(set) var isExhausted = false
 
@@ -119,14 +118,21 @@ final class HTTP2ClientSession {
         }
     }
 
-    /// Ends a stream without waiting for its answer; it comes up in `takeEnded()`, as broken.
-    func cancel(_ exchange: HTTPExchange) {
+    /// Ends a stream without waiting for its answer; it comes up in `takeEnded()`, as broken for this reason.
+    func cancel(_ exchange: HTTPExchange, _ reason: String) {
+        exchange.cancelReason = reason
         nghttp2_submit_rst_stream(
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), exchange.streamID, NGHTTP2_CANCEL.rawValue)
     }
 
-    /// Asks for a sign of life; see `pongs`.
+    /// Asks for a sign of life; see `takePong()`.
     func ping() { nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) }
+
+    /// Whether a PING has come back since the last call.
+    func takePong() -> Bool {
+        defer { hasPong = false }
+        return hasPong
+    }
 
     /// Says goodbye: GOAWAY with NO_ERROR.
     func terminate() { nghttp2_session_terminate_session(session, NGHTTP2_NO_ERROR.rawValue) }
@@ -183,7 +189,7 @@ final class HTTP2ClientSession {
             let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
             peerLimit = Int(min(limit, 1 << 20))
         case NGHTTP2_PING.rawValue:
-            if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { pongs += 1 }
+            if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { hasPong = true }
         case NGHTTP2_GOAWAY.rawValue:
             let body = frame.pointee.goaway
             let data = UnsafeBufferPointer(start: body.opaque_data, count: min(body.opaque_data_len, 1024))
@@ -221,7 +227,8 @@ final class HTTP2ClientSession {
         } else if code == NGHTTP2_REFUSED_STREAM.rawValue || exchange.position == .max {
             exchange.end = .notProcessed
         } else {
-            exchange.end = .broken("stream ended: \(String(cString: nghttp2_http2_strerror(code)))")
+            let reason = exchange.cancelReason ?? "stream ended: \(String(cString: nghttp2_http2_strerror(code)))"
+            exchange.end = .broken(reason)
         }
         let index = exchange.index
         if index >= 0, index < open.count, let last = open.popLast(), last !== exchange {

@@ -4,7 +4,8 @@ public import PushWakeCore
 
 /// How a request ended.
 public enum HTTPResult: Equatable, Sendable {
-    case answered(HTTPResponse)
+    /// `connection` names the one it came on, for `retireConnection`.
+    case answered(HTTPResponse, connection: Int)
     /// It was sent and no answer came: the server may have processed it, so that only the caller can say
     /// whether a second one does harm.
     case lost(String)
@@ -45,6 +46,8 @@ final class HTTPExchange {
     /// Place in the session's list of open exchanges.
     var index = -1
     var isAnswerComplete = false
+    /// Why this side gave it up.
+    var cancelReason: String?
 
     init(request: HTTPRequest, deadline: Int64, completion: @escaping (HTTPResult) -> Void) {
         self.request = request
@@ -62,6 +65,7 @@ final class HTTPExchange {
         position = .max
         index = -1
         isAnswerComplete = false
+        cancelReason = nil
     }
 }
 

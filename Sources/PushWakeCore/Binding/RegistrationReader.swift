@@ -43,7 +43,10 @@ public struct RegistrationReader: ~Copyable {
         checkWildcard()
         joinMPush()
         completeBindings()
-        return registration
+        // Moved out, not copied: a copy would count a reference for each of its texts.
+        var finished = Registration()
+        swap(&finished, &registration)
+        return finished
     }
 }
 

@@ -23,15 +23,24 @@ enum HeaderText {
         return true
     }
 
+    /// True for a lower-case field name that a request may carry (RFC 9110, 5.6.2; RFC 9113, 8.2.2).
+    static func isFieldName(_ name: String) -> Bool {
+        guard !name.isEmpty, name.utf8.count <= 64, !connectionFields.contains(name) else { return false }
+        return name.utf8.allSatisfy { byte in
+            byte >= 0x61 && byte <= 0x7A || byte >= 0x30 && byte <= 0x39 || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+
+    private static let connectionFields: Set<String> = [
+        "connection", "host", "content-length", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade",
+    ]
+
     /// Appends `text` when it is a legal and short enough field value, else sixteen digits made from it.
     static func appendIdentifier(_ text: String, atMost limit: Int, to out: inout [UInt8]) {
         if isFieldValue(text, atMost: limit) {
             out.append(contentsOf: text.utf8)
         } else {
-            let hash = Fingerprint.of(text.utf8)
-            for shift in stride(from: UInt64(60), through: 0, by: -4) {
-                out.append(Hex.digit(UInt8(truncatingIfNeeded: hash >> shift)))
-            }
+            Fingerprint.appendHex(of: text, to: &out)
         }
     }
 

@@ -9,4 +9,10 @@ enum Fingerprint {
         hash ^= hash >> 32
         return hash &* 0x9E37_79B9_7F4A_7C15
     }
+
+    /// Appends the fingerprint of a text as sixteen hexadecimal digits.
+    static func appendHex(of text: String, to out: inout [UInt8]) {
+        let hash = of(text.utf8)
+        for place in UInt64(0)..<16 { out.append(Hex.digit(UInt8(truncatingIfNeeded: hash >> (60 - 4 * place)))) }
+    }
 }

@@ -10,6 +10,7 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
     case callID, priority, notificationPriority, apnsPriority, timeToLive, pushType
     case sound, text, message, title, body
     case instance, date, chatRoom, badge, alertKey, alertSound, sentAt, expiresAt, selector
+    case platform, kind
 
     /// Stands in a template without quotes too, because it always is a number.
     public var isNumber: Bool {
@@ -50,6 +51,19 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
         ("to-uri", .toURI), ("caller", .caller), ("from-user", .fromUser), ("from-host", .fromHost),
         ("priority", .priority), ("apns-priority", .apnsPriority), ("push-type", .pushType), ("sound", .sound),
         ("text", .text), ("title", .title), ("body", .body), ("sent-at", .sentAt), ("expires-at", .expiresAt),
-        ("selector", .selector),
+        ("selector", .selector), ("platform", .platform), ("kind", .kind),
     ]
+
+    /// Flexisip's `$name`s for a URL, where `<name>` cannot stand.
+    static let dollarNames: [(name: String, field: PayloadField)] = [
+        ("type", .platform), ("token", .token), ("app-id", .package), ("from-name", .fromDisplay),
+        ("from-uri", .fromURI), ("to-uri", .toURI), ("call-id", .callID), ("event", .kind), ("sound", .alertSound),
+        ("msgid", .alertKey), ("uid", .instance),
+    ]
+
+    /// The field under a `$name`, dollar sign taken off.
+    init?(dollarName name: some Collection<UInt8>) {
+        guard let field = Self.dollarNames.first(where: { $0.name.utf8.elementsEqual(name) })?.field else { return nil }
+        self = field
+    }
 }

@@ -250,7 +250,10 @@ struct PayloadTemplateCompiler {
     static func segments(ofText source: [UInt8]) -> [PayloadTemplate.Segment] {
         var compiler = Self(source, PayloadRules())
         while compiler.position < compiler.source.count {
-            if let (field, length) = TemplateText.keyword(in: compiler.source, at: compiler.position) {
+            let here = compiler.position
+            let found = TemplateText.keyword(in: compiler.source, at: here)
+                ?? TemplateText.dollarName(in: compiler.source, at: here)
+            if let (field, length) = found {
                 compiler.emit(field)
                 compiler.position += length
             } else {

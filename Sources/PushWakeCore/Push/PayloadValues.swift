@@ -42,12 +42,14 @@ public struct PayloadValues: Sendable {
         case .apnsPriority: Decimal.append(content.event == .call ? UInt64(10) : 5, to: &out)
         case .timeToLive: Decimal.append(UInt64(timeToLive), to: &out)
         case .badge: Decimal.append(UInt64(settings.badge), to: &out)
-        case .sentAt: Decimal.append(content.sentAt, to: &out)
+        case .sentAt: Decimal.append(content.sentAt != 0 ? content.sentAt : now, to: &out)
         case .expiresAt: Decimal.append(now.addingReportingOverflow(Int64(timeToLive)).partialValue, to: &out)
         case .date: appendDate(escape, to: &out)
         case .title: appendTitle(escape, to: &out)
         case .message, .body: appendBody(escape, to: &out)
-        case .package: escape.append(String(APNsTopic.bundle(of: binding.app)), to: &out)
+        case .package: escape.append(package, to: &out)
+        case .platform: escape.append(PayloadWording.platform(of: binding.provider), to: &out)
+        case .kind: escape.append(content.event == .call ? "call" : "message", to: &out)
         case .token: escape.append(binding.token, to: &out)
         case .event: escape.append(content.event.name, to: &out)
         case .callID: escape.append(content.callID, to: &out)
@@ -91,6 +93,10 @@ public struct PayloadValues: Sendable {
         case .answeredElsewhere: PushEvent.cancel.rawValue
         case .groupChat: PushEvent.chat.rawValue
         }
+    }
+
+    private var package: String {
+        binding.provider == .apns ? String(APNsTopic.bundle(of: binding.app)) : binding.app
     }
 
     private var isHidden: Bool { !settings.showsCaller || isGivenUp(.addresses) }

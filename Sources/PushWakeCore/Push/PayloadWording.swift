@@ -38,6 +38,15 @@ enum PayloadWording {
         }
     }
 
+    /// What Flexisip's external push calls a provider (`$type`).
+    static func platform(of provider: Provider) -> String {
+        switch provider {
+        case .apns: "apple"
+        case .fcm: "firebase"
+        case .webpush, .acrobits, .webhook: provider.name
+        }
+    }
+
     /// `loc-key` of an Apple push: the phone's wish, or Flexisip's default.
     static func alertKey(of event: PushEvent, wishes: Binding.Wishes) -> String {
         switch event {

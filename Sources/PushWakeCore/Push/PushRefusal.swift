@@ -12,6 +12,8 @@ public enum PushRefusal: Error, Equatable, Sendable {
     case noTemplate
     /// The URL is not https, not on the list of hosts, or leads into a private network.
     case forbiddenURL
+    /// The provider has no push for such an event.
+    case noSuchPush
     /// The phone's encryption keys are not what RFC 8291 asks for, or encrypting failed.
     case unusableKeys
 
@@ -23,6 +25,7 @@ public enum PushRefusal: Error, Equatable, Sendable {
         case .payloadTooLarge: Verdict(.rejected, reason: "PayloadTooLarge")
         case .noTemplate: Verdict(.misconfigured, reason: "NoTemplate")
         case .forbiddenURL: Verdict(.rejected, reason: "ForbiddenURL")
+        case .noSuchPush: Verdict(.rejected, reason: "NoSuchPush")
         case .unusableKeys: Verdict(.rejected, reason: "UnusableKeys")
         }
     }

@@ -44,6 +44,13 @@ enum TemplateText {
         return PayloadField(word: source[index..<(index + length)]).map { ($0, length) }
     }
 
+    /// The `$name` that begins at `index`, with its length; only outside JSON.
+    static func dollarName(in source: [UInt8], at index: Int) -> (PayloadField, Int)? {
+        guard source[index] == UInt8(ascii: "$") else { return nil }
+        let name = source[(index + 1)...].prefix { $0 >= 0x61 && $0 <= 0x7A || $0 == 0x2D }
+        return PayloadField(dollarName: name).map { ($0, name.count + 1) }
+    }
+
     /// Bytes of the run of upper-case letters, digits and underscores that begins with a letter at `index`.
     static func wordLength(in source: [UInt8], at index: Int) -> Int {
         guard source[index] >= 0x41, source[index] <= 0x5A else { return 0 }

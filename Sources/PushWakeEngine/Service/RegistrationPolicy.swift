@@ -51,6 +51,9 @@ public struct RegistrationPolicy: Sendable {
         return lines
     }
 
+    /// Whether the settings ask for any refusal: without one nobody needs to parse a REGISTER before it is saved.
+    public var mayRefuse: Bool { sends555 || minExpires > 0 }
+
     /// The reply that must go out instead of the registrar's; nil when there is none.
     public func refusal(of registration: Registration) -> Refusal? {
         guard !registration.isPushedUpstream, !registration.isRemoval else { return nil }

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+
+/// Follows one connection to a provider from connect to close.
+///
+///     connecting -> securing -> probing -> ready <-> checking
+///          |            |          |         |          |
+///          |            |          +---------+----------+--> draining
+///          +------------+----------+---------+----------+------> closed
+///
+/// `probing` is what APNs asks of a new token connection: one push alone until the first good answer. `checking`
+/// waits for a PING to come back before an idle connection is trusted again. `draining` opens no streams and ends
+/// when those that are open have ended. Streams are counted here and kept elsewhere.
+public struct ConnectionStateMachine: ~Copyable {
+    private enum State: Equatable {
+        case connecting
+        case securing
+        case probing
+        case ready
+        case checking
+        case draining
+        case closed
+    }
+
+    private var state = State.connecting
+    private let probesFirst: Bool
+    /// Milliseconds of silence after which a PING must come back before use; nil: never ask.
+    private let pingAfter: Int64?
+    private var openStreams = 0
+    private var lastHeard: Int64
+
+    public init(probesFirst: Bool, pingAfter: Int64?, now: Int64) {
+        self.probesFirst = probesFirst
+        self.pingAfter = pingAfter
+        lastHeard = now
+    }
+
+    /// What comes of TCP standing.
+    public enum ConnectedAction: Equatable {
+        case startHandshake
+        case none
+    }
+
+    public mutating func connected() -> ConnectedAction {
+        guard state == .connecting else { return .none }
+        state = .securing
+        return .startHandshake
+    }
+
+    /// What comes of the TLS handshake's end.
+    public enum SecuredAction: Equatable {
+        /// Hand over requests, as many as `allowance` says.
+        case offerStreams
+        case none
+    }
+
+    public mutating func secured(now: Int64) -> SecuredAction {
+        guard state == .securing else { return .none }
+        lastHeard = now
+        state = probesFirst ? .probing : .ready
+        return .offerStreams
+    }
+
+    /// How many more streams may be opened, when the peer allows `peerLimit` at a time.
+    public func allowance(peerLimit: Int) -> Int {
+        switch state {
+        case .ready: max(0, peerLimit - openStreams)
+        case .probing: max(0, min(1, peerLimit) - openStreams)
+        case .connecting, .securing, .checking, .draining, .closed: 0
+        }
+    }
+
+    /// What to do before an idle connection is used.
+    public enum UseAction: Equatable {
+        case use
+        /// Send a PING; requests wait for `heard(now:)` or `closed()`.
+        case ping
+        /// Nothing can be opened here now.
+        case wait
+    }
+
+    public mutating func wanted(now: Int64) -> UseAction {
+        guard state == .ready || state == .probing else { return .wait }
+        guard let pingAfter, openStreams == 0, now - lastHeard >= pingAfter else { return .use }
+        state = .checking
+        return .ping
+    }
+
+    public mutating func streamOpened() { openStreams += 1 }
+
+    /// What comes of a PING's answer.
+    public enum PongAction: Equatable {
+        case offerStreams
+        case none
+    }
+
+    public mutating func pong(now: Int64) -> PongAction {
+        lastHeard = now
+        guard state == .checking else { return .none }
+        state = .ready
+        return .offerStreams
+    }
+
+    /// Bytes came from the peer.
+    public mutating func heard(now: Int64) { lastHeard = now }
+
+    /// What comes of a stream's end.
+    public enum StreamEndedAction: Equatable {
+        case offerStreams
+        /// It was the last one of a draining connection.
+        case close
+        case none
+    }
+
+    /// `isGood`: the answer shows that the peer accepts our credential.
+    public mutating func streamEnded(isGood: Bool) -> StreamEndedAction {
+        openStreams = max(0, openStreams - 1)
+        switch state {
+        case .probing:
+            if isGood { state = .ready }
+            return .offerStreams
+        case .ready: return .offerStreams
+        case .draining:
+            guard openStreams == 0 else { return .none }
+            state = .closed
+            return .close
+        case .connecting, .securing, .checking, .closed: return .none
+        }
+    }
+
+    /// What comes of GOAWAY, of running out of stream ids, or of being retired.
+    public enum DrainAction: Equatable {
+        case close
+        /// Wait for the open streams; requests go elsewhere.
+        case drain
+        case none
+    }
+
+    public mutating func drain() -> DrainAction {
+        switch state {
+        case .draining, .closed: return .none
+        case .connecting, .securing, .probing, .ready, .checking:
+            guard openStreams > 0 else {
+                state = .closed
+                return .close
+            }
+            state = .draining
+            return .drain
+        }
+    }
+
+    /// Whether it was in use when it ended; a connection that never stood counts as a failed attempt.
+    public enum ClosedAction: Equatable {
+        case countFailure
+        case countEnd
+        case none
+    }
+
+    public mutating func closed() -> ClosedAction {
+        defer { state = .closed }
+        switch state {
+        case .connecting, .securing: return .countFailure
+        case .probing, .ready, .checking, .draining: return .countEnd
+        case .closed: return .none
+        }
+    }
+
+    /// Neither draining nor closed: requests may yet go here.
+    public var isUsable: Bool { state != .draining && state != .closed }
+    public var isEstablished: Bool { state == .ready || state == .probing || state == .checking || state == .draining }
+    public var isWaitingForPong: Bool { state == .checking }
+    public var isIdle: Bool { openStreams == 0 && (state == .ready || state == .probing) }
+}

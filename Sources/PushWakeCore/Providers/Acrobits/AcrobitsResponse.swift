@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+
+/// Judges what Acrobits answered: the status that counts is the `code` in the body.
+public enum AcrobitsResponse {
+    private static let pause: Int64 = 2000
+
+    /// Judges an answer; `body` is its parsed JSON, nil when there was none or it was broken. `now` in seconds.
+    public static func verdict(_ response: HTTPResponse, _ body: JSONValue?, now: Int64 = 0) -> Verdict {
+        let code = body?["code"]?.integer
+        // A success without a code is none: a proxy may have answered.
+        let status = code ?? (response.status / 100 == 2 ? 502 : Int64(response.status))
+        let reason = reason(code, response.status, body)
+        let wait = RetryAfter.milliseconds(response, now: now)
+        switch status {
+        case 200...299: return Verdict(.accepted)
+        case 404, 410: return Verdict(code == nil ? .misconfigured : .tokenGone, reason: reason)
+        case 400, 401, 403, 407: return Verdict(.misconfigured, reason: reason)
+        case 429: return Verdict(.throttled, reason: reason, next: .retry(after: wait ?? pause))
+        case 300...499: return Verdict(.rejected, reason: reason)
+        default: return Verdict(.unavailable, reason: reason, next: .retry(after: wait ?? pause))
+        }
+    }
+
+    private static func reason(_ code: Int64?, _ status: Int, _ body: JSONValue?) -> String {
+        guard let code else { return "HTTP \(status)" }
+        guard let text = body?["response"]?.string, !text.isEmpty else { return "code \(code)" }
+        return "code \(code) \(text.prefix(64))"
+    }
+}

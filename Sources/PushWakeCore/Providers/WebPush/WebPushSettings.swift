@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+
+/// What an operator decides about Web Push.
+public struct WebPushSettings: Equatable, Sendable {
+    /// Hosts that subscriptions may lead to: `push.example.com`, `*.example.com` for all below it, `*` for any.
+    public var hosts: [String]
+    /// Lets subscriptions lead into private networks; for push services of one's own.
+    public var allowsPrivateAddresses: Bool
+    public var payload: PayloadSettings
+
+    /// The push services of the browsers.
+    public static let browserHosts = [
+        "fcm.googleapis.com", "*.push.services.mozilla.com", "*.push.apple.com", "*.notify.windows.com",
+    ]
+
+    public init(
+        hosts: [String] = WebPushSettings.browserHosts, allowsPrivateAddresses: Bool = false,
+        payload: PayloadSettings = PayloadSettings()
+    ) {
+        self.hosts = hosts
+        self.allowsPrivateAddresses = allowsPrivateAddresses
+        self.payload = payload
+    }
+
+    /// True when a subscription at this host may be used.
+    public func allows(host: String) -> Bool {
+        guard allowsPrivateAddresses || !PrivateAddress.isPrivate(host: host) else { return false }
+        return hosts.contains { rule in
+            rule == "*" || rule == host
+                || rule.hasPrefix("*.") && host.utf8.count >= rule.utf8.count && host.hasSuffix(rule.dropFirst())
+        }
+    }
+}

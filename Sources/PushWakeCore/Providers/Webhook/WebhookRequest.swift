@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+
+/// Builds the requests of one webhook; compiled once from its settings.
+public struct WebhookRequest: Sendable {
+    /// What is wrong with the settings.
+    public enum Problem: Error, Equatable, Sendable {
+        /// The URL is no https URL, or has a keyword in its host.
+        case badURL
+        case badMethod
+        /// This field's name or value cannot be sent.
+        case badHeader(String)
+        case badBody(PayloadTemplateError)
+    }
+
+    private static let methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+    private static let longestTarget = 8192
+    private static let longestBody = 65_536
+
+    /// Where all requests go: no value can change the host.
+    public let origin: HTTPOrigin
+    private let method: String
+    private let path: PayloadTemplate
+    private let headers: [(name: String, value: PayloadTemplate)]
+    private let body: PayloadTemplate?
+    private let contentType: String?
+    private let settings: WebhookSettings
+
+    /// Compiles the templates.
+    public init(settings: WebhookSettings) throws(Problem) {
+        guard let (origin, path) = HTTPOrigin.split(settings.url), Self.hasLiteralHost(origin) else { throw .badURL }
+        guard Self.methods.contains(settings.method) else { throw .badMethod }
+        self.origin = origin
+        self.settings = settings
+        method = settings.method
+        let target = path.hasPrefix("/") ? path : "/" + path
+        guard target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .badURL }
+        self.path = PayloadTemplate(text: target.utf8, escape: .percent)
+        var headers: [(name: String, value: PayloadTemplate)] = []
+        for header in settings.headers {
+            let name = header.name.lowercased()
+            let isSendable = header.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+            guard HeaderText.isFieldName(name), isSendable else { throw .badHeader(header.name) }
+            headers.append((name, PayloadTemplate(text: header.value.utf8, escape: .line)))
+        }
+        self.headers = headers
+        (body, contentType) = try Self.compile(settings.body)
+    }
+
+    /// Builds one request. `signature` gets the time and the finished body and returns the value of
+    /// `x-pushwake-signature`, or nil when there is no secret. `now` in seconds since 1970.
+    public func build(
+        _ binding: Binding, _ content: PushContent, now: Int64, signature: (_ body: [UInt8]) -> [UInt8]? = { _ in nil }
+    ) throws(PushRefusal) -> HTTPRequest {
+        let values = PayloadValues(binding: binding, content: content, settings: settings.payload, now: now)
+        var request = HTTPRequest(reservingBytes: 512, fields: headers.count + 7)
+        request.append(":method", method)
+        request.append(":scheme", "https")
+        request.append(":authority", origin.authority)
+        var target: [UInt8] = []
+        guard path.render(values, limit: Self.longestTarget, into: &target) else { throw .payloadTooLarge }
+        request.append(":path", neverIndexed: true) { $0.append(contentsOf: target) }
+        if let body, !body.render(values, limit: Self.longestBody, into: &request.body) { throw .payloadTooLarge }
+        if let contentType, !headers.contains(where: { $0.name == "content-type" }) {
+            request.append("content-type", contentType)
+        }
+        for header in headers {
+            request.append(header.name, neverIndexed: true) { header.value.render(values, into: &$0) }
+        }
+        if let value = signature(request.body) {
+            request.append(WebhookCredential.headerName, neverIndexed: true) { $0.append(contentsOf: value) }
+        }
+        return request
+    }
+
+    private static func compile(_ body: WebhookSettings.Body) throws(Problem) -> (PayloadTemplate?, String?) {
+        switch body {
+        case .none: return (nil, nil)
+        case .form(let text):
+            return (PayloadTemplate(text: text.utf8, escape: .percent), "application/x-www-form-urlencoded")
+        case .text(let text):
+            return (PayloadTemplate(text: text.utf8, escape: .line), "text/plain; charset=utf-8")
+        case .json(let text):
+            do throws(PayloadTemplateError) {
+                return (try PayloadTemplate(json: text.utf8), "application/json")
+            } catch { throw .badBody(error) }
+        }
+    }
+
+    /// `https://$token/` and the like are no hosts anyway; upper-case words could be one.
+    private static func hasLiteralHost(_ origin: HTTPOrigin) -> Bool {
+        !PayloadField.words.contains { $0.name.lowercased() == origin.host }
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+
+/// An HTTP request of the operator's own, for any provider that PushWake does not know.
+///
+/// Everything but the host may hold keywords: Mizutech's words, `<name>`s, and in the URL Flexisip's `$name`s.
+public struct WebhookSettings: Equatable, Sendable {
+    /// What the body is, which decides how values are escaped in it.
+    public enum Body: Equatable, Sendable {
+        case none
+        /// A JSON object.
+        case json(String)
+        /// `name=value&…`.
+        case form(String)
+        case text(String)
+    }
+
+    /// One header field; the value may hold keywords.
+    public struct Header: Equatable, Sendable {
+        public let name: String
+        public let value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Upper case.
+    public var method: String
+    public var url: String
+    public var headers: [Header]
+    public var body: Body
+    public var answers: WebhookAnswers
+    public var payload: PayloadSettings
+
+    public init(
+        method: String = "POST", url: String, headers: [Header] = [], body: Body = .none,
+        answers: WebhookAnswers = WebhookAnswers(), payload: PayloadSettings = PayloadSettings()
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.answers = answers
+        self.payload = payload
+    }
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+
+internal import CLinux
+internal import PushWakeCore
+
+/// What a connection tells the pool that owns it.
+protocol HTTPConnectionOwner: AnyObject {
+    /// It can take requests now.
+    func connectionStands(_ connection: HTTPConnection)
+    /// Requests have ended, each with its `end`; streams may be free.
+    func connection(_ connection: HTTPConnection, ended exchanges: [HTTPExchange])
+    /// It takes no more requests. Those that are open may still be answered.
+    func connectionDrains(_ connection: HTTPConnection)
+    /// It is over; all its requests have been reported before.
+    func connectionClosed(_ connection: HTTPConnection, reason: String)
+}
+
+/// One connection of a pool: TCP, perhaps a proxy's tunnel, TLS, and HTTP/2 or HTTP/1.1 on top.
+///
+/// `ConnectionStateMachine` decides; this class does. Everything written in a turn is flushed once, at its end.
+final class HTTPConnection: LoopSource, TurnEnding {
+    private enum Session {
+        case none
+        case http2(HTTP2ClientSession)
+        case http1(HTTP1ClientSession)
+    }
+
+    let id: Int
+    private(set) var machine: ConnectionStateMachine
+    /// Requests that were answered here.
+    private(set) var answers = 0
+    private let loop: Loop
+    private let tls: TLSContext
+    private let origin: HTTPOrigin
+    private let configuration: HTTPPoolConfiguration
+    private weak var owner: (any HTTPConnectionOwner)?
+    private var connector: Connector?
+    private var channel: Channel?
+    private var session = Session.none
+    private var tunnel: ProxyTunnel?
+    private var timer: Loop.TimerID?
+    private var isFlushScheduled = false
+    private var isBlocked = false
+    private var isClosed = false
+    private var lastHeard: Int64
+
+    init(
+        id: Int, origin: HTTPOrigin, addresses: [SocketAddress], tls: TLSContext, configuration: HTTPPoolConfiguration,
+        loop: Loop, owner: any HTTPConnectionOwner
+    ) {
+        self.id = id
+        self.origin = origin
+        self.tls = tls
+        self.configuration = configuration
+        self.loop = loop
+        self.owner = owner
+        lastHeard = loop.now
+        machine = ConnectionStateMachine(
+            probesFirst: configuration.probesFirst, pingAfter: configuration.pingAfter, now: loop.now)
+        if configuration.proxy != nil { tunnel = ProxyTunnel(to: origin, proxy: configuration.proxy) }
+        connector = Connector(loop: loop, addresses: addresses) { [weak self] in self?.connected($0) }
+        timer = loop.schedule(after: configuration.connectTimeout) { [weak self] in
+            self?.close("no connection to \(origin.authority) within \(configuration.connectTimeout) ms")
+        }
+    }
+
+    // MARK: For the pool
+
+    /// Streams that can be opened now.
+    var freeStreams: Int {
+        switch session {
+        case .none: 0
+        case .http2(let session): min(session.freeStreams, machine.allowance(peerLimit: session.peerLimit))
+        case .http1(let session): min(session.freeStreams, machine.allowance(peerLimit: 1))
+        }
+    }
+
+    var openStreams: Int {
+        switch session {
+        case .none: 0
+        case .http2(let session): session.open.count
+        case .http1(let session): session.open.count
+        }
+    }
+
+    /// Opens a stream for the request; false when none is free, and then nothing has happened.
+    func submit(_ exchange: HTTPExchange) -> Bool {
+        guard freeStreams > 0 else { return false }
+        guard isTrusted() else { return false }
+        let isAccepted =
+            switch session {
+            case .none: false
+            case .http2(let session): session.submit(exchange, now: loop.now)
+            case .http1(let session): session.submit(exchange, now: loop.now)
+            }
+        guard isAccepted else {
+            drain()
+            return false
+        }
+        machine.streamOpened()
+        if openStreams == 1 { setTimer(after: configuration.answerTimeout) }
+        scheduleFlush()
+        return true
+    }
+
+    /// Whether the connection may be used at once; when not, a PING is on its way.
+    private func isTrusted() -> Bool {
+        guard case .http2(let session) = session else { return true }
+        switch machine.wanted(now: loop.now) {
+        case .use: return true
+        case .wait: return false
+        case .ping:
+            session.ping()
+            scheduleFlush()
+            setTimer(after: min(3000, configuration.answerTimeout))
+            return false
+        }
+    }
+
+    /// Opens no more streams; closes when those that are open have ended.
+    func drain() {
+        switch machine.drain() {
+        case .close: close("retired")
+        case .drain: owner?.connectionDrains(self)
+        case .none: return
+        }
+    }
+
+    /// Ends it now.
+    func close(_ reason: String) { finish(reason, isOrderly: true) }
+
+    // MARK: Connecting
+
+    private func connected(_ result: Result<Socket, SystemError>) {
+        connector = nil
+        let socket: Socket
+        switch result {
+        case .failure(let error): return finish(error.description, isOrderly: false)
+        case .success(let opened): socket = opened
+        }
+        let channel = Channel(socket: socket, loop: loop)
+        self.channel = channel
+        do throws(SystemError) {
+            try loop.watch(socket.descriptor, for: .readable, self)
+        } catch {
+            return finish(error.description, isOrderly: false)
+        }
+        guard machine.connected() == .startHandshake else { return }
+        if let tunnel {
+            _ = tunnel.request.withUnsafeBytes { channel.write($0) }
+            scheduleFlush()
+        } else {
+            startTLS()
+        }
+    }
+
+    private func startTLS() {
+        guard let channel else { return }
+        do throws(TLSError) {
+            try channel.startTLS(tls, role: .client(host: origin.host))
+        } catch {
+            return finish(error.message, isOrderly: false)
+        }
+        continueHandshake()
+    }
+
+    /// True when the session stands and more may have come with the last bytes.
+    @discardableResult
+    private func continueHandshake() -> Bool {
+        guard let channel else { return false }
+        switch channel.handshake() {
+        case .incomplete:
+            scheduleFlush()
+            return false
+        case .failed(let text):
+            _ = channel.flush()
+            finish("\(origin.authority): \(text)", isOrderly: false)
+            return false
+        case .complete: return stand(channel)
+        }
+    }
+
+    private func stand(_ channel: Channel) -> Bool {
+        if channel.tls?.applicationProtocol == .http2 {
+            guard let made = try? HTTP2ClientSession(limits: configuration.limits, streamCap: configuration.maxStreams)
+            else {
+                finish("no memory for an HTTP/2 session", isOrderly: false)
+                return false
+            }
+            session = .http2(made)
+        } else {
+            session = .http1(HTTP1ClientSession(limits: configuration.limits))
+        }
+        cancelTimer()
+        scheduleFlush()
+        if machine.secured(now: loop.now) == .offerStreams { owner?.connectionStands(self) }
+        return !isClosed
+    }
+
+    // MARK: For the loop
+
+    func ready(_ readiness: Loop.Readiness) {
+        if readiness.contains(.writable) { scheduleFlush() }
+        guard !readiness.isDisjoint(with: [.readable, .failed]), let channel else { return }
+        if case .none = session {
+            if tunnel != nil { return readTunnel(channel) }
+            guard continueHandshake() else { return }
+        }
+        read(channel)
+    }
+
+    private func readTunnel(_ channel: Channel) {
+        let end = channel.read { bytes in
+            tunnel?.receive(bytes)
+            return true
+        }
+        switch tunnel?.state {
+        case .refused(let text): finish(text, isOrderly: false)
+        case .open:
+            tunnel = nil
+            startTLS()
+        case .waiting, nil: if end != .drained { finish("the proxy closed the connection", isOrderly: false) }
+        }
+    }
+
+    private func read(_ channel: Channel) {
+        var isBroken = false
+        let end = channel.read { bytes in
+            switch session {
+            case .none: return false
+            case .http2(let session): isBroken = !session.receive(bytes)
+            case .http1(let session): isBroken = !session.receive(bytes)
+            }
+            return !isBroken
+        }
+        lastHeard = loop.now
+        machine.heard(now: loop.now)
+        if case .http1(let session) = session, end == .closed { session.receivedEnd() }
+        deliver()
+        guard !isClosed else { return }
+        scheduleFlush()
+        if isBroken { return finish("\(origin.authority) broke the protocol", isOrderly: true) }
+        switch end {
+        case .drained: return
+        case .closed: finish("\(origin.authority) closed the connection", isOrderly: false)
+        case .failed(let text): finish("\(origin.authority): \(text)", isOrderly: false)
+        }
+    }
+
+    /// Hands on what the session has understood.
+    private func deliver() {
+        switch session {
+        case .none: return
+        case .http2(let session):
+            report(session.takeEnded())
+            if session.takePong(), machine.pong(now: loop.now) == .offerStreams {
+                cancelTimer()
+                owner?.connectionStands(self)
+            }
+            if session.goAway != nil || session.isExhausted { drain() }
+            // SETTINGS may have raised the limit.
+            if !isClosed, freeStreams > 0 { owner?.connection(self, ended: []) }
+        case .http1(let session):
+            report(session.takeEnded())
+            if session.isExhausted { drain() }
+        }
+    }
+
+    private func report(_ exchanges: [HTTPExchange]) {
+        guard !exchanges.isEmpty else { return }
+        var mustClose = false
+        for exchange in exchanges {
+            let status = exchange.response.status
+            let isGood = exchange.end == .answered && status < 500 && status != 401 && status != 403
+            if exchange.end == .answered { answers += 1 }
+            if machine.streamEnded(isGood: isGood) == .close { mustClose = true }
+        }
+        owner?.connection(self, ended: exchanges)
+        if openStreams == 0 { setTimer(after: configuration.closeAfter) }
+        if mustClose { close("retired") }
+    }
+
+    func turnEnds() {
+        isFlushScheduled = false
+        guard !isClosed, let channel, gather(channel) else { return }
+        switch channel.flush() {
+        case .sent:
+            if isBlocked {
+                isBlocked = false
+                loop.rewatch(channel.socket.descriptor, for: .readable)
+            }
+        case .blocked:
+            if !isBlocked { loop.rewatch(channel.socket.descriptor, for: [.readable, .writable]) }
+            isBlocked = true
+        case .failed(let text): return finish("\(origin.authority): \(text)", isOrderly: false)
+        }
+        // Cancelled streams end when their RST_STREAM has been gathered.
+        if case .http2(let session) = session { report(session.takeEnded()) }
+    }
+
+    /// Turns frames into records while there is room; false when the connection ended over it.
+    private func gather(_ channel: Channel) -> Bool {
+        while true {
+            if !channel.hasRoom {
+                if case .failed(let text) = channel.flush() {
+                    finish("\(origin.authority): \(text)", isOrderly: false)
+                    return false
+                }
+                guard channel.hasRoom else { return true }
+            }
+            let count: Int? =
+                switch session {
+                case .none: 0
+                case .http2(let session):
+                    session.gather(into: loop.recordBuffer, position: channel.outputPosition)
+                case .http1(let session):
+                    session.gather(into: loop.recordBuffer, position: channel.outputPosition)
+                }
+            guard let count else {
+                finish("HTTP/2 session is broken", isOrderly: false)
+                return false
+            }
+            guard count > 0 else { return true }
+            guard channel.write(UnsafeRawBufferPointer(rebasing: loop.recordBuffer[..<count])) else {
+                finish("TLS session is broken", isOrderly: false)
+                return false
+            }
+        }
+    }
+
+    // MARK: Time
+
+    private func setTimer(after delay: Int64?) {
+        cancelTimer()
+        guard let delay, !isClosed else { return }
+        timer = loop.schedule(after: delay) { [weak self] in self?.timeIsUp() }
+    }
+
+    private func cancelTimer() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+    }
+
+    private func timeIsUp() {
+        timer = nil
+        if machine.isWaitingForPong { return finish("\(origin.authority) does not answer a ping", isOrderly: true) }
+        if openStreams == 0 { return drain() }
+        expireAnswers()
+    }
+
+    /// Gives up requests whose answer is late. A connection that was silent all the time is dead.
+    private func expireAnswers() {
+        let late = loop.now - configuration.answerTimeout
+        let reason = "\(origin.authority) did not answer within \(configuration.answerTimeout) ms"
+        guard lastHeard > late, case .http2(let session) = session else {
+            let oldest = openExchanges.map(\.submittedAt).min() ?? loop.now
+            if oldest <= late { return finish(reason, isOrderly: true) }
+            return setTimer(after: oldest - late)
+        }
+        for exchange in session.open where exchange.submittedAt <= late { session.cancel(exchange, reason) }
+        scheduleFlush()
+        let next = session.open.lazy.map(\.submittedAt).filter { $0 > late }.min()
+        setTimer(after: next.map { max(1, $0 - late) } ?? configuration.answerTimeout)
+    }
+
+    private var openExchanges: [HTTPExchange] {
+        switch session {
+        case .none: []
+        case .http2(let session): session.open
+        case .http1(let session): session.open
+        }
+    }
+
+    private func scheduleFlush() {
+        guard !isFlushScheduled, !isClosed else { return }
+        isFlushScheduled = true
+        loop.atEndOfTurn(self)
+    }
+
+    /// The only way out. `isOrderly`: the peer is there and gets a goodbye.
+    private func finish(_ reason: String, isOrderly: Bool) {
+        guard !isClosed else { return }
+        if isOrderly, case .http2(let session) = session, let channel {
+            session.terminate()
+            if gather(channel), !isClosed { _ = channel.flush() }
+            guard !isClosed else { return }
+        }
+        isClosed = true
+        cancelTimer()
+        connector?.cancel()
+        connector = nil
+        let sent = channel?.bytesSent ?? 0
+        switch session {
+        case .none: break
+        case .http2(let session):
+            session.connectionLost(reason, sent: sent)
+            owner?.connection(self, ended: session.takeEnded())
+        case .http1(let session):
+            session.connectionLost(reason, sent: sent)
+            owner?.connection(self, ended: session.takeEnded())
+        }
+        if let channel {
+            loop.unwatch(channel.socket.descriptor)
+            channel.close(aborting: false)
+        }
+        owner?.connectionClosed(self, reason: reason)
+    }
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+
+/// All connections to one server with one credential: many requests over few connections, none lost silently.
+///
+/// A request waits until a stream is free, goes out once, and is sent again only when the server provably has not
+/// processed it (GOAWAY, REFUSED_STREAM, or the connection ended before a byte of it had left). Completions run on
+/// the loop's thread, later than `send` returns. All methods are for that thread.
+public final class HTTPConnectionPool: HTTPConnectionOwner {
+    /// Counters since the start.
+    public struct Statistics: Equatable, Sendable {
+        public var connectionsOpened = 0
+        public var connectionsFailed = 0
+        public var requestsResent = 0
+        public var requestsLost = 0
+    }
+
+    /// Text for the log, once per event worth one: a failed attempt, a GOAWAY with a reason.
+    public var onNotice: ((String) -> Void)?
+    /// Streams have become free and nothing waits here: hand over more.
+    public var onCapacity: (() -> Void)?
+    public let origin: HTTPOrigin
+    public private(set) var statistics = Statistics()
+    /// Why the last attempt to connect failed; empty after a success.
+    public private(set) var lastProblem = ""
+
+    private let tls: TLSContext
+    private let configuration: HTTPPoolConfiguration
+    private let loop: Loop
+    private let resolver: Resolver
+    private var machine: PoolStateMachine
+    private var waiting = ExchangeQueue()
+    private var connections: [HTTPConnection] = []
+    private var draining: [HTTPConnection] = []
+    /// Ids of connections that have stood, until they are closed.
+    private var stood: Set<Int> = []
+    private var lastID = 0
+    private var connectTimer: Loop.TimerID?
+    private var deadlineTimer: Loop.TimerID?
+    private var timerDeadline = Int64.max
+    private var isClosed = false
+
+    public init(
+        origin: HTTPOrigin, tls: TLSContext, configuration: HTTPPoolConfiguration, loop: Loop, resolver: Resolver
+    ) {
+        self.origin = origin
+        self.tls = tls
+        self.configuration = configuration
+        self.loop = loop
+        self.resolver = resolver
+        machine = PoolStateMachine(
+            maxConnections: configuration.maxConnections, firstDelay: configuration.firstPause,
+            longestDelay: configuration.longestPause)
+    }
+
+    // MARK: Requests
+
+    /// Requests that wait for a stream.
+    public var waitingCount: Int { waiting.count }
+    /// Requests that have been sent and not answered.
+    public var inFlightCount: Int { (connections + draining).reduce(0) { $0 + $1.openStreams } }
+    /// Streams that are free now on connections that stand.
+    public var freeStreams: Int { connections.reduce(0) { $0 + $1.freeStreams } }
+    /// Connections that stand and take requests.
+    public var openConnections: Int { connections.reduce(0) { $0 + ($1.machine.isEstablished ? 1 : 0) } }
+
+    /// Sends a request as soon as a stream is free; after `deadline` (milliseconds, monotonic) it is not sent any more.
+    public func send(_ request: HTTPRequest, deadline: Int64, completion: @escaping (HTTPResult) -> Void) {
+        let exchange = HTTPExchange(request: request, deadline: deadline, completion: completion)
+        guard !isClosed else {
+            return loop.atEndOfTurn { completion(.unreachable("closed")) }
+        }
+        if waiting.isEmpty, place(exchange) { return }
+        waiting.append(exchange)
+        if deadline < timerDeadline { setDeadlineTimer(deadline) }
+        seekConnection()
+    }
+
+    /// Opens a connection before the first request needs it.
+    public func warmUp() {
+        guard connections.isEmpty, !isClosed else { return }
+        perform(machine.demand(waiting: 1, free: 0, now: loop.now))
+    }
+
+    /// Opens no more streams on a connection that an answer named; others take its place when needed.
+    public func retireConnection(_ id: Int) {
+        connections.first { $0.id == id }?.drain()
+    }
+
+    /// Opens no more streams on all connections that stand: the credential or the settings are new.
+    public func retireConnections() {
+        for connection in connections where connection.machine.isEstablished { connection.drain() }
+    }
+
+    /// Ends everything: waiting requests are unreachable, open ones lost.
+    public func close() {
+        isClosed = true
+        if let connectTimer { loop.cancel(connectTimer) }
+        if let deadlineTimer { loop.cancel(deadlineTimer) }
+        for connection in connections + draining { connection.close("closed") }
+        for exchange in waiting.removeAll(where: { _ in true }) { exchange.completion(.unreachable("closed")) }
+    }
+
+    private func place(_ exchange: HTTPExchange) -> Bool {
+        for connection in connections where connection.submit(exchange) { return true }
+        return false
+    }
+
+    /// Moves waiting requests to free streams.
+    private func drainQueue() {
+        while !waiting.isEmpty, let connection = connections.first(where: { $0.freeStreams > 0 }) {
+            guard let exchange = waiting.popFirst() else { return }
+            guard exchange.deadline > loop.now else {
+                exchange.completion(.expired)
+                continue
+            }
+            guard connection.submit(exchange) else {
+                waiting.prepend(exchange)
+                break
+            }
+        }
+        if !waiting.isEmpty { seekConnection() }
+    }
+
+    // MARK: Connections
+
+    private func seekConnection() {
+        guard !isClosed else { return }
+        perform(machine.demand(waiting: waiting.count, free: freeStreams, now: loop.now))
+    }
+
+    private func perform(_ action: PoolStateMachine.DemandAction) {
+        switch action {
+        case .none: return
+        case .wait(let time):
+            guard connectTimer == nil else { return }
+            connectTimer = loop.schedule(at: time) { [weak self] in
+                self?.connectTimer = nil
+                if self?.waiting.isEmpty == false { self?.seekConnection() }
+            }
+        case .connect:
+            let target = configuration.proxy?.origin ?? origin
+            resolver.resolve(target.host, port: target.port) { [weak self] in self?.resolved($0) }
+        }
+    }
+
+    private func resolved(_ answer: Resolver.Answer) {
+        guard !isClosed else { return }
+        switch answer {
+        case .failed(let text): attemptFailed(text)
+        case .addresses(var addresses):
+            if configuration.refusesLocalAddresses { addresses.removeAll(where: \.isLocal) }
+            guard !addresses.isEmpty else {
+                return attemptFailed("\(origin.host) has only local addresses, which are not allowed")
+            }
+            lastID += 1
+            connections.append(
+                HTTPConnection(
+                    id: lastID, origin: origin, addresses: addresses, tls: tls, configuration: configuration,
+                    loop: loop, owner: self))
+        }
+    }
+
+    private func attemptFailed(_ reason: String) {
+        statistics.connectionsFailed += 1
+        let action = machine.attemptFailed(now: loop.now, random: SystemRandomNumberGenerator.bits())
+        if lastProblem != reason {
+            lastProblem = reason
+            onNotice?("cannot connect: \(reason)")
+        }
+        let hopeless = waiting.removeAll { [configuration] in
+            configuration.failsFast || $0.deadline <= action.retryAt
+        }
+        for exchange in hopeless { exchange.completion(.unreachable(reason)) }
+        if !waiting.isEmpty { seekConnection() }
+    }
+
+    func connectionStands(_ connection: HTTPConnection) {
+        if stood.insert(connection.id).inserted {
+            statistics.connectionsOpened += 1
+            lastProblem = ""
+            machine.attemptSucceeded()
+        }
+        drainQueue()
+        offerCapacity()
+    }
+
+    func connection(_ connection: HTTPConnection, ended exchanges: [HTTPExchange]) {
+        var hasAnswer = false
+        for exchange in exchanges {
+            switch exchange.end {
+            case .answered:
+                hasAnswer = true
+                exchange.completion(.answered(exchange.response, connection: connection.id))
+            case .notProcessed: resend(exchange)
+            case .broken(let reason):
+                statistics.requestsLost += 1
+                exchange.completion(.lost(reason))
+            case nil: continue
+            }
+        }
+        if hasAnswer { machine.answered() }
+        drainQueue()
+        offerCapacity()
+    }
+
+    /// Again, unless its time is over or the server refuses for ever.
+    private func resend(_ exchange: HTTPExchange) {
+        exchange.refusals += 1
+        guard exchange.deadline > loop.now, !isClosed else { return exchange.completion(.expired) }
+        guard exchange.refusals < 10 else {
+            return exchange.completion(.unreachable("\(origin.authority) refuses the request time and again"))
+        }
+        statistics.requestsResent += 1
+        waiting.prepend(exchange)
+        if exchange.deadline < timerDeadline { setDeadlineTimer(exchange.deadline) }
+    }
+
+    func connectionDrains(_ connection: HTTPConnection) {
+        guard leave(connection) else { return }
+        draining.append(connection)
+        drainQueue()
+    }
+
+    func connectionClosed(_ connection: HTTPConnection, reason: String) {
+        draining.removeAll { $0 === connection }
+        let hasStood = stood.remove(connection.id) != nil
+        guard connections.contains(where: { $0 === connection }) else { return drainQueue() }
+        guard hasStood else {
+            connections.removeAll { $0 === connection }
+            return isClosed ? () : attemptFailed(reason)
+        }
+        _ = leave(connection)
+        drainQueue()
+    }
+
+    /// Counts a connection out; false when it was not in.
+    private func leave(_ connection: HTTPConnection) -> Bool {
+        guard let index = connections.firstIndex(where: { $0 === connection }) else { return false }
+        connections.remove(at: index)
+        machine.connectionEnded(wasUseful: connection.answers > 0, now: loop.now, random: SystemRandomNumberGenerator.bits())
+        return true
+    }
+
+    private func offerCapacity() {
+        if waiting.isEmpty, freeStreams > 0 { onCapacity?() }
+    }
+
+    // MARK: Time
+
+    /// One timer for the earliest deadline, not one per request; it may be up to 50 ms late.
+    private func setDeadlineTimer(_ deadline: Int64) {
+        if let deadlineTimer { loop.cancel(deadlineTimer) }
+        timerDeadline = deadline
+        deadlineTimer = loop.schedule(at: max(deadline, loop.now &+ 50)) { [weak self] in self?.expireWaiting() }
+    }
+
+    private func expireWaiting() {
+        timerDeadline = .max
+        deadlineTimer = nil
+        let now = loop.now
+        for exchange in waiting.removeAll(where: { $0.deadline <= now }) {
+            exchange.completion(lastProblem.isEmpty ? .expired : .unreachable(lastProblem))
+        }
+        if let next = waiting.nextDeadline { setDeadlineTimer(next) }
+    }
+}
+
+extension SystemRandomNumberGenerator {
+    fileprivate static func bits() -> UInt64 {
+        var generator = SystemRandomNumberGenerator()
+        return generator.next()
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+
+internal import CLinux
+
+/// Looks up host names in helper threads, because getaddrinfo blocks. No thread runs while there is nothing to look
+/// up; IP literals need none.
+///
+/// Nothing is cached: Apple asks for a fresh lookup before each connect, and the system's resolver may cache.
+public final class Resolver: @unchecked Sendable {
+    /// What a lookup gave.
+    public enum Answer: Sendable {
+        /// At least one, in the system's order of preference.
+        case addresses([SocketAddress])
+        case failed(String)
+    }
+
+    private struct Job {
+        let host: String
+        let port: UInt16
+        let completion: (Answer) -> Void
+    }
+
+    private let poster: Loop.Poster
+    private let atEndOfTurn: (@escaping () -> Void) -> Void
+    private let threadLimit: Int
+    // Touched on the loop's thread only.
+    private var running: [Int: Job] = [:]
+    private var queue: [Job] = []
+    private var lastID = 0
+
+    public init(loop: Loop, threadLimit: Int = 4) {
+        poster = loop.poster
+        atEndOfTurn = { [weak loop] in loop?.atEndOfTurn($0) }
+        self.threadLimit = threadLimit
+    }
+
+    /// Calls `completion` later on the loop's thread. Call it on that thread.
+    public func resolve(_ host: String, port: UInt16, completion: @escaping (Answer) -> Void) {
+        if let literal = SocketAddress(ip: host, port: port) {
+            return atEndOfTurn { completion(.addresses([literal])) }
+        }
+        queue.append(Job(host: host, port: port, completion: completion))
+        startNext()
+    }
+
+    private func startNext() {
+        guard running.count < threadLimit, !queue.isEmpty else { return }
+        let job = queue.removeFirst()
+        lastID += 1
+        running[lastID] = job
+        let lookup = Lookup(id: lastID, host: job.host, port: job.port, resolver: self)
+        guard !lookup.start() else { return }
+        finish(lastID, .failed("cannot start a thread to look up \(job.host)"))
+    }
+
+    fileprivate func deliver(_ id: Int, _ answer: Answer) {
+        poster.post { self.finish(id, answer) }
+    }
+
+    private func finish(_ id: Int, _ answer: Answer) {
+        guard let job = running.removeValue(forKey: id) else { return }
+        job.completion(answer)
+        startNext()
+    }
+}
+
+/// One getaddrinfo in a detached thread.
+private final class Lookup {
+    private let id: Int
+    private let host: String
+    private let port: UInt16
+    private let resolver: Resolver
+
+    init(id: Int, host: String, port: UInt16, resolver: Resolver) {
+        self.id = id
+        self.host = host
+        self.port = port
+        self.resolver = resolver
+    }
+
+    func start() -> Bool {
+        // A signal must interrupt the loop, never a lookup.
+        var all = sigset_t()
+        var before = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var thread = pthread_t()
+        let this = Unmanaged.passRetained(self)
+        let code = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                Unmanaged<Lookup>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, this.toOpaque())
+        guard code == 0 else {
+            this.release()
+            return false
+        }
+        pthread_detach(thread)
+        return true
+    }
+
+    private func run() {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(1)
+        hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, String(port), &hints, &list)
+        guard code == 0 else {
+            return resolver.deliver(id, .failed("cannot resolve \(host): \(String(cString: gai_strerror(code)))"))
+        }
+        defer { freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var entry = list
+        while let current = entry, addresses.count < 16 {
+            let length = current.pointee.ai_addrlen
+            if let source = current.pointee.ai_addr, Int(length) <= MemoryLayout<sockaddr_storage>.size {
+                var storage = sockaddr_storage()
+                memcpy(&storage, source, Int(length))
+                addresses.append(SocketAddress(storage: storage, length: length))
+            }
+            entry = current.pointee.ai_next
+        }
+        resolver.deliver(id, addresses.isEmpty ? .failed("\(host) has no address") : .addresses(addresses))
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@Suite struct `Web Push response` {
+    private func verdict(_ status: Int, _ body: String = "", retryAfter: String? = nil) -> Verdict {
+        let headers = retryAfter.map { [HTTPResponse.Header(name: "retry-after", value: $0)] } ?? []
+        return WebPushResponse.verdict(HTTPResponse(status: status, headers: headers), JSONReader.parse(body))
+    }
+
+    @Test(arguments: [
+        (200, Outcome.accepted), (201, .accepted), (202, .accepted), (400, .rejected), (401, .misconfigured),
+        (403, .tokenGone), (404, .tokenGone), (410, .tokenGone), (413, .rejected), (429, .throttled), (500, .unavailable),
+        (502, .unavailable), (503, .unavailable), (301, .rejected), (307, .rejected), (418, .rejected),
+    ])
+    func `is judged by its status`(status: Int, outcome: Outcome) { #expect(verdict(status).outcome == outcome) }
+
+    @Test func `gives up a subscription made with another key`() {
+        let expected = Verdict(.tokenGone, reason: "VapidPkHashMismatch")
+        #expect(verdict(400, #"{"reason":"VapidPkHashMismatch"}"#) == expected)
+        #expect(verdict(403, #"{"reason":"VapidPkHashMismatch"}"#) == expected)
+    }
+
+    @Test func `signs anew for a bad token`() {
+        #expect(verdict(403, #"{"reason":"BadJwtToken"}"#).next == .renewCredential)
+        #expect(verdict(401, #"{"code":401,"errno":109}"#) == Verdict(.misconfigured, reason: "HTTP 401 errno 109", next: .renewCredential))
+    }
+
+    @Test func `knows Mozilla's numbers`() {
+        #expect(verdict(410, #"{"code":410,"errno":106}"#).outcome == .tokenGone)
+        #expect(verdict(400, #"{"code":400,"errno":103}"#).outcome == .tokenGone)
+        #expect(verdict(503, #"{"code":503,"errno":202}"#).next == .retry(after: 0))
+        #expect(verdict(503, #"{"code":503,"errno":201}"#).next == .retry(after: 2000))
+    }
+
+    @Test func `waits as long as it is told`() {
+        #expect(verdict(429, retryAfter: "7").next == .retry(after: 7000))
+        #expect(verdict(429).next == .retry(after: 10_000))
+    }
+}
+
+@Suite struct `VAPID token` {
+    private let origin = HTTPOrigin(host: "push.example.net")
+    private let key = RFC8291.bytes("BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs")
+
+    @Test func `is RFC 8292's, byte for byte`() {
+        var credential = WebPushCredential(publicKey: key, subject: "mailto:push@example.com")
+        let now: Int64 = 1_453_523_768 - 43_200
+        let action = credential.authorization(for: origin, now: now)
+        let input = "eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9.eyJhdWQiOiJodHRwczovL3B1c2guZXhhbXBsZS5uZXQiLCJleHAiOjE0NTM1MjM3NjgsInN1YiI6Im1haWx0bzpwdXNoQGV4YW1wbGUuY29tIn0"
+        let signature = "i3CYb7t4xfxCDquptFOepC9GAu_HLGkMlMuCGSK2rpiUfnK9ojFwDXb1JrErtmysazNjjvW2L9OkSSHzvoD1oA"
+        #expect(action == .sign(Array(input.utf8)))
+        let value = credential.signed(Array(input.utf8), signature: RFC8291.bytes(signature), for: origin, now: now)
+        let text = String(decoding: value, as: UTF8.self)
+        #expect(
+            text == "vapid t=\(input).\(signature), k=BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs"
+        )
+    }
+
+    @Test func `is signed once per service and eleven hours`() {
+        var credential = WebPushCredential(publicKey: key, subject: "")
+        let value = credential.signed([1], signature: [2], for: origin, now: 1000)
+        let soon = credential.authorization(for: origin, now: 1000 + 39_599)
+        let late = credential.authorization(for: origin, now: 1000 + 39_600)
+        let other = credential.authorization(for: HTTPOrigin(host: "ntfy.sh"), now: 1000)
+        credential.refused(by: origin)
+        let refused = credential.authorization(for: origin, now: 1001)
+        #expect(soon == .use(value))
+        #expect(late != .use(value))
+        #expect(other != .use(value))
+        #expect(refused != .use(value))
+    }
+
+    @Test func `names the port of its service`() throws {
+        let credential = WebPushCredential(publicKey: key, subject: "")
+        guard case .sign(let input) = credential.authorization(for: HTTPOrigin(host: "up.example.org", port: 8443), now: 0) else {
+            Issue.record("no signature wanted")
+            return
+        }
+        let claims = input.split(separator: UInt8(ascii: "."))[1]
+        let json = JSONReader.parse(try #require(Base64URL.decode(String(decoding: claims, as: UTF8.self))))
+        #expect(json == JSONReader.parse(#"{"aud":"https://up.example.org:8443","exp":43200}"#))
+    }
+}

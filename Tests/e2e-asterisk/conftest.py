@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""Real Asterisk 22 in a chroot, the provider simulator, and phones that a test steers."""
+
+import itertools
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(ROOT / "Tests" / "e2e")]
+
+from asterisk_server import Asterisk, ChrootSimulator  # noqa: E402
+from sip_phone import Phone  # noqa: E402
+
+SAMPLE = ROOT / "asterisk-glue" / "extensions_pushwake.conf.sample"
+USERS = [str(number) for number in range(100, 160)]
+
+
+@pytest.fixture(scope="session")
+def chroot():
+    """The Debian sid with Asterisk, made by the first run and kept."""
+    script = ROOT / "scripts" / "asterisk-chroot.sh"
+    path = subprocess.run([script], check=True, capture_output=True, text=True).stdout.strip()
+    yield pathlib.Path(path)
+    shutil.rmtree(pathlib.Path(path) / "var/lib/pushwake-test", ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def module(chroot):
+    """res_pushwake.so, built for that Asterisk."""
+    build(chroot)
+    return ROOT / "asterisk-glue" / "build" / "res_pushwake.so"
+
+
+def build(chroot, *options):
+    command = ["make", "--no-print-directory", "-C", ROOT / "asterisk-glue", f"ASTERISK_ROOT={chroot}", *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="session")
+def simulator(chroot):
+    simulator = ChrootSimulator(chroot)
+    simulator.start()
+    yield simulator
+    simulator.stop()
+
+
+@pytest.fixture(scope="session")
+def make_session_asterisk(chroot, module, simulator):
+    made = []
+
+    def make(name, extensions=None, settings=None, users=USERS, start=True):
+        asterisk = Asterisk(chroot, name, module)
+        made.append(asterisk)
+        for user in users:
+            asterisk.add_phone(user)
+        asterisk.write("extensions.conf", extensions or SAMPLE.read_text())
+        asterisk.settings(**{**simulator.settings(), "wake_timeout": 3, **(settings or {})})
+        if start:
+            asterisk.start()
+            asterisk.wait_engine()
+        return asterisk
+
+    yield make
+    for asterisk in made:
+        asterisk.stop()
+
+
+@pytest.fixture(scope="module")
+def asterisk(request, make_session_asterisk):
+    """One Asterisk for the tests of a file; each test takes users of its own."""
+    made = make_session_asterisk(request.module.__name__)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def make_asterisk(request, make_session_asterisk):
+    """An Asterisk of the test's own: other settings, or it comes to harm."""
+    made = []
+
+    def make(**options):
+        asterisk = make_session_asterisk(f"{request.node.name.split('[')[0]}-{len(made)}", **options)
+        made.append(asterisk)
+        return asterisk
+
+    yield make
+    for asterisk in made:
+        asterisk.stop()
+
+
+_numbers = {}
+
+
+@pytest.fixture
+def user(request):
+    """An AoR that no other test of this file uses."""
+    return USERS[next(_numbers.setdefault(request.module.__name__, itertools.count()))]
+
+
+@pytest.fixture
+def phones(request):
+    """Makes phones and closes what is left of them."""
+    made = []
+
+    def make(*arguments, **options):
+        made.append(Phone(*arguments, **options))
+        return made[-1]
+
+    yield make
+    for phone in made:
+        phone.close()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A failed test shows the end of Asterisk's log."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.when == "call" and report.failed:
+        for server in Asterisk.running:
+            report.sections.append((f"Asterisk {server.at}", "\n".join(server.log().splitlines()[-60:])))

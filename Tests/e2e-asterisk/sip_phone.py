@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: MIT
+"""A SIP phone of one socket, for tests that need to look at each message.
+
+It does what a test tells it and nothing by itself: no retransmission, no timers.
+"""
+
+import hashlib
+import random
+import re
+import select
+import socket
+import time
+
+SDP = (
+    "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n"
+    "m=audio {port} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n"
+)
+
+
+def free_port(kind=socket.SOCK_DGRAM):
+    with socket.socket(socket.AF_INET, kind) as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def token(length=10):
+    return "".join(random.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=length))
+
+
+class Message:
+    """A SIP request or response; header names are case-insensitive."""
+
+    def __init__(self, raw: str):
+        head, _, self.body = raw.partition("\r\n\r\n")
+        self.raw = raw
+        self.start, *lines = head.split("\r\n")
+        self.headers = []
+        for line in lines:
+            name, _, value = line.partition(":")
+            self.headers.append((name.strip(), value.strip()))
+        self.at = time.monotonic()
+
+    def __repr__(self):
+        return self.start
+
+    @property
+    def is_request(self):
+        return not self.start.startswith("SIP/2.0")
+
+    @property
+    def method(self):
+        return self.start.split()[0] if self.is_request else self["CSeq"].split()[1]
+
+    @property
+    def status(self):
+        return 0 if self.is_request else int(self.start.split()[1])
+
+    @property
+    def uri(self):
+        return self.start.split()[1]
+
+    def all(self, name):
+        return [v for n, v in self.headers if n.lower() == name.lower()]
+
+    def __getitem__(self, name):
+        values = self.all(name)
+        return values[0] if values else ""
+
+
+class Phone:
+    def __init__(self, user, server, transport="udp", password=None, port=0):
+        self.user, self.server, self.transport = user, server, transport
+        self.password = password or user + "-secret"
+        kind = socket.SOCK_DGRAM if transport == "udp" else socket.SOCK_STREAM
+        self.socket = socket.socket(socket.AF_INET, kind)
+        self.socket.bind(("127.0.0.1", port))
+        self.socket.connect(server)
+        self.port = self.socket.getsockname()[1]
+        self.buffer = b""
+        self.queue = []
+        self.instance = "<urn:uuid:" + token(8) + "-0000-4000-8000-000000000000>"
+        self.register_id = token(16) + "@127.0.0.1"
+        self.register_cseq = 0
+        self.tag = token()
+
+    def close(self):
+        self.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    # ---- the wire
+
+    def send(self, start, headers, body=""):
+        lines = [start] + [f"{n}: {v}" for n, v in headers]
+        if body:
+            lines.append("Content-Type: application/sdp" if body.startswith("v=0") else "Content-Type: text/plain")
+        lines.append(f"Content-Length: {len(body.encode())}")
+        self.socket.send(("\r\n".join(lines) + "\r\n\r\n" + body).encode())
+
+    def _read(self, timeout):
+        if self.queue:
+            return self.queue.pop(0)
+        deadline = time.monotonic() + timeout
+        while True:
+            message = self._take()
+            if message:
+                return message
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.socket], [], [], left)[0]:
+                return None
+            data = self.socket.recv(65536)
+            if not data:
+                return None
+            self.buffer = data if self.transport == "udp" else self.buffer + data
+
+    def _take(self):
+        head, mark, rest = self.buffer.lstrip(b"\r\n").partition(b"\r\n\r\n")
+        if not mark:
+            return None
+        match = re.search(rb"\r\nContent-Length:\s*(\d+)", head, re.I)
+        length = int(match.group(1)) if match else 0
+        if len(rest) < length:
+            return None
+        self.buffer = b"" if self.transport == "udp" else rest[length:]
+        return Message((head + mark + rest[:length]).decode("utf-8", "replace"))
+
+    def expect(self, what, timeout=5.0):
+        """The next message that `what(message)` accepts; others are put aside or answered."""
+        deadline = time.monotonic() + timeout
+        aside = []
+        try:
+            while True:
+                message = self._read(deadline - time.monotonic())
+                if message is None:
+                    raise AssertionError(f"{self.user}:{self.port} got nothing fitting within {timeout} s; saw {aside}")
+                if what(message):
+                    return message
+                if message.is_request and message.method in ("OPTIONS", "NOTIFY"):
+                    self.reply(message, 200, "OK")
+                    continue
+                aside.append(message)
+        finally:
+            self.queue = aside + self.queue
+
+    def expect_request(self, method, timeout=5.0):
+        return self.expect(lambda m: m.is_request and m.method == method, timeout)
+
+    def expect_response(self, call_id, method, timeout=5.0, least=200):
+        return self.expect(
+            lambda m: not m.is_request and m["Call-ID"] == call_id and m.method == method and m.status >= least, timeout
+        )
+
+    def gets_nothing(self, method, seconds):
+        """Whether no such request comes."""
+        try:
+            self.expect_request(method, seconds)
+        except AssertionError:
+            return True
+        return False
+
+    # ---- REGISTER
+
+    @property
+    def contact(self):
+        suffix = "" if self.transport == "udp" else ";transport=tcp"
+        return f"sip:{self.user}@127.0.0.1:{self.port}{suffix}"
+
+    def register(self, parameters="", headers=(), expires=300, contact=None, timeout=5.0):
+        """Registers, answering a challenge once; `parameters` go into the Contact URI."""
+        value = f"<{contact or self.contact}{parameters}>;+sip.instance=\"{self.instance}\""
+        response = self._register([("Contact", value), ("Expires", expires), *headers], timeout)
+        if response.status == 401:
+            answer = self._digest(response["WWW-Authenticate"], "REGISTER", f"sip:{self.server[0]}")
+            response = self._register(
+                [("Contact", value), ("Expires", expires), *headers, ("Authorization", answer)], timeout
+            )
+        return response
+
+    def _register(self, headers, timeout):
+        self.register_cseq += 1
+        self.send(
+            f"REGISTER sip:{self.server[0]} SIP/2.0",
+            [
+                ("Via", self._via()),
+                ("Max-Forwards", 70),
+                ("From", f"<sip:{self.user}@{self.server[0]}>;tag={self.tag}"),
+                ("To", f"<sip:{self.user}@{self.server[0]}>"),
+                ("Call-ID", self.register_id),
+                ("CSeq", f"{self.register_cseq} REGISTER"),
+                *headers,
+            ],
+        )
+        cseq = f"{self.register_cseq} REGISTER"
+        return self.expect(lambda m: not m.is_request and m["CSeq"] == cseq and m.status >= 200, timeout)
+
+    def _via(self):
+        return f"SIP/2.0/{self.transport.upper()} 127.0.0.1:{self.port};branch=z9hG4bK{token()};rport"
+
+    def _digest(self, challenge, method, uri):
+        fields = dict(re.findall(r'(\w+)="?([^",]+)"?', challenge))
+
+        def md5(text):
+            return hashlib.md5(text.encode()).hexdigest()
+
+        first = md5(f"{self.user}:{fields['realm']}:{self.password}")
+        second = md5(f"{method}:{uri}")
+        if "qop" in fields:
+            cnonce = token()
+            response = md5(f"{first}:{fields['nonce']}:00000001:{cnonce}:auth:{second}")
+            extra = f', qop=auth, nc=00000001, cnonce="{cnonce}"'
+        else:
+            response, extra = md5(f"{first}:{fields['nonce']}:{second}"), ""
+        opaque = f', opaque="{fields["opaque"]}"' if "opaque" in fields else ""
+        return (
+            f'Digest username="{self.user}", realm="{fields["realm"]}", nonce="{fields["nonce"]}", '
+            f'uri="{uri}", algorithm=MD5, response="{response}"{opaque}{extra}'
+        )
+
+    # ---- as the one who is called
+
+    def reply(self, request, status, reason, body=""):
+        to = request["To"]
+        if "tag=" not in to:
+            to += f";tag={self.tag}"
+        headers = [("Via", v) for v in request.all("Via")]
+        headers += [("Record-Route", v) for v in request.all("Record-Route")]
+        headers += [("From", request["From"]), ("To", to), ("Call-ID", request["Call-ID"]), ("CSeq", request["CSeq"])]
+        headers.append(("Contact", f"<{self.contact}>"))
+        self.send(f"SIP/2.0 {status} {reason}", headers, body)
+
+    def ring(self, invite):
+        self.reply(invite, 100, "Trying")
+        self.reply(invite, 180, "Ringing")
+
+    def answer(self, invite, timeout=5.0):
+        """200 and its ACK."""
+        self.reply(invite, 200, "OK", SDP.format(port=free_port()))
+        return self.expect_request("ACK", timeout)
+
+    def end(self, invite):
+        """BYE from the one who was called."""
+        cseq = random.randint(1000, 9999)
+        target = re.search(r"<([^>]+)>", invite["Contact"]).group(1)
+        self.send(
+            f"BYE {target} SIP/2.0",
+            [
+                ("Via", self._via()),
+                ("Max-Forwards", 70),
+                ("From", invite["To"] + f";tag={self.tag}"),
+                ("To", invite["From"]),
+                ("Call-ID", invite["Call-ID"]),
+                ("CSeq", f"{cseq} BYE"),
+            ],
+        )
+        return self.expect_response(invite["Call-ID"], "BYE")
+
+    # ---- as the caller
+
+    def call(self, number, headers=(), authenticate=False):
+        call = Call(self, number, headers)
+        if authenticate:
+            call.authenticate()
+        return call
+
+    def message(self, number, text):
+        call_id = token(16)
+        self.send(
+            f"MESSAGE sip:{number}@{self.server[0]}:{self.server[1]} SIP/2.0",
+            [
+                ("Via", self._via()),
+                ("Max-Forwards", 70),
+                ("From", f'"The Caller" <sip:{self.user}@{self.server[0]}>;tag={token()}'),
+                ("To", f"<sip:{number}@{self.server[0]}>"),
+                ("Call-ID", call_id),
+                ("CSeq", "1 MESSAGE"),
+            ],
+            text,
+        )
+        return self.expect_response(call_id, "MESSAGE")
+
+
+class Call:
+    """An INVITE that this phone sent."""
+
+    def __init__(self, phone, number, headers=()):
+        self.phone, self.number = phone, number
+        self.call_id = token(16) + "@caller"
+        self.from_tag = token()
+        self.branch = "z9hG4bK" + token()
+        self.to = f"<sip:{number}@{phone.server[0]}>"
+        self.target = f"sip:{number}@{phone.server[0]}:{phone.server[1]}"
+        self.cseq = 1
+        self.headers = list(headers)
+        self.started = time.monotonic()
+        self._send("INVITE", self.target, self.cseq, self.branch, headers, SDP.format(port=free_port()))
+
+    def authenticate(self):
+        """Answers the challenge to the INVITE."""
+        challenge = self.expect(401)["WWW-Authenticate"]
+        answer = self.phone._digest(challenge, "INVITE", self.target)
+        self.cseq += 1
+        self.branch = "z9hG4bK" + token()
+        self.to = f"<sip:{self.number}@{self.phone.server[0]}>"
+        headers = [*self.headers, ("Authorization", answer)]
+        self._send("INVITE", self.target, self.cseq, self.branch, headers, SDP.format(port=free_port()))
+
+    def _send(self, method, uri, cseq, branch, headers=(), body=""):
+        phone = self.phone
+        phone.send(
+            f"{method} {uri} SIP/2.0",
+            [
+                ("Via", f"SIP/2.0/{phone.transport.upper()} 127.0.0.1:{phone.port};branch={branch};rport"),
+                ("Max-Forwards", 70),
+                ("From", f'"The Caller" <sip:{phone.user}@{phone.server[0]}>;tag={self.from_tag}'),
+                ("To", self.to),
+                ("Call-ID", self.call_id),
+                ("CSeq", f"{cseq} {method}"),
+                ("Contact", f"<{phone.contact}>"),
+                *headers,
+            ],
+            body,
+        )
+
+    def expect(self, status, timeout=5.0):
+        """The next response (the next final one, for 200 and above) must have this status."""
+        response = self.phone.expect_response(self.call_id, "INVITE", timeout, least=min(status, 200))
+        assert response.status == status, response.start
+        if status >= 300:
+            self._send("ACK", self.target, self.cseq, self.branch)
+        elif status >= 200:
+            self.to = response["To"]
+            contact = re.search(r"<([^>]+)>", response["Contact"])
+            self.target = contact.group(1) if contact else self.target
+            self._send("ACK", self.target, self.cseq, "z9hG4bK" + token())
+        if status >= 200:
+            self.to = response["To"]
+        return response
+
+    def final(self, timeout=5.0):
+        """The final response, whatever it is."""
+        response = self.phone.expect_response(self.call_id, "INVITE", timeout)
+        if response.status >= 300:
+            self.to = response["To"]
+            self._send("ACK", self.target, self.cseq, self.branch)
+        return response
+
+    def cancel(self):
+        self._send("CANCEL", self.target, self.cseq, self.branch)
+        self.phone.expect_response(self.call_id, "CANCEL")
+        self.expect_final(487)
+
+    def expect_final(self, status, timeout=5.0):
+        response = self.final(timeout)
+        assert response.status == status, response.start
+        return response
+
+    def end(self):
+        self._send("BYE", self.target, self.cseq + 1, "z9hG4bK" + token())
+        return self.phone.expect_response(self.call_id, "BYE")

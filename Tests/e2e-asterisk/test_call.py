@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""Asterisk alone: a phone that sleeps is pushed, wakes, registers and rings."""
+
+import time
+
+import pytest
+from phones import apns_token, fcm_token
+
+TRANSPORTS = ["udp", "tcp"]
+
+
+def apns(token):
+    return f";pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid={token}"
+
+
+def fcm(token):
+    return f";pn-provider=fcm;pn-param=pushwake-simulator;pn-prid={token}"
+
+
+class Sleeper:
+    """A phone that registers, goes to sleep, and wakes at a new port when it is pushed."""
+
+    def __init__(self, phones, asterisk, simulator, user, parameters=apns, transport="udp"):
+        self.phones, self.asterisk, self.simulator, self.user = phones, asterisk, simulator, user
+        self.token = apns_token() if parameters is apns else fcm_token()
+        self.parameters, self.transport = parameters(self.token), transport
+        phone = self._phone()
+        self.instance = phone.instance
+        self.registered = phone.register(self.parameters)
+        assert self.registered.status == 200
+        phone.close()
+
+    def _phone(self):
+        return self.phones(self.user, self.asterisk.address, self.transport)
+
+    def wake(self):
+        phone = self._phone()
+        phone.instance = self.instance
+        phone.woken_at = time.monotonic()
+        assert phone.register(self.parameters).status == 200
+        return phone
+
+    def wait_and_wake(self):
+        self.simulator.wait_push(self.token)
+        return self.wake()
+
+    @property
+    def pushes(self):
+        return self.simulator.pushes(self.token)
+
+
+@pytest.fixture
+def sleeper(phones, asterisk, simulator, user):
+    def make(*arguments, **options):
+        return Sleeper(phones, asterisk, simulator, user, *arguments, **options)
+
+    return make
+
+
+@pytest.fixture
+def caller(phones, asterisk):
+    return phones("caller", asterisk.address)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("parameters", [apns, fcm])
+def test_a_sleeping_phone_rings(sleeper, caller, user, transport, parameters):
+    phone = sleeper(parameters, transport)
+    call = caller.call(user)
+    call.expect(180)
+    awake = phone.wait_and_wake()
+    invite = awake.expect_request("INVITE")
+    assert invite.at - awake.woken_at < 0.5
+    assert "pn-" not in invite.uri and phone.token not in invite.raw
+    awake.ring(invite)
+    awake.answer(invite)
+    call.expect(200)
+    call.end()
+    awake.reply(awake.expect_request("BYE"), 200, "OK")
+    assert len(phone.pushes) == 1
+
+
+def test_the_push_names_call_and_caller(sleeper, caller, user):
+    phone = sleeper()
+    call = caller.call(user)
+    push = phone.simulator.wait_push(phone.token)
+    assert call.call_id in str(push["body"])
+    assert "The Caller" in str(push["body"])
+    call.expect(180)
+    call.cancel()
+
+
+def test_wake_to_invite_is_quick(sleeper, caller, user):
+    phone = sleeper()
+    delays = []
+    for _ in range(10):
+        call = caller.call(user)
+        call.expect(180)
+        awake = phone._phone()
+        awake.instance = phone.instance
+        awake.register(phone.parameters)
+        registered_at = time.monotonic()
+        invite = awake.expect_request("INVITE")
+        delays.append(invite.at - registered_at)
+        awake.reply(invite, 486, "Busy Here")
+        call.expect_final(486)
+        awake.close()
+    assert sorted(delays)[5] < 0.02, delays
+
+
+def test_nobody_wakes_and_the_dialplan_goes_on(sleeper, caller, user, asterisk):
+    phone = sleeper()
+    asterisk.add_extension(
+        f"nobody-{user}", f"PushWake({user},1)", "Verbose(0,went on with ${PUSHWAKE_STATUS})", "Hangup(20)")
+    call = caller.call(f"nobody-{user}")
+    call.expect_final(480)
+    assert 0.9 < time.monotonic() - call.started < 2.5
+    asterisk.wait_log("went on with TIMEOUT")
+    assert len(phone.pushes) == 1
+
+
+def test_the_caller_hangs_up_while_it_waits(sleeper, caller, user, asterisk):
+    phone = sleeper()
+    call = caller.call(user)
+    call.expect(180)
+    phone.simulator.wait_push(phone.token)
+    call.cancel()
+    awake = phone.wake()
+    assert awake.gets_nothing("INVITE", 0.5)
+    assert "0 active channels" in asterisk.cli("core show channels count")
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_who_is_awake_rings_at_once_and_the_sleeper_answers(sleeper, phones, caller, user, asterisk, transport):
+    phone = sleeper(transport=transport)
+    awake = phones(user, asterisk.address)
+    assert awake.register().status == 200
+    call = caller.call(user)
+    first = awake.expect_request("INVITE")
+    awake.ring(first)
+    call.expect(180)
+    joined = phone.wait_and_wake()
+    second = joined.expect_request("INVITE")
+    joined.ring(second)
+    joined.answer(second)
+    call.expect(200)
+    awake.expect_request("CANCEL")
+    call.end()
+    joined.reply(joined.expect_request("BYE"), 200, "OK")
+
+
+def test_who_is_awake_answers_and_the_sleeper_is_left_alone(sleeper, phones, caller, user, asterisk):
+    phone = sleeper()
+    awake = phones(user, asterisk.address)
+    awake.register()
+    call = caller.call(user)
+    invite = awake.expect_request("INVITE")
+    awake.ring(invite)
+    phone.simulator.wait_push(phone.token)
+    awake.answer(invite)
+    call.expect(200)
+    late = phone.wake()
+    assert late.gets_nothing("INVITE", 0.5)
+    call.end()
+    awake.reply(awake.expect_request("BYE"), 200, "OK")
+
+
+def test_two_sleepers_wake_and_the_second_answers(sleeper, caller, user):
+    first, second = sleeper(), sleeper(fcm)
+    call = caller.call(user)
+    early = first.wait_and_wake()
+    ringing = early.expect_request("INVITE")
+    early.ring(ringing)
+    late = second.wait_and_wake()
+    invite = late.expect_request("INVITE")
+    late.ring(invite)
+    late.answer(invite)
+    call.expect(200)
+    early.expect_request("CANCEL")
+    call.end()
+    late.reply(late.expect_request("BYE"), 200, "OK")
+
+
+def test_a_phone_that_declines_ends_the_call_at_once(sleeper, caller, user):
+    phone = sleeper()
+    call = caller.call(user)
+    awake = phone.wait_and_wake()
+    awake.reply(awake.expect_request("INVITE"), 486, "Busy Here")
+    started = time.monotonic()
+    call.expect_final(486)
+    assert time.monotonic() - started < 1
+
+
+def test_one_declines_and_the_other_answers_later(sleeper, caller, user):
+    first, second = sleeper(), sleeper(fcm)
+    call = caller.call(user)
+    early = first.wait_and_wake()
+    early.reply(early.expect_request("INVITE"), 486, "Busy Here")
+    early.expect_request("ACK")
+    time.sleep(0.2)
+    late = second.wait_and_wake()
+    invite = late.expect_request("INVITE")
+    late.answer(invite)
+    call.expect(200)
+    call.end()
+    late.reply(late.expect_request("BYE"), 200, "OK")
+
+
+def test_a_phone_without_push_is_called_as_ever(phones, caller, user, asterisk):
+    desk = phones(user, asterisk.address)
+    desk.register()
+    call = caller.call(user)
+    desk.reply(desk.expect_request("INVITE"), 486, "Busy Here")
+    started = time.monotonic()
+    call.expect_final(486)
+    assert time.monotonic() - started < 1
+
+
+def test_a_user_with_neither_contact_nor_binding(caller, user, asterisk):
+    call = caller.call(user)
+    call.expect_final(480)
+    asterisk.wait_log(f"{user}: NOBINDING")
+
+
+def test_reload_during_a_call(sleeper, caller, user, asterisk):
+    phone = sleeper()
+    call = caller.call(user)
+    call.expect(180)
+    phone.simulator.wait_push(phone.token)
+    assert "done" in asterisk.cli("pushwake reload")
+    assert "reloaded" in asterisk.cli("module reload res_pushwake.so")
+    awake = phone.wake()
+    invite = awake.expect_request("INVITE")
+    awake.answer(invite)
+    call.expect(200)
+    assert "done" in asterisk.cli("pushwake reload")
+    call.end()
+    awake.reply(awake.expect_request("BYE"), 200, "OK")

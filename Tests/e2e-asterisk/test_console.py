@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""Console and AMI."""
+
+import socket
+
+import pytest
+from phones import apns_token
+from servers import wait_until
+from test_call import apns
+
+
+class Manager:
+    """An AMI connection."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), 5)
+        self.buffer = b""
+        while b"\r\n" not in self.buffer:
+            self.buffer += self.socket.recv(4096)
+        self.buffer = self.buffer.partition(b"\r\n")[2]
+        assert self.act(Action="Login", Username="test", Secret="test")["Response"] == "Success"
+
+    def read(self):
+        while b"\r\n\r\n" not in self.buffer:
+            data = self.socket.recv(65536)
+            assert data, "AMI closed"
+            self.buffer += data
+        block, _, self.buffer = self.buffer.partition(b"\r\n\r\n")
+        return dict(line.partition(": ")[::2] for line in block.decode().split("\r\n"))
+
+    def wait(self, **fields):
+        while True:
+            message = self.read()
+            if all(message.get(k) == v for k, v in fields.items()):
+                return message
+
+    def act(self, **fields):
+        self.socket.sendall("".join(f"{k}: {v}\r\n" for k, v in fields.items()).encode() + b"ActionID: 7\r\n\r\n")
+        while True:
+            message = self.read()
+            if "Response" in message and message.get("ActionID") == "7":
+                return message
+
+    def close(self):
+        self.socket.close()
+
+
+@pytest.fixture
+def manager(asterisk):
+    manager = Manager(asterisk.ami_port)
+    yield manager
+    manager.close()
+
+
+def test_show_bindings(phones, asterisk, user):
+    token = apns_token()
+    phones(user, asterisk.address).register(apns(token))
+    one = asterisk.cli(f"pushwake show bindings {user}")
+    assert user in one and "com.example.phone" in one and "1 binding" in one
+    assert token not in one and token[:6] in one
+    assert user in asterisk.cli("pushwake show bindings")
+
+
+def test_show_stats(asterisk):
+    stats = asterisk.cli("pushwake show stats")
+    assert "version" in stats and asterisk.engine_pid() > 0
+    assert len(stats.splitlines()) > 5
+
+
+def test_send_by_hand(phones, asterisk, user, simulator):
+    token = apns_token()
+    phones(user, asterisk.address).register(apns(token))
+    assert "1 push queued" in asterisk.cli(f"pushwake send call {user}")
+    simulator.wait_push(token)
+    assert "is no event" in asterisk.cli(f"pushwake send nonsense {user}")
+
+
+def test_ami_sends_and_tells_the_result(phones, asterisk, user, simulator, manager):
+    token = apns_token()
+    phones(user, asterisk.address).register(apns(token))
+    reply = manager.act(Action="PushWakeSend", PushEvent="call", AOR=user)
+    assert reply["Response"] == "Success" and reply["Queued"] == "1"
+    result = manager.wait(Event="PushWakeResult", AOR=user)
+    assert result["Outcome"] == "accepted" and result["Provider"] == "apns" and result["Status"] == "200"
+    assert result["BindingRemoved"] == "No"
+    assert token not in str(result) and result["Token"].startswith(token[:6])
+
+
+def test_ami_lists_bindings(phones, asterisk, user, manager):
+    token = apns_token()
+    phones(user, asterisk.address).register(apns(token))
+    assert manager.act(Action="PushWakeBindings", AOR=user)["Response"] == "Success"
+    row = manager.wait(Event="PushWakeBinding")
+    assert row["Aor"] == user and row["Provider"] == "apns"
+    assert token not in str(row)
+    assert manager.wait(Event="PushWakeBindingsComplete")["ListItems"] == "1"
+
+
+def test_ami_refuses_what_is_wrong(manager):
+    reply = manager.act(Action="PushWakeSend", PushEvent="nonsense", AOR="1")
+    assert reply["Response"] == "Error" and "is no event" in reply["Message"]
+    assert manager.act(Action="PushWakeSend", AOR="1")["Response"] == "Error"
+
+
+def test_a_dead_token_is_told_and_forgotten(phones, asterisk, user, simulator, manager):
+    phones(user, asterisk.address).register(apns("0" * 64))
+    manager.act(Action="PushWakeSend", PushEvent="call", AOR=user)
+    result = manager.wait(Event="PushWakeResult", AOR=user)
+    assert result["Outcome"] in ("token-gone", "rejected")
+    assert result["Reason"]
+
+
+def test_reload(asterisk):
+    assert "done" in asterisk.cli("pushwake reload")
+    wait_until("the engine answers", lambda: "cannot connect" not in asterisk.cli("pushwake show stats"))

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Function, device state, MESSAGE, and arguments that are wrong."""
+
+import pytest
+from phones import apns_token, fcm_token
+from servers import wait_until
+from test_call import apns, fcm
+
+
+def run(asterisk, caller, number, *steps):
+    """Plays dialplan steps for a call and returns the log they wrote."""
+    asterisk.add_extension(number, *steps, "Hangup(20)")
+    since = len(asterisk.log())
+    caller.call(number).final(10)
+    return asterisk.log()[since:]
+
+
+@pytest.fixture
+def caller(phones, asterisk):
+    return phones("caller", asterisk.address)
+
+
+def test_the_function_tells_what_push_knows(phones, asterisk, caller, user):
+    phones(user, asterisk.address).register(apns(apns_token()))
+    log = run(asterisk, caller, f"f{user}",
+              f"Verbose(0,said ${{PUSHWAKE({user},count)}} ${{PUSHWAKE({user},provider)}} ${{PUSHWAKE({user},app)}})",
+              f"Verbose(0,dial ${{PUSHWAKE({user},contacts)}})")  # fmt: skip
+    assert "said 1 apns com.example.phone" in log
+    assert f"dial PJSIP/{user}/sip:{user}@127.0.0.1" in log
+
+
+@pytest.mark.parametrize("arguments, complaint", [
+    ("", "needs the name of an AoR"),
+    ("{user},soon", "is no number of seconds"),
+    ("{user},0", "is no number of seconds"),
+    ("{user},5,x", "use j, m or r"),
+])  # fmt: skip
+def test_wrong_arguments_fail_and_the_dialplan_goes_on(asterisk, caller, user, arguments, complaint):
+    log = run(asterisk, caller, f"w{user}", f"PushWake({arguments.format(user=user)})",
+              "Verbose(0,went on with ${PUSHWAKE_STATUS})")  # fmt: skip
+    assert complaint in log
+    assert "went on with FAILED" in log
+
+
+def test_a_provider_that_refuses_every_push(phones, asterisk, caller, user):
+    phone = phones(user, asterisk.address)
+    phone.register(fcm("refused"))
+    phone.close()
+    log = run(asterisk, caller, f"r{user}", f"PushWake({user},5)", "Verbose(0,went on with ${PUSHWAKE_STATUS})")
+    assert "went on with FAILED" in log
+
+
+def state(asterisk, user):
+    return asterisk.cli(f"core show hint {user}").split("State:")[1].split()[0]
+
+
+def test_a_phone_that_sleeps_counts_as_available(phones, asterisk, caller, user):
+    asterisk.add_extension(user, f"hint,PushWake:{user}")
+    assert state(asterisk, user) == "Unavailable"
+    phone = phones(user, asterisk.address, "tcp")
+    phone.register(apns(apns_token()))
+    wait_until("the hint is idle", lambda: state(asterisk, user) == "Idle")
+    phone.close()
+    asterisk.wait_log(f"from AOR '{user}' due to shutdown")
+    assert state(asterisk, user) == "Idle"
+
+
+def test_a_phone_that_talks_is_in_use(phones, asterisk, caller, user):
+    asterisk.add_extension(user, f"hint,PushWake:{user}")
+    phone = phones(user, asterisk.address)
+    phone.register(apns(apns_token()))
+    asterisk.add_extension(f"t{user}", f"Dial(PJSIP/{user})")
+    call = caller.call(f"t{user}")
+    phone.answer(phone.expect_request("INVITE"))
+    call.expect(200)
+    wait_until("the hint is in use", lambda: state(asterisk, user) == "InUse")
+    call.end()
+    wait_until("the hint is idle", lambda: state(asterisk, user) == "Idle")
+
+
+def test_a_message_goes_out_as_a_push(phones, asterisk, caller, user, simulator):
+    token = fcm_token()
+    phone = phones(user, asterisk.address)
+    phone.register(fcm(token))
+    phone.close()
+    assert caller.message(user, "Lunch at noon?").status == 202
+    assert "Lunch at noon?" in str(simulator.wait_push(token)["body"])
+    assert caller.message(user, "Or at one?").status == 202
+    wait_until("the second push", lambda: len(simulator.pushes(token)) == 2)

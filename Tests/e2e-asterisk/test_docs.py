@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""docs/asterisk.md and the samples, as printed."""
+
+import re
+
+import pytest
+from conftest import ROOT
+from phones import apns_token, fcm_token
+from test_call import apns, fcm
+
+PAGE = (ROOT / "docs" / "asterisk.md").read_text()
+FILES = dict(re.findall(r"```\n; /etc/asterisk/(\S+)\n(.*?)```", PAGE, re.S))
+
+
+@pytest.fixture(scope="module")
+def printed(make_session_asterisk, simulator):
+    """The three files of the page; only ports, and the keys of real accounts, are others."""
+    asterisk = make_session_asterisk("printed", users=[], start=False)
+    address = f"127.0.0.1:{asterisk.sip_port}"
+    asterisk.write("pjsip.conf", FILES["pjsip.conf"].replace("0.0.0.0:5060", address))
+    asterisk.write("extensions.conf", FILES["extensions.conf"])
+    ours = (asterisk.host_at / "etc/pushwake.conf").read_text().replace("[general]\n", "")
+    asterisk.write("pushwake.conf", FILES["pushwake.conf"] + ours)
+    asterisk.start()
+    asterisk.wait_engine()
+    yield asterisk
+    asterisk.stop()
+
+
+def test_the_page_has_the_three_files():
+    assert sorted(FILES) == ["extensions.conf", "pjsip.conf", "pushwake.conf"]
+
+
+@pytest.mark.parametrize("transport, parameters, token", [
+    ("udp", apns, apns_token), ("tcp", fcm, fcm_token), ("tcp", apns, apns_token)])  # fmt: skip
+def test_a_sleeping_phone_rings(printed, phones, simulator, transport, parameters, token):
+    token = token()
+    phone = phones("100", printed.address, transport, password="change-me")
+    assert phone.register(parameters(token)).status == 200
+    phone.close()
+    caller = phones("101", printed.address, password="change-me")
+    call = caller.call("100", authenticate=True)
+    call.expect(180)
+    simulator.wait_push(token)
+    awake = phones("100", printed.address, transport, password="change-me")
+    awake.instance = phone.instance
+    awake.register(parameters(token))
+    invite = awake.expect_request("INVITE")
+    awake.ring(invite)
+    awake.answer(invite)
+    call.expect(200)
+    call.end()
+    awake.reply(awake.expect_request("BYE"), 200, "OK")
+
+
+def test_the_dialplan_of_the_page_is_the_sample():
+    def steps(text):
+        return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(";")]
+
+    sample = (ROOT / "asterisk-glue" / "extensions_pushwake.conf.sample").read_text()
+    assert steps(FILES["extensions.conf"]) == steps(sample)
+
+
+def test_every_key_of_the_sample_exists(make_session_asterisk):
+    sample = (ROOT / "asterisk-glue" / "pushwake.conf.sample").read_text()
+    keys = re.findall(r"^;(\w+) = ", sample, re.M)
+    settings = (ROOT / "docs" / "settings.md").read_text()
+    assert len(keys) > 8
+    assert [key for key in keys if f"`{key}`" not in settings] == []

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""Loading, unloading, settings, and an engine that dies."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+from conftest import build
+from phones import apns_token
+from servers import wait_until
+from sip_phone import free_port
+from test_call import apns
+
+SCENARIO = pathlib.Path(__file__).parent / "sipp" / "wait_and_answer.xml"
+
+
+def figures(pid):
+    """Descriptors, threads and private memory (kB) of a process."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    threads = int(status.split("Threads:")[1].split()[0])
+    smaps = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+    private = sum(int(line.split()[1]) for line in smaps.splitlines() if line.startswith("Private_"))
+    return len(os.listdir(f"/proc/{pid}/fd")), threads, private
+
+
+def children(pid):
+    listing = subprocess.run(["ps", "-o", "pid=,stat=", "--ppid", str(pid)], capture_output=True, text=True).stdout
+    return listing.split("\n")[:-1]
+
+
+def load_and_unload(asterisk, times):
+    for _ in range(times):
+        assert "Unloaded" in asterisk.cli("module unload res_pushwake.so")
+        assert "Loaded" in asterisk.cli("module load res_pushwake.so")
+
+
+def test_fifty_loads_leak_nothing(make_asterisk):
+    asterisk = make_asterisk()
+    load_and_unload(asterisk, 5)
+    asterisk.wait_engine()
+    descriptors, threads, private = figures(asterisk.pid)
+    load_and_unload(asterisk, 50)
+    asterisk.wait_engine()
+    assert len(children(asterisk.pid)) == 1
+    now = figures(asterisk.pid)
+    assert now[0] <= descriptors + 1 and now[1] <= threads + 1, (now, descriptors, threads)
+    assert now[2] - private < 2048, f"{now[2] - private} kB more"
+
+
+def test_no_engine_is_left_behind(make_asterisk):
+    asterisk = make_asterisk()
+    engine = asterisk.engine_pid()
+    asterisk.cli("module unload res_pushwake.so")
+    assert not pathlib.Path(f"/proc/{engine}").exists()
+    asterisk.cli("module load res_pushwake.so")
+    asterisk.wait_engine()
+    engine = asterisk.engine_pid()
+    asterisk.process.kill()
+    asterisk.process.wait()
+    wait_until("the engine ends with Asterisk", lambda: not pathlib.Path(f"/proc/{engine}").exists(), 5)
+
+
+def test_built_for_another_asterisk(make_asterisk, chroot, tmp_path):
+    build(chroot, "ASTERISK_MAJOR=20", f"OUT={tmp_path}/build")
+    asterisk = make_asterisk(start=False)
+    shutil.copy(tmp_path / "build/res_pushwake.so", asterisk.host_at / "modules/res_pushwake.so")
+    asterisk.start()
+    asterisk.wait_log("built for Asterisk 20 and this is Asterisk 22")
+    assert "Not Running" in asterisk.cli("module show like pushwake")
+
+
+def test_a_wrong_setting_is_named_with_its_line(make_asterisk):
+    asterisk = make_asterisk(start=False)
+    asterisk.write("pushwake.conf", "[general]\nwake_timeout = soon\napns_keyid = ABC\n[apple]\nkey = x\n")
+    asterisk.start()
+    log = asterisk.wait_log("declined to load")
+    assert "pushwake.conf:2: wake_timeout" in log and "write a number" in log
+    assert "pushwake.conf:3: apns_keyid" in log and "did you mean apns_key_id" in log
+    assert "[apple] is not known" in log
+    assert "Not Running" in asterisk.cli("module show like pushwake")
+
+
+def test_a_key_file_that_is_missing_stops_nothing(make_asterisk):
+    asterisk = make_asterisk(settings={"apns_key": "/etc/pushwake/absent.p8"})
+    assert "Running" in asterisk.cli("module show like pushwake")
+    line = next(line for line in asterisk.log().splitlines() if "absent.p8" in line)
+    assert "pushwake.conf:" in line and "apns_key" in line
+
+
+def test_a_reload_with_an_error_keeps_the_settings(make_asterisk):
+    asterisk = make_asterisk()
+    engine = asterisk.engine_pid()
+    good = (asterisk.host_at / "etc/pushwake.conf").read_text()
+    asterisk.write("pushwake.conf", good + "nonsense = 1\n")
+    assert "errors" in asterisk.cli("pushwake reload")
+    asterisk.wait_log("pushwake.conf:")
+    assert asterisk.engine_pid() == engine
+    asterisk.write("pushwake.conf", good.replace("wake_timeout = 3", "wake_timeout = 4"))
+    assert "done" in asterisk.cli("pushwake reload")
+    asterisk.wait_engine()
+    assert asterisk.engine_pid() != engine
+
+
+def test_calls_go_on_without_an_engine(make_asterisk, phones):
+    asterisk = make_asterisk(settings={"engine_path": "/nonexistent"}, start=False)
+    asterisk.start()
+    asterisk.wait_log("cannot start /nonexistent")
+    phone = phones("100", asterisk.address)
+    reply = phone.register(apns(apns_token()))
+    assert reply.status == 200 and reply.all("Feature-Caps") == []
+    call = phones("caller", asterisk.address).call("100")
+    phone.answer(phone.expect_request("INVITE"))
+    call.expect(200)
+    call.end()
+
+
+def test_the_engine_dies_while_twenty_calls_wait(make_asterisk, phones, simulator, tmp_path):
+    asterisk = make_asterisk(settings={"wake_timeout": 20})
+    users = [str(number) for number in range(120, 140)]
+    tokens, instances = {}, {}
+    for user in users:
+        phone = phones(user, asterisk.address)
+        tokens[user], instances[user] = apns_token(), phone.instance
+        assert phone.register(apns(tokens[user])).status == 200
+        phone.close()
+    numbers = tmp_path / "numbers.csv"
+    numbers.write_text("SEQUENTIAL\n" + "".join(f"{user};\n" for user in users))
+    sipp = subprocess.Popen(
+        ["sipp", f"127.0.0.1:{asterisk.sip_port}", "-sf", SCENARIO, "-inf", numbers, "-m", "20", "-r", "20", "-i",
+         "127.0.0.1", "-p", str(free_port()), "-nostdin", "-timeout", "30", "-timeout_error", "-error_file", tmp_path / "errors", "-trace_err"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    for user in users:
+        simulator.wait_push(tokens[user])
+    engine = asterisk.engine_pid()
+    asterisk.kill_engine()
+    asterisk.wait_log("the engine ended")
+    for user in users:
+        phone = phones(user, asterisk.address)
+        phone.instance = instances[user]
+        assert phone.register(apns(tokens[user])).status == 200
+        phone.answer(phone.expect_request("INVITE"))
+        phone.reply(phone.expect_request("BYE"), 200, "OK")
+        phone.close()
+    assert sipp.wait(20) == 0, (tmp_path / "errors").read_text() if (tmp_path / "errors").exists() else ""
+    wait_until("another engine runs", lambda: asterisk.engine_pid() not in (0, engine), 5, 0.1)
+    assert "0 active channels" in asterisk.cli("core show channels count")
+
+
+def test_a_hundred_waits_cost_one_connection_each_and_no_polling(make_asterisk, phones, simulator, tmp_path):
+    asterisk = make_asterisk(settings={"wake_timeout": 20})
+    phone = phones("100", asterisk.address)
+    token = apns_token()
+    phone.register(apns(token))
+    phone.close()
+    idle = len(os.listdir(f"/proc/{asterisk.engine_pid()}/fd"))
+    callers = [phones("caller", asterisk.address) for _ in range(100)]
+    calls = [caller.call("100") for caller in callers]
+    for call in calls:
+        call.expect(180)
+    assert len(os.listdir(f"/proc/{asterisk.engine_pid()}/fd")) - idle <= 100 + 8
+    before = cpu_ticks(asterisk.pid) + cpu_ticks(asterisk.engine_pid())
+    time.sleep(2)
+    assert cpu_ticks(asterisk.pid) + cpu_ticks(asterisk.engine_pid()) - before < 20
+    for call in calls:
+        call.cancel()
+
+
+def cpu_ticks(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
