@@ -14,6 +14,8 @@ final class HTTP2Conversation: Conversation {
     /// Streams above this are not processed, because a GOAWAY said so.
     private var lastAllowed = Int32.max
     private var highest: Int32 = 0
+    /// A graceful end is under way: the GOAWAY that names the last stream is still to come.
+    private var isBeforeLastGoAway = false
     private var rest: UnsafePointer<UInt8>?
     private var restCount = 0
     private var scratch: [UInt8] = []
@@ -43,7 +45,7 @@ final class HTTP2Conversation: Conversation {
     deinit { nghttp2_session_del(session) }
 
     var isFinished: Bool {
-        restCount == 0 && nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+        restCount == 0 && !isBeforeLastGoAway && nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -78,8 +80,10 @@ final class HTTP2Conversation: Conversation {
         case .none: goAway(code, debug, 0)
         case .all:
             goAway(code, debug, Int32.max)
+            isBeforeLastGoAway = true
             judge.later(1_000) { [weak self] in
                 guard let self else { return }
+                isBeforeLastGoAway = false
                 lastAllowed = highest
                 goAway(code, debug, highest)
             }
