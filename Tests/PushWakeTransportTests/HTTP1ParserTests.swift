@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+import Testing
+
+@testable import PushWakeTransport
+
+@Suite struct `HTTP/1.1 parser` {
+    func parse(_ text: String, step: Int, isClient: Bool = true) throws -> [HTTP1Parser.Message] {
+        var parser = HTTP1Parser(isClient: isClient, bodyLimit: 100, headLimit: 1000)
+        var messages: [HTTP1Parser.Message] = []
+        let bytes = Array(text.utf8)
+        for start in stride(from: 0, to: bytes.count, by: step) {
+            Array(bytes[start..<min(bytes.count, start + step)]).withUnsafeBytes { parser.append($0) }
+            while let message = try parser.next() { messages.append(message) }
+        }
+        if let last = parser.end() { messages.append(last) }
+        return messages
+    }
+
+    @Test(arguments: [1, 2, 7, 10_000])
+    func `reads the same message in pieces of any size`(step: Int) throws {
+        let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A:  b \r\n\r\nhello"
+            + "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n10;x=y\r\n0123456789abcdef\r\n0\r\nT: v\r\n\r\n"
+            + "HTTP/1.1 204 No Content\r\n\r\n" + "HTTP/1.1 200 OK\n\nto the end"
+        let messages = try parse(text, step: step)
+        #expect(messages.map(\.startLine) == [
+            "HTTP/1.1 200 OK", "HTTP/1.1 201 Created", "HTTP/1.1 204 No Content", "HTTP/1.1 200 OK",
+        ])
+        #expect(messages.map { String(decoding: $0.body, as: UTF8.self) } == ["hello", "abc0123456789abcdef", "", "to the end"])
+        #expect(messages.first?["x-a"] == "b")
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\n: empty\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nfffffffff\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n",
+        "HTTP/1.1 200 OK\r\nx: " + String(repeating: "y", count: 2000),
+    ])
+    func `refuses what is no HTTP`(text: String) {
+        for step in [1, 10_000] {
+            #expect(throws: HTTP1Parser.Failure.self) { try parse(text, step: step) }
+        }
+    }
+
+    @Test func `keeps a body within its limit and goes on after it`() throws {
+        let text = "HTTP/1.1 200 OK\r\ncontent-length: 300\r\n\r\n" + String(repeating: "b", count: 300)
+            + "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
+        let messages = try parse(text, step: 13)
+        #expect(messages.map(\.body.count) == [100, 0])
+        #expect(messages.map(\.isTruncated) == [true, false])
+    }
+}

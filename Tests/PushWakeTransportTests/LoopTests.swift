@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+
+import CLinux
+import Testing
+
+@testable import PushWakeTransport
+
+@Suite struct `Event loop` {
+    @Test func `fires timers in the order of their deadlines, cancelled ones never`() throws {
+        let loop = try Loop()
+        var fired: [Int] = []
+        let delays: [Int64] = [30, 10, 20, 10, 0]
+        for (index, delay) in delays.enumerated() { loop.schedule(after: delay) { fired.append(index) } }
+        let cancelled = loop.schedule(after: 5) { fired.append(99) }
+        loop.cancel(cancelled)
+        loop.cancel(cancelled)
+        while fired.count < 5 { loop.turn(waitingUpTo: 50) }
+        loop.turn(waitingUpTo: 10)
+        #expect(fired == [4, 1, 3, 2, 0])
+    }
+
+    @Test func `keeps no more cancelled timers than live ones`() {
+        var heap = TimerHeap()
+        var fired = 0
+        for round in 0..<1000 {
+            let id = heap.insert(deadline: Int64(round), action: { fired += 100 })
+            _ = heap.insert(deadline: Int64(1000 - round), action: { fired += 1 })
+            heap.cancel(id)
+        }
+        while let action = heap.popDue(now: 2000) { action() }
+        #expect(fired == 1000)
+        #expect(heap.nextDeadline == nil)
+    }
+
+    @Test func `runs end-of-turn work once, and work asked for then in the next turn`() throws {
+        let loop = try Loop()
+        var turns: [String] = []
+        loop.atEndOfTurn {
+            turns.append("first")
+            loop.atEndOfTurn { turns.append("second") }
+        }
+        loop.turn(waitingUpTo: 0)
+        #expect(turns == ["first"])
+        loop.turn(waitingUpTo: 1000)
+        #expect(turns == ["first", "second"])
+    }
+
+    @Test func `hears of a descriptor until it is unwatched`() throws {
+        final class Source: LoopSource {
+            var count = 0
+            func ready(_ readiness: Loop.Readiness) { count += 1 }
+        }
+        let loop = try Loop()
+        let descriptor = eventfd(1, Int32(EFD_CLOEXEC))
+        defer { close(descriptor) }
+        let source = Source()
+        try loop.watch(descriptor, for: .readable, source)
+        loop.turn(waitingUpTo: 100)
+        loop.turn(waitingUpTo: 100)
+        #expect(source.count == 2)
+        loop.unwatch(descriptor)
+        loop.turn(waitingUpTo: 5)
+        #expect(source.count == 2)
+    }
+
+    @Test func `wakes for what another thread posts`() throws {
+        let loop = try Loop()
+        nonisolated(unsafe) var count = 0
+        let box = Unmanaged.passRetained(Box(loop.poster) { count += 1 })
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                let box = Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
+                for _ in 0..<100 { box.poster.post(box.action) }
+                return nil
+            }, box.toOpaque())
+        while count < 100 { loop.turn(waitingUpTo: 1000) }
+        pthread_join(thread, nil)
+        #expect(count == 100)
+    }
+
+    final class Box: Sendable {
+        let poster: Loop.Poster
+        let action: @Sendable () -> Void
+        init(_ poster: Loop.Poster, _ action: @escaping @Sendable () -> Void) {
+            self.poster = poster
+            self.action = action
+        }
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", true), ("10.1.2.3", true), ("192.168.1.1", true), ("172.31.0.1", true), ("172.32.0.1", false),
+        ("169.254.1.1", true), ("100.64.0.1", true), ("8.8.8.8", false), ("::1", true), ("fe80::1", true),
+        ("fd00::1", true), ("2001:db8::1", false), ("::ffff:127.0.0.1", true), ("::ffff:8.8.8.8", false), ("0.0.0.0", true),
+    ])
+    func `knows local addresses`(ip: String, isLocal: Bool) throws {
+        let address = try #require(SocketAddress(ip: ip, port: 443))
+        #expect(address.isLocal == isLocal)
+        #expect(address.port == 443)
+    }
+
+    @Test func `tries the address families in turn`() throws {
+        let addresses = try ["2001:db8::1", "2001:db8::2", "192.0.2.1"].map { try #require(SocketAddress(ip: $0, port: 1)) }
+        #expect(Connector.interleave(addresses).map(\.ip) == ["2001:db8::1", "192.0.2.1", "2001:db8::2"])
+    }
+}
