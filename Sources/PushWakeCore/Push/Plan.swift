@@ -70,7 +70,9 @@ public struct Plan: Equatable, Sendable {
         let ranked = device.compactMap { index in
             Self.rank(of: bindings[index], for: event).map { (rank: $0, index: index) }
         }
-        let best = ranked.min { ($0.rank, -bindings[$0.index].registeredAt) < ($1.rank, -bindings[$1.index].registeredAt) }
+        let best = ranked.min {
+            ($0.rank, -bindings[$0.index].registeredAt) < ($1.rank, -bindings[$1.index].registeredAt)
+        }
         for index in device where index != best?.index {
             skip(index, best == nil ? Self.obstacle(to: event, for: bindings[index]) : .otherToken)
         }

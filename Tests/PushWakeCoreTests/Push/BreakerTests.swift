@@ -35,7 +35,9 @@ import Testing
         expectEqual(breaker.admit(now: 0), .send)
     }
 
-    @Test(arguments: [Outcome.expired, .overloaded]) func `does not blame the provider for what stayed here`(outcome: Outcome) {
+    @Test(arguments: [Outcome.expired, .overloaded]) func `does not blame the provider for what stayed here`(
+        outcome: Outcome
+    ) {
         var breaker = Breaker(maxFail: 1)
         expectEqual(breaker.note(outcome, now: 0), false)
         #expect(!breaker.isOpen)
@@ -43,7 +45,9 @@ import Testing
 }
 
 @Suite struct `Load policy by level` {
-    @Test(arguments: [(0, LoadLevel.idle), (4, .idle), (5, .low), (20, .normal), (50, .high), (80, .overload), (100, .overload)])
+    @Test(arguments: [
+        (0, LoadLevel.idle), (4, .idle), (5, .low), (20, .normal), (50, .high), (80, .overload), (100, .overload),
+    ])
     func `reads the level off the queue`(fill: Int, level: LoadLevel) {
         #expect(LoadLevel(queueFill: fill) == level)
     }

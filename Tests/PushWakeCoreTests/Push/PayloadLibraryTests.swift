@@ -25,7 +25,8 @@ import Testing
 
     @Test func `sends silent pushes with content-available and nothing to show`() throws {
         for family in [BuiltInPayloads.Family.plain, .mizutech] {
-            let value = try render(PayloadLibrary(family).apns(app: "", .background), Samples.remote, Samples.content(.refresh))
+            let value = try render(
+                PayloadLibrary(family).apns(app: "", .background), Samples.remote, Samples.content(.refresh))
             #expect(value.at("aps")?.memberNames == ["content-available"])
         }
     }
@@ -52,7 +53,8 @@ import Testing
         #expect(call.at("message.android")?.memberNames == ["priority", "ttl"])
         #expect(call.at("message.android.ttl") == .string("40s"))
         #expect(call.at("message.data.ntype") == .string("0"))
-        let chat = try render(library.fcm(app: "", .chat, .android), Samples.android, Samples.content(.chat, text: "hi"))
+        let chat = try render(
+            library.fcm(app: "", .chat, .android), Samples.android, Samples.content(.chat, text: "hi"))
         #expect(chat.at("message.notification.body") == .string("hi"))
         #expect(chat.at("message.android.notification.notification_priority") == .string("PRIORITY_HIGH"))
     }
@@ -91,7 +93,8 @@ import Testing
     }
 
     @Test func `has every field of Flexisip's remote payload`() throws {
-        let value = try render(PayloadLibrary(.flexisip).apns(app: "", .alert), Samples.remote, Samples.content(.groupChat))
+        let value = try render(
+            PayloadLibrary(.flexisip).apns(app: "", .alert), Samples.remote, Samples.content(.groupChat))
         let expected = JSONReader.parse(
             """
             {"aps":{"alert":{"loc-key":"GC_MSG","loc-args":["Alice"]},"sound":"empty","mutable-content":1,"badge":1},

@@ -102,7 +102,8 @@ import Testing
     }
 
     @Test func `accepts numbers without quotes where the keyword is a number`() throws {
-        let out = try render(#"{"t":TYPE,"l":TTLNUM,"p":APRIORITY,"b":<badge-boolean>,"s":<sent-at>}"#, Samples.content(.chat))
+        let out = try render(
+            #"{"t":TYPE,"l":TTLNUM,"p":APRIORITY,"b":<badge-boolean>,"s":<sent-at>}"#, Samples.content(.chat))
         #expect(String(decoding: out, as: UTF8.self) == #"{"t":1,"l":40,"p":5,"b":1,"s":1700000000}"#)
     }
 
@@ -146,7 +147,8 @@ import Testing
         var out: [UInt8] = []
         PayloadTemplate(text: "/push?n=FROM&t=<event>&d=<date>".utf8, escape: .percent).render(
             PayloadValues(binding: Samples.voip, content: content, now: 0), into: &out)
-        #expect(String(decoding: out, as: UTF8.self) == "/push?n=A%26b%3D%C3%BC%2F%3F&t=call&d=1970-01-01%2000%3A00%3A00")
+        #expect(
+            String(decoding: out, as: UTF8.self) == "/push?n=A%26b%3D%C3%BC%2F%3F&t=call&d=1970-01-01%2000%3A00%3A00")
     }
 
     @Test(arguments: [

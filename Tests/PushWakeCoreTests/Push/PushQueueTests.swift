@@ -12,7 +12,9 @@ import Testing
 
     @Test func `gives calls before messages before refreshes, each in order`() {
         var queue = PushQueue<Int>(capacity: 100)
-        for (element, priority) in [(1, PushQueue<Int>.Priority.refresh), (2, .message), (3, .call), (4, .message), (5, .call)] {
+        for (element, priority) in [
+            (1, PushQueue<Int>.Priority.refresh), (2, .message), (3, .call), (4, .message), (5, .call),
+        ] {
             guard case .queued = queue.append(element, priority) else {
                 Issue.record("not queued")
                 return

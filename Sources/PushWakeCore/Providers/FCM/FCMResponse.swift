@@ -66,7 +66,9 @@ public enum FCMResponse {
     }
 
     private static func violatedFields(_ error: JSONValue?) -> [String] {
-        (error?["details"]?.array ?? []).flatMap { $0["fieldViolations"]?.array ?? [] }.compactMap { $0["field"]?.string }
+        (error?["details"]?.array ?? []).flatMap { $0["fieldViolations"]?.array ?? [] }.compactMap {
+            $0["field"]?.string
+        }
     }
 
     /// The code, and the field that was wrong: an operator with a template of his own needs to know it.

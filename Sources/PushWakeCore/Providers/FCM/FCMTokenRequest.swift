@@ -41,7 +41,8 @@ public enum FCMTokenRequest {
         request.append(":authority", origin.authority)
         request.append(":path", path.isEmpty ? "/" : path)
         request.append("content-type", "application/x-www-form-urlencoded")
-        request.body.append(contentsOf: "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=".utf8)
+        request.body.append(
+            contentsOf: "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=".utf8)
         request.body.append(contentsOf: JSONWebToken.token(signingInput, signature: signature))
         return (origin, request)
     }

@@ -75,7 +75,9 @@ public enum WebPushRequest {
 
     private static func keys(of binding: Binding) throws(PushRefusal) -> (publicKey: [UInt8], secret: [UInt8])? {
         guard let point = binding.wishes["pn-p256dh"], let secret = binding.wishes["pn-auth"] else { return nil }
-        guard let publicKey = Base64URL.decode(point), let secret = Base64URL.decode(secret) else { throw .unusableKeys }
+        guard let publicKey = Base64URL.decode(point), let secret = Base64URL.decode(secret) else {
+            throw .unusableKeys
+        }
         return (publicKey, secret)
     }
 }

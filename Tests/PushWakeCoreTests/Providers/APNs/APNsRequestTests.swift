@@ -123,7 +123,9 @@ import Testing
         #expect(throws: PushRefusal.unusableToken) { try build(binding) }
     }
 
-    @Test(arguments: ["c-10-ap_Kt0:G7SThkASJx2K4Rm", "AbC+/=".replacing("/", with: "-"), String(repeating: "0", count: 200)])
+    @Test(arguments: [
+        "c-10-ap_Kt0:G7SThkASJx2K4Rm", "AbC+/=".replacing("/", with: "-"), String(repeating: "0", count: 200),
+    ])
     func `does not assume a form or length of tokens`(token: String) throws {
         var binding = Samples.voip
         binding.token = token

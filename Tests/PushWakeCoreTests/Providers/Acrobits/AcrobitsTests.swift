@@ -78,10 +78,14 @@ import Testing
     }
 
     @Test func `says what Acrobits said`() {
-        #expect(verdict(200, #"{"code":400,"response":"Invalid AppId"}"#) == Verdict(.misconfigured, reason: "code 400 Invalid AppId"))
+        #expect(
+            verdict(200, #"{"code":400,"response":"Invalid AppId"}"#)
+                == Verdict(.misconfigured, reason: "code 400 Invalid AppId"))
     }
 
-    @Test(arguments: [(200, Outcome.unavailable), (400, .misconfigured), (404, .misconfigured), (500, .unavailable), (302, .rejected)])
+    @Test(arguments: [
+        (200, Outcome.unavailable), (400, .misconfigured), (404, .misconfigured), (500, .unavailable), (302, .rejected),
+    ])
     func `is judged by its status when there is no code`(status: Int, outcome: Outcome) {
         #expect(verdict(status, "<html>").outcome == outcome)
     }

@@ -35,8 +35,9 @@ import Testing
 
     @Test(arguments: PushEvent.allCases)
     func `has strings only in its data`(event: PushEvent) throws {
-        guard case .object(let members) = JSONReader.parse(try build(Samples.android, Samples.content(event)).body)?
-            .at("message.data")
+        guard
+            case .object(let members) = JSONReader.parse(try build(Samples.android, Samples.content(event)).body)?
+                .at("message.data")
         else {
             Issue.record("no data")
             return
@@ -45,7 +46,9 @@ import Testing
         #expect(members.allSatisfy { $0.value.string != nil })
     }
 
-    @Test(arguments: [(UInt32(0), "0s"), (42, "42s"), (2_419_200, "2419200s"), (2_419_201, "2419200s"), (.max, "2419200s")])
+    @Test(arguments: [
+        (UInt32(0), "0s"), (42, "42s"), (2_419_200, "2419200s"), (2_419_201, "2419200s"), (.max, "2419200s"),
+    ])
     func `caps the time to live at four weeks`(seconds: UInt32, text: String) throws {
         var content = Samples.content(.call)
         content.timeToLive = seconds

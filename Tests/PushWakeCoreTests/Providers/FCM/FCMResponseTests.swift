@@ -19,7 +19,8 @@ import Testing
             let fields = violations.map { #"{"field":"\#($0)","description":"x"}"# }.joined(separator: ",")
             details.append(#"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[\#(fields)]}"#)
         }
-        return #"{"error":{"code":1,"message":"m","status":"\#(status)","details":[\#(details.joined(separator: ","))]}}"#
+        return
+            #"{"error":{"code":1,"message":"m","status":"\#(status)","details":[\#(details.joined(separator: ","))]}}"#
     }
 
     @Test func `is accepted with 200`() {
@@ -39,7 +40,8 @@ import Testing
     }
 
     @Test func `knows a bad token by the text`() {
-        let body = #"{"error":{"code":400,"message":"The registration token is not a valid FCM registration token","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"INVALID_ARGUMENT"}]}}"#
+        let body =
+            #"{"error":{"code":400,"message":"The registration token is not a valid FCM registration token","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"INVALID_ARGUMENT"}]}}"#
         #expect(verdict(400, body) == Verdict(.tokenGone, reason: "INVALID_ARGUMENT"))
     }
 
@@ -48,7 +50,8 @@ import Testing
         #expect(verdict(400, data) == Verdict(.rejected, reason: "INVALID_ARGUMENT message.data[0].value"))
         let both = error("INVALID_ARGUMENT", "INVALID_ARGUMENT", violations: ["message.token", "message.android.ttl"])
         #expect(verdict(400, both).outcome == .rejected)
-        let tooLarge = #"{"error":{"code":400,"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT"}}"#
+        let tooLarge =
+            #"{"error":{"code":400,"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT"}}"#
         #expect(verdict(400, tooLarge) == Verdict(.rejected, reason: "INVALID_ARGUMENT"))
     }
 
@@ -97,7 +100,9 @@ import Testing
         #expect(verdict(429, error(nil, "RESOURCE_EXHAUSTED")).outcome == .throttled)
     }
 
-    @Test(arguments: ["[]", "{}", #"{"error":[]}"#, #"{"error":{"details":{}}}"#, #"{"error":{"details":[1,{"@type":2}]}}"#])
+    @Test(arguments: [
+        "[]", "{}", #"{"error":[]}"#, #"{"error":{"details":{}}}"#, #"{"error":{"details":[1,{"@type":2}]}}"#,
+    ])
     func `survives a body of another shape`(body: String) {
         #expect(verdict(503, body).outcome == .unavailable)
     }

@@ -27,7 +27,8 @@ import Testing
     }
 
     @Test func `posts the assertion to the account's token URI`() throws {
-        let (origin, request) = try FCMTokenRequest.build(account(), signingInput: Array("a.b".utf8), signature: [0, 1])
+        let (origin, request) = try FCMTokenRequest.build(
+            account(), signingInput: Array("a.b".utf8), signature: [0, 1])
         #expect(origin == HTTPOrigin(host: "oauth2.googleapis.com"))
         #expect(request[":path"] == "/token")
         #expect(request["content-type"] == "application/x-www-form-urlencoded")

@@ -47,7 +47,8 @@ enum SHA256 {
     }
 
     private static func compress(_ state: inout [UInt32], _ block: [UInt8]) {
-        var w = (0..<16).map { index in block[(index * 4)..<(index * 4 + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } }
+        var w = (0..<16).map { index in block[(index * 4)..<(index * 4 + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        }
         for i in 16..<64 {
             let s0 = rotate(w[i - 15], 7) ^ rotate(w[i - 15], 18) ^ (w[i - 15] >> 3)
             let s1 = rotate(w[i - 2], 17) ^ rotate(w[i - 2], 19) ^ (w[i - 2] >> 10)

@@ -8,8 +8,10 @@ enum RFC8291 {
     static func bytes(_ text: String) -> [UInt8] { Base64URL.decode(text) ?? [] }
 
     static let plaintext = Array("When I grow up, I want to be a watermelon".utf8)
-    static let ownPublic = bytes("BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8")
-    static let phonePublicText = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+    static let ownPublic = bytes(
+        "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8")
+    static let phonePublicText =
+        "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
     static let authText = "BTBZMqHH6r4Tts7J_aSIgg"
     static let salt = bytes("DGv6ra1nlYgDCS1FRnbzlw")
     static let shared = bytes("kyrL1jIIOHEzg3sM2ZWRHDRB62YACZhhSlknJ672kSs")
@@ -63,7 +65,9 @@ struct RFC8291Crypto: WebPushCrypto {
         #expect(throws: PushRefusal.unusableKeys) { try encrypt([], publicKey: Array(repeating: 4, count: 65)) }
     }
 
-    @Test(arguments: [("", "e3b0c442"), ("abc", "ba7816bf")]) func `is tested with a true SHA-256`(text: String, start: String) {
+    @Test(arguments: [("", "e3b0c442"), ("abc", "ba7816bf")]) func `is tested with a true SHA-256`(
+        text: String, start: String
+    ) {
         #expect(Hex.encode(Array(SHA256.hash(Array(text.utf8)).prefix(4))) == start)
     }
 }

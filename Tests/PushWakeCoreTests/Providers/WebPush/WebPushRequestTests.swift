@@ -6,7 +6,8 @@ import Testing
 @Suite struct `Web Push request` {
     private func build(
         _ url: String = "https://updates.push.services.mozilla.com/wpush/v2/gAAA?x=1", event: PushEvent = .call,
-        wishes: [String: String] = [:], settings: WebPushSettings = WebPushSettings(), authorization: String = "vapid t=a, k=b"
+        wishes: [String: String] = [:], settings: WebPushSettings = WebPushSettings(),
+        authorization: String = "vapid t=a, k=b"
     ) throws -> (origin: HTTPOrigin, request: HTTPRequest) {
         var binding = Binding(provider: .webpush, token: url, dialect: .rfc8599)
         for (name, value) in wishes { binding.wishes[name] = value }
@@ -37,7 +38,9 @@ import Testing
         #expect(payload?["call-id"] == .string("call-1@192.0.2.9"))
     }
 
-    @Test(arguments: [("", "x"), ("AAAA", "AAAA"), ("!", "!")]) func `is refused with unusable keys`(key: String, auth: String) {
+    @Test(arguments: [("", "x"), ("AAAA", "AAAA"), ("!", "!")]) func `is refused with unusable keys`(
+        key: String, auth: String
+    ) {
         #expect(throws: PushRefusal.unusableKeys) { try build(wishes: ["pn-p256dh": key, "pn-auth": auth]) }
     }
 
@@ -55,7 +58,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "http://updates.push.services.mozilla.com/x", "https://evil.example/x", "https://127.0.0.1/x", "https://localhost/x",
+        "http://updates.push.services.mozilla.com/x", "https://evil.example/x", "https://127.0.0.1/x",
+        "https://localhost/x",
         "https://[::1]/x", "https://10.0.0.1/x", "https://push.services.mozilla.com.evil.example/x", "", "nonsense",
         "https://user@fcm.googleapis.com/x", "https://xfcm.googleapis.com/x", "https://fcm.googleapis.com/a b",
         "https://fcm.googleapis.com/a\r\nb", "https://fcm.googleapis.com@127.0.0.1/",
@@ -64,7 +68,10 @@ import Testing
         #expect(throws: PushRefusal.forbiddenURL) { try build(url) }
     }
 
-    @Test(arguments: ["https://fcm.googleapis.com/fcm/send/x", "https://web.push.apple.com/Q", "https://db5p.notify.windows.com/w/?t=x"])
+    @Test(arguments: [
+        "https://fcm.googleapis.com/fcm/send/x", "https://web.push.apple.com/Q",
+        "https://db5p.notify.windows.com/w/?t=x",
+    ])
     func `knows the services of the browsers`(url: String) throws {
         #expect("https://\(try build(url).origin.host)\(try build(url).request[":path"] ?? "")" == url)
     }
@@ -83,14 +90,16 @@ import Testing
         "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "0177.0.0.1", "10.1.2.3", "172.16.0.1",
         "172.31.255.255", "192.168.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255",
         "198.18.0.1", "192.0.2.1", "203.0.113.9", "::", "::1", "fe80::1", "fc00::1", "fd12:3456::1", "ff02::1",
-        "::ffff:127.0.0.1", "::ffff:7f00:1", "64:ff9b::10.0.0.1", "2002:7f00:1::", "2001:db8::1", "2001::1", "fe80::1%eth0",
+        "::ffff:127.0.0.1", "::ffff:7f00:1", "64:ff9b::10.0.0.1", "2002:7f00:1::", "2001:db8::1", "2001::1",
+        "fe80::1%eth0",
         "localhost", "db", "x.localhost", "printer.local", "metadata.google.internal", "::1::2", "1:2:3", "",
     ])
     func `is not public`(host: String) { #expect(PrivateAddress.isPrivate(host: host)) }
 
     @Test(arguments: [
         "8.8.8.8", "172.15.0.1", "172.32.0.1", "192.167.1.1", "100.128.0.1", "2606:4700::1111", "2001:4860:4860::8888",
-        "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "ntfy.sh", "fcm.googleapis.com", "2a00:1450:4001:812::200a", "a1.example1",
+        "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "ntfy.sh", "fcm.googleapis.com", "2a00:1450:4001:812::200a",
+        "a1.example1",
     ])
     func `is public`(host: String) { #expect(!PrivateAddress.isPrivate(host: host)) }
 }

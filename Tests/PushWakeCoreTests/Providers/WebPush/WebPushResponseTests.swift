@@ -11,7 +11,8 @@ import Testing
 
     @Test(arguments: [
         (200, Outcome.accepted), (201, .accepted), (202, .accepted), (400, .rejected), (401, .misconfigured),
-        (403, .tokenGone), (404, .tokenGone), (410, .tokenGone), (413, .rejected), (429, .throttled), (500, .unavailable),
+        (403, .tokenGone), (404, .tokenGone), (410, .tokenGone), (413, .rejected), (429, .throttled),
+        (500, .unavailable),
         (502, .unavailable), (503, .unavailable), (301, .rejected), (307, .rejected), (418, .rejected),
     ])
     func `is judged by its status`(status: Int, outcome: Outcome) { #expect(verdict(status).outcome == outcome) }
@@ -24,7 +25,9 @@ import Testing
 
     @Test func `signs anew for a bad token`() {
         #expect(verdict(403, #"{"reason":"BadJwtToken"}"#).next == .renewCredential)
-        #expect(verdict(401, #"{"code":401,"errno":109}"#) == Verdict(.misconfigured, reason: "HTTP 401 errno 109", next: .renewCredential))
+        #expect(
+            verdict(401, #"{"code":401,"errno":109}"#)
+                == Verdict(.misconfigured, reason: "HTTP 401 errno 109", next: .renewCredential))
     }
 
     @Test func `knows Mozilla's numbers`() {
@@ -42,19 +45,22 @@ import Testing
 
 @Suite struct `VAPID token` {
     private let origin = HTTPOrigin(host: "push.example.net")
-    private let key = RFC8291.bytes("BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs")
+    private let key = RFC8291.bytes(
+        "BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs")
 
     @Test func `is RFC 8292's, byte for byte`() {
         var credential = WebPushCredential(publicKey: key, subject: "mailto:push@example.com")
         let now: Int64 = 1_453_523_768 - 43_200
         let action = credential.authorization(for: origin, now: now)
-        let input = "eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9.eyJhdWQiOiJodHRwczovL3B1c2guZXhhbXBsZS5uZXQiLCJleHAiOjE0NTM1MjM3NjgsInN1YiI6Im1haWx0bzpwdXNoQGV4YW1wbGUuY29tIn0"
+        let input =
+            "eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9.eyJhdWQiOiJodHRwczovL3B1c2guZXhhbXBsZS5uZXQiLCJleHAiOjE0NTM1MjM3NjgsInN1YiI6Im1haWx0bzpwdXNoQGV4YW1wbGUuY29tIn0"
         let signature = "i3CYb7t4xfxCDquptFOepC9GAu_HLGkMlMuCGSK2rpiUfnK9ojFwDXb1JrErtmysazNjjvW2L9OkSSHzvoD1oA"
         #expect(action == .sign(Array(input.utf8)))
         let value = credential.signed(Array(input.utf8), signature: RFC8291.bytes(signature), for: origin, now: now)
         let text = String(decoding: value, as: UTF8.self)
         #expect(
-            text == "vapid t=\(input).\(signature), k=BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs"
+            text
+                == "vapid t=\(input).\(signature), k=BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs"
         )
     }
 
@@ -74,7 +80,10 @@ import Testing
 
     @Test func `names the port of its service`() throws {
         let credential = WebPushCredential(publicKey: key, subject: "")
-        guard case .sign(let input) = credential.authorization(for: HTTPOrigin(host: "up.example.org", port: 8443), now: 0) else {
+        guard
+            case .sign(let input) = credential.authorization(
+                for: HTTPOrigin(host: "up.example.org", port: 8443), now: 0)
+        else {
             Issue.record("no signature wanted")
             return
         }

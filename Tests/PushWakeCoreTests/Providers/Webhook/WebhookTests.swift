@@ -36,7 +36,8 @@ import Testing
         let request = try build(
             WebhookSettings(
                 method: "GET",
-                url: "https://h.example/p/$type/$event?token=$token&app-id=$app-id&from-uri=$from-uri&to-uri=$to-uri&call-id=$call-id&sound=$sound&msgid=$msgid&uid=$uid&again=$token"
+                url:
+                    "https://h.example/p/$type/$event?token=$token&app-id=$app-id&from-uri=$from-uri&to-uri=$to-uri&call-id=$call-id&sound=$sound&msgid=$msgid&uid=$uid&again=$token"
             ), binding)
         #expect(
             request[":path"]
@@ -84,7 +85,8 @@ import Testing
 @Suite struct `Webhook answers` {
     @Test(arguments: [
         (200, Outcome.accepted), (204, .accepted), (404, .tokenGone), (410, .tokenGone), (401, .misconfigured),
-        (403, .misconfigured), (400, .rejected), (302, .rejected), (429, .throttled), (500, .unavailable), (0, .unavailable),
+        (403, .misconfigured), (400, .rejected), (302, .rejected), (429, .throttled), (500, .unavailable),
+        (0, .unavailable),
     ])
     func `have a usual meaning`(status: Int, outcome: Outcome) {
         #expect(WebhookAnswers().outcome(of: status) == outcome)
@@ -92,11 +94,14 @@ import Testing
 
     @Test func `mean what the operator says`() throws {
         let answers = try #require(WebhookAnswers(setting: "404=rejected 2xx=unavailable 409=token-gone"))
-        #expect([404, 201, 409, 410].map { answers.outcome(of: $0) } == [.rejected, .unavailable, .tokenGone, .tokenGone])
+        #expect(
+            [404, 201, 409, 410].map { answers.outcome(of: $0) } == [.rejected, .unavailable, .tokenGone, .tokenGone])
         #expect(WebhookResponse.verdict(HTTPResponse(status: 201), answers).next == .retry(after: 2000))
         #expect(WebhookResponse.verdict(HTTPResponse(status: 409), answers) == Verdict(.tokenGone, reason: "HTTP 409"))
     }
 
-    @Test(arguments: ["404", "404=", "9xx=rejected", "xx=rejected", "99=rejected", "404=nonsense", "=", "404=rejected,"])
+    @Test(arguments: [
+        "404", "404=", "9xx=rejected", "xx=rejected", "99=rejected", "404=nonsense", "=", "404=rejected,",
+    ])
     func `are refused when they make no sense`(setting: String) { #expect(WebhookAnswers(setting: setting) == nil) }
 }
