@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
+import Synchronization
 
 /// A thread that checkpoints a SQLite store every few seconds, so that the loop never waits for the disk.
 ///
@@ -11,16 +12,14 @@ public final class CheckpointThread {
     private var thread = pthread_t()
     private var isRunning = false
 
-    /// Starts the thread on the file that a `SQLiteStore` has made; `report` is called from it, once per new failure.
-    public init(
-        path: String, everyMilliseconds: Int32 = 5000, report: @escaping @Sendable (StoreError) -> Void
-    ) throws(StoreError) {
+    /// Starts the thread on the file that a `SQLiteStore` has made.
+    public init(path: String, everyMilliseconds: Int32 = 5000) throws(StoreError) {
+        let checkpointer = try SQLiteCheckpointer(path: path)
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         let failure = socketpair(AF_UNIX, type, 0, &ends)
         handle = ends[0]
-        task = Task(
-            checkpointer: try SQLiteCheckpointer(path: path), pause: everyMilliseconds, end: ends[1], report: report)
+        task = Task(checkpointer: checkpointer, pause: everyMilliseconds, end: ends[1])
         guard failure == 0, start() == 0 else {
             throw .unusable("\(path): no thread for checkpoints can be started; raise the limits of this process")
         }
@@ -30,6 +29,14 @@ public final class CheckpointThread {
         // The other end tells the thread that this one is gone.
         if handle >= 0 { close(handle) }
         if isRunning { pthread_join(thread, nil) }
+    }
+
+    /// What went wrong since the last call, once per new failure. The bindings stay in the log until it works again.
+    public func takeFailure() -> StoreError? {
+        task.failure.withLock { failure in
+            defer { failure = nil }
+            return failure
+        }
     }
 
     private func start() -> Int32 {
@@ -46,20 +53,17 @@ public final class CheckpointThread {
         return failure
     }
 
-    /// What the thread works on; nobody else touches it while the thread runs.
+    /// What the thread works on; all but `failure` is for the thread alone.
     fileprivate final class Task {
+        let failure = Mutex<StoreError?>(nil)
         private let end: Int32
         private let checkpointer: SQLiteCheckpointer
         private let pause: Int32
-        private let report: @Sendable (StoreError) -> Void
 
-        init(
-            checkpointer: SQLiteCheckpointer, pause: Int32, end: Int32, report: @escaping @Sendable (StoreError) -> Void
-        ) {
+        init(checkpointer: SQLiteCheckpointer, pause: Int32, end: Int32) {
             self.checkpointer = checkpointer
             self.pause = pause
             self.end = end
-            self.report = report
         }
 
         deinit { if end >= 0 { close(end) } }
@@ -72,7 +76,7 @@ public final class CheckpointThread {
                     _ = try checkpointer.run()
                     last = nil
                 } catch {
-                    if error != last { report(error) }
+                    if error != last { failure.withLock { $0 = error } }
                     last = error
                 }
             }
