@@ -16,6 +16,8 @@ public final class EngineService {
     private let listener: LocalSocket
     private let desk: EngineDesk
     private let log: EngineLog
+    /// Keeps the disk's pace away from the loop; nil for a store without a file.
+    private let checkpoints: CheckpointThread?
     private var connections: [ObjectIdentifier: PeerConnection] = [:]
     private var signals: Signals?
     private var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
@@ -35,6 +37,11 @@ public final class EngineService {
             throw EngineFailure(message: error.message)
         }
         let store = try Self.openStore(settings)
+        do throws(StoreError) {
+            checkpoints = store is SQLiteStore ? try CheckpointThread(path: settings.text(.storePath)) : nil
+        } catch {
+            throw EngineFailure(message: "store_path: \(error)")
+        }
         let delivery = Delivery(settings: settings, loop: loop, log: log)
         desk = EngineDesk(settings: settings, store: store, delivery: delivery, log: log)
         for problem in delivery.open() { log(.warning, problem) }
@@ -97,6 +104,7 @@ public final class EngineService {
         } catch {
             log(.error, "old bindings could not be dropped: \(error)")
         }
+        if let failure = checkpoints?.takeFailure() { log(.warning, "the store's log could not be emptied: \(failure)") }
         loop.schedule(after: pause) { [weak self] in self?.housekeeping() }
     }
 }
