@@ -79,7 +79,7 @@ class Simulator:
 class Kamailio:
     running = []
 
-    def __init__(self, directory, simulator, settings=None, config=None, wake_timeout=3):
+    def __init__(self, directory, simulator, settings=None, config=None, wake_timeout=3, arguments=()):
         self.directory = directory
         self.port = free_port()
         self.log = directory / "log"
@@ -94,7 +94,7 @@ class Kamailio:
             **simulator.settings(),
             **(settings or {}),
         }
-        self.wake_timeout = wake_timeout
+        self.arguments = list(arguments)
         self.config = directory / "kamailio.cfg"
         self.config.write_text(self._config(config or CONFIG.read_text()))
 
@@ -109,7 +109,8 @@ class Kamailio:
 
     def launch(self):
         self.process = subprocess.Popen(
-            ["kamailio", "-f", self.config, "-DD", "-E", "-P", self.directory / "pid", "-Y", self.directory, "-m", "64"],
+            ["kamailio", "-f", self.config, "-DD", "-E", "-P", self.directory / "pid", "-Y", self.directory, "-m", "64",
+             *self.arguments],
             stdin=subprocess.DEVNULL, stdout=self.log.open("ab"), stderr=subprocess.STDOUT, start_new_session=True,
             env={**os.environ, "LD_LIBRARY_PATH": str(LIBRARY.parent)})
         Kamailio.running.append(self)
@@ -118,6 +119,15 @@ class Kamailio:
         self.launch()
         wait_until("Kamailio answers", lambda: self.process.poll() is not None or self.rpc("core.uptime") is not None, 15)
         assert self.process.poll() is None, self.tail()
+        return self
+
+    def as_printed(self):
+        """Puts a configuration that is meant for a real host onto loopback and the simulator: what it says
+        stays, lines are added at its end."""
+        self.arguments += ["-l", f"udp:127.0.0.1:{self.port}", "-l", f"tcp:127.0.0.1:{self.port}",
+                           "-L", f"{MODULES}:{MODULE.parent}"]
+        added = "@SETTINGS@\nmodparam(\"ctl\", \"binrpc\", \"unix:@CONTROL@\")\n"
+        self.config.write_text(self._config(self.config.read_text() + "\n" + added))
         return self
 
     def wait_engine(self, seconds=10):

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""The configurations in the documents run as printed."""
+
+import re
+
+import pytest
+
+from phones import mpush_ios, no_push
+from servers import ROOT
+
+
+def configuration(path):
+    """The first whole kamailio.cfg of a Markdown file."""
+    blocks = re.findall(r"^```\w*\n(#!KAMAILIO.*?)^```", (ROOT / path).read_text(), flags=re.M | re.S)
+    assert blocks, f"{path} prints no kamailio.cfg"
+    return blocks[0]
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/kamailio.md"])
+def test_the_printed_configuration_works(make_kamailio, actors, path):
+    kamailio = make_kamailio(config=configuration(path), wake_timeout=3).as_printed().start().wait_engine()
+    phone = actors.phone(kamailio, "reader", mpush_ios())
+    phone.register()
+    caller = actors.call(kamailio, "reader", "call")
+    caller.wait_status(110)
+    phone.wait_and_wake()
+    caller.finish()
+    actors.call(kamailio, "stranger", "call_fails", code=404).finish()
+    actors.phone(kamailio, "desk", no_push()).wake().wait_status(200)
+    actors.call(kamailio, "desk", "call").finish()
+
+
+KEMI = """
+function ksr_request_route() {
+    if (KSR.is_method("CANCEL")) { if (KSR.tm.t_check_trans() > 0) { KSR.tm.t_relay(); } return; }
+    if (!KSR.is_method("ACK") && KSR.tm.t_check_trans() == 0) { return; }
+    if (KSR.siputils.has_totag() > 0) { if (KSR.rr.loose_route() > 0) { KSR.tm.t_relay(); } return; }
+    if (KSR.is_method("REGISTER")) { KSR.pushwake.save("location"); return; }
+    KSR.rr.record_route();
+    var found = KSR.pushwake.lookup("location");
+    if (found == 1) { KSR.tm.t_relay(); }
+    if (found < 0) { KSR.sl.send_reply(404, "Not Found"); }
+}
+function asleep(evname) { KSR.notice("KEMI asleep\\n"); }
+function result(evname) { KSR.notice("KEMI result " + KSR.pv.get("$pushwake(outcome)") + "\\n"); }
+"""
+
+KEMI_CONFIG = """#!KAMAILIO
+debug=2
+log_stderror=yes
+loadmodule "tm.so"
+loadmodule "sl.so"
+loadmodule "rr.so"
+loadmodule "pv.so"
+loadmodule "siputils.so"
+loadmodule "ctl.so"
+loadmodule "usrloc.so"
+loadmodule "registrar.so"
+loadmodule "pushwake.so"
+loadmodule "app_jsdt.so"
+modparam("app_jsdt", "load", "@SCRIPT@")
+modparam("usrloc", "preload", "location")
+modparam("pushwake", "failure_callback", "asleep")
+modparam("pushwake", "event_callback", "result")
+cfgengine "jsdt"
+"""
+
+
+def test_javascript_can_do_the_same(make_kamailio, actors, tmp_path):
+    script = tmp_path / "kamailio.js"
+    script.write_text(KEMI)
+    kamailio = make_kamailio(config=KEMI_CONFIG.replace("@SCRIPT@", str(script)), wake_timeout=2)
+    kamailio.as_printed().start().wait_engine()
+    phone = actors.phone(kamailio, "kemi", mpush_ios())
+    phone.register()
+    caller = actors.call(kamailio, "kemi", "call")
+    caller.wait_status(110)
+    phone.wait_and_wake()
+    caller.finish()
+    kamailio.wait_log("KEMI result accepted")
+    phone.stop()
+    actors.call(kamailio, "kemi", "call_fails", code=480).finish()
+    kamailio.wait_log("KEMI asleep")
