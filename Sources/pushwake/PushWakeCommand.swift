@@ -10,7 +10,8 @@ struct PushWakeCommand: ParsableCommand {
         abstract: "Wakes sleeping phones for SIP servers.",
         version: Release.version.description,
         subcommands: [
-            SimulateCommand.self, EngineCommand.self, ParseCommand.self, SendCommand.self, BindingsCommand.self, StatsCommand.self,
+            EngineCommand.self, SimulateCommand.self, ParseCommand.self, LoadCommand.self, SendCommand.self,
+            BindingsCommand.self, StatsCommand.self,
             RegisteredCommand.self, CheckCommand.self, SettingsCommand.self,
         ])
 }

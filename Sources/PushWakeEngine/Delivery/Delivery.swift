@@ -64,6 +64,9 @@ final class Delivery {
         return job.id
     }
 
+    /// Whether there is a way to push to this binding at all.
+    func canPush(_ binding: Binding) -> Bool { lanes.lane(for: binding) != nil }
+
     /// Whether a call may rely on a push to this binding.
     func isHealthy(for binding: Binding) -> Bool { lanes.lane(for: binding)?.isHealthy ?? false }
 

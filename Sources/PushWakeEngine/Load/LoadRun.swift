@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+internal import PushWakeTransport
+
+/// Sends many pushes through the real delivery path, a fixed number at a time, and measures.
+///
+/// Each push goes to a token of its own and is rendered, signed for, queued, sent and judged as a push of
+/// the engine is; only the store and the PBX are missing.
+public final class LoadRun {
+    private let loop: Loop
+    private let delivery: Delivery
+    private let provider: Provider
+    private let count: Int
+    private let concurrency: Int
+    private var started = 0
+    private var running = 0
+    private var isRefillPending = false
+    private var latencies: [Int32] = []
+    private var report = LoadReport()
+
+    /// `settings` name key, URL and CA as for the engine.
+    public init(settings: Settings, provider: Provider, count: Int, concurrency: Int) throws(EngineFailure) {
+        do throws(SystemError) {
+            loop = try Loop()
+        } catch {
+            throw EngineFailure(message: "\(error)")
+        }
+        self.provider = provider
+        self.count = count
+        self.concurrency = concurrency
+        delivery = Delivery(settings: settings, loop: loop, log: EngineLog(threshold: .error) { _, _ in })
+        let problems = delivery.open()
+        if !delivery.canPush(binding(0)) {
+            throw EngineFailure(message: problems.first ?? "\(provider.name) is not set up")
+        }
+        latencies.reserveCapacity(count)
+    }
+
+    /// Runs to the end.
+    public func run() -> LoadReport {
+        let cpu = SystemClock.processMicroseconds()
+        let begin = SystemClock.monotonicMicroseconds()
+        refillSoon()
+        loop.run()
+        let wall = SystemClock.monotonicMicroseconds() - begin
+        report.count = count
+        report.seconds = Double(wall) / 1e6
+        report.microsecondsPerPush = Double(SystemClock.processMicroseconds() - cpu) / Double(max(count, 1))
+        latencies.sort()
+        report.medianMilliseconds = percentile(50)
+        report.p99Milliseconds = percentile(99)
+        return report
+    }
+
+    private func percentile(_ percent: Int) -> Double {
+        guard !latencies.isEmpty else { return 0 }
+        return Double(latencies[min(latencies.count - 1, latencies.count * percent / 100)]) / 1000
+    }
+
+    private func refillSoon() {
+        guard !isRefillPending else { return }
+        isRefillPending = true
+        loop.atEndOfTurn { [self] in
+            isRefillPending = false
+            while running < concurrency && started < count { startNext() }
+            if running == 0 && started == count { loop.stop() }
+        }
+    }
+
+    private func startNext() {
+        let index = started
+        started += 1
+        running += 1
+        let content = PushContent(
+            event: .call, callID: "load-\(index)@127.0.0.1", fromURI: "sip:alice@example.com", fromDisplay: "Alice Example",
+            toURI: "sip:bob@example.com", timeToLive: 40, sentAt: loop.wallSeconds)
+        delivery.push(binding(index), content, deadline: loop.now + 60_000) { [self] job, verdict, _ in
+            running -= 1
+            latencies.append(Int32(clamping: SystemClock.monotonicMicroseconds() - job.startedAt))
+            count(verdict)
+            refillSoon()
+        }
+    }
+
+    private func count(_ verdict: Verdict) {
+        switch verdict.outcome {
+        case .accepted: report.accepted += 1
+        case .tokenGone, .rejected, .misconfigured: report.rejected += 1
+        case .throttled, .unavailable, .expired, .overloaded: report.failed += 1
+        }
+        if verdict.outcome != .accepted && report.firstReason.isEmpty {
+            report.firstReason = "\(verdict.outcome.name) \(verdict.reason)"
+        }
+    }
+
+    /// A token that looks like the provider's own, different for each index.
+    private func binding(_ index: Int) -> Binding {
+        let number = String(UInt64(truncatingIfNeeded: index), radix: 16)
+        let digits = String(repeating: "0", count: 16 - number.count) + number
+        switch provider {
+        case .apns:
+            return Binding(
+                aor: "load", provider: .apns, app: "com.example.phone", service: .voip,
+                token: digits + "00fc13adff78512e5d1d7d3b9c1a6e2f4b8097c3a5d6e7f8", dialect: .rfc8599)
+        default:
+            return Binding(
+                aor: "load", provider: provider, app: "com.example.phone",
+                token: "fGx\(digits):APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx_kcxT3n9hJ7oK2lB5dQwErTyUiOpAsDfGhJkLzXcVbNm", dialect: .mpush)
+        }
+    }
+}
