@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+/// Pushes to one Apple environment with one key: one provider token, one connection pool.
+final class APNsLane: ProviderLane {
+    let label: String
+    private let loop: Loop
+    private let log: EngineLog
+    private let pool: ProviderPool
+    private let sign: ([UInt8]) -> [UInt8]?
+    private var credential: APNsCredential
+    private var builder: APNsRequestBuilder
+    private var generation: UInt32 = 0
+
+    /// `sign` makes an ES256 signature, raw r and s; nil when the key cannot.
+    init(
+        label: String, pool: ProviderPool, credential: consuming APNsCredential, builder: APNsRequestBuilder,
+        loop: Loop, log: EngineLog, sign: @escaping ([UInt8]) -> [UInt8]?
+    ) {
+        self.label = label
+        self.pool = pool
+        self.credential = credential
+        self.builder = builder
+        self.loop = loop
+        self.log = log
+        self.sign = sign
+    }
+
+    var isHealthy: Bool { pool.isHealthy }
+
+    func submit(_ job: PushJob) {
+        if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
+        guard let type = APNsRequest.pushType(of: job.content.event, for: job.binding.service) else {
+            return job.finish(Verdict(.rejected, reason: "VoipTokenOnly"), status: 0)
+        }
+        guard renewToken() else { return job.finish(Verdict(.misconfigured, reason: "SigningFailed"), status: 0) }
+        job.attempts += 1
+        let generation = generation
+        do throws(PushRefusal) {
+            let request = try builder.build(job.binding, job.content, type, id: job.pushID, now: loop.wallSeconds)
+            pool.send(request, deadline: job.deadline) { [self] exchange in
+                answered(job, type, generation, exchange)
+            }
+        } catch {
+            job.finish(error.verdict, status: 0)
+        }
+    }
+
+    /// Makes sure that the builder has a token that is good now.
+    private func renewToken() -> Bool {
+        switch credential.authorization(now: loop.wallSeconds) {
+        case .use(let authorization, let current):
+            if current != generation { (builder.authorization, generation) = (authorization, current) }
+            return true
+        case .sign(let input):
+            guard let signature = sign(input) else { return false }
+            builder.authorization = credential.signed(input, signature: signature)
+            generation = credential.generation
+            log(.debug, "\(label): signed a provider token")
+            return true
+        }
+    }
+
+    private func answered(_ job: PushJob, _ type: APNsPushType, _ generation: UInt32, _ exchange: ProviderExchange) {
+        guard case .answered(let response) = exchange else {
+            // Sent again the push carries the same apns-id, and CallKit makes one call of both.
+            return conclude(job, exchange.verdict, 0)
+        }
+        // The body of a success is empty, so the common case parses nothing.
+        let body = response.status == 200 ? nil : JSON.value(response.body)
+        let verdict = APNsResponse.sparing(APNsResponse.verdict(response, body), job.binding, type)
+        if verdict.connection == .retire { pool.retire() }
+        if verdict.next == .renewCredential, credential.expired(generation: generation, now: loop.wallSeconds) == .giveUp {
+            var final = verdict
+            final.next = .finish
+            return conclude(job, final, response.status)
+        }
+        conclude(job, verdict, response.status)
+    }
+
+    private func conclude(_ job: PushJob, _ verdict: Verdict, _ status: Int) {
+        job.conclude(verdict, status: status, on: self, loop)
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+/// Pushes for one Google project: one service account, one access token, one connection pool.
+///
+/// Pushes that come while the first token is being fetched wait here; a refresh ahead of need makes nobody wait.
+final class FCMLane: ProviderLane {
+    let label: String
+    private let loop: Loop
+    private let log: EngineLog
+    private let pool: ProviderPool
+    private let tokenPool: ProviderPool
+    private let account: ServiceAccount
+    private let sign: ([UInt8]) -> [UInt8]?
+    private var credential = FCMCredential()
+    private var builder: FCMRequestBuilder
+    private var generation: UInt32 = 0
+    private var waiting: [PushJob] = []
+    private var random = Randomness()
+    private var isTokenRefused = false
+
+    /// `sign` makes an RS256 signature; nil when the key cannot.
+    init(
+        account: ServiceAccount, pool: ProviderPool, tokenPool: ProviderPool, builder: FCMRequestBuilder, loop: Loop,
+        log: EngineLog, sign: @escaping ([UInt8]) -> [UInt8]?
+    ) {
+        label = "fcm \(account.project)"
+        self.account = account
+        self.pool = pool
+        self.tokenPool = tokenPool
+        self.builder = builder
+        self.loop = loop
+        self.log = log
+        self.sign = sign
+    }
+
+    var isHealthy: Bool { pool.isHealthy && tokenPool.isHealthy && !isTokenRefused }
+
+    func submit(_ job: PushJob) {
+        if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
+        switch credential.authorization(now: loop.now) {
+        case .use(let authorization, let current):
+            if current != generation { (builder.authorization, generation) = (authorization, current) }
+            send(job)
+        case .fetch:
+            waiting.append(job)
+            fetchToken()
+        case .wait:
+            waiting.append(job)
+        case .rest(let until, let reason):
+            let verdict = Verdict(
+                isTokenRefused ? .misconfigured : .unavailable, reason: "OAuth \(reason)",
+                next: isTokenRefused ? .finish : .retry(after: max(0, until - loop.now)))
+            job.conclude(verdict, status: 0, on: self, loop)
+        }
+    }
+
+    private func send(_ job: PushJob) {
+        job.attempts += 1
+        let generation = generation
+        do throws(PushRefusal) {
+            let request = try builder.build(job.binding, job.content, now: loop.wallSeconds)
+            pool.send(request, deadline: job.deadline) { [self] exchange in answered(job, generation, exchange) }
+        } catch {
+            job.finish(error.verdict, status: 0)
+        }
+    }
+
+    private func answered(_ job: PushJob, _ generation: UInt32, _ exchange: ProviderExchange) {
+        guard case .answered(let response) = exchange else {
+            return job.conclude(exchange.verdict, status: 0, on: self, loop)
+        }
+        let body = response.status == 200 ? nil : JSON.value(response.body)
+        var verdict = FCMResponse.verdict(response, body, now: loop.wallSeconds)
+        if verdict.next == .renewCredential, credential.refused(generation: generation, now: loop.now) == .giveUp {
+            verdict.next = .finish
+        }
+        job.conclude(verdict, status: response.status, on: self, loop)
+    }
+
+    // MARK: The access token
+
+    /// Fetches a token before the first push needs it.
+    func warmUp() {
+        if case .fetch = credential.authorization(now: loop.now) { fetchToken() }
+    }
+
+    private func fetchToken() {
+        let input = FCMTokenRequest.signingInput(account, now: loop.wallSeconds)
+        guard let signature = sign(input) else { return tokenFailed("SigningFailed", after: nil, isFinal: true) }
+        do throws(PushRefusal) {
+            let (_, request) = try FCMTokenRequest.build(account, signingInput: input, signature: signature)
+            tokenPool.send(request, deadline: loop.now + 20_000) { [self] exchange in tokenAnswered(exchange) }
+        } catch {
+            tokenFailed(error.verdict.reason, after: nil, isFinal: true)
+        }
+    }
+
+    private func tokenAnswered(_ exchange: ProviderExchange) {
+        guard case .answered(let response) = exchange else {
+            return tokenFailed(exchange.verdict.reason, after: nil, isFinal: false)
+        }
+        switch FCMTokenRequest.answer(response, JSON.value(response.body), now: loop.wallSeconds) {
+        case .token(let token, let lifetime):
+            credential.fetched(token, lifetime: lifetime, now: loop.now)
+            isTokenRefused = false
+            scheduleRefresh()
+            release()
+        case .unavailable(let reason, let after): tokenFailed(reason, after: after, isFinal: false)
+        case .refused(let reason): tokenFailed(reason, after: nil, isFinal: true)
+        }
+    }
+
+    private func tokenFailed(_ reason: String, after: Int64?, isFinal: Bool) {
+        let isNews = isFinal != isTokenRefused || credential.deadline == nil
+        isTokenRefused = isFinal
+        credential.fetchFailed(reason: reason, after: after, now: loop.now, random: random.next())
+        if isNews { log(.warning, "\(label): no access token from \(account.tokenURI): \(reason)") }
+        scheduleRefresh()
+        release()
+    }
+
+    private func release() {
+        let jobs = waiting
+        waiting = []
+        for job in jobs { submit(job) }
+    }
+
+    private func scheduleRefresh() {
+        guard let deadline = credential.deadline else { return }
+        loop.schedule(at: deadline) { [weak self] in
+            guard let self, credential.refreshIsDue(now: loop.now) else { return }
+            fetchToken()
+        }
+    }
+}
