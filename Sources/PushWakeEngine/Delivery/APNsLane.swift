@@ -63,10 +63,10 @@ final class APNsLane: ProviderLane {
         }
     }
 
-    private func answered(_ job: PushJob, _ type: APNsPushType, _ generation: UInt32, _ exchange: ProviderExchange) {
+    private func answered(_ job: PushJob, _ type: APNsPushType, _ generation: UInt32, _ exchange: HTTPResult) {
         guard case .answered(let response) = exchange else {
             // Sent again the push carries the same apns-id, and CallKit makes one call of both.
-            return conclude(job, exchange.verdict, 0)
+            return conclude(job, exchange.verdict(isRepeatable: true), 0)
         }
         // The body of a success is empty, so the common case parses nothing.
         let body = response.status == 200 ? nil : JSON.value(response.body)

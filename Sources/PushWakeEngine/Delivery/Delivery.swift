@@ -25,8 +25,8 @@ final class Delivery {
 
     /// Reads keys and templates and opens the lanes; returns what is wrong.
     func open() -> [String] {
-        let (opened, problems) = ProviderLanes.open(settings, loop: loop, log: log)
-        lanes = opened
+        var problems: [String] = []
+        lanes = ProviderLanes(settings, loop: loop, log: log, problems: &problems)
         return problems
     }
 
@@ -56,8 +56,7 @@ final class Delivery {
         }
         jobs[job.id] = job
         guard let lane = lanes.lane(for: binding) else {
-            let reason = lanes.absence(of: binding.provider)
-            loop.atEndOfTurn { job.finish(Verdict(.misconfigured, reason: reason), status: 0) }
+            loop.atEndOfTurn { job.finish(Verdict(.misconfigured, reason: "NoCredential"), status: 0) }
             return job.id
         }
         lane.submit(job)

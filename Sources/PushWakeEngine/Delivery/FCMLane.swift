@@ -68,9 +68,9 @@ final class FCMLane: ProviderLane {
         }
     }
 
-    private func answered(_ job: PushJob, _ generation: UInt32, _ exchange: ProviderExchange) {
+    private func answered(_ job: PushJob, _ generation: UInt32, _ exchange: HTTPResult) {
         guard case .answered(let response) = exchange else {
-            return job.conclude(exchange.verdict, status: 0, on: self, loop)
+            return job.conclude(exchange.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
         }
         let body = response.status == 200 ? nil : JSON.value(response.body)
         var verdict = FCMResponse.verdict(response, body, now: loop.wallSeconds)
@@ -98,9 +98,9 @@ final class FCMLane: ProviderLane {
         }
     }
 
-    private func tokenAnswered(_ exchange: ProviderExchange) {
+    private func tokenAnswered(_ exchange: HTTPResult) {
         guard case .answered(let response) = exchange else {
-            return tokenFailed(exchange.verdict.reason, after: nil, isFinal: false)
+            return tokenFailed(exchange.verdict(isRepeatable: true).reason, after: nil, isFinal: false)
         }
         switch FCMTokenRequest.answer(response, JSON.value(response.body), now: loop.wallSeconds) {
         case .token(let token, let lifetime):

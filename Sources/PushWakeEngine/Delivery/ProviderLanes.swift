@@ -8,11 +8,44 @@ struct ProviderLanes {
     private var apnsProduction: (any ProviderLane)?
     private var apnsSandbox: (any ProviderLane)?
     private var fcm: (any ProviderLane)?
-    private var standardIsSandbox = false
+    private let standardIsSandbox: Bool
 
-    /// Reads the keys that the settings name; a lane whose key cannot be used is missing, and the text says why.
-    static func open(_ settings: Settings, loop: Loop, log: EngineLog) -> (ProviderLanes, [String]) {
-        (ProviderLanes(), [])
+    /// No lane at all.
+    init() { standardIsSandbox = false }
+
+    /// Reads the keys that the settings name; a lane whose key cannot be used is missing, and `problems` says why.
+    init(_ settings: Settings, loop: Loop, log: EngineLog, problems: inout [String]) {
+        standardIsSandbox = settings.text(.apnsEnvironment) == "sandbox"
+        let (payloads, templateProblems) = PayloadFiles.load(settings)
+        problems += templateProblems
+        guard let payloads else { return }
+        do throws(TLSError) {
+            let builder = LaneBuilder(
+                settings: settings, tls: try LaneBuilder.tls(settings), payloads: payloads, loop: loop, log: log)
+            openAPNs(builder, &problems)
+            openFCM(builder, &problems)
+        } catch {
+            problems.append("ca_file: \(error.message); no provider can be verified, so no push is sent")
+        }
+    }
+
+    private mutating func openAPNs(_ builder: LaneBuilder, _ problems: inout [String]) {
+        guard !builder.settings.text(.apnsKey).isEmpty else { return }
+        do throws(KeyFileError) {
+            apnsProduction = try builder.apns(.production)
+            apnsSandbox = try builder.apns(.sandbox)
+        } catch {
+            problems.append("apns_key: \(error.message)")
+        }
+    }
+
+    private mutating func openFCM(_ builder: LaneBuilder, _ problems: inout [String]) {
+        guard !builder.settings.text(.fcmKey).isEmpty else { return }
+        do throws(KeyFileError) {
+            fcm = try builder.fcm()
+        } catch {
+            problems.append("fcm_key: \(error.message)")
+        }
     }
 
     /// The lane of a binding; nil when it is not set up.
@@ -28,7 +61,55 @@ struct ProviderLanes {
         case .webpush, .acrobits, .webhook: nil
         }
     }
+}
 
-    /// Why there is no lane.
-    func absence(of provider: Provider) -> String { "NoCredential" }
+/// Puts lanes together from settings.
+struct LaneBuilder {
+    let settings: Settings
+    let tls: TLSContext
+    let payloads: PayloadLibrary
+    let loop: Loop
+    let log: EngineLog
+
+    /// What providers are verified against.
+    static func tls(_ settings: Settings) throws(TLSError) -> TLSContext {
+        let file = settings.text(.caFile)
+        guard !file.isEmpty else { return try TLSContext.client() }
+        do throws(SystemError) {
+            return try TLSContext.client(authorities: try FileContent.read(file))
+        } catch {
+            throw TLSError("cannot \(error)")
+        }
+    }
+
+    func apns(_ environment: Environment) throws(KeyFileError) -> APNsLane {
+        let key = try APNsKeyFile.read(settings.text(.apnsKey))
+        let url = settings.text(environment == .sandbox ? .apnsSandboxURL : .apnsURL)
+        let origin = HTTPOrigin(url) ?? HTTPOrigin(host: "api.push.apple.com")
+        let label = "apns \(environment.name)"
+        let topic = settings.text(.apnsTopic)
+        let apns = topic.isEmpty ? APNsSettings() : APNsSettings(topic: APNsTopic(setting: topic))
+        return APNsLane(
+            label: label, pool: pool(origin, label, connections: settings.integer(.apnsConnections)),
+            credential: APNsCredential(keyID: APNsKeyFile.keyID(settings), teamID: settings.text(.apnsTeamID)),
+            builder: APNsRequestBuilder(payloads: payloads, settings: apns, authority: origin.authority),
+            loop: loop, log: log, sign: { try? Signer.es256($0, with: key) })
+    }
+
+    func fcm() throws(KeyFileError) -> FCMLane {
+        let (account, key) = try FCMKeyFile.read(settings.text(.fcmKey))
+        let origin = HTTPOrigin(settings.text(.fcmURL)) ?? HTTPOrigin(host: "fcm.googleapis.com")
+        let tokenOrigin = HTTPOrigin.split(account.tokenURI)?.0 ?? HTTPOrigin(host: "oauth2.googleapis.com")
+        let label = "fcm \(account.project)"
+        return FCMLane(
+            account: account, pool: pool(origin, label, connections: settings.integer(.fcmConnections)),
+            tokenPool: pool(tokenOrigin, "\(label) OAuth", connections: 1),
+            builder: FCMRequestBuilder(
+                payloads: payloads, settings: FCMSettings(project: account.project), authority: origin.authority),
+            loop: loop, log: log, sign: { try? Signer.rs256($0, with: key) })
+    }
+
+    private func pool(_ origin: HTTPOrigin, _ label: String, connections: Int64) -> ProviderPool {
+        ProviderPool(HTTPConnectionPool(origin: origin, tls: tls, loop: loop), label: label, log: log)
+    }
 }

@@ -4,6 +4,15 @@ internal import PushWakeCore
 internal import PushWakeTransport
 
 extension PushJob {
+    /// Whether a second copy does no harm where a provider cannot tell copies: a phone that knows the call
+    /// already ignores it, while a message would be shown twice.
+    var isRepeatable: Bool {
+        switch content.event {
+        case .call, .cancel, .refresh, .missed, .answeredElsewhere: true
+        case .chat, .custom, .groupChat: false
+        }
+    }
+
     /// The verdict when there is no use in sending any more; nil when there is.
     func endBeforeSending(now: Int64) -> Verdict? {
         if isCancelled { return Verdict(.expired, reason: "CallOver") }
@@ -21,6 +30,22 @@ extension PushJob {
         case .renew:
             renewals += 1
             lane.submit(self)
+        }
+    }
+}
+
+extension HTTPResult {
+    /// Pause before the next attempt after a connection was lost or could not be made, milliseconds.
+    private static let pause: Int64 = 250
+
+    /// What it means that no answer came.
+    func verdict(isRepeatable: Bool) -> Verdict {
+        switch self {
+        case .answered(let response): Verdict(.unavailable, reason: "HTTP \(response.status)")
+        case .lost(let text):
+            Verdict(.unavailable, reason: text, next: isRepeatable ? .retry(after: Self.pause) : .finish)
+        case .unreachable(let text): Verdict(.unavailable, reason: text, next: .retry(after: Self.pause))
+        case .expired: Verdict(.expired, reason: "DeadlinePassed")
         }
     }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 public import PushWakeCore
+internal import PushWakeTransport
 
 /// Looks at all settings together and at the files they name.
-public enum SettingsInspection {
+public struct SettingsInspection {
     /// One thing that is wrong, and the remedy.
     public struct Finding: Equatable, Sendable {
         /// `error`: cannot be meant, do not start. `warning`: calls go through, pushes will not.
@@ -12,6 +13,100 @@ public enum SettingsInspection {
         public let message: String
     }
 
+    private let settings: Settings
+    private let now: Int64
+    private var findings: [Finding] = []
+
     /// All findings, errors first.
-    public static func inspect(_ settings: Settings) -> [Finding] { [] }
+    public static func inspect(_ settings: Settings) -> [Finding] {
+        var inspection = SettingsInspection(settings: settings, now: SystemClock.wallSeconds())
+        inspection.inspectAPNs()
+        inspection.inspectFCM()
+        inspection.inspectAuthorities()
+        inspection.inspectTemplates()
+        inspection.inspectPaths()
+        return inspection.findings.sorted { $0.level < $1.level }
+    }
+
+    private init(settings: Settings, now: Int64) {
+        self.settings = settings
+        self.now = now
+    }
+
+    private mutating func add(_ level: LogLevel, _ key: SettingKey, _ message: String) {
+        findings.append(
+            Finding(level: level, setting: SettingsTable.description(of: key).name.description, message: message))
+    }
+
+    private mutating func inspectAPNs() {
+        let path = settings.text(.apnsKey)
+        guard !path.isEmpty else {
+            if settings.isChanged(.apnsKeyID) || settings.isChanged(.apnsTeamID) {
+                add(.error, .apnsKey, "a key id or team id is set but no key; set apns_key to Apple's .p8 file")
+            }
+            return
+        }
+        if APNsKeyFile.keyID(settings).isEmpty {
+            add(.error, .apnsKeyID, "is missing and the file name of apns_key does not tell it; set the key's ten characters")
+        }
+        if settings.text(.apnsTeamID).isEmpty {
+            add(.error, .apnsTeamID, "is missing; set the ten characters of your Apple team id")
+        }
+        for key in [SettingKey.apnsKeyID, .apnsTeamID] where !settings.text(key).utf8.allSatisfy(Self.isWordCharacter) {
+            add(.error, key, "\"\(settings.text(key).prefix(40))\" holds something else than letters and digits; copy it from Apple's site")
+        }
+        do throws(KeyFileError) {
+            _ = try APNsKeyFile.read(path)
+        } catch {
+            add(.warning, .apnsKey, error.message)
+        }
+    }
+
+    private mutating func inspectFCM() {
+        let path = settings.text(.fcmKey)
+        guard !path.isEmpty else { return }
+        do throws(KeyFileError) {
+            _ = try FCMKeyFile.read(path)
+        } catch {
+            add(.warning, .fcmKey, error.message)
+        }
+    }
+
+    private mutating func inspectAuthorities() {
+        let path = settings.text(.caFile)
+        guard !path.isEmpty else { return }
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try FileContent.read(path)
+        } catch {
+            return add(.warning, .caFile, "cannot \(error); no provider can be verified without it")
+        }
+        do throws(TLSError) {
+            let certificates = try Certificate.all(inPEM: bytes)
+            if certificates.isEmpty { add(.warning, .caFile, "\(path) holds no certificate; give a PEM file") }
+            for certificate in certificates where certificate.expiresAt < now {
+                add(.warning, .caFile, "\(path): the certificate of \(certificate.subject("CN") ?? "an authority") has expired; renew it")
+            }
+        } catch {
+            add(.warning, .caFile, "\(path): \(error.message); give a PEM file")
+        }
+    }
+
+    private mutating func inspectTemplates() {
+        let (_, problems) = PayloadFiles.load(settings)
+        for problem in problems { add(.warning, .templateDirectory, problem) }
+    }
+
+    private mutating func inspectPaths() {
+        for key in [SettingKey.engineSocket, .storePath] where settings.text(key).isEmpty {
+            add(.error, key, "is empty; set a path")
+        }
+        if settings.text(.engineSocket).utf8.count > 107 {
+            add(.error, .engineSocket, "is longer than the 107 bytes that a Unix socket may have; choose a shorter path")
+        }
+    }
+
+    private static func isWordCharacter(_ byte: UInt8) -> Bool {
+        byte >= 0x30 && byte <= 0x39 || (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A
+    }
 }

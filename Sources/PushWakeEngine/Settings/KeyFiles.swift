@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+/// A key file that cannot be used, and what to do about it.
+struct KeyFileError: Error, Equatable {
+    let message: String
+}
+
+/// Apple's `.p8` file.
+enum APNsKeyFile {
+    static func read(_ path: String) throws(KeyFileError) -> PrivateKey {
+        let bytes = try contents(path, remedy: "give the .p8 file that Apple let you download, readable for the PBX")
+        let key: PrivateKey
+        do throws(TLSError) {
+            key = try PrivateKey(pem: bytes)
+        } catch {
+            throw KeyFileError(message: "\(path) is no private key (\(error.message)); give Apple's .p8 file")
+        }
+        guard key.isP256 else { throw KeyFileError(message: "\(path) is no P-256 key; give Apple's .p8 file") }
+        return key
+    }
+
+    /// The setting, or what Apple's file name says: `AuthKey_ABC123DEFG.p8`.
+    static func keyID(_ settings: Settings) -> String {
+        let set = settings.text(.apnsKeyID)
+        guard set.isEmpty else { return set }
+        let name = settings.text(.apnsKey).split(separator: "/").last.map(String.init) ?? ""
+        guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8") else { return "" }
+        return String(name.dropFirst("AuthKey_".count).dropLast(".p8".count))
+    }
+}
+
+/// Google's service-account file.
+enum FCMKeyFile {
+    static func read(_ path: String) throws(KeyFileError) -> (ServiceAccount, PrivateKey) {
+        let remedy = "give the service-account JSON that Google let you download, readable for the PBX"
+        let bytes = try contents(path, remedy: remedy)
+        let document: JSONValue
+        do throws(JSON.Failure) {
+            document = try JSON.parse(bytes)
+        } catch {
+            throw KeyFileError(message: "\(path) is no JSON (line \(error.line), column \(error.column)); \(remedy)")
+        }
+        let account: ServiceAccount
+        do throws(ServiceAccount.Problem) {
+            account = try ServiceAccount(document)
+        } catch {
+            throw KeyFileError(message: "\(path): \(text(error)); \(remedy)")
+        }
+        do throws(TLSError) {
+            let key = try PrivateKey(pem: Array(account.privateKey.utf8))
+            guard key.isRSA else { throw KeyFileError(message: "\(path): private_key is no RSA key; \(remedy)") }
+            return (account, key)
+        } catch {
+            throw KeyFileError(message: "\(path): private_key cannot be read; \(remedy)")
+        }
+    }
+
+    private static func text(_ problem: ServiceAccount.Problem) -> String {
+        switch problem {
+        case .notAServiceAccount: "type is not service_account"
+        case .missing(let member): "\(member) is missing"
+        case .badTokenURI: "token_uri is no https URL"
+        }
+    }
+}
+
+private func contents(_ path: String, remedy: String) throws(KeyFileError) -> [UInt8] {
+    do throws(SystemError) {
+        return try FileContent.read(path)
+    } catch {
+        throw KeyFileError(message: "cannot \(error); \(remedy)")
+    }
+}
