@@ -69,7 +69,7 @@ final class APNsLane: ProviderLane {
             return conclude(job, exchange.verdict(isRepeatable: true), 0)
         }
         // The body of a success is empty, so the common case parses nothing.
-        let body = response.status == 200 ? nil : JSON.value(response.body)
+        let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
         let verdict = APNsResponse.sparing(APNsResponse.verdict(response, body), job.binding, type)
         if verdict.connection == .retire { pool.retire() }
         if verdict.next == .renewCredential, credential.expired(generation: generation, now: loop.wallSeconds) == .giveUp {

@@ -72,7 +72,7 @@ final class FCMLane: ProviderLane {
         guard case .answered(let response) = exchange else {
             return job.conclude(exchange.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
         }
-        let body = response.status == 200 ? nil : JSON.value(response.body)
+        let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
         var verdict = FCMResponse.verdict(response, body, now: loop.wallSeconds)
         if verdict.next == .renewCredential, credential.refused(generation: generation, now: loop.now) == .giveUp {
             verdict.next = .finish
@@ -102,7 +102,7 @@ final class FCMLane: ProviderLane {
         guard case .answered(let response) = exchange else {
             return tokenFailed(exchange.verdict(isRepeatable: true).reason, after: nil, isFinal: false)
         }
-        switch FCMTokenRequest.answer(response, JSON.value(response.body), now: loop.wallSeconds) {
+        switch FCMTokenRequest.answer(response, (try? JSONParser.parse(response.body)), now: loop.wallSeconds) {
         case .token(let token, let lifetime):
             credential.fetched(token, lifetime: lifetime, now: loop.now)
             isTokenRefused = false

@@ -74,16 +74,11 @@ struct LaneBuilder {
     /// What providers are verified against.
     static func tls(_ settings: Settings) throws(TLSError) -> TLSContext {
         let file = settings.text(.caFile)
-        guard !file.isEmpty else { return try TLSContext.client() }
-        do throws(SystemError) {
-            return try TLSContext.client(authorities: try FileContent.read(file))
-        } catch {
-            throw TLSError("cannot \(error)")
-        }
+        return try TLSContext.client(caFile: file.isEmpty ? nil : file)
     }
 
     func apns(_ environment: Environment) throws(KeyFileError) -> APNsLane {
-        let key = try APNsKeyFile.read(settings.text(.apnsKey))
+        let signer = try APNsKeyFile.read(settings.text(.apnsKey))
         let url = settings.text(environment == .sandbox ? .apnsSandboxURL : .apnsURL)
         let origin = HTTPOrigin(url) ?? HTTPOrigin(host: "api.push.apple.com")
         let label = "apns \(environment.name)"
@@ -93,11 +88,11 @@ struct LaneBuilder {
             label: label, pool: pool(origin, label, connections: settings.integer(.apnsConnections)),
             credential: APNsCredential(keyID: APNsKeyFile.keyID(settings), teamID: settings.text(.apnsTeamID)),
             builder: APNsRequestBuilder(payloads: payloads, settings: apns, authority: origin.authority),
-            loop: loop, log: log, sign: { try? Signer.es256($0, with: key) })
+            loop: loop, log: log, sign: { try? signer.sign($0) })
     }
 
     func fcm() throws(KeyFileError) -> FCMLane {
-        let (account, key) = try FCMKeyFile.read(settings.text(.fcmKey))
+        let (account, signer) = try FCMKeyFile.read(settings.text(.fcmKey))
         let origin = HTTPOrigin(settings.text(.fcmURL)) ?? HTTPOrigin(host: "fcm.googleapis.com")
         let tokenOrigin = HTTPOrigin.split(account.tokenURI)?.0 ?? HTTPOrigin(host: "oauth2.googleapis.com")
         let label = "fcm \(account.project)"
@@ -106,7 +101,7 @@ struct LaneBuilder {
             tokenPool: pool(tokenOrigin, "\(label) OAuth", connections: 1),
             builder: FCMRequestBuilder(
                 payloads: payloads, settings: FCMSettings(project: account.project), authority: origin.authority),
-            loop: loop, log: log, sign: { try? Signer.rs256($0, with: key) })
+            loop: loop, log: log, sign: { try? signer.sign($0) })
     }
 
     private func pool(_ origin: HTTPOrigin, _ label: String, connections: Int64) -> ProviderPool {

@@ -10,16 +10,16 @@ struct KeyFileError: Error, Equatable {
 
 /// Apple's `.p8` file.
 enum APNsKeyFile {
-    static func read(_ path: String) throws(KeyFileError) -> PrivateKey {
+    static func read(_ path: String) throws(KeyFileError) -> Signer {
         let bytes = try contents(path, remedy: "give the .p8 file that Apple let you download, readable for the PBX")
-        let key: PrivateKey
+        let signer: Signer
         do throws(TLSError) {
-            key = try PrivateKey(pem: bytes)
+            signer = try Signer(pem: bytes)
         } catch {
             throw KeyFileError(message: "\(path) is no private key (\(error.message)); give Apple's .p8 file")
         }
-        guard key.isP256 else { throw KeyFileError(message: "\(path) is no P-256 key; give Apple's .p8 file") }
-        return key
+        guard signer.key.isP256 else { throw KeyFileError(message: "\(path) is no P-256 key; give Apple's .p8 file") }
+        return signer
     }
 
     /// The setting, or what Apple's file name says: `AuthKey_ABC123DEFG.p8`.
@@ -34,12 +34,12 @@ enum APNsKeyFile {
 
 /// Google's service-account file.
 enum FCMKeyFile {
-    static func read(_ path: String) throws(KeyFileError) -> (ServiceAccount, PrivateKey) {
+    static func read(_ path: String) throws(KeyFileError) -> (ServiceAccount, Signer) {
         let remedy = "give the service-account JSON that Google let you download, readable for the PBX"
         let bytes = try contents(path, remedy: remedy)
         let document: JSONValue
-        do throws(JSON.Failure) {
-            document = try JSON.parse(bytes)
+        do throws(JSONParser.Failure) {
+            document = try JSONParser.parse(bytes)
         } catch {
             throw KeyFileError(message: "\(path) is no JSON (line \(error.line), column \(error.column)); \(remedy)")
         }
@@ -50,12 +50,12 @@ enum FCMKeyFile {
             throw KeyFileError(message: "\(path): \(text(error)); \(remedy)")
         }
         do throws(TLSError) {
-            let key = try PrivateKey(pem: Array(account.privateKey.utf8))
-            guard key.isRSA else { throw KeyFileError(message: "\(path): private_key is no RSA key; \(remedy)") }
-            return (account, key)
+            let signer = try Signer(pem: Array(account.privateKey.utf8))
+            if signer.key.isRSA { return (account, signer) }
         } catch {
-            throw KeyFileError(message: "\(path): private_key cannot be read; \(remedy)")
+            throw KeyFileError(message: "\(path): private_key cannot be read (\(error.message)); \(remedy)")
         }
+        throw KeyFileError(message: "\(path): private_key is no RSA key; \(remedy)")
     }
 
     private static func text(_ problem: ServiceAccount.Problem) -> String {
