@@ -30,11 +30,11 @@ final class APNsLane: ProviderLane {
 
     var isHealthy: Bool { pool.isHealthy }
 
+    func warmUp() { pool.warmUp() }
+
     func submit(_ job: PushJob) {
         if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
-        guard let type = APNsRequest.pushType(of: job.content.event, for: job.binding.service) else {
-            return job.finish(Verdict(.rejected, reason: "VoipTokenOnly"), status: 0)
-        }
+        guard let type = job.type else { return job.finish(Verdict(.rejected, reason: "VoipTokenOnly"), status: 0) }
         guard renewToken() else { return job.finish(Verdict(.misconfigured, reason: "SigningFailed"), status: 0) }
         job.attempts += 1
         let generation = generation
@@ -64,14 +64,14 @@ final class APNsLane: ProviderLane {
     }
 
     private func answered(_ job: PushJob, _ type: APNsPushType, _ generation: UInt32, _ exchange: HTTPResult) {
-        guard case .answered(let response) = exchange else {
+        guard case .answered(let response, let connection) = exchange else {
             // Sent again the push carries the same apns-id, and CallKit makes one call of both.
             return conclude(job, exchange.verdict(isRepeatable: true), 0)
         }
         // The body of a success is empty, so the common case parses nothing.
         let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
         let verdict = APNsResponse.sparing(APNsResponse.verdict(response, body), job.binding, type)
-        if verdict.connection == .retire { pool.retire() }
+        if verdict.connection == .retire { pool.retire(connection) }
         if verdict.next == .renewCredential, credential.expired(generation: generation, now: loop.wallSeconds) == .giveUp {
             var final = verdict
             final.next = .finish

@@ -14,6 +14,8 @@ final class Delivery {
     private var lastID: UInt64 = 0
     private var random: Randomness
     private let limit: Int
+    private var breakers: [String: Breaker] = [:]
+    private var brake = TokenRemovalBrake()
 
     init(settings: Settings, loop: Loop, log: EngineLog) {
         self.settings = settings
@@ -27,6 +29,7 @@ final class Delivery {
     func open() -> [String] {
         var problems: [String] = []
         lanes = ProviderLanes(settings, loop: loop, log: log, problems: &problems)
+        lanes.warmUp()
         return problems
     }
 
@@ -37,17 +40,19 @@ final class Delivery {
     var queued: Int { jobs.count }
 
     /// Sends one push and returns its id; `completion` runs once, never before this returns.
+    ///
+    /// `type` is the kind of push for Apple. `delay` in milliseconds is how long the phone wished to be left alone.
     @discardableResult
     func push(
-        _ binding: Binding, _ content: PushContent, deadline: Int64,
+        _ binding: Binding, _ content: PushContent, type: APNsPushType?, delay: Int64 = 0, deadline: Int64,
         completion: @escaping (PushJob, Verdict, Int) -> Void
     ) -> UInt64 {
         lastID &+= 1
         let job = PushJob(
             id: lastID, pushID: PushID(high: random.next(), low: random.next()), binding: binding, content: content,
-            deadline: deadline, startedAt: SystemClock.monotonicMicroseconds()
+            type: type, deadline: deadline, startedAt: SystemClock.monotonicMicroseconds()
         ) { [weak self] job, verdict, status in
-            self?.jobs[job.id] = nil
+            self?.ended(job, verdict)
             completion(job, verdict, status)
         }
         guard jobs.count < limit else {
@@ -59,23 +64,64 @@ final class Delivery {
             loop.atEndOfTurn { job.finish(Verdict(.misconfigured, reason: "NoCredential"), status: 0) }
             return job.id
         }
-        lane.submit(job)
+        if delay > 0 {
+            loop.schedule(after: delay) { [weak self] in self?.submit(job, to: lane) }
+        } else {
+            submit(job, to: lane)
+        }
         return job.id
+    }
+
+    /// A credential that fails and fails rests; one push in a while finds out whether it works again.
+    private func submit(_ job: PushJob, to lane: any ProviderLane) {
+        if case .rest = breakers[lane.label]?.admit(now: loop.now) {
+            return loop.atEndOfTurn { job.finish(Verdict(.unavailable, reason: "CredentialRests"), status: 0) }
+        }
+        lane.submit(job)
+    }
+
+    private func ended(_ job: PushJob, _ verdict: Verdict) {
+        jobs[job.id] = nil
+        guard verdict.reason != "CredentialRests", let lane = lanes.lane(for: job.binding) else { return }
+        let maxFail = Int(settings.integer(.maxFail))
+        guard maxFail > 0 else { return }
+        // A dead token says nothing against the credential.
+        let outcome: Outcome = verdict.outcome == .tokenGone ? .accepted : verdict.outcome
+        if breakers[lane.label, default: Breaker(maxFail: maxFail)].note(outcome, now: loop.now) {
+            let isOpen = breakers[lane.label]?.isOpen ?? false
+            log(
+                isOpen ? .error : .notice,
+                isOpen ? "\(lane.label): \(maxFail) failures in a row (\(verdict.reason)); it rests" : "\(lane.label): works again")
+        }
     }
 
     /// Whether there is a way to push to this binding at all.
     func canPush(_ binding: Binding) -> Bool { lanes.lane(for: binding) != nil }
 
     /// Whether a call may rely on a push to this binding.
-    func isHealthy(for binding: Binding) -> Bool { lanes.lane(for: binding)?.isHealthy ?? false }
+    func isHealthy(for binding: Binding) -> Bool {
+        guard let lane = lanes.lane(for: binding) else { return false }
+        return lane.isHealthy && !(breakers[lane.label]?.isOpen ?? false)
+    }
 
     /// Drops what has not left yet for a call that is over.
     func cancel(_ ids: [UInt64]) {
         for id in ids { jobs[id]?.isCancelled = true }
     }
 
-    /// Whether a token that a provider called dead may be removed now.
-    func mayRemove(_ binding: Binding, now: Int64) -> Bool { true }
+    /// Whether the token of a verdict may be removed; when most tokens of a topic are called bad, the setup is
+    /// wrong and not the tokens. Every verdict must pass here, so that good ones count too. `now` in seconds.
+    func mayRemove(_ binding: Binding, _ verdict: Verdict, now: Int64) -> Bool {
+        switch brake.judge(verdict, binding, now: now) {
+        case .remove: return true
+        case .keepAndAlarm:
+            log(
+                .error,
+                "most tokens of \(binding.provider.name) \(binding.app) are called bad (\(verdict.reason)); none is removed: check environment and topic")
+            return false
+        case .keep, nil: return false
+        }
+    }
 
     /// Sixteen characters that nobody can guess usefully, for identifiers.
     func randomWord() -> String {

@@ -69,7 +69,7 @@ final class FCMLane: ProviderLane {
     }
 
     private func answered(_ job: PushJob, _ generation: UInt32, _ exchange: HTTPResult) {
-        guard case .answered(let response) = exchange else {
+        guard case .answered(let response, _) = exchange else {
             return job.conclude(exchange.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
         }
         let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
@@ -82,8 +82,8 @@ final class FCMLane: ProviderLane {
 
     // MARK: The access token
 
-    /// Fetches a token before the first push needs it.
     func warmUp() {
+        pool.warmUp()
         if case .fetch = credential.authorization(now: loop.now) { fetchToken() }
     }
 
@@ -99,7 +99,7 @@ final class FCMLane: ProviderLane {
     }
 
     private func tokenAnswered(_ exchange: HTTPResult) {
-        guard case .answered(let response) = exchange else {
+        guard case .answered(let response, _) = exchange else {
             return tokenFailed(exchange.verdict(isRepeatable: true).reason, after: nil, isFinal: false)
         }
         switch FCMTokenRequest.answer(response, (try? JSONParser.parse(response.body)), now: loop.wallSeconds) {

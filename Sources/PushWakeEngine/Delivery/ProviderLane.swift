@@ -10,6 +10,9 @@ protocol ProviderLane: AnyObject {
     /// False after a connection could not be made and until one is: calls should not rely on a push then.
     var isHealthy: Bool { get }
 
+    /// Connects, and fetches what a push needs, before the first push does.
+    func warmUp()
+
     /// Sends a push; it is finished sooner or later, whatever happens.
     func submit(_ job: PushJob)
 }

@@ -21,7 +21,8 @@ struct ProviderLanes {
         guard let payloads else { return }
         do throws(TLSError) {
             let builder = LaneBuilder(
-                settings: settings, tls: try LaneBuilder.tls(settings), payloads: payloads, loop: loop, log: log)
+                settings: settings, tls: try LaneBuilder.tls(settings), payloads: payloads, resolver: Resolver(loop: loop),
+                loop: loop, log: log)
             openAPNs(builder, &problems)
             openFCM(builder, &problems)
         } catch {
@@ -48,6 +49,12 @@ struct ProviderLanes {
         }
     }
 
+    /// Gets the lanes that ordinary bindings take ready for the first call.
+    func warmUp() {
+        (standardIsSandbox ? apnsSandbox : apnsProduction)?.warmUp()
+        fcm?.warmUp()
+    }
+
     /// The lane of a binding; nil when it is not set up.
     func lane(for binding: Binding) -> (any ProviderLane)? {
         switch binding.provider {
@@ -68,6 +75,7 @@ struct LaneBuilder {
     let settings: Settings
     let tls: TLSContext
     let payloads: PayloadLibrary
+    let resolver: Resolver
     let loop: Loop
     let log: EngineLog
 
@@ -85,7 +93,8 @@ struct LaneBuilder {
         let topic = settings.text(.apnsTopic)
         let apns = topic.isEmpty ? APNsSettings() : APNsSettings(topic: APNsTopic(setting: topic))
         return APNsLane(
-            label: label, pool: pool(origin, label, connections: settings.integer(.apnsConnections)),
+            label: label,
+            pool: pool(origin, label, connections: settings.integer(.apnsConnections)) { $0.probesFirst = true },
             credential: APNsCredential(keyID: APNsKeyFile.keyID(settings), teamID: settings.text(.apnsTeamID)),
             builder: APNsRequestBuilder(payloads: payloads, settings: apns, authority: origin.authority),
             loop: loop, log: log, sign: { try? signer.sign($0) })
@@ -97,14 +106,28 @@ struct LaneBuilder {
         let tokenOrigin = HTTPOrigin.split(account.tokenURI)?.0 ?? HTTPOrigin(host: "oauth2.googleapis.com")
         let label = "fcm \(account.project)"
         return FCMLane(
-            account: account, pool: pool(origin, label, connections: settings.integer(.fcmConnections)),
-            tokenPool: pool(tokenOrigin, "\(label) OAuth", connections: 1),
+            account: account,
+            pool: pool(origin, label, connections: settings.integer(.fcmConnections)) {
+                // Google answers more streams, and any PING, with GOAWAY.
+                $0.maxStreams = 100
+                $0.pingAfter = nil
+            },
+            tokenPool: pool(tokenOrigin, "\(label) OAuth", connections: 1) { $0.pingAfter = nil },
             builder: FCMRequestBuilder(
                 payloads: payloads, settings: FCMSettings(project: account.project), authority: origin.authority),
             loop: loop, log: log, sign: { try? signer.sign($0) })
     }
 
-    private func pool(_ origin: HTTPOrigin, _ label: String, connections: Int64) -> ProviderPool {
-        ProviderPool(HTTPConnectionPool(origin: origin, tls: tls, loop: loop), label: label, log: log)
+    private func pool(
+        _ origin: HTTPOrigin, _ label: String, connections: Int64, adjust: (inout HTTPPoolConfiguration) -> Void = { _ in }
+    ) -> ProviderPool {
+        var configuration = HTTPPoolConfiguration()
+        configuration.maxConnections = Int(connections)
+        configuration.connectTimeout = settings.integer(.connectTimeout)
+        configuration.answerTimeout = settings.integer(.requestTimeout)
+        configuration.limits = HTTPAnswerLimits(keptHeaders: ["retry-after"])
+        adjust(&configuration)
+        let pool = HTTPConnectionPool(origin: origin, tls: tls, configuration: configuration, loop: loop, resolver: resolver)
+        return ProviderPool(pool, label: label, log: log)
     }
 }

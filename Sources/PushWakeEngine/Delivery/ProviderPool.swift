@@ -9,34 +9,37 @@ final class ProviderPool {
     private let pool: HTTPConnectionPool
     private let label: String
     private let log: EngineLog
-    private(set) var isHealthy = true
+    private var hasComplained = false
 
     init(_ pool: HTTPConnectionPool, label: String, log: EngineLog) {
         self.pool = pool
         self.label = label
         self.log = log
+        pool.onNotice = { [weak self] text in self?.complain(text) }
     }
+
+    /// False after a connection could not be made and until one is.
+    var isHealthy: Bool { pool.lastProblem.isEmpty }
+
+    /// Connects before the first push needs it, so that an unreachable provider is known before the first call.
+    func warmUp() { pool.warmUp() }
 
     /// Sends a request; `completion` runs once.
     func send(_ request: HTTPRequest, deadline: Int64, completion: @escaping (HTTPResult) -> Void) {
         pool.send(request, deadline: deadline) { [self] result in
-            watch(result)
+            if hasComplained, case .answered = result {
+                hasComplained = false
+                log(.notice, "\(label): works again")
+            }
             completion(result)
         }
     }
 
-    /// Sends nothing more over the connections there are.
-    func retire() { pool.retire() }
+    /// Sends nothing more over the connection that an answer came on.
+    func retire(_ connection: Int) { pool.retireConnection(connection) }
 
-    private func watch(_ result: HTTPResult) {
-        switch result {
-        case .answered:
-            if !isHealthy { log(.notice, "\(label): reachable again") }
-            isHealthy = true
-        case .unreachable(let reason):
-            if isHealthy { log(.warning, "\(label): cannot be reached (\(reason)); calls go through without push until it can") }
-            isHealthy = false
-        case .lost, .expired: break
-        }
+    private func complain(_ text: String) {
+        hasComplained = true
+        log(.warning, "\(label): \(text); calls go through without push until this ends")
     }
 }

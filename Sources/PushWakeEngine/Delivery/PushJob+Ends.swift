@@ -21,13 +21,12 @@ extension PushJob {
 
     /// Goes on as the verdict of an attempt says: ends here, or back to the lane now or later.
     func conclude(_ verdict: Verdict, status: Int, on lane: any ProviderLane, _ loop: Loop) {
-        let step = LaneConclusion.step(
-            after: verdict, attempts: attempts, renewals: renewals, now: loop.now, deadline: deadline,
-            isCancelled: isCancelled)
+        let step = RetryPolicy().step(
+            after: verdict, attempts: attempts, renewals: renewals, now: loop.now, deadline: deadline, random: pushID.low)
         switch step {
         case .finish(let final): finish(final, status: status)
-        case .retry(let pause): loop.schedule(after: pause) { lane.submit(self) }
-        case .renew:
+        case .retry(let time): loop.schedule(at: time) { lane.submit(self) }
+        case .renewCredential:
             renewals += 1
             lane.submit(self)
         }
@@ -41,7 +40,7 @@ extension HTTPResult {
     /// What it means that no answer came.
     func verdict(isRepeatable: Bool) -> Verdict {
         switch self {
-        case .answered(let response): Verdict(.unavailable, reason: "HTTP \(response.status)")
+        case .answered(let response, _): Verdict(.unavailable, reason: "HTTP \(response.status)")
         case .lost(let text):
             Verdict(.unavailable, reason: text, next: isRepeatable ? .retry(after: Self.pause) : .finish)
         case .unreachable(let text): Verdict(.unavailable, reason: text, next: .retry(after: Self.pause))

@@ -9,6 +9,8 @@ final class PushJob {
     let pushID: PushID
     let binding: Binding
     let content: PushContent
+    /// For Apple: the kind of push; nil for the others.
+    let type: APNsPushType?
     /// Monotonic milliseconds after which the push is of no use.
     let deadline: Int64
     /// Monotonic microseconds at which it was asked for.
@@ -22,13 +24,14 @@ final class PushJob {
 
     /// `completion` runs once, with the final verdict and the HTTP status (0 when no answer came).
     init(
-        id: UInt64, pushID: PushID, binding: Binding, content: PushContent, deadline: Int64, startedAt: Int64,
-        completion: @escaping (PushJob, Verdict, Int) -> Void
+        id: UInt64, pushID: PushID, binding: Binding, content: PushContent, type: APNsPushType?, deadline: Int64,
+        startedAt: Int64, completion: @escaping (PushJob, Verdict, Int) -> Void
     ) {
         self.id = id
         self.pushID = pushID
         self.binding = binding
         self.content = content
+        self.type = type
         self.deadline = deadline
         self.startedAt = startedAt
         self.completion = completion

@@ -75,7 +75,7 @@ public final class LoadRun {
         let content = PushContent(
             event: .call, callID: "load-\(index)@127.0.0.1", fromURI: "sip:alice@example.com", fromDisplay: "Alice Example",
             toURI: "sip:bob@example.com", timeToLive: 40, sentAt: loop.wallSeconds)
-        delivery.push(binding(index), content, deadline: loop.now + 60_000) { [self] job, verdict, _ in
+        delivery.push(binding(index), content, type: provider == .apns ? .voip : nil, deadline: loop.now + 60_000) { [self] job, verdict, _ in
             running -= 1
             latencies.append(Int32(clamping: SystemClock.monotonicMicroseconds() - job.startedAt))
             count(verdict)

@@ -22,7 +22,7 @@ extension EngineDesk {
     /// One push by hand: to a user's devices, or to one token.
     func send(_ message: MessageReader, _ peer: EnginePeer) {
         let event = PushEvent(rawValue: UInt8(truncatingIfNeeded: EngineClient.number(.event, in: message))) ?? .custom
-        let targets: [Binding]
+        let targets: [Target]
         switch self.targets(of: message, event) {
         case .success(let found): targets = found
         case .failure(let refusal): return fail(message, peer, refusal.text)
@@ -32,9 +32,9 @@ extension EngineDesk {
         let deadline = SystemClock.monotonicMilliseconds() + (seconds > 0 ? min(seconds, 3600) : 60) * 1000
         let pending = PendingSend(request: message, peer: peer, pending: targets.count)
         let content = self.content(of: message, event)
-        for binding in targets {
+        for target in targets {
             statistics.pushed += 1
-            delivery.push(binding, content, deadline: deadline) { [self] job, verdict, status in
+            delivery.push(target.binding, content, type: target.type, deadline: deadline) { [self] job, verdict, status in
                 pending.results.append(settle(job, verdict, status))
                 pending.pending -= 1
                 if waits && pending.pending == 0 { answer(pending) }
@@ -43,11 +43,17 @@ extension EngineDesk {
         if !waits { reply(to: message, peer) { $0.put(.pushed, targets.count) } }
     }
 
+    /// One token to push to, and as what.
+    private struct Target {
+        let binding: Binding
+        let type: APNsPushType?
+    }
+
     private struct Refusal: Error {
         let text: String
     }
 
-    private func targets(of message: MessageReader, _ event: PushEvent) -> Result<[Binding], Refusal> {
+    private func targets(of message: MessageReader, _ event: PushEvent) -> Result<[Target], Refusal> {
         let aor = EngineClient.text(.aor, in: message)
         guard aor.isEmpty else { return devices(of: aor, event) }
         let letter = EngineClient.text(.provider, in: message)
@@ -59,19 +65,19 @@ extension EngineDesk {
         var binding = Binding(
             provider: provider, app: EngineClient.text(.app, in: message), token: token, dialect: .mpush)
         if letter == "j" { binding.wishes["pn-platform"] = "ios" }
-        return .success([binding])
+        return .success([Target(binding: binding, type: APNsRequest.pushType(of: event, for: nil))])
     }
 
-    private func devices(of aor: String, _ event: PushEvent) -> Result<[Binding], Refusal> {
+    private func devices(of aor: String, _ event: PushEvent) -> Result<[Target], Refusal> {
         do throws(StoreError) {
             let bindings = try store.bindings(of: aor, now: SystemClock.wallSeconds())
             guard !bindings.isEmpty else { return .failure(Refusal(text: "\(aor) has no push binding")) }
-            let plan = PushPlan(event, bindings, isAwake: bindings.map { _ in false })
+            let plan = Plan(event, bindings, isAwake: bindings.map { _ in false })
             guard !plan.pushes.isEmpty else {
-                let reasons = plan.skipped.map(\.reason).joined(separator: "; ")
+                let reasons = plan.skipped.map(\.reason.rawValue).joined(separator: "; ")
                 return .failure(Refusal(text: "no device of \(aor) takes this push: \(reasons)"))
             }
-            return .success(plan.pushes.map { bindings[$0] })
+            return .success(plan.pushes.map { Target(binding: bindings[$0.index], type: $0.type) })
         } catch {
             return .failure(Refusal(text: "the store cannot be read: \(error)"))
         }

@@ -7,7 +7,8 @@ internal import PushWakeTransport
 extension EngineDesk {
     /// Draws the consequences of a finished push: the binding of a dead token goes, and everybody hears of it.
     func settle(_ job: PushJob, _ verdict: Verdict, _ status: Int) -> PushResult {
-        let isRemoved = verdict.outcome == .tokenGone && removeBinding(job.binding, verdict)
+        let mayRemove = delivery.mayRemove(job.binding, verdict, now: SystemClock.wallSeconds())
+        let isRemoved = mayRemove && removeBinding(job.binding, verdict)
         let result = PushResult(
             id: job.id, event: job.content.event, outcome: verdict.outcome, httpStatus: status,
             isBindingRemoved: isRemoved, microseconds: SystemClock.monotonicMicroseconds() - job.startedAt,
@@ -31,7 +32,6 @@ extension EngineDesk {
                 log(.info, "binding kept aor=\(binding.aor): it registered after its token was called dead")
                 return false
             }
-            guard delivery.mayRemove(binding, now: now) else { return false }
             let selector = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
             let removed = try store.remove(selector, of: binding.aor, reason: "token-gone \(verdict.reason)", now: now)
             return !removed.isEmpty

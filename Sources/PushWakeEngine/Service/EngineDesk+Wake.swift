@@ -27,14 +27,15 @@ extension EngineDesk {
         let awake = places.map { place in place.map { isAwake(request.contacts[$0]) } ?? false }
         answer.awake = awake.count { $0 }
         if wakes[key] == nil { wakes[key] = WakeRegister.Wake(startedAt: now, endsAt: now + hold(request) * 1000 + 60_000) }
-        let plan = PushPlan(request.event, bindings, isAwake: awake)
+        let plan = Plan(request.event, bindings, isAwake: awake)
         for skipped in plan.skipped {
-            log(.debug, "no push event=\(request.event.name) aor=\(request.aor) call_id=\(request.callID): \(skipped.reason)")
+            log(.debug, "no push event=\(request.event.name) aor=\(request.aor) call_id=\(request.callID): \(skipped.reason.rawValue)")
         }
-        for index in plan.pushes {
-            push(bindings[index], request, key, now)
+        for planned in plan.pushes {
+            let binding = bindings[planned.index]
+            push(binding, planned, request, key, now)
             // A contact is held only when a push for its phone is on a way that works.
-            if let place = places[index], delivery.isHealthy(for: bindings[index]) { answer.verdicts[place] = 1 }
+            if let place = places[planned.index], delivery.isHealthy(for: binding) { answer.verdicts[place] = 1 }
         }
         answer.pushed = wakes[key]?.pushed ?? 0
         if waits { startWait(key, peer, request, now) }
@@ -89,11 +90,11 @@ extension EngineDesk {
         return contact.uri == binding.contact || contact.uri == binding.contactWithoutPushParameters
     }
 
-    private func push(_ binding: Binding, _ request: WakeMessage, _ key: WakeKey, _ now: Int64) {
+    private func push(_ binding: Binding, _ planned: Plan.Push, _ request: WakeMessage, _ key: WakeKey, _ now: Int64) {
         guard var wake = wakes[key], wake.tokens.insert(binding.token).inserted else { return }
         let isCall = request.event == .call
         let content = PushContent(
-            event: request.event, callID: request.callID, fromURI: request.fromURI, fromDisplay: request.fromDisplay,
+            event: request.event, callID: request.callID, fromURI: request.fromURI, fromDisplay: Self.displayName(request.fromDisplay),
             toURI: request.toURI, text: request.text,
             timeToLive: UInt32(clamping: isCall ? hold(request) : settings.integer(.messageTimeToLive)),
             sentAt: SystemClock.wallSeconds())
@@ -101,11 +102,19 @@ extension EngineDesk {
         wake.pending += 1
         wakes[key] = wake
         statistics.pushed += 1
-        let id = delivery.push(binding, content, deadline: now + hold(request) * 1000) { [self] job, verdict, status in
+        let id = delivery.push(
+            binding, content, type: planned.type, delay: planned.delay, deadline: now + hold(request) * 1000
+        ) { [self] job, verdict, status in
             let result = settle(job, verdict, status)
             wakeProgressed(key, result)
         }
         wakes[key]?.pushes.append(id)
+    }
+
+    /// The name as people read it: quotes removed, quoted-pairs resolved.
+    private static func displayName(_ raw: String) -> String {
+        let bytes = Array(raw.utf8)
+        return NameAddress.displayName(bytes.span)
     }
 
     private func wakeProgressed(_ key: WakeKey, _ result: PushResult) {
