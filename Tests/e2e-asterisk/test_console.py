@@ -4,9 +4,9 @@
 import socket
 
 import pytest
-from phones import apns_token
+from phones import apns_token, fcm_token
 from servers import wait_until
-from test_call import apns
+from test_call import apns, fcm
 
 
 class Manager:
@@ -103,11 +103,12 @@ def test_ami_refuses_what_is_wrong(manager):
 
 
 def test_a_dead_token_is_told_and_forgotten(phones, asterisk, user, simulator, manager):
-    phones(user, asterisk.address).register(apns("0" * 64))
+    phones(user, asterisk.address).register(fcm("unregistered-" + fcm_token()))
     manager.act(Action="PushWakeSend", PushEvent="call", AOR=user)
     result = manager.wait(Event="PushWakeResult", AOR=user)
-    assert result["Outcome"] in ("token-gone", "rejected")
-    assert result["Reason"]
+    assert result["Outcome"] == "token-gone" and result["Reason"] == "UNREGISTERED"
+    assert result["BindingRemoved"] == "Yes"
+    assert "token-gone" in asterisk.cli(f"pushwake show bindings {user}")
 
 
 def test_reload(asterisk):

@@ -44,7 +44,7 @@ def test_wrong_arguments_fail_and_the_dialplan_goes_on(asterisk, caller, user, a
 
 def test_a_provider_that_refuses_every_push(phones, asterisk, caller, user):
     phone = phones(user, asterisk.address)
-    phone.register(fcm("refused"))
+    phone.register(fcm("unregistered-" + fcm_token()))
     phone.close()
     log = run(asterisk, caller, f"r{user}", f"PushWake({user},5)", "Verbose(0,went on with ${PUSHWAKE_STATUS})")
     assert "went on with FAILED" in log
