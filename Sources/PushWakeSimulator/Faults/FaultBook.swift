@@ -14,11 +14,15 @@ struct FaultBook: Sendable {
     init(_ rules: [FaultRule]) {
         requestRules = rules.filter { $0.handshake == nil }
         handshakeRules = rules.filter { $0.handshake != nil }
+        needsToken = requestRules.contains { $0.token != nil }
         requestMatches = Array(repeating: 0, count: requestRules.count)
         firings = requestMatches
         handshakeMatches = Array(repeating: 0, count: handshakeRules.count)
         handshakeFirings = handshakeMatches
     }
+
+    /// Some rule wants to know the token, which may have to be dug out of a body.
+    let needsToken: Bool
 
     /// No rule is for requests, so requests need not be looked at.
     var isEmpty: Bool { requestRules.isEmpty }

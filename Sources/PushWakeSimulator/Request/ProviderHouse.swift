@@ -93,7 +93,7 @@ public struct ProviderHouse {
             return Reaction(
                 answer: judge(request, provider: provider, session: &memory.apns, now: now), provider: provider)
         }
-        let token = Self.token(of: request, provider: provider)
+        let token = faults.needsToken ? Self.token(of: request, provider: provider) : []
         guard
             let rule = faults.rule(
                 provider: provider, token: token, connection: memory.number, matches: &memory.ruleMatches)

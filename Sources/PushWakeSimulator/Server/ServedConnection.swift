@@ -42,6 +42,8 @@ final class ServedConnection: LoopSource {
 
     func ready(_ readiness: Loop.Readiness) {
         server.updateTime()
+        // Hang-up is reported even to those who do not listen.
+        if isPaused, readiness.contains(.failed) { return close() }
         switch phase {
         case .handshake: shakeHands()
         case .talking: talk()
