@@ -127,3 +127,12 @@ static inline int clinux_open_for_reading(const char *path) { return open(path, 
 static inline const char *clinux_entry_name(const struct dirent *entry) { return entry->d_name; }
 /* Variadic, which Swift does not import. */
 static inline int clinux_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
+
+/* As many descriptors as the hard limit allows: servers of a load run need one per connection. */
+static inline void clinux_raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}

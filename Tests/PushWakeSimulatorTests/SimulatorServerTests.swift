@@ -108,6 +108,22 @@ import Testing
         }
     }
 
+    @Test func `never ends a handshake that it stalls`() throws {
+        try with(#"{"rules":[{"tls":"stall","count":1}]}"#) { (simulator) throws in
+            let start = SystemClock.monotonicMilliseconds()
+            #expect(try simulator.push(flags: "--http2 --connect-timeout 1").status == 0)
+            #expect(SystemClock.monotonicMilliseconds() - start >= 1_000)
+            #expect(try simulator.push().status == 200)
+        }
+    }
+
+    @Test func `reads on after a pause`() throws {
+        try with(#"{"rules":[{"count":1,"pause_reading_ms":200}]}"#) { (simulator) throws in
+            for _ in 0..<2 { #expect(try simulator.push().status == 200) }
+            #expect(simulator.counters()?["accepted"]?.integer == 2)
+        }
+    }
+
     @Test func `answers late and takes new rules while it runs`() throws {
         try with { (simulator) throws in
             #expect(simulator.play(#"{"rules":[{"provider":"apns","delay_ms":300,"reason":"Shutdown"}]}"#) == 204)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+internal import CLinux
 internal import PushWakeTransport
 
 /// The simulator: listens, and runs until it is told to stop.
@@ -44,7 +45,9 @@ public final class SimulatorServer {
             listener = try Socket.listen(on: address)
             let bound = listener.localAddress
             origin = "https://\(bound)"
-            log = try options.logPath.map { path throws(FileStore.Failure) in try RequestLog(path: path) }
+            // Nobody reads it there, so nothing need be formatted.
+            let logPath = options.logPath == "/dev/null" ? nil : options.logPath
+            log = try logPath.map { path throws(FileStore.Failure) in try RequestLog(path: path) }
             context = try ServerContext(files: (files.certificatePath, files.serverKeyPath))
             failingContext = try ServerContext(files: nil)
             house = try Self.house(files, origin: origin)
@@ -62,6 +65,7 @@ public final class SimulatorServer {
 
     /// Serves until SIGTERM, SIGINT or `stop()`.
     public func run() throws(Failure) {
+        clinux_raise_descriptor_limit()
         do {
             try Signals { [loop] number in
                 // SIGHUP, 1, is for daemons that read files again.
