@@ -15,10 +15,12 @@ public final class MemoryStore: BindingStore {
     /// Keeps marks of removal for `markLifetime` seconds.
     public init(markLifetime: Int64 = BindingLimits.markLifetime) { self.markLifetime = markLifetime }
 
+    /// Reads the bindings of one user, oldest REGISTER first.
     public func bindings(of aor: String, now: Int64) -> [Binding] {
         (users[Array(aor.utf8)]?.live ?? []).filter { $0.forgetAt > now }.sortedByAge()
     }
 
+    /// Stores what one device registered; gives the contacts it left.
     public func register(_ bindings: [Binding], now: Int64) -> [String] {
         guard let aor = bindings.first?.aor else { return [] }
         var user = users[Array(aor.utf8)] ?? User()
@@ -30,6 +32,7 @@ public final class MemoryStore: BindingStore {
         return plan.leftContacts
     }
 
+    /// Removes bindings and marks them; gives those removed.
     public func remove(_ selector: BindingSelector, of aor: String, reason: String, now: Int64) -> [Binding] {
         guard var user = users[Array(aor.utf8)] else { return [] }
         let gone = selector.select(from: user.live.filter { $0.forgetAt > now }).sortedByAge()
@@ -40,10 +43,12 @@ public final class MemoryStore: BindingStore {
         return gone
     }
 
+    /// Reads the marks of one user, newest first.
     public func removed(of aor: String) -> [RemovedBinding] {
         (users[Array(aor.utf8)]?.marks ?? []).sortedByRemoval()
     }
 
+    /// Drops what is over, at most `limit` rows; gives how many went.
     public func forget(now: Int64, limit: Int) -> Int {
         var left = limit
         for (key, var user) in users where left > 0 {
@@ -58,6 +63,7 @@ public final class MemoryStore: BindingStore {
         return limit - left
     }
 
+    /// Lists users after `cursor` in the order of bytes.
     public func aors(after cursor: String, limit: Int, now: Int64) -> [String] {
         guard limit > 0 else { return [] }
         let found = users.filter { $0.value.live.contains { $0.forgetAt > now } }
@@ -66,6 +72,7 @@ public final class MemoryStore: BindingStore {
         return Array(found.sorted { $0.precedesInBytes($1) }.prefix(limit))
     }
 
+    /// Counts live bindings.
     public func count() -> Int { users.values.reduce(0) { $0 + $1.live.count } }
 
     private func put(_ user: User, for aor: String) {

@@ -15,8 +15,10 @@ import Testing
                 aor: "alice@example.com", provider: .webpush, environment: .sandbox, app: "an.app", team: "A1B2C3D4E5",
                 service: .remote, token: "https://push.example.net/p/a?b=c&d=ü", dialect: .flexisip,
                 instance: "<urn:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6>",
-                contact: "sip:alice%20x;p=1@[2001:db8::1]:5061;transport=tls;pn-prid=https%3A%2F%2Fpush", callID: "a84b4c76e66710@pc33",
-                cseq: .max, wishes: .init([.init(name: "pn-timeout", value: "0"), .init(name: "pn-auth", value: "\u{1}\u{0}")]),
+                contact: "sip:alice%20x;p=1@[2001:db8::1]:5061;transport=tls;pn-prid=https%3A%2F%2Fpush",
+                callID: "a84b4c76e66710@pc33",
+                cseq: .max,
+                wishes: .init([.init(name: "pn-timeout", value: "0"), .init(name: "pn-auth", value: "\u{1}\u{0}")]),
                 registeredAt: start, expiresAt: start + 60, forgetAt: start + 86_400, refreshesItself: true)
             let plain = makeBinding(aor: "bob", service: nil, instance: "", contact: "", callID: "")
             _ = try store.register([full], now: start)
@@ -135,7 +137,10 @@ import Testing
         arguments: StoreKind.allCases,
         [
             ("same Call-ID", "sip:a@192.0.2.7:4000", "call-1", 1),
-            ("same contact, push parameters aside", "sip:a@192.0.2.1:5060;transport=udp;pn-prid=new;PN-Param=x", "call-2", 1),
+            (
+                "same contact, push parameters aside", "sip:a@192.0.2.1:5060;transport=udp;pn-prid=new;PN-Param=x",
+                "call-2", 1
+            ),
             ("another address and Call-ID", "sip:a@192.0.2.7:5060;transport=udp", "call-2", 2),
             ("another transport", "sip:a@192.0.2.1:5060;transport=tcp", "call-2", 2),
         ])
@@ -157,7 +162,8 @@ import Testing
     func `keeps two phones with instances behind one address`(kind: StoreKind) throws {
         try kind.withStore { (store) throws in
             for name in ["a", "b"] {
-                let phone = makeBinding(token: name, instance: name, contact: "sip:a@192.0.2.1;pn-prid=\(name)", callID: "same")
+                let phone = makeBinding(
+                    token: name, instance: name, contact: "sip:a@192.0.2.1;pn-prid=\(name)", callID: "same")
                 _ = try store.register([phone], now: start)
             }
             #expect(try store.tokens(of: "alice@example.com") == ["a", "b"])
@@ -273,12 +279,16 @@ import Testing
         ] as [(BindingSelector, [String])])
     func `removes what the selector means`(kind: StoreKind, row: (selector: BindingSelector, gone: [String])) throws {
         try kind.withStore { (store) throws in
-            let one = ["a", "b"].map { makeBinding(token: $0, instance: "one", contact: "sip:u@192.0.2.1", callID: "c1") }
+            let one = ["a", "b"].map {
+                makeBinding(token: $0, instance: "one", contact: "sip:u@192.0.2.1", callID: "c1")
+            }
             _ = try store.register(one, now: start)
             _ = try store.register(
-                [makeBinding(token: "c", instance: "two", contact: "sip:u@192.0.2.2", callID: "c2", at: start + 1)], now: start)
+                [makeBinding(token: "c", instance: "two", contact: "sip:u@192.0.2.2", callID: "c2", at: start + 1)],
+                now: start)
             _ = try store.register(
-                [makeBinding(token: "d", instance: "", contact: "sip:u@192.0.2.3", callID: "c3", at: start + 2)], now: start)
+                [makeBinding(token: "d", instance: "", contact: "sip:u@192.0.2.3", callID: "c3", at: start + 2)],
+                now: start)
             _ = try store.register([makeBinding(aor: "bob", token: "b")], now: start)
             var expected = row.gone
             // A phone that has never said its instance is not the one that names another address.

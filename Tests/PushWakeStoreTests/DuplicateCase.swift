@@ -43,7 +43,8 @@ struct DuplicateCase: CustomTestStringConvertible, Sendable {
         DuplicateCase(
             "same remote token, other PushKit token", [apns("r", .remote), apns("v1", .voip)],
             [apns("r", .remote), apns("v2", .voip)], devices: 1),
-        DuplicateCase("one of two tokens is left", [apns("r", .remote), apns("v", .voip)], [apns("v", .voip)], devices: 1),
+        DuplicateCase(
+            "one of two tokens is left", [apns("r", .remote), apns("v", .voip)], [apns("v", .voip)], devices: 1),
         DuplicateCase(
             "same tokens, other team", [apns("r", .remote), apns("v", .voip)],
             [apns("r", .remote, team: "other"), apns("v", .voip, team: "other")], devices: 2),

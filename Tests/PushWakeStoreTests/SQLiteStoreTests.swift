@@ -44,7 +44,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "/", "/dev/null", "/dev/full", "/proc/nothing/bindings.db", "/no/such/place/bindings.db", "a\u{0}b"])
+    @Test(arguments: [
+        "", "/", "/dev/null", "/dev/full", "/proc/nothing/bindings.db", "/no/such/place/bindings.db", "a\u{0}b",
+    ])
     func `says which path cannot be used and what to do`(path: String) throws {
         let error = #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
         guard case .unusable(let text) = error else { return #expect(Bool(false), "\(String(describing: error))") }
@@ -54,7 +56,7 @@ import Testing
 
     @Test func `refuses a directory`() throws {
         try withTemporaryDirectory { directory in
-            #expect(throws: StoreError.unusable("\(directory) is no regular file; give the path of the database")) {
+            #expect(throws: StoreError.unusable("\(directory) is no regular file; set store_path to a file")) {
                 try SQLiteStore(path: directory)
             }
         }
@@ -106,7 +108,7 @@ import Testing
             try write([], to: path)
             do { try SQLiteDatabase(path: path, busyTimeout: 0).execute("CREATE TABLE cookies(x)") }
             let before = try read(path)
-            #expect(throws: StoreError.unusable("\(path) is a SQLite file of another program; choose another path")) {
+            #expect(throws: StoreError.unusable("\(path) is a SQLite file of another program; set store_path to another file")) {
                 try SQLiteStore(path: path)
             }
             #expect(try read(path) == before)
@@ -261,7 +263,8 @@ import Testing
             let path = directory + "/bindings.db"
             let stores = [try SQLiteStore(path: path), try SQLiteStore(path: path)]
             for index in 0..<40 {
-                let binding = makeBinding(aor: "user\(index % 7)", app: "app\(index % 3)", token: "t\(index)", cseq: UInt32(index))
+                let binding = makeBinding(
+                    aor: "user\(index % 7)", app: "app\(index % 3)", token: "t\(index)", cseq: UInt32(index))
                 _ = try stores[index % 2].register([binding], now: start)
                 #expect(try stores[1 - index % 2].bindings(of: binding.aor, now: start) == [binding])
             }

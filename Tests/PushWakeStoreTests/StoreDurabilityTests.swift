@@ -22,7 +22,8 @@ import Testing
     @Test(arguments: [10, 20, 40]) func `loses nothing wherever it is stopped`(milliseconds: Int) async throws {
         let directory = try makeTemporaryDirectory()
         defer { removeDirectory(directory) }
-        await #expect(processExitsWith: .signal(SIGALRM)) { [directory = directory as String, milliseconds = milliseconds as Int] in
+        await #expect(processExitsWith: .signal(SIGALRM)) {
+            [directory = directory as String, milliseconds = milliseconds as Int] in
             let store = try SQLiteStore(path: directory + "/bindings.db", options: .init(logLimit: 16))
             let notes = open(directory + "/notes", O_WRONLY | O_CREAT, 0o600)
             signal(SIGALRM, SIG_DFL)

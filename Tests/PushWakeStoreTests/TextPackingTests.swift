@@ -29,9 +29,10 @@ import Testing
         #expect(TextPacking().unpack(packed) == nil)
     }
 
-    @Test(arguments: [
-        [0], [1], [1, 2, 0], [2, 255], [3, 0, 0], [5], [5, 12, 1, 2], [6], [10], [0x80], [0xC3], [0x41, 0xFF],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0], [1], [1, 2, 0], [2, 255], [3, 0, 0], [5], [5, 12, 1, 2], [6], [10], [0x80], [0xC3], [0x41, 0xFF],
+        ] as [[UInt8]])
     func `refuses damaged bytes`(bytes: [UInt8]) {
         #expect(TextPacking().unpack(bytes) == nil)
     }

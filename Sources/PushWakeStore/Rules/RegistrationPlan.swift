@@ -33,7 +33,8 @@ struct RegistrationPlan {
         evict(from: live)
         leftContacts = Self.left(
             by: replaced.map { live[$0] } + cleared.map { marks[$0].binding },
-            staying: stored + live.indices.filter { !replaced.contains($0) && live[$0].forgetAt > now }.map { live[$0] })
+            staying: stored + live.indices.filter { !replaced.contains($0) && live[$0].forgetAt > now }.map { live[$0] }
+        )
     }
 
     /// Makes room when the user has as many bindings as one may have.
@@ -77,7 +78,8 @@ private struct Rules {
     }
 
     func isOvertaken(by old: Binding, now: Int64) -> Bool {
-        old.expiresAt > now && old.cseq > first.cseq && !first.callID.isEmpty && old.callID.isSameBytes(as: first.callID)
+        old.expiresAt > now && old.cseq > first.cseq && !first.callID.isEmpty
+            && old.callID.isSameBytes(as: first.callID)
     }
 
     /// A device whose token comes again under another instance (reinstalled, say) leaves with all its tokens.

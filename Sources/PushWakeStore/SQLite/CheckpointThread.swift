@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// It takes no signals and ends with its owner. It must not be made before a `fork()` whose child goes on.
 public final class CheckpointThread {
-    private let task: Task
+    private let work: Work
     private let handle: Int32
     private var thread = pthread_t()
     private var isRunning = false
@@ -19,7 +19,7 @@ public final class CheckpointThread {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         let failure = socketpair(AF_UNIX, type, 0, &ends)
         handle = ends[0]
-        task = Task(checkpointer: checkpointer, pause: everyMilliseconds, end: ends[1])
+        work = Work(checkpointer: checkpointer, pause: everyMilliseconds, end: ends[1])
         guard failure == 0, start() == 0 else {
             throw .unusable("\(path): no thread for checkpoints can be started; raise the limits of this process")
         }
@@ -33,7 +33,7 @@ public final class CheckpointThread {
 
     /// What went wrong since the last call, once per new failure. The bindings stay in the log until it works again.
     public func takeFailure() -> StoreError? {
-        task.failure.withLock { failure in
+        work.failure.withLock { failure in
             defer { failure = nil }
             return failure
         }
@@ -46,15 +46,15 @@ public final class CheckpointThread {
         sigfillset(&all)
         pthread_sigmask(SIG_SETMASK, &all, &mine)
         defer { pthread_sigmask(SIG_SETMASK, &mine, nil) }
-        // SAFETY: the thread takes over this reference to the task.
-        let context = Unmanaged.passRetained(task)
+        // SAFETY: the thread takes over this reference to the work.
+        let context = Unmanaged.passRetained(work)
         let failure = pthread_create(&thread, nil, runCheckpoints, context.toOpaque())
         if failure != 0 { context.release() } else { isRunning = true }
         return failure
     }
 
     /// What the thread works on; all but `failure` is for the thread alone.
-    fileprivate final class Task {
+    fileprivate final class Work {
         let failure = Mutex<StoreError?>(nil)
         private let end: Int32
         private let checkpointer: SQLiteCheckpointer
@@ -91,7 +91,7 @@ public final class CheckpointThread {
 
 private func runCheckpoints(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context else { return nil }
-    // SAFETY: `start` has left one reference to the task for this thread.
-    Unmanaged<CheckpointThread.Task>.fromOpaque(context).takeRetainedValue().run()
+    // SAFETY: `start` has left one reference to the work for this thread.
+    Unmanaged<CheckpointThread.Work>.fromOpaque(context).takeRetainedValue().run()
     return nil
 }

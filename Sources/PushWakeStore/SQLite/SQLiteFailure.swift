@@ -25,10 +25,12 @@ struct SQLiteFailure {
         case SQLITE_BUSY, SQLITE_LOCKED:
             return .unusable("\(path) is locked by another process (\(reason)); end that process, see `fuser \(path)`")
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
-            return .unusable("\(path) cannot be written by user \(geteuid()) (\(reason)); \(SystemError.ownerRemedy(path))")
+            return .unusable(
+                "\(path) cannot be written by user \(geteuid()) (\(reason)); \(SystemError.ownerRemedy(path))")
         case SQLITE_CANTOPEN:
             return .unusable(
-                "\(path) cannot be opened by user \(geteuid()) (\(reason)); \(SystemError.ownerRemedy(path)), its directory too")
+                "\(path) cannot be opened by user \(geteuid()) (\(reason)); \(SystemError.ownerRemedy(path)), its directory too"
+            )
         case SQLITE_IOERR:
             return .unusable("\(path): reading or writing failed (\(reason)); see the kernel log for the disk")
         default:

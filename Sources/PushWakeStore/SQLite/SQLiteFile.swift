@@ -10,7 +10,8 @@ enum SQLiteFile {
     /// Makes file and directory where they are missing and looks at them where they are not.
     static func prepare(path: String) throws(StoreError) {
         guard !path.isEmpty, !path.utf8.contains(0), !path.hasSuffix("/") else {
-            throw .unusable("\"\(path)\" names no file; give the path of the database, such as /var/lib/pushwake/bindings.db")
+            throw .unusable(
+                "\"\(path)\" names no file; set store_path to a file, such as /var/lib/pushwake/bindings.db")
         }
         try makeDirectory(of: path)
         var status = stat()
@@ -36,7 +37,7 @@ enum SQLiteFile {
 
     private static func check(_ status: stat, path: String) throws(StoreError) {
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw .unusable("\(path) is no regular file; give the path of the database")
+            throw .unusable("\(path) is no regular file; set store_path to a file")
         }
         guard access(path, R_OK | W_OK) == 0 else { throw failure("cannot be used", path: path, number: errno) }
     }
@@ -46,7 +47,7 @@ enum SQLiteFile {
         switch number {
         case ENOSPC, EDQUOT: return .full("\(text); free space on that file system")
         case ENOENT, ENOTDIR: return .unusable("\(text); make the directory above it")
-        case EROFS: return .unusable("\(text); choose a place that can be written")
+        case EROFS: return .unusable("\(text); set store_path to a place that can be written")
         default: return .unusable("\(text); \(SystemError.ownerRemedy(path))")
         }
     }

@@ -41,10 +41,10 @@ enum SQLiteSchema {
         guard version <= steps.count else {
             throw .unusable(
                 "\(path) was written by a newer release (format \(version), this one knows \(steps.count)); "
-                    + "install that release again, or choose another file")
+                    + "install that release again, or set store_path to another file")
         }
         guard try database.text("PRAGMA journal_mode=WAL") == "wal" else {
-            throw .unusable("\(path): its file system cannot share memory (network file system?); choose a local disk")
+            throw .unusable("\(path): its file system cannot share memory (network file system?); set store_path to a local disk")
         }
         guard version < steps.count else { return }
         try database.write { () throws(StoreError) in
@@ -62,7 +62,7 @@ enum SQLiteSchema {
         let owner = try database.number("PRAGMA application_id") ?? 0
         if tables == 0, version == 0, owner == 0 { return 0 }
         guard owner == applicationID, version > 0 else {
-            throw .unusable("\(path) is a SQLite file of another program; choose another path")
+            throw .unusable("\(path) is a SQLite file of another program; set store_path to another file")
         }
         return Int(clamping: version)
     }

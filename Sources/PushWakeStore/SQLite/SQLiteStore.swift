@@ -21,6 +21,7 @@ public final class SQLiteStore: BindingStore {
 
     /// How a file is used.
     public struct Options: Sendable {
+        /// When a binding is safe from the loss of power.
         public var durability: Durability
         /// Milliseconds to wait for the lock of another process.
         public var busyTimeout: Int32
@@ -33,6 +34,7 @@ public final class SQLiteStore: BindingStore {
         /// Seconds for which marks of removal stay.
         public var markLifetime: Int64
 
+        /// Takes defaults that suit a host of its own.
         public init(
             durability: Durability = .checkpoint, busyTimeout: Int32 = 50, cacheSize: Int = 16_384,
             logLimit: Int = 8192, pageLimit: Int = 0, markLifetime: Int64 = BindingLimits.markLifetime
@@ -78,6 +80,7 @@ public final class SQLiteStore: BindingStore {
         database.setBusyTimeout(options.busyTimeout)
     }
 
+    /// Reads the bindings of one user, oldest REGISTER first.
     public func bindings(of aor: String, now: Int64) throws(StoreError) -> [Binding] {
         // One statement, so that no transaction is needed for one state of the file.
         let query = try database.statement(
@@ -95,6 +98,7 @@ public final class SQLiteStore: BindingStore {
         return found.count < 2 ? found : found.sortedByAge()
     }
 
+    /// Stores what one device registered; gives the contacts it left.
     public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
         guard let aor = bindings.first?.aor else { return [] }
         return try write { () throws(StoreError) in
@@ -114,6 +118,7 @@ public final class SQLiteStore: BindingStore {
         }
     }
 
+    /// Removes bindings and marks them; gives those removed.
     public func remove(
         _ selector: BindingSelector, of aor: String, reason: String, now: Int64
     ) throws(StoreError) -> [Binding] {
@@ -131,6 +136,7 @@ public final class SQLiteStore: BindingStore {
         }
     }
 
+    /// Reads the marks of one user, newest first.
     public func removed(of aor: String) throws(StoreError) -> [RemovedBinding] {
         try database.read { () throws(StoreError) in
             guard let user = try users.find(aor) else { return [] }
@@ -138,6 +144,7 @@ public final class SQLiteStore: BindingStore {
         }
     }
 
+    /// Drops what is over, at most `limit` rows; gives how many went.
     public func forget(now: Int64, limit: Int) throws(StoreError) -> Int {
         guard limit > 0 else { return 0 }
         return try write { () throws(StoreError) in
@@ -152,6 +159,7 @@ public final class SQLiteStore: BindingStore {
         }
     }
 
+    /// Lists users after `cursor` in the order of bytes.
     public func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String] {
         guard limit > 0 else { return [] }
         let query = try database.statement(
@@ -169,6 +177,7 @@ public final class SQLiteStore: BindingStore {
         return found
     }
 
+    /// Counts live bindings.
     public func count() throws(StoreError) -> Int { try users.liveCount() }
 
     // MARK: Rows
@@ -231,7 +240,8 @@ public final class SQLiteStore: BindingStore {
         let excess = max(0, known.count + removed.count - BindingLimits.marksPerUser)
         let oldest = known.sorted { ($0.mark.removedAt, $0.id) < ($1.mark.removedAt, $1.id) }.prefix(excess)
         for row in oldest { try run("DELETE FROM marks WHERE id = ?", row.id) }
-        var free = SlotList(user: user, free: [], taken: known.map(\.id).filter { id in !oldest.contains { $0.id == id } })
+        var free = SlotList(
+            user: user, free: [], taken: known.map(\.id).filter { id in !oldest.contains { $0.id == id } })
         let insertion = try database.statement(
             """
             INSERT OR REPLACE INTO marks(\(BindingRow.columns), removed_at, reason)

@@ -47,7 +47,8 @@ struct TextPacking {
         packed.reserveCapacity(source.count)
         var position = 0
         while position < source.count {
-            position += packReference(references, source, position, &packed) ?? packUUID(source, position, &packed)
+            position +=
+                packReference(references, source, position, &packed) ?? packUUID(source, position, &packed)
                 ?? packRun(source, position, &packed)
         }
         return packed
