@@ -4,10 +4,17 @@
 enum HeaderText {
     /// True for a path segment of characters that need no escape (RFC 3986, 3.3, without `%`).
     static func isPathSegment(_ text: String, atMost limit: Int) -> Bool {
-        guard !text.isEmpty, text.utf8.count <= limit, text != ".", text != ".." else { return false }
         let bytes = text.utf8.span
+        guard bytes.count > 0, bytes.count <= limit else { return false }
+        // Tokens are letters and digits nearly always: that is told without a branch per byte.
+        var others: UInt8 = 0
+        for index in bytes.indices {
+            let byte = bytes[index]
+            others |= (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 ? 0 : 1
+        }
+        if others == 0 { return true }
         for index in bytes.indices where !isPathCharacter(bytes[index]) { return false }
-        return true
+        return text != "." && text != ".."
     }
 
     /// True for a path with query that can be sent as it is; the empty one stands for `/`.

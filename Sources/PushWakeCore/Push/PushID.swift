@@ -14,12 +14,37 @@ public struct PushID: Hashable, Sendable {
     public func append(to out: inout [UInt8]) {
         let high = (high & 0xFFFF_FFFF_FFFF_0FFF) | 0x4000
         let low = (low & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000
-        for index in 0..<16 {
-            if index == 4 || index == 6 || index == 8 || index == 10 { out.append(UInt8(ascii: "-")) }
-            let word = index < 8 ? high : low
-            let byte = UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index % 8)))
-            out.append(Hex.digit(byte >> 4))
-            out.append(Hex.digit(byte))
+        let first = Self.digits(of: UInt32(truncatingIfNeeded: high >> 32))
+        let second = Self.digits(of: UInt32(truncatingIfNeeded: high))
+        let third = Self.digits(of: UInt32(truncatingIfNeeded: low >> 32))
+        let fourth = Self.digits(of: UInt32(truncatingIfNeeded: low))
+        out.append(addingCapacity: 36) { (end: inout OutputSpan<UInt8>) in
+            Self.append(first, bytes: 0..<8, to: &end)
+            end.append(UInt8(ascii: "-"))
+            Self.append(second, bytes: 0..<4, to: &end)
+            end.append(UInt8(ascii: "-"))
+            Self.append(second, bytes: 4..<8, to: &end)
+            end.append(UInt8(ascii: "-"))
+            Self.append(third, bytes: 0..<4, to: &end)
+            end.append(UInt8(ascii: "-"))
+            Self.append(third, bytes: 4..<8, to: &end)
+            Self.append(fourth, bytes: 0..<8, to: &end)
         }
+    }
+
+    /// Eight digits of 32 bits, the first in the highest byte: all at once, because every push has 32 of them.
+    @inline(__always)
+    private static func digits(of value: UInt32) -> UInt64 {
+        var nibbles = UInt64(value)
+        nibbles = (nibbles << 16 | nibbles) & 0x0000_FFFF_0000_FFFF
+        nibbles = (nibbles << 8 | nibbles) & 0x00FF_00FF_00FF_00FF
+        nibbles = (nibbles << 4 | nibbles) & 0x0F0F_0F0F_0F0F_0F0F
+        let letters = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return nibbles &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
+    }
+
+    @inline(__always)
+    private static func append(_ digits: UInt64, bytes: Range<Int>, to end: inout OutputSpan<UInt8>) {
+        for place in bytes { end.append(UInt8(truncatingIfNeeded: digits >> UInt64(56 - 8 * place))) }
     }
 }
