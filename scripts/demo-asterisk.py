@@ -55,8 +55,8 @@ def play(asterisk, simulator, title, transport, parameters, make_token):
         timeline.started = call.started
         timeline.say("caller   INVITE")
         timeline.say("caller   180 Ringing", call.expect(180).at)
-        simulator.wait_push(token)
-        timeline.say("provider push accepted")
+        push = simulator.wait_push(token)
+        timeline.say(f"provider {push['provider']} accepts the push", time.monotonic() - time.time() + push["t"])
         with Phone("100", asterisk.address, transport) as awake:
             awake.instance = instance
             timeline.say(f"phone    wakes, REGISTER from port {awake.port}")

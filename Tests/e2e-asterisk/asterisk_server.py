@@ -191,7 +191,7 @@ class Asterisk:
         return ["unshare", "--mount", "sh", "-c", enter, "sh", str(self.root), "env", f"LD_LIBRARY_PATH={self.at}/bin", "LC_ALL=C.UTF-8", *arguments]
 
     def start(self):
-        self.output = open(self.host_at / "log/console", "w")
+        self.output = open(self.host_at / "log/console", "a")
         self.process = subprocess.Popen(
             self.command("asterisk", "-f", "-C", f"{self.at}/etc/asterisk.conf", "-g"),
             stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT,

@@ -87,3 +87,47 @@ def test_a_message_goes_out_as_a_push(phones, asterisk, caller, user, simulator)
     assert "Lunch at noon?" in str(simulator.wait_push(token)["body"])
     assert caller.message(user, "Or at one?").status == 202
     wait_until("the second push", lambda: len(simulator.pushes(token)) == 2)
+
+
+def test_a_message_reaches_a_phone_that_is_awake(phones, asterisk, caller, user, simulator):
+    token = fcm_token()
+    phone = phones(user, asterisk.address, "tcp")
+    phone.register(fcm(token))
+    assert caller.message(user, "Are you there?").status == 202
+    message = phone.expect_request("MESSAGE")
+    assert message.body == "Are you there?"
+    phone.reply(message, 200, "OK")
+    assert simulator.pushes(token) == []
+
+
+def test_a_queue_rings_a_phone_that_sleeps(phones, asterisk, caller, user, simulator):
+    asterisk.write("queues.conf", f"[help-{user}]\njoinempty = no\nmember => Local/{user}@phones,0,Ann,PushWake:{user}\n")
+    asterisk.add_extension(f"q{user}", f"Queue(help-{user},,,,10)", "Verbose(0,left the queue: ${QUEUESTATUS})", "Hangup(20)")
+    token = apns_token()
+    phone = phones(user, asterisk.address, "tcp")
+    phone.register(apns(token))
+    phone.close()
+    asterisk.wait_log(f"from AOR '{user}' due to shutdown")
+    asterisk.cli("module reload app_queue.so")
+    call = caller.call(f"q{user}")
+    simulator.wait_push(token)
+    awake = phones(user, asterisk.address, "tcp")
+    awake.register(apns(token))
+    awake.answer(awake.expect_request("INVITE"))
+    call.expect(200)
+    call.end()
+
+
+def test_a_registration_that_only_the_shell_knows_of(phones, asterisk, caller, user, simulator):
+    token = apns_token()
+    phone = phones(user, asterisk.address, "tcp")
+    phone.register(apns(token))
+    phone.close()
+    asterisk.wait_log(f"from AOR '{user}' due to shutdown")
+    asterisk.add_extension(
+        f"s{user}", f"PushWake({user},10)", "Verbose(0,went on with ${PUSHWAKE_STATUS} '${PUSHWAKE_CONTACTS}')", "Hangup(20)")
+    call = caller.call(f"s{user}")
+    simulator.wait_push(token)
+    assert asterisk.pushwake("registered", user).returncode == 0
+    call.expect_final(480)
+    assert "went on with WOKEN ''" in asterisk.log()

@@ -167,6 +167,43 @@ def test_a_hundred_waits_cost_one_connection_each_and_no_polling(make_asterisk, 
         call.cancel()
 
 
+def test_a_restart_forgets_no_phone(make_asterisk, phones, simulator):
+    asterisk = make_asterisk()
+    token = apns_token()
+    phone = phones("100", asterisk.address)
+    phone.register(apns(token))
+    phone.close()
+    asterisk.stop()
+    asterisk.start()
+    asterisk.wait_engine()
+    call = phones("caller", asterisk.address).call("100")
+    simulator.wait_push(token)
+    awake = phones("100", asterisk.address)
+    awake.instance = phone.instance
+    awake.register(apns(token))
+    awake.answer(awake.expect_request("INVITE"))
+    call.expect(200)
+    call.end()
+
+
+def test_two_servers_share_one_engine(make_asterisk, phones, simulator):
+    registrar = make_asterisk()
+    other = make_asterisk(
+        users=[], settings={"engine_mode": "external", "engine_socket": f"{registrar.at}/run/engine.sock"}, start=False)
+    other.add_extension("7100", "PushWake(100,5)", "Verbose(0,went on with ${PUSHWAKE_STATUS})", "Hangup(20)")
+    other.start()
+    token = apns_token()
+    phone = phones("100", registrar.address)
+    phone.register(apns(token))
+    call = phones("caller", other.address).call("7100")
+    simulator.wait_push(token)
+    phone.register(apns(token))
+    call.expect_final(480)
+    assert "went on with WOKEN" in other.log()
+    assert other.engine_pid() == 0 and children(other.pid) == []
+    assert "100" in other.cli("pushwake show bindings")
+
+
 def cpu_ticks(pid):
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return int(fields[11]) + int(fields[12])
