@@ -108,7 +108,8 @@ import Testing
             try write([], to: path)
             do { try SQLiteDatabase(path: path, busyTimeout: 0).execute("CREATE TABLE cookies(x)") }
             let before = try read(path)
-            #expect(throws: StoreError.unusable("\(path) is a SQLite file of another program; set store_path to another file")) {
+            let text = "\(path) is a SQLite file of another program; set store_path to another file"
+            #expect(throws: StoreError.unusable(text)) {
                 try SQLiteStore(path: path)
             }
             #expect(try read(path) == before)

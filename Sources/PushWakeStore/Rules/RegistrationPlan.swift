@@ -30,11 +30,12 @@ struct RegistrationPlan {
         replaced = rules.matches(in: live)
         cleared = rules.matches(in: marks.map(\.binding))
         stored = Self.unique(new.filter { $0.aor.isSameBytes(as: first.aor) })
-        evict(from: live)
         leftContacts = Self.left(
             by: replaced.map { live[$0] } + cleared.map { marks[$0].binding },
             staying: stored + live.indices.filter { !replaced.contains($0) && live[$0].forgetAt > now }.map { live[$0] }
         )
+        // ORDER: last, since a phone that gives way is still registered under its contact.
+        evict(from: live)
     }
 
     /// Makes room when the user has as many bindings as one may have.

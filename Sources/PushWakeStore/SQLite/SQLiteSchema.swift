@@ -44,7 +44,8 @@ enum SQLiteSchema {
                     + "install that release again, or set store_path to another file")
         }
         guard try database.text("PRAGMA journal_mode=WAL") == "wal" else {
-            throw .unusable("\(path): its file system cannot share memory (network file system?); set store_path to a local disk")
+            throw .unusable(
+                "\(path): its file system cannot share memory (network file system?); set store_path to a local disk")
         }
         guard version < steps.count else { return }
         try database.write { () throws(StoreError) in
