@@ -69,16 +69,20 @@ import Testing
         #expect(answer.json?["timestamp"]?.integer == ServiceFixture.now)
     }
 
-    @Test(arguments: [
-        ("apns-topic", nil, "MissingTopic"), ("apns-topic", "", "BadTopic"), ("apns-topic", "com.example..", "BadTopic"),
-        ("apns-topic", "com.example phone", "BadTopic"), ("apns-topic", "com.example.phone", "DeviceTokenNotForTopic"),
-        ("apns-topic", "com.example.phone.complication", "InvalidPushType"), ("apns-push-type", "call", "InvalidPushType"),
-        ("apns-push-type", "alert", "InvalidPushType"), ("apns-priority", "7", "BadPriority"),
-        ("apns-priority", "", "BadPriority"), ("apns-expiration", "soon", "BadExpirationDate"),
-        ("apns-expiration", "-1", "BadExpirationDate"), ("apns-expiration", "", "BadExpirationDate"),
-        ("apns-id", "0f8fad5bd9cb469fa16570867728950e", "BadMessageId"), ("apns-id", "1", "BadMessageId"),
-        ("apns-collapse-id", String(repeating: "x", count: 65), "BadCollapseId"),
-    ] as [(String, String?, String)])
+    @Test(
+        arguments: [
+            ("apns-topic", nil, "MissingTopic"), ("apns-topic", "", "BadTopic"),
+            ("apns-topic", "com.example..", "BadTopic"),
+            ("apns-topic", "com.example phone", "BadTopic"),
+            ("apns-topic", "com.example.phone", "DeviceTokenNotForTopic"),
+            ("apns-topic", "com.example.phone.complication", "InvalidPushType"),
+            ("apns-push-type", "call", "InvalidPushType"),
+            ("apns-push-type", "alert", "InvalidPushType"), ("apns-priority", "7", "BadPriority"),
+            ("apns-priority", "", "BadPriority"), ("apns-expiration", "soon", "BadExpirationDate"),
+            ("apns-expiration", "-1", "BadExpirationDate"), ("apns-expiration", "", "BadExpirationDate"),
+            ("apns-id", "0f8fad5bd9cb469fa16570867728950e", "BadMessageId"), ("apns-id", "1", "BadMessageId"),
+            ("apns-collapse-id", String(repeating: "x", count: 65), "BadCollapseId"),
+        ] as [(String, String?, String)])
     func `refuses a bad header with 400`(name: String, value: String?, reason: String) {
         let answer = answer(ServiceFixture.makePush([name: value]))
         #expect(answer.status == 400)
@@ -105,7 +109,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "voip", 400, "PayloadEmpty"), ("[1]", "voip", 400, "PayloadEmpty"), (#"{"a":"#, "voip", 400, "PayloadEmpty"),
+        ("", "voip", 400, "PayloadEmpty"), ("[1]", "voip", 400, "PayloadEmpty"),
+        (#"{"a":"#, "voip", 400, "PayloadEmpty"),
     ])
     func `refuses what is no JSON object`(body: String, type: String, status: Int, reason: String) {
         let answer = answer(ServiceFixture.makePush(body: body))
@@ -123,15 +128,20 @@ import Testing
         #expect(answer.json?["reason"]?.string == "PayloadTooLarge")
     }
 
-    @Test(arguments: [
-        (nil, "MissingProviderToken"), ("basic abc", "InvalidProviderToken"), ("bearer abc", "InvalidProviderToken"),
-        ("bearer " + ServiceFixture.makeProviderToken(key: "NOTKNOWN11"), "InvalidProviderToken"),
-        ("bearer " + ServiceFixture.makeProviderToken(team: "NOTMYTEAM1"), "InvalidProviderToken"),
-        ("bearer " + ServiceFixture.makeProviderToken(algorithm: "RS256"), "InvalidProviderToken"),
-        ("bearer " + ServiceFixture.makeProviderToken(signature: "bad"), "InvalidProviderToken"),
-        ("bearer " + ServiceFixture.makeProviderToken(issued: ServiceFixture.seconds + 61), "InvalidProviderToken"),
-        ("bearer " + ServiceFixture.makeProviderToken(issued: ServiceFixture.seconds - 3_601), "ExpiredProviderToken"),
-    ] as [(String?, String)])
+    @Test(
+        arguments: [
+            (nil, "MissingProviderToken"), ("basic abc", "InvalidProviderToken"),
+            ("bearer abc", "InvalidProviderToken"),
+            ("bearer " + ServiceFixture.makeProviderToken(key: "NOTKNOWN11"), "InvalidProviderToken"),
+            ("bearer " + ServiceFixture.makeProviderToken(team: "NOTMYTEAM1"), "InvalidProviderToken"),
+            ("bearer " + ServiceFixture.makeProviderToken(algorithm: "RS256"), "InvalidProviderToken"),
+            ("bearer " + ServiceFixture.makeProviderToken(signature: "bad"), "InvalidProviderToken"),
+            ("bearer " + ServiceFixture.makeProviderToken(issued: ServiceFixture.seconds + 61), "InvalidProviderToken"),
+            (
+                "bearer " + ServiceFixture.makeProviderToken(issued: ServiceFixture.seconds - 3_601),
+                "ExpiredProviderToken"
+            ),
+        ] as [(String?, String)])
     func `refuses a provider token with 403`(value: String?, reason: String) {
         let answer = answer(ServiceFixture.makePush(["authorization": value]))
         #expect(answer.status == 403)

@@ -132,7 +132,8 @@ import Testing
 
     private func answer(assertion: String) -> ProviderAnswer {
         var tokens = AccessTokens()
-        return answer("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)", tokens: &tokens)
+        return answer(
+            "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)", tokens: &tokens)
     }
 
     @Test func `gives a token that FCM takes for an hour`() throws {
@@ -147,11 +148,12 @@ import Testing
         #expect(!tokens.isValid(Array(token.utf8)[...], now: ServiceFixture.seconds + 3_599))
     }
 
-    @Test(arguments: [
-        ("alg", .string("ES256")), ("iss", .string("else@p")), ("aud", .string("https://example.com")),
-        ("iat", .integer(ServiceFixture.seconds + 301)), ("exp", .integer(ServiceFixture.seconds)),
-        ("exp", .integer(ServiceFixture.seconds + 3_601)),
-    ] as [(String, JSONValue)])
+    @Test(
+        arguments: [
+            ("alg", .string("ES256")), ("iss", .string("else@p")), ("aud", .string("https://example.com")),
+            ("iat", .integer(ServiceFixture.seconds + 301)), ("exp", .integer(ServiceFixture.seconds)),
+            ("exp", .integer(ServiceFixture.seconds + 3_601)),
+        ] as [(String, JSONValue)])
     func `refuses a wrong assertion with invalid_grant`(name: String, value: JSONValue) {
         let answer = answer(assertion: assertion([name: value]))
         #expect(answer.status == 400)
@@ -160,7 +162,9 @@ import Testing
     }
 
     @Test func `refuses a wrong signature`() {
-        #expect(answer(assertion: assertion(signature: "bad")).json?["error_description"]?.string == "Invalid JWT Signature.")
+        #expect(
+            answer(assertion: assertion(signature: "bad")).json?["error_description"]?.string
+                == "Invalid JWT Signature.")
     }
 
     @Test func `refuses a scope that is not for messaging`() {

@@ -33,7 +33,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (#""after":2"#, [false, false, true, true, true, true]), (#""every":3"#, [false, false, true, false, false, true]),
+        (#""after":2"#, [false, false, true, true, true, true]),
+        (#""every":3"#, [false, false, true, false, false, true]),
         (#""count":2"#, [true, true, false, false, false, false]),
         (#""after":1,"every":2,"count":1"#, [false, false, true, false, false, false]),
         (#""probability":0"#, [false, false, false, false, false, false]),
@@ -61,11 +62,13 @@ import Testing
         #expect(try reactions(script, count: 2).map { $0.answer?.status } == [500, 503])
     }
 
-    @Test(arguments: [
-        (#""no_answer":true"#, []), (#""refuse":true"#, [.reset(code: 7)]), (#""reset":"CANCEL""#, [.reset(code: 8)]),
-        (#""close":"fin""#, [.close(isAbrupt: false)]), (#""close":"rst""#, [.close(isAbrupt: true)]),
-        (#""goaway":{"last_stream":"none"}"#, [.goAway(code: 0, debug: "", last: .none)]),
-    ] as [(String, [FaultRule.Effect])])
+    @Test(
+        arguments: [
+            (#""no_answer":true"#, []), (#""refuse":true"#, [.reset(code: 7)]),
+            (#""reset":"CANCEL""#, [.reset(code: 8)]),
+            (#""close":"fin""#, [.close(isAbrupt: false)]), (#""close":"rst""#, [.close(isAbrupt: true)]),
+            (#""goaway":{"last_stream":"none"}"#, [.goAway(code: 0, debug: "", last: .none)]),
+        ] as [(String, [FaultRule.Effect])])
     func `leaves a push without an answer`(field: String, effects: [FaultRule.Effect]) throws {
         let reaction = try reactions(#"{"rules":[{\#(field)}]}"#, count: 1)[0]
         #expect(reaction.answer == nil)

@@ -21,19 +21,25 @@ import Testing
 
     @Test(arguments: [
         "", " ", "{", "}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "[1,]", "01", "1.", "-", "1e", "tru", #""a"#, #""\x""#,
-        #""\u12""#, "\"\u{1}\"", "{} {}", "nul", "[1 2]", String(repeating: "[", count: 65) + String(repeating: "]", count: 65),
+        #""\u12""#, "\"\u{1}\"", "{} {}", "nul", "[1 2]",
+        String(repeating: "[", count: 65) + String(repeating: "]", count: 65),
     ])
     func `refuses what RFC 8259 does not allow`(text: String) {
         #expect(throws: JSONReader.Failure.self) { try JSONReader.read(Array(text.utf8)) }
         #expect(!JSONReader.isObject(Array(#"{"a":\#(text)"#.utf8)))
     }
 
-    @Test(arguments: [[0x22, 0xC0, 0xAF, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xF5, 0x22], [0x22, 0xE2, 0x82]] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0x22, 0xC0, 0xAF, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xF5, 0x22], [0x22, 0xE2, 0x82],
+        ] as [[UInt8]])
     func `refuses broken UTF-8`(bytes: [UInt8]) {
         #expect(throws: JSONReader.Failure.self) { try JSONReader.read(bytes) }
     }
 
-    @Test(arguments: [("{}", true), (#" {"a":{"b":[1,2,{"c":"\n"}]}} "#, true), ("[]", false), ("1", false), ("{}}", false)])
+    @Test(arguments: [
+        ("{}", true), (#" {"a":{"b":[1,2,{"c":"\n"}]}} "#, true), ("[]", false), ("1", false), ("{}}", false),
+    ])
     func `tells an object from other documents`(text: String, isObject: Bool) {
         #expect(JSONReader.isObject(Array(text.utf8)) == isObject)
     }

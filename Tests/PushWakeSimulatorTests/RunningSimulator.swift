@@ -71,7 +71,8 @@ final class RunningSimulator {
         let all = headers.map { "-H '\($0)'" }.joined(separator: " ")
         let data = method == "POST" ? "--data-binary '\(body)'" : ""
         let output = shell(
-            "curl -s -i -m 10 --cacert \(directory)/files/ca.pem -X \(method) \(flags) \(all) \(data) '\(origin)\(path)'")
+            "curl -s -i -m 10 --cacert \(directory)/files/ca.pem -X \(method) \(flags) \(all) \(data) '\(origin)\(path)'"
+        )
         var answer = Answer()
         var lines = output.split(separator: "\r\n", omittingEmptySubsequences: false)[...]
         guard let first = lines.popFirst(), first.hasPrefix("HTTP/") else { return answer }
@@ -87,7 +88,9 @@ final class RunningSimulator {
     }
 
     /// A push that APNs takes, signed with the key in the directory.
-    func push(_ token: String = "00fc13adff785122", id: String = ServiceFixture.id, flags: String = "--http2") throws -> Answer {
+    func push(_ token: String = "00fc13adff785122", id: String = ServiceFixture.id, flags: String = "--http2") throws
+        -> Answer
+    {
         let signer = try Signer(pem: try FileContent.read(settings["apns_key"]?.string ?? ""))
         let now = SystemClock.wallSeconds()
         let jwt = try makeToken(

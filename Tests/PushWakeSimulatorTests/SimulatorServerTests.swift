@@ -45,7 +45,10 @@ import Testing
             let signer = try Signer(pem: Array((account["private_key"]?.string ?? "").utf8))
             let now = SystemClock.wallSeconds()
             let assertion = try simulator.makeToken(
-                [.init("alg", .string("RS256")), .init("typ", .string("JWT")), .init("kid", account["private_key_id"] ?? .null)],
+                [
+                    .init("alg", .string("RS256")), .init("typ", .string("JWT")),
+                    .init("kid", account["private_key_id"] ?? .null),
+                ],
                 [
                     .init("iss", account["client_email"] ?? .null), .init("aud", account["token_uri"] ?? .null),
                     .init("scope", .string("https://www.googleapis.com/auth/firebase.messaging")),

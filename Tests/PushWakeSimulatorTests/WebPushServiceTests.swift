@@ -8,7 +8,9 @@ import Testing
 @Suite struct `Web Push service` {
     private static let point = [4] + Array(repeating: UInt8(7), count: 64)
 
-    private static func vapid(_ changes: [String: JSONValue] = [:], signature: String = "good", key: [UInt8] = point) -> String {
+    private static func vapid(_ changes: [String: JSONValue] = [:], signature: String = "good", key: [UInt8] = point)
+        -> String
+    {
         let claims: [JSONValue.Member] = [
             .init("aud", .string("https://127.0.0.1:8443")), .init("exp", .integer(ServiceFixture.seconds + 43_200)),
             .init("sub", .string("mailto:push@example.com")),
@@ -20,7 +22,8 @@ import Testing
     }
 
     private func answer(
-        _ changes: [(String, String?)] = [], path: String = "/push/abc", body: [UInt8] = [], rules: WebPushRules = .init()
+        _ changes: [(String, String?)] = [], path: String = "/push/abc", body: [UInt8] = [],
+        rules: WebPushRules = .init()
     ) -> ProviderAnswer {
         var service = WebPushService(ownKey: Self.point) { _, signed, signature in
             ServiceFixture.isGood(signed, signature)
@@ -52,15 +55,17 @@ import Testing
         #expect(answer([("content-encoding", "aes128gcm"), ("topic", "call")], body: Self.encrypted()).status == 201)
     }
 
-    @Test(arguments: [
-        ("ttl", nil, 400), ("ttl", "soon", 400), ("urgency", "urgent", 400), ("topic", "a b", 400),
-        ("topic", String(repeating: "x", count: 33), 400), ("authorization", nil, 401), ("authorization", "bearer x", 401),
-        ("authorization", vapid(signature: "bad"), 401), ("authorization", vapid(key: [1, 2]), 401),
-        ("authorization", vapid(["aud": .string("https://example.com")]), 401),
-        ("authorization", vapid(["exp": .integer(ServiceFixture.seconds)]), 401),
-        ("authorization", vapid(["exp": .integer(ServiceFixture.seconds + 86_401)]), 401),
-        ("authorization", vapid(["sub": .string("push@example.com")]), 401),
-    ] as [(String, String?, Int)])
+    @Test(
+        arguments: [
+            ("ttl", nil, 400), ("ttl", "soon", 400), ("urgency", "urgent", 400), ("topic", "a b", 400),
+            ("topic", String(repeating: "x", count: 33), 400), ("authorization", nil, 401),
+            ("authorization", "bearer x", 401),
+            ("authorization", vapid(signature: "bad"), 401), ("authorization", vapid(key: [1, 2]), 401),
+            ("authorization", vapid(["aud": .string("https://example.com")]), 401),
+            ("authorization", vapid(["exp": .integer(ServiceFixture.seconds)]), 401),
+            ("authorization", vapid(["exp": .integer(ServiceFixture.seconds + 86_401)]), 401),
+            ("authorization", vapid(["sub": .string("push@example.com")]), 401),
+        ] as [(String, String?, Int)])
     func `refuses a bad header`(name: String, value: String?, status: Int) {
         let answer = answer([(name, value)])
         #expect(answer.status == status)
@@ -96,7 +101,8 @@ import Testing
 
     @Test func `accepts a call with 200 in the body`() {
         let answer = answer(
-            #"{"verb":"NotifyIncomingCall","AppId":"com.acrobits.softphone","DeviceToken":"t","Selector":"s","Id":"c1"}"#)
+            #"{"verb":"NotifyIncomingCall","AppId":"com.acrobits.softphone","DeviceToken":"t","Selector":"s","Id":"c1"}"#
+        )
         #expect(answer.status == 200)
         #expect(answer.json?["code"]?.integer == 200)
         #expect(answer.push != nil)
@@ -123,7 +129,9 @@ import Testing
     }
 
     @Test func `takes the older form and refuses one without a token`() {
-        #expect(answer("verb=NotifyIncomingCall&AppId=a&DeviceToken=t&Selector=s", path: "/pnm2").json?["code"]?.integer == 200)
+        #expect(
+            answer("verb=NotifyIncomingCall&AppId=a&DeviceToken=t&Selector=s", path: "/pnm2").json?["code"]?.integer
+                == 200)
         #expect(answer("verb=NotifyIncomingCall&AppId=a", path: "/pnm2").status == 400)
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// The 32 reasons of Apple's "Handling notification responses from APNs".
-public enum APNsReason: String, CaseIterable, Sendable {
+enum APNsReason: String, CaseIterable, Sendable {
     case badCollapseID = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
     case badExpirationDate = "BadExpirationDate"
@@ -36,7 +36,7 @@ public enum APNsReason: String, CaseIterable, Sendable {
     case shutdown = "Shutdown"
 
     /// The HTTP status that Apple sends with the reason.
-    public var status: Int {
+    var status: Int {
         switch self {
         case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,
             .deviceTokenNotForTopic, .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken,

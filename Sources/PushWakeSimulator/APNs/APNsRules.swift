@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 
 /// What may differ from Apple's defaults, mostly so that hours need not pass in a test.
-public struct APNsRules: Equatable, Sendable {
+struct APNsRules: Equatable, Sendable {
     /// Seconds after which a provider token is refused.
-    public var tokenAge: Int64 = 3_600
+    var tokenAge: Int64 = 3_600
     /// Seconds in which a connection may change its provider token once.
-    public var tokenChange: Int64 = 1_200
+    var tokenChange: Int64 = 1_200
     /// Seconds that `iat` may lie in the future, for clocks that differ.
-    public var clockSkew: Int64 = 60
+    var clockSkew: Int64 = 60
     /// Bundle ids that the team may push to; empty: any.
-    public var topics: [String] = []
+    var topics: [String] = []
     /// The only team; nil: the one of the generated key.
-    public var team: String?
+    var team: String?
 
-    public init() {}
+    init() {}
 }

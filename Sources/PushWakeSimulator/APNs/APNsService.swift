@@ -4,14 +4,17 @@ import PushWakeCore
 
 /// Apple's provider API: `POST /3/device/<token>`, checked in the order path, method, headers,
 /// provider token, topic, payload, device token.
-public struct APNsService {
+struct APNsService {
     /// One `.p8` key that the service knows.
-    public struct Key {
-        public let id: String
-        public let team: String
-        public let verify: SignatureCheck
+    struct Key {
+        /// Its ten characters.
+        let id: String
+        /// The team it belongs to.
+        let team: String
+        /// Verifies ES256 with it.
+        let verify: SignatureCheck
 
-        public init(id: String, team: String, verify: @escaping SignatureCheck) {
+        init(id: String, team: String, verify: @escaping SignatureCheck) {
             self.id = id
             self.team = team
             self.verify = verify
@@ -19,12 +22,12 @@ public struct APNsService {
     }
 
     /// Limits that a script may change.
-    public var rules = APNsRules()
+    var rules = APNsRules()
     private let keys: [Key]
     private var generatedIDs: UInt64 = 0
     private static let devicePath = Array("/3/device/".utf8)
 
-    public init(keys: [Key]) { self.keys = keys }
+    init(keys: [Key]) { self.keys = keys }
 
     /// Judges one request. `now` is in milliseconds since the epoch, as Apple's timestamps are.
     mutating func answer(_ request: ReceivedRequest, session: inout APNsSession, now: Int64) -> ProviderAnswer {
@@ -94,7 +97,9 @@ public struct APNsService {
         if session.keyID == nil || !Self.isSame(value, session.authorization) {
             try takeProviderToken(value, session: &session, now: now)
         }
-        guard session.issuedAt >= now.subtractingClamped(rules.tokenAge) else { throw APNsRefusal(.expiredProviderToken) }
+        guard session.issuedAt >= now.subtractingClamped(rules.tokenAge) else {
+            throw APNsRefusal(.expiredProviderToken)
+        }
     }
 
     /// Verifies a token that this connection has not shown before, and remembers it.
@@ -138,14 +143,17 @@ public struct APNsService {
         }
         guard !rules.topics.isEmpty else { return type }
         let bundle = topic.dropLast(type.topicSuffix?.utf8.count ?? 0)
-        guard rules.topics.contains(where: { bundle.elementsEqual($0.utf8) }) else { throw APNsRefusal(.topicDisallowed) }
+        guard rules.topics.contains(where: { bundle.elementsEqual($0.utf8) }) else {
+            throw APNsRefusal(.topicDisallowed)
+        }
         return type
     }
 
     private static func checkPriority(_ request: ReceivedRequest, type: APNsPushType) throws(APNsRefusal) {
         guard let priority = request.bytes(.apnsPriority) else { return }
         let isTen = priority.elementsEqual("10".utf8)
-        let isOther = priority.count == 1 && (priority.first == UInt8(ascii: "5") || priority.first == UInt8(ascii: "1"))
+        let isOther =
+            priority.count == 1 && (priority.first == UInt8(ascii: "5") || priority.first == UInt8(ascii: "1"))
         guard isTen || isOther, !(isTen && type == .background) else { throw APNsRefusal(.badPriority) }
     }
 
@@ -196,7 +204,8 @@ public struct APNsService {
                 var difference: UInt64 = 0
                 var offset = 0
                 while offset &+ 8 <= left.count {
-                    difference |= left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                    difference |=
+                        left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
                         ^ right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
                     offset &+= 8
                 }

@@ -4,13 +4,13 @@ import PushWakeCore
 
 /// Acrobits' push mediator: `POST /pnm2/send` with JSON, where HTTP says 200 and the real status is
 /// in the body, and the older form endpoint `/pnm2`.
-public struct AcrobitsService {
+struct AcrobitsService {
     static let verbs: Set<String> = [
         "NotifyIncomingCall", "NotifyIncomingCallMissed", "NotifyIncomingCallAnsweredElsewhere", "NotifyTextMessage",
         "NotifyGenericTextMessage",
     ]
 
-    public init() {}
+    init() {}
 
     /// Judges one request.
     func answer(_ request: ReceivedRequest) -> ProviderAnswer {

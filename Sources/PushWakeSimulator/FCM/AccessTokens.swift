@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 /// OAuth access tokens that were handed out: what the token endpoint and FCM share.
-public struct AccessTokens: Sendable {
+struct AccessTokens: Sendable {
     /// More live tokens than this are not kept; the oldest goes.
     static let most = 10_000
 
     private var expiries: [[UInt8]: Int64] = [:]
     private var order: [[UInt8]] = []
 
-    public init() {}
+    init() {}
 
     /// Makes a token that expires at `expiry`, seconds since the epoch.
     mutating func issue(until expiry: Int64) -> String {

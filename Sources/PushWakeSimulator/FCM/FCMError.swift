@@ -3,16 +3,19 @@
 import PushWakeCore
 
 /// An error of the FCM HTTP v1 API, in Google's body form.
-public struct FCMError: Error, Equatable {
-    public var http: Int
-    public var status: String
-    public var message: String
+struct FCMError: Error, Equatable {
+    /// HTTP status.
+    var http: Int
+    /// Google's canonical code, such as NOT_FOUND.
+    var status: String
+    /// The text for people.
+    var message: String
     /// `errorCode` of the FcmError detail.
-    public var code: String?
+    var code: String?
     /// Field and description of a BadRequest detail.
-    public var violation: (field: String, description: String)?
+    var violation: (field: String, description: String)?
 
-    public init(
+    init(
         _ http: Int, _ status: String, _ message: String, code: String? = nil,
         violation: (field: String, description: String)? = nil
     ) {
@@ -23,13 +26,13 @@ public struct FCMError: Error, Equatable {
         self.violation = violation
     }
 
-    public static func == (left: FCMError, right: FCMError) -> Bool { left.answer == right.answer }
+    static func == (left: FCMError, right: FCMError) -> Bool { left.answer == right.answer }
 
     /// The word for the log: the FCM code, or the status where there is none.
-    public var reason: String { code ?? status }
+    var reason: String { code ?? status }
 
     /// The whole answer.
-    public var answer: ProviderAnswer {
+    var answer: ProviderAnswer {
         var details: [JSONValue] = []
         if let code {
             details.append(
@@ -101,7 +104,8 @@ public struct FCMError: Error, Equatable {
             401, "UNAUTHENTICATED", "Auth error from APNS or Web Push Service", code: "THIRD_PARTY_AUTH_ERROR")
     }
     static var unauthenticated: FCMError {
-        let text = "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or "
+        let text =
+            "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or "
             + "other valid authentication credential."
         return FCMError(401, "UNAUTHENTICATED", text)
     }

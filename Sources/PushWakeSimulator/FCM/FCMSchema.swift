@@ -23,14 +23,20 @@ indirect enum FCMSchema {
         ("name", .string), ("data", .map), ("token", .string), ("topic", .string), ("condition", .string),
         ("notification", .message([("title", .string), ("body", .string), ("image", .string)])),
         ("android", android), ("fcm_options", options),
-        ("webpush", .message([
-            ("headers", .map), ("data", .map), ("notification", .structure),
-            ("fcm_options", .message([("link", .string), ("analytics_label", .string)])),
-        ])),
-        ("apns", .message([
-            ("headers", .map), ("payload", .structure), ("live_activity_token", .string),
-            ("fcm_options", .message([("analytics_label", .string), ("image", .string)])),
-        ])),
+        (
+            "webpush",
+            .message([
+                ("headers", .map), ("data", .map), ("notification", .structure),
+                ("fcm_options", .message([("link", .string), ("analytics_label", .string)])),
+            ])
+        ),
+        (
+            "apns",
+            .message([
+                ("headers", .map), ("payload", .structure), ("live_activity_token", .string),
+                ("fcm_options", .message([("analytics_label", .string), ("image", .string)])),
+            ])
+        ),
     ])
     private static let android = FCMSchema.message([
         ("collapse_key", .string), ("priority", priority), ("ttl", .duration), ("restricted_package_name", .string),
@@ -102,7 +108,8 @@ indirect enum FCMSchema {
         _ value: JSONValue, _ fields: [(name: String, schema: FCMSchema)], at path: String
     ) throws(FCMError) {
         guard case .object(let members) = value else {
-            throw wrongKind(path, path == "message" ? "google.firebase.fcm.v1.Message" : "google.protobuf.Message", value)
+            throw wrongKind(
+                path, path == "message" ? "google.firebase.fcm.v1.Message" : "google.protobuf.Message", value)
         }
         for member in members {
             guard let field = fields.first(where: { $0.name == member.name || camel($0.name) == member.name }) else {

@@ -3,11 +3,11 @@
 import PushWakeCore
 
 /// Firebase Cloud Messaging, HTTP v1: `POST /v1/projects/<project>/messages:send`.
-public struct FCMService {
+struct FCMService {
     private let project: String
     private var messages: UInt64 = 0
 
-    public init(project: String) { self.project = project }
+    init(project: String) { self.project = project }
 
     /// Judges one request; `now` in milliseconds since the epoch.
     mutating func answer(_ request: ReceivedRequest, tokens: AccessTokens, now: Int64) -> ProviderAnswer {
@@ -99,7 +99,8 @@ public struct FCMService {
     private static func checkData(_ data: JSONValue?, field: String) throws(FCMError) {
         guard case .object(let members)? = data else { return }
         for member in members {
-            let isReserved = member.name == "from" || member.name == "message_type" || member.name.hasPrefix("google.")
+            let isReserved =
+                member.name == "from" || member.name == "message_type" || member.name.hasPrefix("google.")
                 || member.name.hasPrefix("gcm.")
             guard !isReserved else { throw .invalidArgument("Invalid data payload key: \(member.name)", field: field) }
         }

@@ -3,14 +3,17 @@
 import PushWakeCore
 
 /// Google's token endpoint for service accounts: an RS256 assertion for a bearer token (RFC 7523).
-public struct OAuthService {
+struct OAuthService {
     /// The service account that the endpoint knows.
-    public struct Account {
-        public let email: String
-        public let keyID: String
-        public let verify: SignatureCheck
+    struct Account {
+        /// `client_email`.
+        let email: String
+        /// `private_key_id`.
+        let keyID: String
+        /// Verifies RS256 with its key.
+        let verify: SignatureCheck
 
-        public init(email: String, keyID: String, verify: @escaping SignatureCheck) {
+        init(email: String, keyID: String, verify: @escaping SignatureCheck) {
             self.email = email
             self.keyID = keyID
             self.verify = verify
@@ -18,7 +21,7 @@ public struct OAuthService {
     }
 
     /// Seconds that a new access token lives.
-    public var lifetime: Int64 = 3_599
+    var lifetime: Int64 = 3_599
     private let account: Account
     /// The endpoint's own URL, as `aud` must name it.
     private let audience: String
@@ -27,7 +30,7 @@ public struct OAuthService {
     ]
     private static let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-    public init(account: Account, audience: String) {
+    init(account: Account, audience: String) {
         self.account = account
         self.audience = audience
     }
@@ -41,7 +44,9 @@ public struct OAuthService {
         guard let grant = form["grant_type"] else {
             return Self.error(400, "invalid_request", "Required parameter is missing: grant_type")
         }
-        guard grant == Self.grant else { return Self.error(400, "unsupported_grant_type", "Invalid grant_type: \(grant)") }
+        guard grant == Self.grant else {
+            return Self.error(400, "unsupported_grant_type", "Invalid grant_type: \(grant)")
+        }
         guard let assertion = form["assertion"] else {
             return Self.error(400, "invalid_request", "Required parameter is missing: assertion")
         }
@@ -65,7 +70,8 @@ public struct OAuthService {
             return Self.error(400, "invalid_grant", "Invalid JWT Signature.")
         }
         guard [audience, "https://oauth2.googleapis.com/token"].contains(token.claims["aud"]?.string) else {
-            return Self.error(400, "invalid_grant", "Invalid JWT: Failed audience check. The right audience is \(audience)")
+            return Self.error(
+                400, "invalid_grant", "Invalid JWT: Failed audience check. The right audience is \(audience)")
         }
         guard let issued = token.claims["iat"]?.integer, let expiry = token.claims["exp"]?.integer, expiry > now,
             issued <= now.addingClamped(300), expiry <= issued.addingClamped(3_600)

@@ -6,6 +6,7 @@ import PushWakeCore
 public struct FaultScript: Equatable, Sendable {
     /// What is wrong with a script, as a sentence for its author.
     public struct Mistake: Error, Equatable, Sendable, CustomStringConvertible {
+        /// Names the place and what should stand there.
         public let description: String
 
         init(_ text: String) { description = text }

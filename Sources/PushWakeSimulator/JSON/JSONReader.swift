@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-public import PushWakeCore
+import PushWakeCore
 
 /// Reads JSON by RFC 8259. It is a reader of its own, not the one that the sender uses, so that
 /// a mistake of the one does not hide a mistake of the other; and it can check a document
 /// without building it, which is all that a push payload needs.
-public struct JSONReader {
+struct JSONReader {
     /// What is wrong, and the byte it was seen at.
-    public struct Failure: Error, Equatable, Sendable {
-        public let message: String
-        public let offset: Int
+    struct Failure: Error, Equatable, Sendable {
+        /// The complaint, without a place.
+        let message: String
+        /// Bytes before the place.
+        let offset: Int
     }
 
     /// Deeper documents are refused.
@@ -22,7 +24,7 @@ public struct JSONReader {
     private init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
     /// Builds a document.
-    public static func read(_ bytes: [UInt8]) throws(Failure) -> JSONValue {
+    static func read(_ bytes: [UInt8]) throws(Failure) -> JSONValue {
         let result: Result<JSONValue, Failure> = bytes.withUnsafeBufferPointer { buffer in
             var reader = JSONReader(buffer)
             do throws(Failure) {
@@ -37,7 +39,7 @@ public struct JSONReader {
     }
 
     /// Says whether the bytes are one JSON object, and builds nothing.
-    public static func isObject(_ bytes: [UInt8]) -> Bool {
+    static func isObject(_ bytes: [UInt8]) -> Bool {
         bytes.withUnsafeBufferPointer { buffer in
             var reader = JSONReader(buffer)
             reader.skipSpace()
@@ -155,7 +157,8 @@ public struct JSONReader {
         case closing:
             position &+= 1
             return true
-        default: throw failure(position < bytes.count ? "expected ',' or a closing bracket" : "unexpected end of string")
+        default:
+            throw failure(position < bytes.count ? "expected ',' or a closing bracket" : "unexpected end of string")
         }
     }
 
@@ -293,7 +296,9 @@ public struct JSONReader {
             return
         case UInt8(ascii: "u"):
             for _ in 0..<4 {
-                guard let digit = peek(), Character(UnicodeScalar(digit)).isHexDigit else { throw failure("broken escape") }
+                guard let digit = peek(), Character(UnicodeScalar(digit)).isHexDigit else {
+                    throw failure("broken escape")
+                }
                 position &+= 1
             }
         default: throw failure("unknown escape")

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-public import PushWakeCore
+import PushWakeCore
 
 /// Writes JSON.
-public enum JSONText {
+enum JSONText {
     /// One document on one line.
-    public static func bytes(_ value: JSONValue) -> [UInt8] {
+    static func bytes(_ value: JSONValue) -> [UInt8] {
         var out: [UInt8] = []
         write(value, to: &out)
         return out

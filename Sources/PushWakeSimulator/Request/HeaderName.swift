@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// The request headers that some check looks at; all others are `other`.
-public enum HeaderName: UInt8, Sendable {
+enum HeaderName: UInt8, Sendable {
     case other, method, path, authority, scheme, authorization
     case apnsTopic, apnsPushType, apnsPriority, apnsExpiration, apnsID, apnsCollapseID
     case contentType, contentEncoding, ttl, urgency, topic

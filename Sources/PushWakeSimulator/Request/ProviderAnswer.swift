@@ -3,29 +3,29 @@
 import PushWakeCore
 
 /// What a service says to one request.
-public struct ProviderAnswer: Equatable, Sendable {
+struct ProviderAnswer: Equatable, Sendable {
     /// One answer header; names are lower case.
-    public struct Header: Equatable, Sendable {
-        public let name: String
-        public let value: [UInt8]
+    struct Header: Equatable, Sendable {
+        let name: String
+        let value: [UInt8]
 
-        public init(_ name: String, _ value: [UInt8]) {
+        init(_ name: String, _ value: [UInt8]) {
             self.name = name
             self.value = value
         }
 
-        public init(_ name: String, _ value: String) { self.init(name, Array(value.utf8)) }
+        init(_ name: String, _ value: String) { self.init(name, Array(value.utf8)) }
     }
 
-    public var status: Int
+    var status: Int
     /// The vendor's own word for what happened, as the log shows it; "ok" for success.
-    public var reason: String
-    public var headers: [Header]
-    public var body: [UInt8]
+    var reason: String
+    var headers: [Header]
+    var body: [UInt8]
     /// The push id to count when the answer leaves; nil when nothing was accepted.
-    public var push: PushIdentity?
+    var push: PushIdentity?
 
-    public init(
+    init(
         status: Int, reason: String = "ok", headers: [Header] = [], body: [UInt8] = [], push: PushIdentity? = nil
     ) {
         self.status = status
@@ -43,7 +43,7 @@ public struct ProviderAnswer: Equatable, Sendable {
     }
 
     /// First value under a lower-case name, as text.
-    public subscript(name: String) -> String? {
+    subscript(name: String) -> String? {
         headers.first { $0.name == name }.map { String(decoding: $0.value, as: UTF8.self) }
     }
 }

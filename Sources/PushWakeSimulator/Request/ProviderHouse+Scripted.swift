@@ -49,15 +49,16 @@ extension ProviderHouse {
                 headers: [.init("content-type", "text/html; charset=UTF-8")],
                 body: Array("<html><title>Error 502 (Server Error)!!1</title></html>".utf8))
         }
-        let byStatus: FCMError = switch scripted.status {
-        case 401?: .unauthenticated
-        case 403?: .senderMismatch
-        case 404?: .unregistered
-        case 429?: .quota
-        case 500?: .internal
-        case 503?: .unavailable
-        default: .invalidToken
-        }
+        let byStatus: FCMError =
+            switch scripted.status {
+            case 401?: .unauthenticated
+            case 403?: .senderMismatch
+            case 404?: .unregistered
+            case 429?: .quota
+            case 500?: .internal
+            case 503?: .unavailable
+            default: .invalidToken
+            }
         var error = scripted.reason.flatMap(FCMError.named) ?? byStatus
         if let reason = scripted.reason, FCMError.named(reason) == nil { error.message = reason }
         if let status = scripted.status { error.http = status }

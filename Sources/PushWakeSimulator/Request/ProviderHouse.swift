@@ -16,7 +16,7 @@ struct ConnectionMemory {
 
 /// All providers under one roof: finds the one that a path belongs to, lets the script have its
 /// say, and counts. No I/O: time and connection come in, a reaction goes out.
-public struct ProviderHouse {
+struct ProviderHouse {
     var apns: APNsService
     var oauth: OAuthService
     var fcm: FCMService
@@ -27,7 +27,7 @@ public struct ProviderHouse {
     private(set) var script = FaultScript()
     private var faults = FaultBook([])
 
-    public init(apns: APNsService, oauth: OAuthService, fcm: FCMService, webPush: WebPushService) {
+    init(apns: APNsService, oauth: OAuthService, fcm: FCMService, webPush: WebPushService) {
         self.apns = apns
         self.oauth = oauth
         self.fcm = fcm
@@ -35,7 +35,7 @@ public struct ProviderHouse {
     }
 
     /// Begins a script from its start.
-    public mutating func play(_ script: FaultScript) {
+    mutating func play(_ script: FaultScript) {
         self.script = script
         faults = FaultBook(script.rules)
         apns.rules = script.apns

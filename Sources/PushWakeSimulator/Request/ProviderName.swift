@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Who answers a request; the raw value is the word in logs, scripts and counters.
-public enum ProviderName: String, CaseIterable, Sendable {
+enum ProviderName: String, CaseIterable, Sendable {
     case apns, fcm, oauth, webpush, acrobits
     /// The simulator's own endpoint.
     case control

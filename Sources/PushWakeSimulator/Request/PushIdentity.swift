@@ -2,9 +2,11 @@
 
 /// Two fingerprints of an accepted push: pushes with the same `id` are the same push sent twice;
 /// pushes with the same `content` went to the same token with the same body.
-public struct PushIdentity: Hashable, Sendable {
-    public let id: UInt64
-    public let content: UInt64
+struct PushIdentity: Hashable, Sendable {
+    /// Of token and push id.
+    let id: UInt64
+    /// Of token and body.
+    let content: UInt64
 
     /// Takes the parts that make a push what it is; without an id of its own its content is its id.
     init(token: ArraySlice<UInt8>, body: [UInt8], id: ArraySlice<UInt8>? = nil) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// One request as it came, in buffers that the next request on the same stream slot uses again.
-public struct ReceivedRequest: Sendable {
+struct ReceivedRequest: Sendable {
     /// Ranges into `storage`.
     struct Field: Sendable {
         let name: HeaderName
@@ -18,18 +18,18 @@ public struct ReceivedRequest: Sendable {
     private(set) var storage: [UInt8] = []
     private(set) var fields: [Field] = []
     /// Body bytes received so far.
-    public private(set) var body: [UInt8] = []
+    private(set) var body: [UInt8] = []
     /// Says that bytes were dropped because a limit was passed.
-    public private(set) var isTooLarge = false
+    private(set) var isTooLarge = false
     /// Says that a header that must stand alone came twice.
-    public private(set) var hasDuplicates = false
+    private(set) var hasDuplicates = false
     private var seen: UInt32 = 0
 
     /// Makes an empty request.
-    public init() {}
+    init() {}
 
     /// Makes a request from texts, for tests and tools.
-    public init(_ method: String, _ path: String, headers: [(String, String)] = [], body: [UInt8] = []) {
+    init(_ method: String, _ path: String, headers: [(String, String)] = [], body: [UInt8] = []) {
         append(":method", method)
         append(":path", path)
         for (name, value) in headers { append(name, value) }
@@ -67,7 +67,7 @@ public struct ReceivedRequest: Sendable {
     }
 
     /// Adds one header field from text.
-    public mutating func append(_ name: String, _ value: String) {
+    mutating func append(_ name: String, _ value: String) {
         let name = Array(name.utf8)
         let value = Array(value.utf8)
         name.withUnsafeBufferPointer { name in value.withUnsafeBufferPointer { append(name: name, value: $0) } }

@@ -45,7 +45,8 @@ final class HTTP2Conversation: Conversation {
     deinit { nghttp2_session_del(session) }
 
     var isFinished: Bool {
-        restCount == 0 && !isBeforeLastGoAway && nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+        restCount == 0 && !isBeforeLastGoAway && nghttp2_session_want_read(session) == 0
+            && nghttp2_session_want_write(session) == 0
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -232,7 +233,8 @@ final class HTTP2Conversation: Conversation {
             pings += 1
             // FCM's front end allows two pings without a request between them.
             if pings == 3, judge.isFCM {
-                judge.postpone(.goAway(code: NGHTTP2_ENHANCE_YOUR_CALM.rawValue, debug: "too_many_pings", last: .processed))
+                judge.postpone(
+                    .goAway(code: NGHTTP2_ENHANCE_YOUR_CALM.rawValue, debug: "too_many_pings", last: .processed))
             }
         default: break
         }

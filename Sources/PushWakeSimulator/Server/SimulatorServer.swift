@@ -7,18 +7,24 @@ internal import PushWakeTransport
 public final class SimulatorServer {
     /// Where to listen, where the files are, and what to play.
     public struct Options {
+        /// IP literal of the address.
         public var ip = "127.0.0.1"
         /// 0 picks a free port.
         public var port: UInt16 = 8_443
+        /// Where keys and certificates are, or will be made.
         public var directory: String
+        /// File that gets one line per request; nil: none.
         public var logPath: String?
+        /// What is played from the start.
         public var script = FaultScript()
 
+        /// Takes the directory and leaves the rest at its defaults.
         public init(directory: String) { self.directory = directory }
     }
 
     /// Why the simulator cannot start.
     public struct Failure: Error, CustomStringConvertible {
+        /// What failed, for people.
         public let description: String
     }
 
@@ -117,7 +123,9 @@ public final class SimulatorServer {
         let apns = APNsService(keys: [
             .init(id: files.apnsKeyID, team: SimulatorFiles.team) { apnsKey.verify($1, of: $0) }
         ])
-        let account = OAuthService.Account(email: files.email, keyID: files.accountKeyID) { accountKey.verify($1, of: $0) }
+        let account = OAuthService.Account(email: files.email, keyID: files.accountKeyID) {
+            accountKey.verify($1, of: $0)
+        }
         let webPush = WebPushService(ownKey: files.vapidKey.publicPoint()) { point, signed, signature in
             (try? SignatureVerifier(point: point))?.verify(signature, of: signed) ?? false
         }

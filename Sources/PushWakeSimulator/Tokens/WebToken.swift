@@ -16,7 +16,9 @@ struct WebToken {
     /// Reads `header.claims.signature`; nil when one part is not base64url or not a JSON object.
     init?(_ text: ArraySlice<UInt8>) {
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard text.count <= Self.longest, parts.count == 3, let signature = Base64URL.decode(parts[2]) else { return nil }
+        guard text.count <= Self.longest, parts.count == 3, let signature = Base64URL.decode(parts[2]) else {
+            return nil
+        }
         guard let header = Self.object(parts[0]), let claims = Self.object(parts[1]) else { return nil }
         self.header = header
         self.claims = claims
@@ -39,4 +41,4 @@ struct WebToken {
 }
 
 /// Verifies a signature: ES256 as raw r and s, RS256 as PKCS #1.
-public typealias SignatureCheck = (_ signed: [UInt8], _ signature: [UInt8]) -> Bool
+typealias SignatureCheck = (_ signed: [UInt8], _ signature: [UInt8]) -> Bool

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 /// What may differ between push services.
-public struct WebPushRules: Equatable, Sendable {
+struct WebPushRules: Equatable, Sendable {
     /// A push without VAPID is refused.
-    public var requiresVAPID = true
+    var requiresVAPID = true
     /// Only the generated key may push, as if all subscriptions had been made with it (RFC 8292, 4.2).
-    public var requiresOwnKey = false
+    var requiresOwnKey = false
 
-    public init() {}
+    init() {}
 }

@@ -4,12 +4,12 @@ import PushWakeCore
 
 /// A Web Push service (RFC 8030) that wants VAPID (RFC 8292) and aes128gcm bodies (RFC 8291):
 /// `POST /push/<subscription>`, errors in Mozilla's form.
-public struct WebPushService {
+struct WebPushService {
     /// Verifies ES256 with the 65-byte public point of the token's sender.
-    public typealias PointCheck = (_ point: [UInt8], _ signed: [UInt8], _ signature: [UInt8]) -> Bool
+    typealias PointCheck = (_ point: [UInt8], _ signed: [UInt8], _ signature: [UInt8]) -> Bool
 
     /// Limits that a script may change.
-    public var rules = WebPushRules()
+    var rules = WebPushRules()
     private let ownKey: [UInt8]
     private let verify: PointCheck
     private var messages: UInt64 = 0
@@ -29,7 +29,7 @@ public struct WebPushService {
         }
     }
 
-    public init(ownKey: [UInt8], verify: @escaping PointCheck) {
+    init(ownKey: [UInt8], verify: @escaping PointCheck) {
         self.ownKey = ownKey
         self.verify = verify
     }
