@@ -24,12 +24,17 @@ CASES = [
 
 
 class Timeline:
-    def __init__(self, title):
-        print(f"\n{title}")
-        self.started = time.monotonic()
+    """What happened when, counted from the INVITE."""
 
-    def say(self, text, at=None):
-        print(f"  {((at or time.monotonic()) - self.started) * 1000:8.1f} ms  {text}")
+    def __init__(self, started):
+        self.started, self.lines = started, []
+
+    def note(self, text, at=None):
+        self.lines.append(((at or time.monotonic()) - self.started, text))
+
+    def show(self):
+        for at, text in sorted(self.lines):
+            print(f"  {at * 1000:8.1f} ms  {text}")
 
 
 def prepare():
@@ -48,27 +53,28 @@ def play(asterisk, simulator, title, transport, parameters, make_token):
         reply = phone.register(parameters)
         assert reply.status == 200, reply.start
         instance = phone.instance
-    timeline = Timeline(f"{title}: the phone has registered ({reply['Feature-Caps'] or 'no push'}) and closed its socket")
+    print(f"\n{title}: the phone has registered ({reply['Feature-Caps'] or 'no push'}) and closed its socket")
 
     with Phone("caller", asterisk.address) as caller:
         call = caller.call("100")
-        timeline.started = call.started
-        timeline.say("caller   INVITE")
-        timeline.say("caller   180 Ringing", call.expect(180).at)
+        timeline = Timeline(call.started)
+        timeline.note("caller   INVITE")
+        timeline.note("caller   180 Ringing", call.expect(180).at)
         push = simulator.wait_push(token)
-        timeline.say(f"provider {push['provider']} accepts the push", time.monotonic() - time.time() + push["t"])
+        timeline.note(f"provider {push['provider']} accepts the push", time.monotonic() - time.time() + push["t"])
         with Phone("100", asterisk.address, transport) as awake:
             awake.instance = instance
-            timeline.say(f"phone    wakes, REGISTER from port {awake.port}")
+            timeline.note(f"phone    wakes, REGISTER from port {awake.port}")
             awake.register(parameters)
             invite = awake.expect_request("INVITE")
-            timeline.say("phone    INVITE: it rings", invite.at)
+            timeline.note("phone    INVITE: it rings", invite.at)
             awake.ring(invite)
             awake.answer(invite)
-            timeline.say("caller   200 OK", call.expect(200).at)
+            timeline.note("caller   200 OK", call.expect(200).at)
             call.end()
             awake.reply(awake.expect_request("BYE"), 200, "OK")
-            timeline.say("caller   BYE")
+            timeline.note("caller   BYE")
+    timeline.show()
 
 
 def main():

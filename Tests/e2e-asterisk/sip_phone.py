@@ -75,6 +75,8 @@ class Phone:
         self.socket = socket.socket(socket.AF_INET, kind)
         self.socket.bind(("127.0.0.1", port))
         self.socket.connect(server)
+        if kind == socket.SOCK_STREAM:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.port = self.socket.getsockname()[1]
         self.buffer = b""
         self.queue = []
