@@ -18,6 +18,8 @@ public struct PayloadValues: Sendable {
     /// Seconds since 1970.
     let now: Int64
     var sacrifice: Sacrifice?
+    /// Bytes of the user part in `content.fromURI`: most payloads ask for it several times.
+    private let fromUserBytes: Range<Int>
 
     /// Bytes that are left of a long text.
     private static let shortTextBytes = 512
@@ -33,6 +35,7 @@ public struct PayloadValues: Sendable {
         self.pushType = pushType
         self.timeToLive = timeToLive ?? content.timeToLive
         self.now = now
+        fromUserBytes = SIPAddressParts.user(of: content.fromURI.utf8.span)
     }
 
     /// Appends the value of one field, escaped for its place; numbers need no escape.
@@ -173,13 +176,12 @@ public struct PayloadValues: Sendable {
         escape.append(phrase.after, to: &out)
     }
 
-    private var hasFromUser: Bool { !isHidden && !SIPAddressParts.user(of: content.fromURI.utf8.span).isEmpty }
+    private var hasFromUser: Bool { !isHidden && !fromUserBytes.isEmpty }
     private var hasCaller: Bool { !fromDisplay.isEmpty || hasFromUser }
 
     private func appendFromUser(_ escape: TextEscape, _ out: inout [UInt8]) {
         guard !isHidden else { return }
-        let uri = content.fromURI.utf8.span
-        escape.append(uri.extracting(SIPAddressParts.user(of: uri)), to: &out)
+        escape.append(content.fromURI.utf8.span.extracting(fromUserBytes), to: &out)
     }
 
     private func appendFromHost(_ escape: TextEscape, _ out: inout [UInt8]) {
