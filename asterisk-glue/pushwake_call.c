@@ -17,10 +17,10 @@
 #include "asterisk/datastore.h"
 #include "asterisk/logger.h"
 #include "asterisk/module.h"
-#include "asterisk/pbx.h"
 #include "asterisk/utils.h"
 
 #include "pushwake_internal.h"
+#include "pushwake_wake.h"
 
 #define CALL_BUCKETS 257
 
@@ -64,18 +64,6 @@ static void call_destroy(void *obj)
 	ast_free(call->aor);
 	ast_free(call->call_id);
 	ast_free(call->origin);
-}
-
-/*! Call-ID of the caller's INVITE, so that its push names the call as SIP does. */
-static char *find_call_id(struct ast_channel *chan)
-{
-	char id[256] = "";
-
-	if (!strcmp(ast_channel_tech(chan)->type, "PJSIP")
-		&& !ast_func_read(chan, "CHANNEL(pjsip,call-id)", id, sizeof(id)) && !ast_strlen_zero(id)) {
-		return ast_strdup(id);
-	}
-	return ast_strdup(ast_channel_uniqueid(chan));
 }
 
 /*! Takes `call_id` over. */
@@ -157,10 +145,28 @@ static int call_attach(struct ast_channel *chan, struct pushwake__call *call)
 	return 0;
 }
 
+/*! Takes a call that is over off the channel. */
+static void call_detach(struct ast_channel *chan, struct ast_datastore *store)
+{
+	ast_channel_lock(chan);
+	ast_channel_datastore_remove(chan, store);
+	ast_channel_unlock(chan);
+	ast_datastore_free(store);
+}
+
+/*! A call-id that the engine has not seen yet, to be freed: it pushes once for each. */
+static char *next_call_id(const struct pushwake__call *earlier)
+{
+	char *id = NULL;
+
+	return ast_asprintf(&id, "%.200s-again", earlier->call_id) < 0 ? NULL : id;
+}
+
 struct pushwake__call *pushwake__call_get(struct ast_channel *chan, const char *aor)
 {
 	struct pushwake__call *call = NULL;
 	struct ast_datastore *store;
+	char *id = NULL;
 
 	ast_channel_lock(chan);
 	store = ast_channel_datastore_find(chan, &store_info, aor);
@@ -168,8 +174,14 @@ struct pushwake__call *pushwake__call_get(struct ast_channel *chan, const char *
 		call = ao2_bump(store->data);
 	}
 	ast_channel_unlock(chan);
+	if (call && call->ended && pushwake__call_is_origin(call, chan)) {
+		id = next_call_id(call);
+		call_detach(chan, store);
+		ao2_ref(call, -1);
+		call = NULL;
+	}
 	if (!call) {
-		call = call_create(aor, PUSHWAKE_EVENT_CALL, find_call_id(chan), ast_channel_uniqueid(chan));
+		call = call_create(aor, PUSHWAKE_EVENT_CALL, id ? id : pushwake__caller_call_id(chan), ast_channel_uniqueid(chan));
 		if (call && call_attach(chan, call)) {
 			ao2_ref(call, -1);
 			call = NULL;

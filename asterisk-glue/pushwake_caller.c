@@ -86,3 +86,14 @@ void pushwake__caller_read(struct pushwake__caller *caller, const struct pushwak
 		snprintf(caller->uri, sizeof(caller->uri), "sip:%.120s@%s", number, domain);
 	}
 }
+
+char *pushwake__caller_call_id(struct ast_channel *chan)
+{
+	char id[256] = "";
+
+	if (!strcmp(ast_channel_tech(chan)->type, "PJSIP")
+		&& !ast_func_read(chan, "CHANNEL(pjsip,call-id)", id, sizeof(id)) && !ast_strlen_zero(id)) {
+		return ast_strdup(id);
+	}
+	return ast_strdup(ast_channel_uniqueid(chan));
+}

@@ -37,6 +37,9 @@ struct pushwake__caller {
 /*! Reads it from the channel, or from the MESSAGE in hand. */
 void pushwake__caller_read(struct pushwake__caller *caller, const struct pushwake__wake *wake);
 
+/*! Call-ID of the caller's INVITE, so that its push names the call as SIP does; to be freed. */
+char *pushwake__caller_call_id(struct ast_channel *chan);
+
 /*! Wakes and waits; not 0 when the channel has hung up. */
 int pushwake__wake_run(struct pushwake__wake *wake);
 

@@ -5,6 +5,7 @@ import time
 
 import pytest
 from phones import apns_token, fcm_token
+from servers import wait_until
 
 TRANSPORTS = ["udp", "tcp"]
 
@@ -236,3 +237,21 @@ def test_reload_during_a_call(sleeper, caller, user, asterisk):
     assert "done" in asterisk.cli("pushwake reload")
     call.end()
     awake.reply(awake.expect_request("BYE"), 200, "OK")
+
+
+def test_the_same_caller_calls_again_in_one_dialplan(sleeper, caller, user, asterisk, simulator):
+    phone = sleeper()
+    asterisk.add_extension(
+        f"again-{user}", f"PushWake({user},5,r)", "Dial(${PUSHWAKE_CONTACTS},20,g)",
+        f"PushWake({user},5,r)", "Dial(${PUSHWAKE_CONTACTS},20,g)", "Hangup()")  # fmt: skip
+    call = caller.call(f"again-{user}")
+    for round in (1, 2):
+        wait_until(f"push {round}", lambda: len(phone.pushes) == round)
+        awake = phone.wake()
+        invite = awake.expect_request("INVITE")
+        awake.answer(invite)
+        if round == 1:
+            call.expect(200)
+        awake.end(invite)
+        awake.close()
+    caller.expect_request("BYE")
