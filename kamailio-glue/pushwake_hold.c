@@ -3,16 +3,15 @@
 
 #include <string.h>
 
-#include "core/error.h"
 #include "core/hashes.h"
-#include "core/kemi.h"
 #include "core/mem/shm_mem.h"
 #include "core/route.h"
-#include "core/script_cb.h"
 #include "core/timer.h"
 #include "modules/tm/h_table.h"
 
 #define PW_SLOTS 1024
+/* A script that takes longer between lookup and relay has lost its way. */
+#define PW_BUSY_SECONDS 2
 
 typedef struct pw_slot {
 	gen_lock_t lock;
@@ -20,6 +19,10 @@ typedef struct pw_slot {
 } pw_slot_t;
 
 static pw_slot_t *slots = NULL;
+
+/* What this process has just held; its transaction lives at least as long as the
+ * script that runs for it. */
+static pw_hold_t *opening = NULL;
 
 int pw_holds_init(void)
 {
@@ -66,6 +69,8 @@ static pw_hold_t *hold_new(tm_cell_t *t, str *table, str *aor, str *callid)
 	hold->tindex = t->hash_index;
 	hold->tlabel = t->label;
 	hold->slot = get_hash1_raw(aor->s, aor->len) % PW_SLOTS;
+	hold->busy = 1;
+	hold->since = time(NULL);
 	return hold;
 }
 
@@ -139,9 +144,13 @@ int pw_holds_find(pw_hold_ref_t *out, int max, str *table, str *aor)
 	lock_get(&slot->lock);
 	hold = find(slot, slot->first, table, aor);
 	while(hold != NULL && n < max) {
-		out[n].tindex = hold->tindex;
-		out[n].tlabel = hold->tlabel;
-		n++;
+		if(hold->busy && time(NULL) - hold->since <= PW_BUSY_SECONDS) {
+			hold->missed = 1;
+		} else {
+			out[n].tindex = hold->tindex;
+			out[n].tlabel = hold->tlabel;
+			n++;
+		}
 		hold = find(slot, hold->next, table, aor);
 	}
 	lock_release(&slot->lock);
@@ -172,86 +181,17 @@ int pw_hold_arrived(pw_hold_ref_t *ref, str *table, str *aor, unsigned int devic
 	return all;
 }
 
-static void run_failure_route(tm_cell_t *t, sip_msg_t *req, int route)
+/* 1: somebody came while it was busy. */
+static int hold_open(pw_hold_t *hold)
 {
-	sr_kemi_eng_t *keng = sr_kemi_eng_get();
-	str event = str_init("pushwake:timeout");
-	int before = get_route_type();
+	pw_slot_t *slot = &slots[hold->slot];
+	int missed;
 
-	t->on_failure = 0;
-	set_route_type(FAILURE_ROUTE);
-	if(exec_pre_script_cb(req, FAILURE_CB_TYPE) > 0) {
-		if(keng != NULL) {
-			if(route > 0) {
-				sr_kemi_route(keng, req, FAILURE_ROUTE, sr_kemi_cbname_lookup_idx(route), NULL);
-			} else if(pw_failure_callback.len > 0) {
-				sr_kemi_route(keng, req, FAILURE_ROUTE, &pw_failure_callback, &event);
-			}
-		} else if(run_top_route(failure_rt.rlist[route], req, 0) < 0) {
-			LM_ERR("failure_route for a held request failed\n");
-		}
-		exec_post_script_cb(req, FAILURE_CB_TYPE);
-	}
-	set_route_type(before);
-	t->uas.request->flags = req->flags;
-}
-
-/* The blind branch counts as 408, and tm prefers that to what a device answered. */
-static int best_answer(tm_cell_t *t, int blind)
-{
-	int i, best = -1;
-
-	for(i = 0; i < t->nr_of_outgoings; i++) {
-		if(i == blind || t->uac[i].request.buffer == NULL || t->uac[i].last_received < 300) {
-			continue;
-		}
-		if(best < 0 || t->uac[i].last_received / 100 == 6
-				|| t->uac[best].last_received == 408) {
-			best = i;
-		}
-	}
-	return best;
-}
-
-/* All branches are over and the last to end was the blind one: nobody woke in
- * time, or those who did could not take the call. Runs under the reply lock. */
-static void on_failure(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code)
-{
-	int best, route, i, branches = t->nr_of_outgoings;
-
-	if(code != 408 || hold->cancelled || (t->flags & T_CANCELED)
-			|| pw.tm.t_get_picked_branch() != hold->blind) {
-		return;
-	}
-	best = best_answer(t, hold->blind);
-	if(best >= 0 && t->uac[best].last_received == 408) {
-		best = -1;
-	}
-	hold->expired = best < 0;
-	route = best >= 0 ? t->uac[best].on_failure : 0;
-	if(route == 0 && best < 0) {
-		route = route_lookup(&failure_rt, "PUSHWAKE");
-		if(route < 0 || (route > 0 && failure_rt.rlist[route] == NULL)) {
-			route = 0;
-		}
-	}
-	if(route > 0 || (best < 0 && pw_failure_callback.len > 0)) {
-		run_failure_route(t, req, route);
-	}
-	if(t->uas.status >= 200) {
-		return;
-	}
-	for(i = branches; i < t->nr_of_outgoings; i++) {
-		if(t->uac[i].last_received < 200) {
-			return; /* the failure route sent it elsewhere */
-		}
-	}
-	if(best >= 0) {
-		code = t->uac[best].last_received;
-		pw.reply_unsafe(t, req, code, error_text(code));
-	} else {
-		pw.reply_unsafe(t, req, 480, "Temporarily Unavailable");
-	}
+	lock_get(&slot->lock);
+	missed = hold->busy && hold->missed;
+	hold->busy = 0;
+	lock_release(&slot->lock);
+	return missed;
 }
 
 static void on_final(tm_cell_t *t, pw_hold_t *hold, int code)
@@ -281,7 +221,13 @@ static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)
 	if(type & TMCB_E2ECANCEL_IN) {
 		hold->cancelled = 1;
 	} else if(type & TMCB_ON_FAILURE) {
-		on_failure(t, hold, params->req, params->code);
+		pw_hold_unanswered(t, hold, params->req, params->code);
+	} else if(type & TMCB_REQUEST_OUT) {
+		/* ORDER: the script has relayed to who was awake, so tm now knows those
+		 * branches and will not add them twice. Not from in here: tm is amid it. */
+		if(hold->busy && hold_open(hold)) {
+			pw_join_later(&hold->table, &hold->aor, hold->since);
+		}
 	} else if(type & TMCB_RESPONSE_OUT) {
 		if(params->code >= 200) {
 			on_final(t, hold, params->code);
@@ -338,7 +284,8 @@ int pw_hold(sip_msg_t *msg, str *table, str *aor, int awaited, int seconds)
 	hold->awaited = awaited;
 	if(pw.save_lumps(msg, NULL, NULL) < 0
 			|| pw.tm.register_tmcb(msg, t,
-					   TMCB_E2ECANCEL_IN | TMCB_ON_FAILURE | TMCB_RESPONSE_OUT | TMCB_DESTROY,
+					   TMCB_E2ECANCEL_IN | TMCB_ON_FAILURE | TMCB_REQUEST_OUT | TMCB_RESPONSE_OUT
+							   | TMCB_DESTROY,
 					   on_transaction, hold, hold_free)
 					   <= 0) {
 		shm_free(hold);
@@ -352,7 +299,16 @@ int pw_hold(sip_msg_t *msg, str *table, str *aor, int awaited, int seconds)
 		t->on_branch_delayed = route > 0 && branch_rt.rlist[route] != NULL ? route : 0;
 	}
 	hold_link(hold);
+	opening = hold;
 	return 1;
+}
+
+void pw_hold_open(void)
+{
+	if(opening != NULL) {
+		hold_open(opening);
+		opening = NULL;
+	}
 }
 
 int pw_hold_tell(sip_msg_t *msg)

@@ -20,6 +20,9 @@ typedef struct pw_hold {
 	struct pw_hold *prev;
 	unsigned int slot;
 	int linked; /* phones that register find it */
+	int busy;   /* its script is not done with it: joining now could ring a phone twice */
+	int missed; /* a phone registered meanwhile */
+	time_t since;
 	unsigned int tindex;
 	unsigned int tlabel;
 	int blind;      /* index of the blind branch */
@@ -47,10 +50,18 @@ int pw_holds_init(void);
  * `seconds`. 1: held, 0: a retransmission, -1: cannot. */
 int pw_hold(sip_msg_t *msg, str *table, str *aor, int awaited, int seconds);
 
+/* All branches are over, and the blind one was the last: answers 480, or what a
+ * phone said, unless a failure_route does something else. Under the reply lock. */
+void pw_hold_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code);
+
+/* Lets phones join from now on. */
+void pw_hold_open(void);
+
 /* Tells the caller: 100, then 110 Push Sent. Nothing for what is no INVITE. */
 int pw_hold_tell(sip_msg_t *msg);
 
-/* Copies up to max references of what is held for the AoR; returns how many. */
+/* Copies up to max references of what is held for the AoR; returns how many. What
+ * its script is not done with is noted there and left out. */
 int pw_holds_find(pw_hold_ref_t *out, int max, str *table, str *aor);
 
 /* Notes that a device came. 1: all that were pushed have now come. */

@@ -86,6 +86,7 @@ void pw_join(str *table, str *aor, pw_contacts_t *contacts, unsigned int device)
 	pw_hold_ref_t refs[PW_MAX_HELD_PER_USER];
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
+	int ruri_is_new = ruri_get_forking_state();
 	int i, n;
 
 	if(contacts->n == 0) {
@@ -96,5 +97,8 @@ void pw_join(str *table, str *aor, pw_contacts_t *contacts, unsigned int device)
 		/* t_lookup_ident() makes the one it finds the current transaction */
 		join_one(&refs[i], table, aor, contacts, device);
 		pw.tm.t_sett(before, branch);
+	}
+	if(ruri_is_new) {
+		ruri_mark_new(); /* clear_branches() says that it is used up */
 	}
 }

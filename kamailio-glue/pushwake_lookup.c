@@ -156,29 +156,66 @@ static int lookup_awake(sip_msg_t *msg, str *table, str *uri, pw_contacts_t *kno
 }
 
 /* A phone may have registered between the question and the hold: its REGISTER
- * found nothing to join, so it joins now. */
-static void join_early_birds(str *table, str *aor, pw_contacts_t *known)
+ * found nothing to join. Leaves in *birds what is new since. */
+static int early_birds(pw_contacts_t *birds, str *table, str *aor, pw_contacts_t *known)
 {
-	pw_contacts_t now;
 	int i, k, n = 0;
 
-	if(pw_contacts_get(&now, table, aor) < 0) {
-		return;
+	if(pw_contacts_get(birds, table, aor) < 0) {
+		return 0;
 	}
-	for(i = 0; i < now.n; i++) {
+	for(i = 0; i < birds->n; i++) {
 		for(k = 0; k < known->n; k++) {
-			if(STR_EQ(known->v[k].ruid, now.v[i].ruid) && known->v[k].cseq == now.v[i].cseq
-					&& STR_EQ(known->v[k].callid, now.v[i].callid)) {
+			if(STR_EQ(known->v[k].ruid, birds->v[i].ruid) && known->v[k].cseq == birds->v[i].cseq
+					&& STR_EQ(known->v[k].callid, birds->v[i].callid)) {
 				break;
 			}
 		}
 		if(k == known->n) {
-			now.v[n++] = now.v[i];
+			birds->v[n++] = birds->v[i];
 		}
 	}
-	now.n = n;
-	pw_join(table, aor, &now, 0);
-	pw_contacts_free(&now);
+	birds->n = n;
+	return n;
+}
+
+static int is_target(sip_msg_t *msg, const pw_contact_t *c)
+{
+	unsigned int i;
+	branch_t *b;
+	str ruid;
+
+	if(msg->ruid.s != NULL && STR_EQ(msg->ruid, c->ruid)) {
+		return 1;
+	}
+	for(i = 0; i < nr_branches; i++) {
+		b = get_sip_branch((int)i);
+		if(b != NULL && fits(b->ruid_len, b->ruid, &ruid) && STR_EQ(ruid, c->ruid)) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Joining empties the destination set of this process, so when the script is about
+ * to relay, early birds go there instead. */
+static void take_early_birds(sip_msg_t *msg, str *table, str *aor, pw_contacts_t *known, int awake)
+{
+	pw_contacts_t birds;
+	int i;
+
+	if(early_birds(&birds, table, aor, known) > 0) {
+		if(awake <= 0) {
+			pw_join(table, aor, &birds, 0);
+		} else { /* they go out with the others */
+			for(i = 0; i < birds.n; i++) {
+				if(!is_target(msg, &birds.v[i])) {
+					pw_contact_append(msg, &birds.v[i]);
+				}
+			}
+		}
+	}
+	pw_contacts_free(&birds);
 }
 
 static int hold_seconds(sip_msg_t *msg)
@@ -209,8 +246,9 @@ static int hold_and_ring(sip_msg_t *msg, str *table, str *uri, str *aor, pw_cont
 	awake = lookup_awake(msg, table, uri, known, asked);
 	if(awake <= 0) {
 		pw_hold_tell(msg);
+		pw_hold_open();
 	}
-	join_early_birds(table, aor, known);
+	take_early_birds(msg, table, aor, known, awake);
 	return awake > 0 ? PW_AWAKE : PW_HELD;
 }
 

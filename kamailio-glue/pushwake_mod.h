@@ -9,6 +9,7 @@
  *   pushwake_register   pushwake_save(): REGISTER
  *   pushwake_lookup     pushwake_lookup(): INVITE, MESSAGE
  *   pushwake_hold       the requests that wait for a phone
+ *   pushwake_unanswered nobody took the call in time: 480
  *   pushwake_join       a phone has registered: its branch joins them
  *   pushwake_supervisor the child process that runs the engine
  *   pushwake_result     event_route[pushwake:result] and $pushwake(...)
@@ -86,6 +87,9 @@ typedef struct pw_counters {
 } pw_counters_t;
 extern pw_counters_t pw_count;
 
+/* pushwake_mod.c: whether this was logged at the start. */
+int pw_was_said(pushwake_str message);
+
 /* pushwake_param.c */
 int pw_params_init(void);
 extern param_export_t pw_params[];
@@ -116,6 +120,7 @@ int ki_pushwake_lookup_uri(sip_msg_t *msg, str *table, str *uri);
 int pw_supervisor_prepare(void);
 int pw_supervisor_start(void);
 void pw_call_ended(str *aor, str *call_id, int how);
+void pw_join_later(str *table, str *aor, time_t since);
 
 /* pushwake_result.c */
 int pw_result_init(void);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -16,19 +17,26 @@
 
 #include "core/cfg/cfg_struct.h"
 #include "core/pt.h"
-#include "pushwake_mod.h"
+#include "pushwake_hold.h"
 
 #define PW_RETRY_MS 1000
 #define PW_LONGEST_WAIT_MS 1000
-#define PW_MAX_ENDED 2048
+#define PW_MAX_NOTE 2048
 
-/* What a worker says: a call is over. */
-typedef struct pw_ended {
+/* What a worker leaves to this process. */
+enum pw_note_kind {
+	PW_NOTE_ENDED, /* a call is over: AoR, Call-ID */
+	PW_NOTE_JOIN   /* phones registered since then may join: table, AoR */
+};
+
+typedef struct pw_note {
+	int kind;
 	int how;
-	int aor_len;
-	int callid_len;
-	char text[PW_MAX_ENDED];
-} pw_ended_t;
+	time_t since;
+	int first_len;
+	int second_len;
+	char text[PW_MAX_NOTE];
+} pw_note_t;
 
 static int line_fds[2] = {-1, -1};
 static volatile sig_atomic_t stopping = 0;
@@ -42,40 +50,86 @@ int pw_supervisor_prepare(void)
 	return 0;
 }
 
-void pw_call_ended(str *aor, str *call_id, int how)
+static void leave(pw_note_t *note, str *first, str *second)
 {
-	pw_ended_t ended;
-	size_t len = (size_t)aor->len + call_id->len;
+	size_t len = (size_t)first->len + second->len;
 
-	if(len > sizeof(ended.text)) {
+	if(len >= sizeof(note->text)) {
 		return;
 	}
-	ended.how = how;
-	ended.aor_len = aor->len;
-	ended.callid_len = call_id->len;
-	memcpy(ended.text, aor->s, aor->len);
-	memcpy(ended.text + aor->len, call_id->s, call_id->len);
-	/* a full line loses it: the push then ends with its own deadline */
-	if(send(line_fds[1], &ended, sizeof(ended) - sizeof(ended.text) + len, 0) < 0) {
+	note->first_len = first->len;
+	note->second_len = second->len;
+	memcpy(note->text, first->s, first->len);
+	memcpy(note->text + first->len, second->s, second->len);
+	/* a full line loses it: a push ends with its own deadline, a held call with its timer */
+	if(send(line_fds[1], note, offsetof(pw_note_t, text) + len, 0) < 0) {
 		LM_DBG("supervisor is behind: %s\n", strerror(errno));
 	}
 }
 
-static void take_ended(void)
+void pw_call_ended(str *aor, str *call_id, int how)
 {
-	pw_ended_t ended;
+	pw_note_t note;
+
+	note.kind = PW_NOTE_ENDED;
+	note.how = how;
+	leave(&note, aor, call_id);
+}
+
+void pw_join_later(str *table, str *aor, time_t since)
+{
+	pw_note_t note;
+
+	note.kind = PW_NOTE_JOIN;
+	note.since = since;
+	leave(&note, table, aor);
+}
+
+static void join_since(pw_note_t *note)
+{
+	char name[PW_MAX_NOTE];
+	str table, aor;
+	pw_contacts_t contacts;
+	int i, n = 0;
+
+	memcpy(name, note->text, note->first_len);
+	name[note->first_len] = '\0';
+	table.s = name;
+	table.len = note->first_len;
+	aor.s = note->text + note->first_len;
+	aor.len = note->second_len;
+	if(pw_contacts_get(&contacts, &table, &aor) < 0) {
+		return;
+	}
+	for(i = 0; i < contacts.n; i++) {
+		if(contacts.v[i].modified >= note->since) {
+			contacts.v[n++] = contacts.v[i];
+		}
+	}
+	contacts.n = n;
+	pw_join(&table, &aor, &contacts, 0);
+	pw_contacts_free(&contacts);
+}
+
+static void take_notes(void)
+{
+	pw_note_t note;
 	pushwake_str aor, callid;
 	ssize_t n;
 
-	while((n = recv(line_fds[0], &ended, sizeof(ended), 0)) > 0) {
-		if(n < (ssize_t)(sizeof(ended) - sizeof(ended.text))) {
+	while((n = recv(line_fds[0], &note, sizeof(note), 0)) > 0) {
+		if(n < (ssize_t)offsetof(pw_note_t, text)) {
 			continue;
 		}
-		aor.ptr = ended.text;
-		aor.len = (size_t)ended.aor_len;
-		callid.ptr = ended.text + ended.aor_len;
-		callid.len = (size_t)ended.callid_len;
-		pushwake_call_ended(pw_client, aor, callid, ended.how);
+		if(note.kind == PW_NOTE_JOIN) {
+			join_since(&note);
+			continue;
+		}
+		aor.ptr = note.text;
+		aor.len = (size_t)note.first_len;
+		callid.ptr = note.text + note.first_len;
+		callid.len = (size_t)note.second_len;
+		pushwake_call_ended(pw_client, aor, callid, note.how);
 	}
 }
 
@@ -86,6 +140,9 @@ static void on_result(void *context, const pushwake_result *result)
 
 static void on_log(void *context, int level, pushwake_str message)
 {
+	if(pw_was_said(message)) {
+		return;
+	}
 	switch(level) {
 		case PUSHWAKE_LOG_ERROR:
 			LM_ERR("%.*s\n", PW_FMT(message));
@@ -152,7 +209,7 @@ static void follow_engine(pushwake_supervisor *supervisor)
 	cfg_update();
 	if(!stopping) {
 		pushwake_supervisor_process(supervisor);
-		take_ended();
+		take_notes();
 	}
 }
 
@@ -175,7 +232,7 @@ static void run(void)
 			follow_engine(supervisor);
 		} else {
 			poll(NULL, 0, PW_RETRY_MS);
-			take_ended();
+			take_notes();
 		}
 	}
 	pushwake_supervisor_free(supervisor);

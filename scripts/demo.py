@@ -44,7 +44,7 @@ def timeline(caller, asleep, awake, push):
         (called, "caller sends INVITE"),
         (first(caller.messages, sent=False, status=100), "caller gets 100 Trying"),
         (first(caller.messages, sent=False, status=110), "caller gets 110 Push Sent"),
-        (push["t"], f"{push['provider']} has the push: {push['method']} {push['path'][:40]}… {push['status']}"),
+        (max(push["t"], called), f"{push['provider']} has the push: {push['method']} {push['path'][:40]}… {push['status']}"),
         (first(awake.messages, sent=True, method="REGISTER"), f"phone wakes, registers from port {awake.port}"),
         (first(awake.messages, sent=False, method="INVITE"), "phone gets the INVITE"),
         (first(caller.messages, sent=False, status=180), "caller gets 180 Ringing"),
