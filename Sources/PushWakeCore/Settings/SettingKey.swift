@@ -21,6 +21,9 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case templateDirectory
     case messageTimeToLive
     case ignoreSame
+    case cancelPush
+    case fastAGIListen
+    case fastAGIAllow
     case caFile
     case connectTimeout
     case requestTimeout

@@ -83,6 +83,18 @@ public enum SettingsTable {
             .init(
                 "ignore_same", .integer(0...600_000), "0", unit: "ms", other: "m:pushnotification_ignoresubssame",
                 "No second push to the same device within this window; twice as long for messages. 0: off.")
+        case .cancelPush:
+            .init(
+                "cancel_push", .flag, "1", other: "m:pushnotification_cancel",
+                "Tell a phone that was pushed and did not register in time that the caller has hung up. Never to a PushKit token.")
+        case .fastAGIListen:
+            .init(
+                "fastagi_listen", .text, "",
+                "Address and port for FastAGI, such as 127.0.0.1:4573. Empty: off.")
+        case .fastAGIAllow:
+            .init(
+                "fastagi_allow", .text, "127.0.0.0/8,::1/128",
+                "Networks that may connect to FastAGI, comma separated.")
         default: nil
         }
     }

@@ -86,5 +86,7 @@ public enum EngineProtocol {
         case kind = 47
         /// The sender waits for the outcomes before the reply.
         case waits = 48
+        /// The sender does not know the contacts of the user.
+        case blind = 49
     }
 }

@@ -25,6 +25,10 @@ struct WakeMessage: Equatable {
     var contentType = ""
     var text = ""
     var contacts: [Contact] = []
+    /// The host does not know the contacts of the user (AGI, shell).
+    var isBlind = false
+
+    init() {}
 
     init(decoding message: MessageReader) {
         var reader = message
@@ -40,6 +44,7 @@ struct WakeMessage: Equatable {
             case .toURI: toURI = reader.text(field)
             case .contentType: contentType = reader.text(field)
             case .text: text = reader.text(field)
+            case .blind: isBlind = reader.number(field) != 0
             case .contactURI: contact = Contact(uri: reader.text(field))
             case .contactInstance: contact.instance = Self.unquoted(reader.text(field))
             case .contactAge: contact.age = reader.number(field)
@@ -49,6 +54,21 @@ struct WakeMessage: Equatable {
             default: break
             }
         }
+    }
+
+    /// Writes the request for an engine in another process.
+    func encode(into client: EngineClient, _ kind: EngineProtocol.Kind) {
+        client.begin(kind)
+        client.put(.event, Int64(event.rawValue))
+        client.put(.seconds, seconds)
+        client.put(.aor, aor)
+        client.put(.callID, callID)
+        client.put(.fromURI, fromURI)
+        client.put(.fromDisplay, fromDisplay)
+        client.put(.toURI, toURI)
+        client.put(.contentType, contentType)
+        client.put(.text, text)
+        client.put(.blind, isBlind ? 1 : 0)
     }
 
     private static func unquoted(_ text: String) -> String {

@@ -5,31 +5,41 @@ internal import PushWakeStore
 internal import PushWakeTransport
 
 extension EngineDesk {
+    /// Milliseconds for which late copies of a request still find it.
+    private static let afterglow: Int64 = 60_000
+    /// Seconds since its REGISTER for which a phone counts as awake where the host knows no contacts.
+    private static let blindWindow: Int64 = 5
+
     /// Pushes to the sleeping phones of a user and says which contacts to ring now.
     func wake(_ message: MessageReader, _ peer: EnginePeer, waits: Bool) {
         let request = WakeMessage(decoding: message)
-        let now = SystemClock.monotonicMilliseconds()
-        statistics.wakes += 1
-        let bindings: [Binding]
         do throws(StoreError) {
-            bindings = try store.bindings(of: request.aor, now: SystemClock.wallSeconds())
+            let answer = try wake(request)
+            reply(to: message, peer) { answer.encode(into: &$0) }
+            if waits { wait(for: request, peer) }
         } catch {
-            return fail(message, peer, "the store cannot be read: \(error)")
+            fail(message, peer, "the store cannot be read: \(error)")
         }
-        guard !bindings.isEmpty else {
-            if waits { startWait(WakeKey(aor: request.aor, callID: request.callID, event: request.event), peer, request, now) }
-            return reply(to: message, peer) { Self.encode(WakeAnswer(contacts: request.contacts.count), into: &$0) }
-        }
-        let key = WakeKey(aor: request.aor, callID: request.callID, event: request.event)
+    }
+
+    /// Pushes to the sleeping phones of a user; a copy of a request pushes nothing twice.
+    func wake(_ request: WakeMessage) throws(StoreError) -> WakeAnswer {
+        statistics.wakes += 1
         var answer = WakeAnswer(contacts: request.contacts.count)
+        let bindings = try store.bindings(of: request.aor, now: SystemClock.wallSeconds())
+        guard !bindings.isEmpty else { return answer }
+        let now = SystemClock.monotonicMilliseconds()
+        let key = Self.key(of: request)
         answer.bindings = bindings.count
         let places = bindings.map { binding in request.contacts.firstIndex { Self.matches($0, binding) } }
-        let awake = places.map { place in place.map { isAwake(request.contacts[$0]) } ?? false }
+        let awake = zip(bindings, places).map { isAwake($0, $1.map { request.contacts[$0] }, request) }
         answer.awake = awake.count { $0 }
-        if wakes[key] == nil { wakes[key] = WakeRegister.Wake(startedAt: now, endsAt: now + hold(request) * 1000 + 60_000) }
+        begin(key, request, now)
         let plan = Plan(request.event, bindings, isAwake: awake)
         for skipped in plan.skipped {
-            log(.debug, "no push event=\(request.event.name) aor=\(request.aor) call_id=\(request.callID): \(skipped.reason.rawValue)")
+            log(
+                .debug,
+                "no push event=\(request.event.name) aor=\(request.aor) call_id=\(request.callID): \(skipped.reason.rawValue)")
         }
         for planned in plan.pushes {
             let binding = bindings[planned.index]
@@ -38,19 +48,48 @@ extension EngineDesk {
             if let place = places[planned.index], delivery.isHealthy(for: binding) { answer.verdicts[place] = 1 }
         }
         answer.pushed = wakes[key]?.pushed ?? 0
-        if waits { startWait(key, peer, request, now) }
-        reply(to: message, peer) { Self.encode(answer, into: &$0) }
+        return answer
+    }
+
+    /// Lets somebody wait for a phone of a wake; what has happened already is told at once.
+    func wait(for request: WakeMessage, _ waiter: any WakeWaiter) {
+        let now = SystemClock.monotonicMilliseconds()
+        let key = Self.key(of: request)
+        begin(key, request, now)
+        guard let wake = wakes[key] else { return }
+        for contact in wake.arrivals { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
+        wakes[key]?.waiters.append(waiter)
+        waiter.wait = key
+        delivery.loop.schedule(after: hold(request) * 1000) { [weak self, weak waiter] in
+            guard let self, let waiter, waiter.wait == key else { return }
+            waiter.tell(WaitEvent(kind: .timedOut))
+            stopWaiting(waiter)
+        }
+        if wake.pushed > 0 && wake.pending == 0 && wake.accepted == 0 { failWaiters(key) }
+    }
+
+    /// The waiter needs no more; what it waited for goes on.
+    func stopWaiting(_ waiter: any WakeWaiter) {
+        guard let key = waiter.wait else { return }
+        waiter.wait = nil
+        wakes[key]?.waiters.removeAll { $0 === waiter }
     }
 
     /// The held request is over.
     func callEnded(_ message: MessageReader, _ peer: EnginePeer) {
-        let aor = EngineClient.text(.aor, in: message)
-        let callID = EngineClient.text(.callID, in: message)
-        for key in wakes.keys(of: aor) where key.callID == callID {
-            wakes[key]?.hasEnded = true
-            delivery.cancel(wakes[key]?.pushes ?? [])
-        }
+        let how = CallEnd(rawValue: Int(truncatingIfNeeded: EngineClient.number(.how, in: message))) ?? .failed
+        endCall(aor: EngineClient.text(.aor, in: message), callID: EngineClient.text(.callID, in: message), how)
         reply(to: message, peer) { _ in }
+    }
+
+    /// Drops what has not left yet; phones that were pushed for a call hear that its caller has hung up.
+    func endCall(aor: String, callID: String, _ how: CallEnd) {
+        for key in wakes.keys(of: aor) where key.callID == callID {
+            guard let wake = wakes[key], !wake.hasEnded else { continue }
+            wakes[key]?.hasEnded = true
+            delivery.cancel(wake.pushes)
+            if how == .cancelled && key.event == .call && settings.flag(.cancelPush) { pushCancel(key, wake) }
+        }
     }
 
     /// A phone has registered: channels that wait for its user go on.
@@ -62,40 +101,62 @@ extension EngineDesk {
     /// Tells every waiting channel of a user about a contact.
     func announce(aor: String, contact: String) {
         for key in wakes.keys(of: aor) {
-            guard let wake = wakes[key], !wake.waiters.isEmpty else { continue }
-            let elapsed = SystemClock.monotonicMilliseconds() - wake.startedAt
-            log(.debug, "registered aor=\(aor) call_id=\(key.callID) after \(elapsed) ms")
-            tell(wake.waiters, .registered, contact: contact, reason: "")
+            guard let wake = wakes[key], !wake.hasEnded else { continue }
+            if wake.arrivals.count < 32 && !wake.arrivals.contains(contact) { wakes[key]?.arrivals.append(contact) }
+            for waiter in wake.waiters { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
         }
     }
 
-    /// Ends waits and forgets wakes whose time is over; called by the loop's clock.
+    /// Forgets wakes whose time is over; called by the loop's clock.
     func tick(now: Int64) {
         for key in wakes.overdue(now: now) { wakes[key] = nil }
+    }
+}
+
+/// How a held request ended; raw values are `enum pushwake_call_end`.
+enum CallEnd: Int {
+    case cancelled = 0
+    case answered = 1
+    case timedOut = 2
+    case failed = 3
+}
+
+extension EngineDesk {
+    private static func key(of request: WakeMessage) -> WakeKey {
+        WakeKey(aor: request.aor, callID: request.callID, event: request.event)
+    }
+
+    private func begin(_ key: WakeKey, _ request: WakeMessage, _ now: Int64) {
+        guard wakes[key] == nil else { return }
+        wakes[key] = WakeRegister.Wake(startedAt: now, endsAt: now + hold(request) * 1000 + Self.afterglow)
     }
 
     private func hold(_ request: WakeMessage) -> Int64 {
         request.seconds > 0 ? min(request.seconds, 86_400) : settings.integer(.wakeTimeout)
     }
 
-    private func isAwake(_ contact: WakeMessage.Contact) -> Bool {
+    private func isAwake(_ binding: Binding, _ contact: WakeMessage.Contact?, _ request: WakeMessage) -> Bool {
         let window = settings.integer(.awakeFor)
+        if request.isBlind {
+            let age = SystemClock.wallSeconds() &- binding.registeredAt
+            return age >= 0 && age <= max(window, Self.blindWindow)
+        }
+        guard let contact else { return false }
         return contact.isReachable || window > 0 && contact.age >= 0 && contact.age <= window
     }
 
     private static func matches(_ contact: WakeMessage.Contact, _ binding: Binding) -> Bool {
         if !contact.instance.isEmpty && !binding.instance.isEmpty { return contact.instance == binding.instance }
-        guard !contact.uri.isEmpty else { return false }
-        // A registrar may keep contacts without their push parameters: the Asterisk module sees to it.
-        return contact.uri == binding.contact || contact.uri == binding.contactWithoutPushParameters
+        return !contact.uri.isEmpty
+            && (contact.uri == binding.contact || contact.uri == binding.contactWithoutPushParameters)
     }
 
     private func push(_ binding: Binding, _ planned: Plan.Push, _ request: WakeMessage, _ key: WakeKey, _ now: Int64) {
         guard var wake = wakes[key], wake.tokens.insert(binding.token).inserted else { return }
         let isCall = request.event == .call
         let content = PushContent(
-            event: request.event, callID: request.callID, fromURI: request.fromURI, fromDisplay: Self.displayName(request.fromDisplay),
-            toURI: request.toURI, text: request.text,
+            event: request.event, callID: request.callID, fromURI: request.fromURI,
+            fromDisplay: Self.displayName(request.fromDisplay), toURI: request.toURI, text: request.text,
             timeToLive: UInt32(clamping: isCall ? hold(request) : settings.integer(.messageTimeToLive)),
             sentAt: SystemClock.wallSeconds())
         wake.pushed += 1
@@ -106,9 +167,51 @@ extension EngineDesk {
             binding, content, type: planned.type, delay: planned.delay, deadline: now + hold(request) * 1000
         ) { [self] job, verdict, status in
             let result = settle(job, verdict, status)
-            wakeProgressed(key, result)
+            progress(key, binding.token, result)
         }
         wakes[key]?.pushes.append(id)
+    }
+
+    private func progress(_ key: WakeKey, _ token: String, _ result: PushResult) {
+        guard var wake = wakes[key] else { return }
+        wake.pending -= 1
+        if result.outcome == .accepted {
+            wake.accepted += 1
+            wake.acceptedTokens.insert(token)
+        } else {
+            wake.lastReason = "\(result.outcome.name) \(result.reason)"
+        }
+        wakes[key] = wake
+        if wake.pending == 0 && wake.accepted == 0 { failWaiters(key) }
+    }
+
+    private func failWaiters(_ key: WakeKey) {
+        guard let wake = wakes[key] else { return }
+        for waiter in wake.waiters {
+            waiter.tell(WaitEvent(kind: .failed, reason: wake.lastReason))
+            waiter.wait = nil
+        }
+        wakes[key]?.waiters = []
+    }
+
+    private func pushCancel(_ key: WakeKey, _ wake: WakeRegister.Wake) {
+        guard !wake.acceptedTokens.isEmpty, wake.arrivals.isEmpty else { return }
+        do throws(StoreError) {
+            let bindings = try store.bindings(of: key.aor, now: SystemClock.wallSeconds())
+            let isPushed = Set(bindings.filter { wake.acceptedTokens.contains($0.token) }.map(\.contact))
+            let plan = Plan(.cancel, bindings, isAwake: bindings.map { !isPushed.contains($0.contact) })
+            let content = PushContent(
+                event: .cancel, callID: key.callID, toURI: key.aor, timeToLive: 30, sentAt: SystemClock.wallSeconds())
+            let deadline = SystemClock.monotonicMilliseconds() + 30_000
+            for planned in plan.pushes {
+                statistics.pushed += 1
+                delivery.push(bindings[planned.index], content, type: planned.type, deadline: deadline) {
+                    [self] job, verdict, status in _ = settle(job, verdict, status)
+                }
+            }
+        } catch {
+            log(.error, "no cancel push aor=\(key.aor) call_id=\(key.callID): \(error)")
+        }
     }
 
     /// The name as people read it: quotes removed, quoted-pairs resolved.
@@ -116,66 +219,4 @@ extension EngineDesk {
         let bytes = Array(raw.utf8)
         return NameAddress.displayName(bytes.span)
     }
-
-    private func wakeProgressed(_ key: WakeKey, _ result: PushResult) {
-        guard var wake = wakes[key] else { return }
-        wake.pending -= 1
-        if result.outcome == .accepted { wake.accepted += 1 } else { wake.lastReason = "\(result.outcome.name) \(result.reason)" }
-        wakes[key] = wake
-        if wake.pending == 0 && wake.accepted == 0 {
-            tell(wake.waiters, .failed, contact: "", reason: wake.lastReason)
-            endWaits(key)
-        }
-    }
-
-    private func startWait(_ key: WakeKey, _ peer: EnginePeer, _ request: WakeMessage, _ now: Int64) {
-        if wakes[key] == nil { wakes[key] = WakeRegister.Wake(startedAt: now, endsAt: now + hold(request) * 1000 + 60_000) }
-        wakes[key]?.waiters.append(peer)
-        peer.wait = key
-        delivery.loop.schedule(after: hold(request) * 1000) { [weak self, weak peer] in
-            guard let self, let peer, peer.wait == key else { return }
-            tell([peer], .timedOut, contact: "", reason: "")
-            wakes[key]?.waiters.removeAll { $0 === peer }
-            peer.wait = nil
-        }
-    }
-
-    private func endWaits(_ key: WakeKey) {
-        for peer in wakes[key]?.waiters ?? [] { peer.wait = nil }
-        wakes[key]?.waiters = []
-    }
-
-    private func tell(_ waiters: [EnginePeer], _ kind: WaitKind, contact: String, reason: String) {
-        guard !waiters.isEmpty else { return }
-        writer.begin(.waitEvent, id: 0)
-        writer.put(.kind, kind.rawValue)
-        writer.put(.contactURI, contact)
-        writer.put(.reason, reason)
-        for peer in waiters { peer.send(writer.bytes) }
-    }
-
-    private static func encode(_ answer: WakeAnswer, into writer: inout MessageWriter) {
-        writer.put(.bindings, answer.bindings)
-        writer.put(.pushed, answer.pushed)
-        writer.put(.awake, answer.awake)
-        writer.put(.verdicts, answer.verdicts)
-    }
-}
-
-/// What a `wake` is answered with.
-private struct WakeAnswer {
-    var bindings = 0
-    var pushed = 0
-    var awake = 0
-    /// Per contact: 0 ring, 1 hold.
-    var verdicts: [UInt8]
-
-    init(contacts: Int) { verdicts = Array(repeating: 0, count: contacts) }
-}
-
-/// What a waiting channel hears; raw values are `enum pushwake_wait_kind`.
-enum WaitKind: Int {
-    case registered = 1
-    case timedOut = 2
-    case failed = 3
 }

@@ -53,8 +53,8 @@ final class EngineDesk {
     func closed(_ peer: EnginePeer) {
         subscribers.removeAll { $0 === peer }
         if let key = peer.wait {
-            wakes[key]?.waiters.removeAll { $0 === peer }
-            peer.wait = nil
+            stopWaiting(peer)
+            endCall(aor: key.aor, callID: key.callID, .cancelled)
         }
     }
 

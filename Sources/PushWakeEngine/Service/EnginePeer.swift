@@ -6,7 +6,7 @@ internal import PushWakeTransport
 ///
 /// Nobody may make the engine wait or grow: a peer that does not read loses events past a bound,
 /// and is closed when even a reply does not fit.
-final class EnginePeer {
+final class EnginePeer: WakeWaiter {
     static let longestBacklog = 4096
 
     let socket: LocalSocket
@@ -52,6 +52,15 @@ final class EnginePeer {
     var hasBacklog: Bool { !backlog.isEmpty }
 
     func close() { isClosed = true }
+
+    func tell(_ event: WaitEvent) {
+        var writer = MessageWriter()
+        writer.begin(.waitEvent, id: 0)
+        writer.put(.kind, event.kind.rawValue)
+        writer.put(.contactURI, event.contact)
+        writer.put(.reason, event.reason)
+        send(writer.bytes)
+    }
 
     private func keep(_ message: [UInt8]) {
         guard backlog.count < Self.longestBacklog else {

@@ -27,8 +27,12 @@ struct WakeRegister {
         /// Bindings (by token) pushed, so that a copy of the request pushes none of them again.
         var tokens: Set<String> = []
         var hasEnded = false
-        /// Connections of channels that wait, by identity.
-        var waiters: [EnginePeer] = []
+        /// Tokens whose provider took the push.
+        var acceptedTokens: Set<String> = []
+        /// Contacts that have registered since it began: a wait that starts late hears of them at once.
+        var arrivals: [String] = []
+        /// Channels that wait, by identity.
+        var waiters: [any WakeWaiter] = []
     }
 
     private var wakes: [WakeKey: Wake] = [:]
