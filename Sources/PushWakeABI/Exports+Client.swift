@@ -188,7 +188,7 @@ private func put(_ request: pushwake_wake_request, kind: EngineProtocol.Kind, in
     engine.put(.toURI, request.to_uri.bytes.span)
     engine.put(.contentType, request.content_type.bytes.span)
     engine.put(.text, request.text.bytes.span)
-    for contact in UnsafeBufferPointer(start: request.contacts, count: request.contact_count) {
+    for contact in UnsafeBufferPointer(start: request.contacts, count: request.contacts == nil ? 0 : request.contact_count) {
         engine.put(.contactURI, contact.uri.bytes.span)
         engine.put(.contactInstance, contact.instance.bytes.span)
         engine.put(.contactAge, Int64(contact.registered_ago))
@@ -198,7 +198,7 @@ private func put(_ request: pushwake_wake_request, kind: EngineProtocol.Kind, in
 
 private func read(_ reply: MessageReader, into out: inout pushwake_wake_result, contacts request: pushwake_wake_request) {
     var reader = reply
-    let contacts = UnsafeMutableBufferPointer(start: request.contacts, count: request.contact_count)
+    let contacts = UnsafeMutableBufferPointer(start: request.contacts, count: request.contacts == nil ? 0 : request.contact_count)
     while let field = reader.next() {
         switch field.tag {
         case .bindings: out.bindings = CInt(clamping: reader.number(field))

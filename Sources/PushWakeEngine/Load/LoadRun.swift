@@ -63,8 +63,8 @@ public final class LoadRun {
         isRefillPending = true
         loop.atEndOfTurn { [self] in
             isRefillPending = false
-            while running < concurrency && started < count { startNext() }
-            if running == 0 && started == count { loop.stop() }
+            while running < concurrency && started < count && !isHopeless { startNext() }
+            if running == 0 && (started == count || isHopeless) { loop.stop() }
         }
     }
 
@@ -75,13 +75,16 @@ public final class LoadRun {
         let content = PushContent(
             event: .call, callID: "load-\(index)@127.0.0.1", fromURI: "sip:alice@example.com", fromDisplay: "Alice Example",
             toURI: "sip:bob@example.com", timeToLive: 40, sentAt: loop.wallSeconds)
-        delivery.push(binding(index), content, type: provider == .apns ? .voip : nil, deadline: loop.now + 60_000) { [self] job, verdict, _ in
+        delivery.push(binding(index), content, type: provider == .apns ? .voip : nil, deadline: loop.now + 15_000) { [self] job, verdict, _ in
             running -= 1
             latencies.append(Int32(clamping: SystemClock.monotonicMicroseconds() - job.startedAt))
             count(verdict)
             refillSoon()
         }
     }
+
+    /// Nobody answers at all: there is nothing to measure.
+    private var isHopeless: Bool { report.accepted == 0 && report.failed > 0 }
 
     private func count(_ verdict: Verdict) {
         switch verdict.outcome {

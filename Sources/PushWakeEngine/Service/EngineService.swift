@@ -23,7 +23,9 @@ public final class EngineService {
     private var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
 
     /// Opens the store, listens on the socket and reads the keys; a key that cannot be used is only logged.
-    public init(settings: Settings, log: EngineLog) throws(EngineFailure) {
+    ///
+    /// A supervisor's host has told the operator about such keys already: then it is not said twice.
+    public init(settings: Settings, log: EngineLog, isSupervised: Bool = false) throws(EngineFailure) {
         self.log = log
         do throws(SystemError) {
             loop = try Loop()
@@ -44,7 +46,7 @@ public final class EngineService {
         }
         let delivery = Delivery(settings: settings, loop: loop, log: log)
         desk = EngineDesk(settings: settings, store: store, delivery: delivery, log: log)
-        for problem in delivery.open() { log(.warning, problem) }
+        for problem in delivery.open() { log(isSupervised ? .debug : .warning, problem) }
         do throws(SystemError) {
             try loop.watch(listener.descriptor, for: .readable, Listener(self))
         } catch {

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// What a dialplan asks of the push hook.
+enum AGICommand: Equatable {
+    case wake(aor: String, seconds: Int64)
+    case send(PushEvent, aor: String, text: String)
+    case bindings(aor: String)
+
+    /// What is wrong with the arguments, and the remedy.
+    struct Mistake: Error, Equatable {
+        let message: String
+    }
+
+    /// Reads the arguments of a script: `wake AOR [TIMEOUT]`, `send EVENT AOR [TEXT]`, `bindings AOR`.
+    init(arguments: [String]) throws(Mistake) {
+        let words = arguments
+        switch words.first {
+        case "wake": self = try Self.wake(Self.word(words, 1, "AOR"), words.count > 2 ? words[2] : "")
+        case "send":
+            self = try Self.send(Self.word(words, 1, "EVENT"), Self.word(words, 2, "AOR"), words.dropFirst(3).joined(separator: ","))
+        case "bindings": self = .bindings(aor: try Self.word(words, 1, "AOR"))
+        default: throw Mistake(message: "there is no command \"\(words.first ?? "")\"; write wake, send or bindings")
+        }
+    }
+
+    /// Reads a FastAGI request: the path names the command, the query or the arguments of AGI() fill it in
+    /// (`agi://host/wake?aor=100&timeout=40`, or `AGI(agi://host/wake,100,40)`).
+    init(request: String, arguments: [String]) throws(Mistake) {
+        let path = request.firstRange(of: "://").map { String(request[$0.upperBound...]) } ?? request
+        let script = path.split(separator: "/", maxSplits: 1).count > 1 ? path.split(separator: "/", maxSplits: 1)[1] : ""
+        let parts = script.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = parts.first.map(String.init) ?? ""
+        guard parts.count > 1 else {
+            try self.init(arguments: [name] + arguments)
+            return
+        }
+        let values = Self.query(parts[1])
+        switch name {
+        case "wake": self = try Self.wake(Self.value(values, "aor"), values["timeout"] ?? "")
+        case "send":
+            self = try Self.send(Self.value(values, "event"), Self.value(values, "aor"), values["text"] ?? "")
+        case "bindings": self = .bindings(aor: try Self.value(values, "aor"))
+        default: throw Mistake(message: "there is no script \"\(name)\"; write wake, send or bindings")
+        }
+    }
+
+    private static func wake(_ aor: String, _ timeout: String) throws(Mistake) -> AGICommand {
+        if timeout.isEmpty { return .wake(aor: aor, seconds: 0) }
+        guard let seconds = Int64(timeout), seconds > 0, seconds <= 3600 else {
+            throw Mistake(message: "the timeout \"\(timeout)\" does not fit; write 1 to 3600 seconds")
+        }
+        return .wake(aor: aor, seconds: seconds)
+    }
+
+    private static func send(_ event: String, _ aor: String, _ text: String) throws(Mistake) -> AGICommand {
+        guard let known = PushEvent(name: event) else {
+            throw Mistake(message: "there is no event \"\(event)\"; write call, chat, cancel, custom, refresh, missed, elsewhere or group-chat")
+        }
+        return .send(known, aor: aor, text: text)
+    }
+
+    private static func word(_ words: [String], _ index: Int, _ name: String) throws(Mistake) -> String {
+        guard words.count > index, !words[index].isEmpty else {
+            throw Mistake(message: "\(name) is missing; write wake AOR [TIMEOUT], send EVENT AOR [TEXT] or bindings AOR")
+        }
+        return words[index]
+    }
+
+    private static func value(_ values: [String: String], _ name: String) throws(Mistake) -> String {
+        guard let value = values[name], !value.isEmpty else {
+            throw Mistake(message: "\(name) is missing; write agi://HOST/wake?aor=AOR&timeout=SECONDS")
+        }
+        return value
+    }
+
+    private static func query(_ text: Substring) -> [String: String] {
+        var values: [String: String] = [:]
+        for pair in text.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            values[String(parts[0])] = parts.count > 1 ? unescaped(parts[1]) : ""
+        }
+        return values
+    }
+
+    /// Resolves `%XX`; what is no escape stays.
+    private static func unescaped(_ text: Substring) -> String {
+        var out: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+                out.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                out.append(byte == UInt8(ascii: "+") ? 0x20 : byte)
+            }
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// One channel in the push hook, without I/O: lines and engine events go in, lines and requests come out.
+///
+///     environment -> asking the Call-ID -> waiting for a phone -> setting variables -> done
+///                                              |
+///                                              +-- the caller hangs up -> done
+///
+/// Asterisk answers each command with one line that begins with `200` (or `5xx`); after a hang-up FastAGI says
+/// `HANGUP`. The same session serves standard input and output and a FastAGI connection.
+struct AGISession {
+    /// What the owner has to do; in order.
+    enum Action: Equatable {
+        case say(String)
+        /// Wake and wait; the answers come back through `woke` and `heard`.
+        case wake(WakeMessage)
+        case send(PushEvent, aor: String, text: String, callID: String, fromURI: String, fromDisplay: String)
+        case listBindings(aor: String)
+        /// The wait is over before a phone came: the caller hung up.
+        case hangUp
+        case close
+    }
+
+    private enum State: Equatable {
+        case environment
+        case askingCallID
+        case waiting
+        /// Commands that still have to be said; the one before has no answer yet.
+        case setting([String])
+        case done
+    }
+
+    private static let longestLine = 8192
+    private var environment = AGIEnvironment()
+    private var state = State.environment
+    private let arguments: [String]?
+    private var command: AGICommand?
+    private var aor = ""
+    private var startedAt: Int64 = 0
+
+    /// `arguments` are those of the process; nil for FastAGI, which has them in the environment.
+    init(arguments: [String]?) { self.arguments = arguments }
+
+    /// True while a phone is waited for.
+    var isWaiting: Bool { state == .waiting }
+
+    /// Takes one line from Asterisk, without its end.
+    mutating func line(_ text: String, now: Int64) -> [Action] {
+        guard text.utf8.count <= Self.longestLine else { return ended() }
+        if text == "HANGUP" { return ended() }
+        switch state {
+        case .environment:
+            environment.line(text)
+            return environment.isComplete ? begin(now) : []
+        case .askingCallID:
+            return start(callID: Self.value(in: text), now)
+        case .setting(var rest):
+            if text.hasPrefix("520-") { return [] }
+            guard !rest.isEmpty else {
+                state = .done
+                return [.close]
+            }
+            let next = rest.removeFirst()
+            state = .setting(rest)
+            return [.say(next)]
+        case .waiting, .done:
+            return []
+        }
+    }
+
+    /// The engine has taken the wake.
+    mutating func woke(_ answer: WakeAnswer) -> [Action] {
+        guard state == .waiting else { return [] }
+        if answer.bindings == 0 { return finish("NOBINDING") }
+        if answer.pushed == 0 { return answer.awake > 0 ? finish("AWAKE", contacts: dial("")) : finish("FAILED") }
+        return []
+    }
+
+    /// Something has happened to the wake.
+    mutating func heard(_ event: WaitEvent, now: Int64) -> [Action] {
+        guard state == .waiting else { return [] }
+        switch event.kind {
+        case .registered: return finish("WOKEN", contacts: dial(event.contact), milliseconds: max(0, now &- startedAt))
+        case .timedOut: return finish("TIMEOUT")
+        case .failed: return finish("FAILED", because: event.reason)
+        }
+    }
+
+    /// No engine answers.
+    mutating func engineLost(_ reason: String) -> [Action] {
+        state == .done ? [] : finish("UNAVAILABLE", because: reason)
+    }
+
+    /// A `send` or `bindings` is done.
+    mutating func done(_ status: String, variables: [(name: String, value: String)] = [], because reason: String = "") -> [Action] {
+        finish(status, because: reason, more: variables)
+    }
+
+    /// Asterisk has closed the connection, or the caller has hung up.
+    mutating func ended() -> [Action] {
+        let wasWaiting = state == .waiting
+        state = .done
+        return wasWaiting ? [.hangUp, .close] : [.close]
+    }
+}
+
+extension AGISession {
+    private mutating func begin(_ now: Int64) -> [Action] {
+        do throws(AGICommand.Mistake) {
+            if let arguments {
+                command = try AGICommand(arguments: arguments.isEmpty ? environment.arguments : arguments)
+            } else {
+                command = try AGICommand(request: environment["agi_request"], arguments: environment.arguments)
+            }
+        } catch {
+            return finish("FAILED", because: error.message)
+        }
+        state = .askingCallID
+        return [.say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)}\"")]
+    }
+
+    private mutating func start(callID: String, _ now: Int64) -> [Action] {
+        // A channel that is not PJSIP's has no Call-ID; its unique id names the call as well.
+        let callID = callID.isEmpty ? environment["agi_uniqueid"] : callID
+        let number = environment["agi_callerid"]
+        let from = number.isEmpty ? "" : "sip:\(number)@asterisk"
+        let name = environment["agi_calleridname"]
+        switch command {
+        case .wake(let aor, let seconds):
+            self.aor = aor
+            startedAt = now
+            state = .waiting
+            var message = WakeMessage()
+            (message.aor, message.seconds, message.callID, message.isBlind) = (aor, seconds, callID, true)
+            (message.fromURI, message.fromDisplay, message.toURI) = (from, name, aor)
+            return [.wake(message)]
+        case .send(let event, let aor, let text):
+            state = .waiting
+            return [.send(event, aor: aor, text: text, callID: callID, fromURI: from, fromDisplay: name)]
+        case .bindings(let aor):
+            state = .waiting
+            return [.listBindings(aor: aor)]
+        case nil:
+            return finish("FAILED")
+        }
+    }
+
+    private mutating func finish(
+        _ status: String, contacts: String = "", milliseconds: Int64 = 0, because reason: String = "",
+        more: [(name: String, value: String)] = []
+    ) -> [Action] {
+        var lines = [
+            Self.set("PUSHWAKE_STATUS", status), Self.set("PUSHWAKE_CONTACTS", contacts),
+            Self.set("PUSHWAKE_WOKEN_MS", String(milliseconds)),
+        ]
+        lines += more.map { Self.set($0.name, $0.value) }
+        if !reason.isEmpty { lines.insert("VERBOSE \"pushwake: \(Self.quotable(reason))\" 1", at: 0) }
+        let first = lines.removeFirst()
+        state = .setting(lines)
+        return [.say(first)]
+    }
+
+    /// A string for Dial(): the phone's own address where it is known and harmless, else the endpoint, which
+    /// dials what its AoR has. `&`, `,` and `|` would end an argument of Dial(), `/` the resource.
+    private func dial(_ contact: String) -> String {
+        let user = String(aor.prefix { $0 != "@" })
+        guard !contact.isEmpty else { return "PJSIP/\(user)" }
+        let bare = Binding(provider: .fcm, token: "", dialect: .mpush, contact: contact).contactWithoutPushParameters
+        let isSafe = bare.utf8.allSatisfy { byte in
+            byte > 0x20 && byte < 0x7F && !"&,|\"\\/^{}$()".utf8.contains(byte)
+        }
+        return isSafe && bare.utf8.count < 400 ? "PJSIP/\(user)/\(bare)" : "PJSIP/\(user)"
+    }
+
+    private static func set(_ name: String, _ value: String) -> String {
+        "SET VARIABLE \(name) \"\(quotable(value))\""
+    }
+
+    /// Text that can stand between quotes in an AGI command.
+    private static func quotable(_ text: String) -> String {
+        var out = ""
+        for scalar in text.unicodeScalars.prefix(1024) {
+            if scalar == "\"" || scalar == "\\" { out.unicodeScalars.append("\\") }
+            out.unicodeScalars.append(scalar.value < 0x20 || scalar.value == 0x7F ? " " : scalar)
+        }
+        return out
+    }
+
+    /// What stands in the parentheses of `200 result=1 (value)`.
+    private static func value(in reply: String) -> String {
+        guard reply.hasPrefix("200 result=1"), let open = reply.firstIndex(of: "("), let close = reply.lastIndex(of: ")"),
+            open < close
+        else { return "" }
+        return String(reply[reply.index(after: open)..<close])
+    }
+}
