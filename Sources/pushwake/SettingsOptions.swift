@@ -12,7 +12,7 @@ struct SettingsOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("One setting; may be repeated.", valueName: "name=value"))
     var set: [String] = []
 
-    @Option(name: .long, help: "Unix socket of the engine (the setting engine_socket).")
+    @Option(name: .long, help: "Unix socket of the engine (the setting engine_socket, or PUSHWAKE_SOCKET in the environment).")
     var socket: String?
 
     /// The values that file and options give; every problem goes to standard error and ends the command.
@@ -36,7 +36,10 @@ struct SettingsOptions: ParsableArguments {
             }
             try assign(&values, String(pair[..<equals]), String(pair[pair.index(after: equals)...]))
         }
-        if let socket { try assign(&values, "engine_socket", socket) }
+        // A dialplan cannot give options to the script that it starts; its environment can.
+        if let socket = socket ?? getenv("PUSHWAKE_SOCKET").map({ String(cString: $0) }) {
+            try assign(&values, "engine_socket", socket)
+        }
         return values
     }
 

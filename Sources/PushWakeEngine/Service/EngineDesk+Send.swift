@@ -43,6 +43,23 @@ extension EngineDesk {
         if !waits { reply(to: message, peer) { $0.put(.pushed, targets.count) } }
     }
 
+    /// Pushes to a user's devices without waiting for the outcome; returns how many.
+    func send(_ content: PushContent, to aor: String) -> Int {
+        guard case .success(let targets) = devices(of: aor, content.event) else { return 0 }
+        var content = content
+        let isCall = content.event == .call
+        content.timeToLive = UInt32(clamping: settings.integer(isCall ? .wakeTimeout : .messageTimeToLive))
+        content.sentAt = SystemClock.wallSeconds()
+        let deadline = SystemClock.monotonicMilliseconds() + 60_000
+        for target in targets {
+            statistics.pushed += 1
+            delivery.push(target.binding, content, type: target.type, deadline: deadline) { [self] job, verdict, status in
+                _ = settle(job, verdict, status)
+            }
+        }
+        return targets.count
+    }
+
     /// One token to push to, and as what.
     private struct Target {
         let binding: Binding

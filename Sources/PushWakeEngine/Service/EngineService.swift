@@ -20,6 +20,7 @@ public final class EngineService {
     private let checkpoints: CheckpointThread?
     private var connections: [ObjectIdentifier: PeerConnection] = [:]
     private var signals: Signals?
+    private var fastAGI: FastAGIServer?
     private var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
 
     /// Opens the store, listens on the socket and reads the keys; a key that cannot be used is only logged.
@@ -52,8 +53,21 @@ public final class EngineService {
         } catch {
             throw EngineFailure(message: "\(error)")
         }
+        openFastAGI(settings)
         everySecond()
         housekeeping()
+    }
+
+    private func openFastAGI(_ settings: Settings) {
+        let address = settings.text(.fastAGIListen)
+        guard !address.isEmpty else { return }
+        do throws(FastAGIServer.Failure) {
+            fastAGI = try FastAGIServer(
+                address, allowing: settings.text(.fastAGIAllow), desk: desk, loop: loop, log: log)
+        } catch {
+            // Calls that come in by SIP must not suffer from it.
+            log(.error, error.message)
+        }
     }
 
     /// Runs until SIGTERM, SIGINT or `stop()`; SIGHUP reads keys and templates again. With `parentInput` the end

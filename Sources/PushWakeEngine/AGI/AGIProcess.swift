@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+internal import PushWakeTransport
+
+/// One channel in a process of its own: AGI on two descriptors, the engine behind its socket.
+///
+/// Asterisk sends SIGHUP when the caller hangs up. That ends the process, which closes its connection, which
+/// tells the engine: nothing needs to be caught.
+public final class AGIProcess {
+    private let client: EngineClient
+    private let input: Int32
+    private let output: Int32
+    private var session: AGISession
+    private var received: [UInt8] = []
+    private var isOver = false
+    private var isFollowing = false
+
+    /// `arguments` are those of the script, such as `wake 100 40`.
+    public init(settings: Settings, arguments: [String], input: Int32 = 0, output: Int32 = 1) {
+        client = EngineClient(settings: settings)
+        session = AGISession(arguments: arguments)
+        self.input = input
+        self.output = output
+    }
+
+    /// Runs until the dialplan goes on.
+    public func run() {
+        while !isOver {
+            let waiting = isFollowing ? client.descriptor : -1
+            let ready = Descriptor.waitReadable(input, waiting)
+            if ready.second { follow() }
+            if ready.first && !isOver { readLines() }
+        }
+    }
+
+    private func readLines() {
+        guard let bytes = Descriptor.read(input), !bytes.isEmpty else { return perform(session.ended()) }
+        received += bytes
+        while let end = received.firstIndex(of: 0x0A), !isOver {
+            let line = String(decoding: received[..<end], as: UTF8.self)
+            received.removeFirst(end + 1)
+            perform(session.line(line, now: Moment.now()))
+        }
+        if received.count > 65_536 { perform(session.ended()) }
+    }
+
+    private func follow() {
+        do throws(ClientError) {
+            while session.isWaiting, let message = try client.nextEvent() {
+                guard message.kind == .waitEvent,
+                    let kind = WaitKind(rawValue: Int(truncatingIfNeeded: EngineClient.number(.kind, in: message)))
+                else { continue }
+                let event = WaitEvent(
+                    kind: kind, contact: EngineClient.text(.contactURI, in: message),
+                    reason: EngineClient.text(.reason, in: message))
+                perform(session.heard(event, now: Moment.now()))
+            }
+        } catch {
+            perform(session.engineLost("the engine is gone"))
+        }
+    }
+
+    private func perform(_ actions: [AGISession.Action]) {
+        for action in actions {
+            switch action {
+            case .say(let line): Descriptor.write(Array((line + "\n").utf8), to: output)
+            case .wake(let message): wake(message)
+            case .send(let event, let aor, let text, let callID, let fromURI, let fromDisplay):
+                client.begin(.send)
+                client.put(.event, Int64(event.rawValue))
+                client.put(.aor, aor)
+                client.put(.callID, callID)
+                client.put(.fromURI, fromURI)
+                client.put(.fromDisplay, fromDisplay)
+                client.put(.text, text)
+                ask { reply in
+                    let sent = EngineClient.number(.pushed, in: reply)
+                    return ("SENT", [("PUSHWAKE_SENT", String(sent))])
+                }
+            case .listBindings(let aor): listBindings(aor)
+            case .hangUp: client.disconnect()
+            case .close: isOver = true
+            }
+        }
+        if !session.isWaiting { isFollowing = false }
+    }
+
+    private func wake(_ message: WakeMessage) {
+        message.encode(into: client, .wait)
+        do throws(ClientError) {
+            let reply = try client.call(milliseconds: 5000)
+            var answer = WakeAnswer(contacts: 0)
+            answer.bindings = Int(truncatingIfNeeded: EngineClient.number(.bindings, in: reply))
+            answer.pushed = Int(truncatingIfNeeded: EngineClient.number(.pushed, in: reply))
+            answer.awake = Int(truncatingIfNeeded: EngineClient.number(.awake, in: reply))
+            isFollowing = true
+            perform(session.woke(answer))
+        } catch {
+            perform(session.engineLost(Self.text(error)))
+        }
+    }
+
+    private func ask(_ read: (MessageReader) -> (String, [(name: String, value: String)])) {
+        do throws(ClientError) {
+            let (status, variables) = read(try client.call(milliseconds: 5000))
+            perform(session.done(status, variables: variables))
+        } catch {
+            if case .refused(let reason) = error {
+                perform(session.done(reason.contains("no push binding") ? "NOBINDING" : "FAILED", because: reason))
+            } else {
+                perform(session.engineLost(Self.text(error)))
+            }
+        }
+    }
+
+    private func listBindings(_ aor: String) {
+        var providers: [String] = []
+        do throws(ClientError) {
+            _ = try client.query(.bindings, argument: aor) { row in
+                let isLive = row.contains { $0.name == "removed" && $0.text == "" }
+                if isLive { providers.append(row.first { $0.name == "provider" }?.text ?? "") }
+                return true
+            }
+            let variables = [
+                ("PUSHWAKE_BINDINGS", String(providers.count)), ("PUSHWAKE_PROVIDERS", providers.joined(separator: ",")),
+            ]
+            perform(session.done(providers.isEmpty ? "NOBINDING" : "BOUND", variables: variables))
+        } catch {
+            perform(session.engineLost(Self.text(error)))
+        }
+    }
+
+    private static func text(_ error: ClientError) -> String {
+        switch error {
+        case .unavailable(let text), .refused(let text): text
+        case .timeout: "the engine did not answer in time"
+        case .tooLarge: "the request is too long"
+        }
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeTransport
+
+/// Answers FastAGI on the engine's own loop: a call that waits costs one connection and no polling.
+final class FastAGIServer {
+    private static let mostChannels = 10_000
+
+    private let desk: EngineDesk
+    private let log: EngineLog
+    private let allowed: NetworkList
+    private var listener: LineListener?
+    private var channels: [ObjectIdentifier: FastAGIChannel] = [:]
+
+    /// Why the setting cannot be used.
+    struct Failure: Error {
+        let message: String
+    }
+
+    /// Listens on `HOST:PORT`.
+    init(_ address: String, allowing networks: String, desk: EngineDesk, loop: Loop, log: EngineLog) throws(Failure) {
+        self.desk = desk
+        self.log = log
+        guard let allowed = NetworkList(networks) else {
+            throw Failure(message: "fastagi_allow: \"\(networks)\" is no list of networks; write 127.0.0.0/8,::1/128")
+        }
+        self.allowed = allowed
+        guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]),
+            let socket = SocketAddress(ip: String(address[..<colon]), port: port)
+        else { throw Failure(message: "fastagi_listen: \"\(address)\" is no address and port; write 127.0.0.1:4573") }
+        do throws(SystemError) {
+            listener = try LineListener(socket, loop: loop) { [weak self] in self?.accept($0, $1) }
+        } catch {
+            throw Failure(message: "fastagi_listen: cannot listen on \(address): \(error); choose another port")
+        }
+    }
+
+    private func accept(_ connection: LineConnection, _ peer: SocketAddress) {
+        guard allowed.contains(peer.ip), channels.count < Self.mostChannels else {
+            log(.warning, "FastAGI: \(peer.ip) was turned away; see fastagi_allow")
+            return connection.close()
+        }
+        let channel = FastAGIChannel(connection, desk)
+        let id = ObjectIdentifier(channel)
+        channels[id] = channel
+        connection.onLine = { [weak channel] in channel?.line($0) }
+        connection.onClose = { [weak self, weak channel] in
+            channel?.connectionClosed()
+            self?.channels[id] = nil
+        }
+    }
+}
+
+/// One call in FastAGI.
+final class FastAGIChannel: WakeWaiter {
+    private let connection: LineConnection
+    private unowned let desk: EngineDesk
+    private var session = AGISession(arguments: nil)
+    var wait: WakeKey?
+
+    init(_ connection: LineConnection, _ desk: EngineDesk) {
+        self.connection = connection
+        self.desk = desk
+    }
+
+    func line(_ text: String) { perform(session.line(text, now: Moment.now())) }
+
+    func tell(_ event: WaitEvent) {
+        let actions = session.heard(event, now: Moment.now())
+        // ORDER: the desk is in the middle of its list of waiters; it must not change under it.
+        desk.delivery.loop.atEndOfTurn { [weak self] in self?.perform(actions) }
+    }
+
+    func connectionClosed() { perform(session.ended()) }
+
+    private func perform(_ actions: [AGISession.Action]) {
+        for action in actions {
+            switch action {
+            case .say(let line):
+                if !session.isWaiting { desk.stopWaiting(self) }
+                connection.send(line)
+            case .wake(let message): wake(message)
+            case .send(let event, let aor, let text, let callID, let fromURI, let fromDisplay):
+                let content = PushContent(
+                    event: event, callID: callID, fromURI: fromURI, fromDisplay: fromDisplay, toURI: aor, text: text)
+                let sent = desk.send(content, to: aor)
+                perform(session.done(sent > 0 ? "SENT" : "NOBINDING", variables: [("PUSHWAKE_SENT", String(sent))]))
+            case .listBindings(let aor): listBindings(aor)
+            case .hangUp:
+                if let key = wait {
+                    desk.stopWaiting(self)
+                    desk.endCall(aor: key.aor, callID: key.callID, .cancelled)
+                }
+            case .close: connection.close()
+            }
+        }
+    }
+
+    private func wake(_ message: WakeMessage) {
+        do throws(StoreError) {
+            let answer = try desk.wake(message)
+            let actions = session.woke(answer)
+            if actions.isEmpty { desk.wait(for: message, self) }
+            perform(actions)
+        } catch {
+            perform(session.engineLost("the store cannot be read"))
+        }
+    }
+
+    private func listBindings(_ aor: String) {
+        do throws(StoreError) {
+            let bindings = try desk.store.bindings(of: aor, now: SystemClock.wallSeconds())
+            perform(session.done(bindings.isEmpty ? "NOBINDING" : "BOUND", variables: AGIBindings.variables(bindings)))
+        } catch {
+            perform(session.engineLost("the store cannot be read"))
+        }
+    }
+}
+
+/// What `bindings` sets in the dialplan.
+enum AGIBindings {
+    static func variables(_ bindings: [Binding]) -> [(name: String, value: String)] {
+        [
+            ("PUSHWAKE_BINDINGS", String(bindings.count)),
+            ("PUSHWAKE_PROVIDERS", bindings.map(\.provider.name).joined(separator: ",")),
+        ]
+    }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+
+import ArgumentParser
+import PushWakeEngine
+
+struct AGICommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "agi", abstract: "The push hook for Asterisk's AGI().",
+        discussion: """
+            wake AOR [TIMEOUT], send EVENT AOR [TEXT], bindings AOR. Sets PUSHWAKE_STATUS and more in the channel; \
+            whatever is wrong, the dialplan goes on.
+            """)
+
+    @OptionGroup var options: SettingsOptions
+    @Argument(parsing: .remaining, help: "Command and its arguments.") var arguments: [String] = []
+
+    func run() throws {
+        AGIProcess(settings: try options.load(), arguments: arguments).run()
+    }
+}
