@@ -28,6 +28,7 @@ void pw_engine_away(const char *what, int status)
 static int send_push(sip_msg_t *msg, str *event, str *uri, str *text)
 {
 	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
+	pushwake_str why;
 	int queued = 0, status;
 	str aor;
 
@@ -50,7 +51,9 @@ static int send_push(sip_msg_t *msg, str *event, str *uri, str *text)
 		request.from_display = pw_in(&get_from(msg)->display);
 	}
 	status = pushwake_send(&queued, pw_client, &request);
-	if(status == PUSHWAKE_ERR_NOT_FOUND) {
+	if(status == PUSHWAKE_ERR_NOT_FOUND || status == PUSHWAKE_ERR_REFUSED) {
+		why = pushwake_client_error(pw_client);
+		LM_NOTICE("pushwake_send: %s: %.*s\n", pushwake_status_name(status), PW_FMT(why));
 		return -1;
 	}
 	if(status < 0) {

@@ -8,8 +8,8 @@
 #
 # usage: kamailio-headers.sh [DIR]     default: .cache/kamailio-VERSION
 #
-# DIR then holds core/, lib/, modules/{tm,sl,usrloc,registrar}/, Makefile.defs and
-# cflags, the file that kamailio-glue/Makefile reads.
+# DIR then holds core/, lib/, modules/{tm,sl,usrloc,registrar}/, and cflags, which
+# kamailio-glue/Makefile reads.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -23,7 +23,7 @@ dir=${1:-$root/.cache/kamailio-$version}
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-mkdir -p "$tmp/lists/partial" "$tmp/archives/partial"
+mkdir -p "$tmp/lists/partial" "$tmp/cache/archives/partial"
 chmod -R a+rX "$tmp"
 . /etc/os-release
 cat > "$tmp/sources.list" <<LIST
@@ -32,7 +32,7 @@ deb-src http://deb.debian.org/debian ${VERSION_CODENAME:-bookworm}-updates main
 deb-src http://security.debian.org/debian-security ${VERSION_CODENAME:-bookworm}-security main
 LIST
 apt="apt-get -q -o Dir::Etc::SourceList=$tmp/sources.list -o Dir::Etc::SourceParts=/dev/null
- -o Dir::State::Lists=$tmp/lists -o Dir::Cache::Archives=$tmp/archives -o APT::Sandbox::User=root"
+ -o Dir::State::Lists=$tmp/lists -o Dir::Cache=$tmp/cache -o APT::Sandbox::User=root"
 (
 	cd "$tmp"
 	$apt update
@@ -49,12 +49,9 @@ mkdir -p "$dir.new/modules"
 src=$tmp/source/src
 (
 	cd "$src"
-	find core lib modules/tm modules/sl modules/usrloc modules/registrar -name '*.h' | cpio -pdm --quiet "$dir.new"
-) 2> /dev/null || (
-	cd "$src"
-	tar -cf - $(find core lib modules/tm modules/sl modules/usrloc modules/registrar -name '*.h') | tar -xf - -C "$dir.new"
+	find core lib modules/tm modules/sl modules/usrloc modules/registrar -name '*.h' > "$tmp/headers"
+	tar -cf - -T "$tmp/headers" | tar -xf - -C "$dir.new"
 )
-cp "$src"/Makefile.defs "$src"/Makefile.vars "$dir.new/" 2> /dev/null || cp "$src"/Makefile.defs "$dir.new/"
 # The compile flags of this architecture: what Kamailio's own makefiles would use.
 printf 'COREPATH=.\ninclude Makefile.defs\npushwake-flags:\n\t@echo $(C_DEFS)\n' > "$src/pushwake.mk"
 (cd "$src" && make cfg > /dev/null 2>&1 || true)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""What becomes of a push reaches the script; what is stored can be asked and changed over RPC."""
+
+import uuid
+
+from phones import Push, mpush_android, mpush_ios, rfc8599_fcm
+
+
+def removal(kamailio, user):
+    """Why the binding of a user was removed; empty while it is in use."""
+    lines = [line.strip() for line in kamailio.rpc("pushwake.list", user).splitlines()]
+    return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("removed:"))
+
+
+def test_the_event_route_hears_of_an_accepted_push(kamailio, actors):
+    phone = actors.phone(kamailio, "heard", mpush_ios())
+    phone.register()
+    caller = actors.call(kamailio, "heard", "call")
+    phone.wait_and_wake()
+    caller.finish()
+    kamailio.wait_log("RESULT provider=apns outcome=accepted aor=heard status=200 removed=0")
+
+
+def test_a_dead_token_is_forgotten(kamailio, actors):
+    token = f"unregistered-{uuid.uuid4().hex}"
+    phone = actors.phone(kamailio, "gone", Push("dead", token, header="X-MPUSH: a:com.example.phone:@TOKEN@"))
+    phone.register()
+    assert removal(kamailio, "gone") == ""
+    caller = actors.call(kamailio, "gone", "call")
+    kamailio.wait_log("RESULT provider=fcm outcome=token-gone aor=gone status=404 removed=1")
+    assert removal(kamailio, "gone") != ""
+    caller.stop()
+
+
+def test_rpc_lists_sends_and_removes(kamailio, actors, simulator):
+    phone = actors.phone(kamailio, "remote", mpush_android())
+    phone.register()
+    listed = kamailio.rpc("pushwake.list", "remote")
+    assert "provider: fcm" in listed and "app: com.example.phone" in listed
+    assert phone.push.token not in listed, "tokens are shortened"
+
+    assert kamailio.rpc("pushwake.send", "chat", "remote", "hello there").strip() == "1"
+    push = simulator.wait_push(phone.push.token)
+    assert "hello there" in str(push["body"])
+
+    assert "removed: 1" in kamailio.rpc("pushwake.remove", "remote")
+    assert removal(kamailio, "remote") == "by hand"
+    assert kamailio.rpc("pushwake.send", "chat", "remote") is None
+    assert kamailio.rpc("pushwake.send", "song", "remote") is None
+
+
+def test_the_script_can_push(kamailio, actors, simulator):
+    phone = actors.phone(kamailio, "scripted", rfc8599_fcm())
+    phone.register()
+    answer = actors.call(kamailio, "push-scripted", "call_fails", code=486).finish()
+    assert answer.statuses[-1] == 486
+    assert simulator.wait_push(phone.push.token)["status"] == 200
+
+
+def test_counters_tell_what_happened(kamailio, actors):
+    before = {name: kamailio.counter(f"kamailio_{name}") for name in ("stored", "held", "joined", "answered")}
+    phone = actors.phone(kamailio, "counted", mpush_ios())
+    phone.register()
+    caller = actors.call(kamailio, "counted", "call")
+    phone.wait_and_wake()
+    caller.finish()
+    for name, value in before.items():
+        expected = value + (2 if name == "stored" else 1)
+        assert kamailio.counter(f"kamailio_{name}") == expected, name
+
+
+def test_a_worker_never_sends_the_token_to_the_log(kamailio, actors):
+    phone = actors.phone(kamailio, "discreet", mpush_ios())
+    phone.register()
+    caller = actors.call(kamailio, "discreet", "call")
+    phone.wait_and_wake()
+    caller.finish()
+    assert phone.push.token not in kamailio.log_text()
