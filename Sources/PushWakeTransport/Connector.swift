@@ -34,7 +34,7 @@ final class Connector {
         self.loop = loop
         self.addresses = Self.interleave(addresses)
         self.completion = completion
-        loop.atEndOfTurn { [weak self] in self?.startNext() }
+        loop.atEndOfTurn { self.startNext() }
     }
 
     deinit { cancel() }
@@ -72,7 +72,7 @@ final class Connector {
                 try loop.watch(socket.descriptor, for: .writable, attempt)
                 attempts.append(attempt)
                 if !addresses.isEmpty {
-                    timer = loop.schedule(after: Self.stagger) { [weak self] in self?.startNext() }
+                    timer = loop.schedule(after: Self.stagger) { self.startNext() }
                 }
                 return
             } catch {

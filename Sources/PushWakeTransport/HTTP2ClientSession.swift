@@ -198,6 +198,15 @@ final class HTTP2ClientSession {
         }
     }
 
+    /// Names of no interest are dropped before their stream is looked up.
+    fileprivate func keeps(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let keptNames, name.first != UInt8(ascii: ":") else { return true }
+        for kept in keptNames where kept.count == name.count {
+            if kept.elementsEqual(name) { return true }
+        }
+        return false
+    }
+
     fileprivate func received(
         _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, on exchange: HTTPExchange
     ) {
@@ -208,7 +217,6 @@ final class HTTP2ClientSession {
             exchange.response.status = value.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
             return
         }
-        if let keptNames, !keptNames.contains(where: { $0.elementsEqual(name) }) { return }
         exchange.headerBytes += name.count + value.count
         guard exchange.headerBytes <= limits.headerBytes else { return }
         exchange.response.headers.append(
@@ -262,7 +270,7 @@ final class HTTP2ClientSession {
             let name = UnsafeBufferPointer(start: name, count: nameCount)
             let value = UnsafeBufferPointer(start: value, count: valueCount)
             recover(user) { session in
-                guard let exchange = session.exchange(frame.pointee.hd.stream_id) else { return }
+                guard session.keeps(name), let exchange = session.exchange(frame.pointee.hd.stream_id) else { return }
                 session.received(name, value, on: exchange)
             }
             return 0

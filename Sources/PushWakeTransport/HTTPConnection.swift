@@ -33,7 +33,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private let tls: TLSContext
     private let origin: HTTPOrigin
     private let configuration: HTTPPoolConfiguration
-    private weak var owner: (any HTTPConnectionOwner)?
+    /// Strong until the end, which breaks the cycle: a weak reference would make every retain of the owner slow.
+    private var owner: (any HTTPConnectionOwner)?
     private var connector: Connector?
     private var channel: Channel?
     private var session = Session.none
@@ -43,6 +44,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private var isBlocked = false
     private var isClosed = false
     private var lastHeard: Int64
+    private var isSuspected = false
 
     init(
         id: Int, origin: HTTPOrigin, addresses: [SocketAddress], tls: TLSContext, configuration: HTTPPoolConfiguration,
@@ -58,9 +60,9 @@ final class HTTPConnection: LoopSource, TurnEnding {
         machine = ConnectionStateMachine(
             probesFirst: configuration.probesFirst, pingAfter: configuration.pingAfter, now: loop.now)
         if configuration.proxy != nil { tunnel = ProxyTunnel(to: origin, proxy: configuration.proxy) }
-        connector = Connector(loop: loop, addresses: addresses) { [weak self] in self?.connected($0) }
-        timer = loop.schedule(after: configuration.connectTimeout) { [weak self] in
-            self?.close("no connection to \(origin.authority) within \(configuration.connectTimeout) ms")
+        connector = Connector(loop: loop, addresses: addresses) { self.connected($0) }
+        timer = loop.schedule(after: configuration.connectTimeout) {
+            self.close("no connection to \(origin.authority) within \(configuration.connectTimeout) ms")
         }
     }
 
@@ -234,6 +236,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
             return !isBroken
         }
         lastHeard = loop.now
+        isSuspected = false
         machine.heard(now: loop.now)
         if case .http1(let session) = session, end == .closed { session.receivedEnd() }
         deliver()
@@ -333,7 +336,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private func setTimer(after delay: Int64?) {
         cancelTimer()
         guard let delay, !isClosed else { return }
-        timer = loop.schedule(after: delay) { [weak self] in self?.timeIsUp() }
+        timer = loop.schedule(after: delay) { self.timeIsUp() }
     }
 
     private func cancelTimer() {
@@ -354,13 +357,24 @@ final class HTTPConnection: LoopSource, TurnEnding {
         let reason = "\(origin.authority) did not answer within \(configuration.answerTimeout) ms"
         guard lastHeard > late, case .http2(let session) = session else {
             let oldest = openExchanges.map(\.submittedAt).min() ?? loop.now
-            if oldest <= late { return finish(reason, isOrderly: true) }
-            return setTimer(after: oldest - late)
+            guard oldest <= late else { return setTimer(after: oldest - late) }
+            if isSuspected { return finish(reason, isOrderly: true) }
+            return suspect()
         }
         for exchange in session.open where exchange.submittedAt <= late { session.cancel(exchange, reason) }
         scheduleFlush()
         let next = session.open.lazy.map(\.submittedAt).filter { $0 > late }.min()
         setTimer(after: next.map { max(1, $0 - late) } ?? configuration.answerTimeout)
+    }
+
+    /// Gives a silent connection a last chance: it may have been this process that slept.
+    private func suspect() {
+        isSuspected = true
+        if configuration.pingAfter != nil, case .http2(let session) = session {
+            session.ping()
+            scheduleFlush()
+        }
+        setTimer(after: min(2000, configuration.answerTimeout))
     }
 
     private var openExchanges: [HTTPExchange] {
@@ -386,6 +400,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
             guard !isClosed else { return }
         }
         isClosed = true
+        // ORDER: before the requests are reported, or what their completions send would be placed here.
+        _ = machine.closed()
         cancelTimer()
         connector?.cancel()
         connector = nil
@@ -404,5 +420,6 @@ final class HTTPConnection: LoopSource, TurnEnding {
             channel.close(aborting: false)
         }
         owner?.connectionClosed(self, reason: reason)
+        owner = nil
     }
 }

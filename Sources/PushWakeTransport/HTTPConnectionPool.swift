@@ -6,7 +6,7 @@ public import PushWakeCore
 ///
 /// A request waits until a stream is free, goes out once, and is sent again only when the server provably has not
 /// processed it (GOAWAY, REFUSED_STREAM, or the connection ended before a byte of it had left). Completions run on
-/// the loop's thread, later than `send` returns. All methods are for that thread.
+/// the loop's thread, later than `send` returns. All methods are for that thread. Lives until `close()`.
 public final class HTTPConnectionPool: HTTPConnectionOwner {
     /// Counters since the start.
     public struct Statistics: Equatable, Sendable {
@@ -135,13 +135,13 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         case .none: return
         case .wait(let time):
             guard connectTimer == nil else { return }
-            connectTimer = loop.schedule(at: time) { [weak self] in
-                self?.connectTimer = nil
-                if self?.waiting.isEmpty == false { self?.seekConnection() }
+            connectTimer = loop.schedule(at: time) {
+                self.connectTimer = nil
+                if !self.waiting.isEmpty { self.seekConnection() }
             }
         case .connect:
             let target = configuration.proxy?.origin ?? origin
-            resolver.resolve(target.host, port: target.port) { [weak self] in self?.resolved($0) }
+            resolver.resolve(target.host, port: target.port) { self.resolved($0) }
         }
     }
 
@@ -253,7 +253,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private func setDeadlineTimer(_ deadline: Int64) {
         if let deadlineTimer { loop.cancel(deadlineTimer) }
         timerDeadline = deadline
-        deadlineTimer = loop.schedule(at: max(deadline, loop.now &+ 50)) { [weak self] in self?.expireWaiting() }
+        deadlineTimer = loop.schedule(at: max(deadline, loop.now &+ 50)) { self.expireWaiting() }
     }
 
     private func expireWaiting() {

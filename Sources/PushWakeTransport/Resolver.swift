@@ -21,7 +21,7 @@ public final class Resolver: @unchecked Sendable {
     }
 
     private let poster: Loop.Poster
-    private let atEndOfTurn: (@escaping () -> Void) -> Void
+    private let loop: Loop
     private let threadLimit: Int
     // Touched on the loop's thread only.
     private var running: [Int: Job] = [:]
@@ -30,14 +30,14 @@ public final class Resolver: @unchecked Sendable {
 
     public init(loop: Loop, threadLimit: Int = 4) {
         poster = loop.poster
-        atEndOfTurn = { [weak loop] in loop?.atEndOfTurn($0) }
+        self.loop = loop
         self.threadLimit = threadLimit
     }
 
     /// Calls `completion` later on the loop's thread. Call it on that thread.
     public func resolve(_ host: String, port: UInt16, completion: @escaping (Answer) -> Void) {
         if let literal = SocketAddress(ip: host, port: port) {
-            return atEndOfTurn { completion(.addresses([literal])) }
+            return loop.atEndOfTurn { completion(.addresses([literal])) }
         }
         queue.append(Job(host: host, port: port, completion: completion))
         startNext()

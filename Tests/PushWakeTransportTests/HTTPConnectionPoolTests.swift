@@ -191,6 +191,28 @@ import Testing
         #expect(bench.connections.count == 2)
     }
 
+    @Test func `places nothing on a connection while it reports what it lost`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool()
+        bench.script = { request, connection in
+            if connection.id == 1 {
+                if bench.received.count == 50 { connection.abort() }
+            } else {
+                connection.respond(request.stream, HTTPResponse(status: 200))
+            }
+        }
+        var answered = 0
+        func sendUntilAnswered(_ path: String) {
+            pool.send(makeRequest(path), deadline: .max) { result in
+                if result.response == nil { sendUntilAnswered(path) } else { answered += 1 }
+            }
+        }
+        for number in 0..<50 { sendUntilAnswered("/\(number)") }
+        bench.run { answered == 50 }
+        #expect(answered == 50)
+    }
+
     @Test func `asks an idle connection for a sign of life before it is used`() throws {
         let bench = try Workbench()
         try bench.serve()
