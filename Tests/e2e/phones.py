@@ -4,7 +4,7 @@
 import dataclasses
 import uuid
 
-from sip import Sipp
+from sip import Sipp, free_port
 
 
 @dataclasses.dataclass
@@ -57,16 +57,13 @@ DIALECTS = [mpush_ios, rfc8599_apns, rfc8599_fcm, mpush_android]
 class Phone:
     """A user agent that ends after it registered, and comes back from a new port."""
 
-    def __init__(self, server, user, push, directory, simulator, tcp=False):
+    def __init__(self, server, user, push, directory, simulator, tcp=False, instance=True):
         self.server, self.user, self.push = server, user, push
         self.directory, self.simulator, self.tcp = directory, simulator, tcp
-        self.instance = uuid.uuid4()
+        self.instance = f';+sip.instance="<urn:uuid:{uuid.uuid4()}>"' if instance else ""
         self.processes = []
 
     def _register(self, scenario, *, pause, expires, out_of_call, contact=None, header=None):
-        port = None
-        from sip import free_port
-
         port = free_port()
         transport = ";transport=tcp" if self.tcp else ""
         uri = f"sip:{self.user}@127.0.0.1:{port}{transport}{self.push.named(self.push.contact)}"
@@ -74,7 +71,7 @@ class Phone:
             self.server.port, scenario, self.directory, tcp=self.tcp, port=port, pause=pause, out_of_call=out_of_call,
             keys={
                 "user": self.user,
-                "contact": contact or f'<{uri}>;+sip.instance="<urn:uuid:{self.instance}>"',
+                "contact": contact or f"<{uri}>{self.instance}",
                 "extra": header or self.push.named(self.push.header),
                 "expires": expires,
             })

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""The INVITE goes where the REGISTER said, and only there."""
+
+import socket
+import time
+
+import pytest
+
+from phones import mpush_ios, rfc8599_apns
+
+
+@pytest.mark.parametrize("push", [mpush_ios, rfc8599_apns])
+def test_the_contact_that_a_phone_left_is_forgotten(kamailio, actors, push):
+    """No +sip.instance: only the token says that both Contacts are one phone."""
+    phone = actors.phone(kamailio, f"nomad-{push.__name__}", push(), instance=False)
+    phone.register()
+    for _ in range(2):
+        caller = actors.call(kamailio, phone.user, "call")
+        awake = phone.wait_and_wake()
+        caller.finish()
+        assert len(awake.received("INVITE")) == 1
+        awake.stop()
+    contacts = kamailio.rpc("ul.lookup", "location", phone.user)
+    assert contacts.count("Address:") == 1, contacts
+
+
+class Edge:
+    """An edge proxy with one phone behind it: registers with a Path and shows what arrives."""
+
+    def __init__(self, server, user, push):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.1", 0))
+        self.socket.settimeout(5)
+        self.server, self.user, self.push, self.cseq = server, user, push, 0
+
+    def register(self):
+        self.cseq += 1
+        port = self.socket.getsockname()[1]
+        lines = [
+            "REGISTER sip:127.0.0.1 SIP/2.0",
+            f"Via: SIP/2.0/UDP 127.0.0.1:{port};branch=z9hG4bK{self.user}{self.cseq}",
+            f"From: <sip:{self.user}@127.0.0.1>;tag=1",
+            f"To: <sip:{self.user}@127.0.0.1>",
+            f"Call-ID: {self.user}",
+            f"CSeq: {self.cseq} REGISTER",
+            f"Path: <sip:127.0.0.1:{port};lr>",
+            "Supported: path",
+            f"Contact: <sip:{self.user}@192.0.2.7:5060>",
+            self.push.named(self.push.header),
+            "Expires: 600",
+            "Content-Length: 0",
+        ]
+        self.socket.sendto(("\r\n".join(lines) + "\r\n\r\n").encode(), ("127.0.0.1", self.server.port))
+        return self.receive()
+
+    def receive(self):
+        return self.socket.recv(65535).decode()
+
+
+def test_a_phone_behind_an_edge_proxy_is_reached_through_it(kamailio, actors, simulator):
+    edge = Edge(kamailio, "behind", mpush_ios())
+    with edge.socket:
+        answer = edge.register()
+        assert answer.startswith("SIP/2.0 200") and "\r\nPath: " in answer
+        caller = actors.call(kamailio, "behind", "call_fails", code=480)
+        simulator.wait_push(edge.push.token)
+        assert edge.register().startswith("SIP/2.0 200")
+        invite = edge.receive()
+        assert invite.startswith("INVITE sip:behind@192.0.2.7:5060 ")
+        assert f"\r\nRoute: <sip:127.0.0.1:{edge.socket.getsockname()[1]};lr>" in invite
+        caller.stop()
+
+
+def test_what_a_late_phone_gets_is_what_the_script_made_of_the_request(kamailio, actors):
+    phone = actors.phone(kamailio, "lumps", mpush_ios())
+    phone.register()
+    caller = actors.call(kamailio, "lumps", "call")
+    awake = phone.wait_and_wake()
+    invite = awake.wait_request("INVITE")
+    caller.finish()
+    assert len(invite.headers("Record-Route")) == 1
+    assert invite.headers("X-Edited") == ["before lookup"]
+    assert invite.headers("X-Branch") == ["late or not"]
+    time.sleep(0.1)
+    assert f"BRANCH INVITE sip:lumps@127.0.0.1:{awake.port}" in kamailio.log_text()
