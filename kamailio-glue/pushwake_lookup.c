@@ -20,6 +20,14 @@ static int plain(sip_msg_t *msg, str *table, str *uri)
 	return found == -3 ? PW_ERROR : PW_NOBODY;
 }
 
+/* A GRUU names one phone, and the registrar knows best which. */
+static int is_gruu(str *uri)
+{
+	sip_uri_t parsed;
+
+	return parse_uri(uri->s, uri->len, &parsed) == 0 && parsed.gr.s != NULL;
+}
+
 static int is_initial(sip_msg_t *msg)
 {
 	if(msg->REQ_METHOD != METHOD_INVITE && msg->REQ_METHOD != METHOD_MESSAGE) {
@@ -142,6 +150,13 @@ static int lookup_awake(sip_msg_t *msg, str *table, str *uri, pw_contacts_t *kno
 			drop_sip_branch((int)i);
 		} else {
 			i++;
+		}
+	}
+	if(nr_branches == first) { /* append_branches=0: the registrar gives one contact at most */
+		for(i = 0; (int)i < known->n && asked[i].verdict == PUSHWAKE_HOLD; i++) {
+		}
+		if((int)i < known->n) {
+			pw_contact_append(msg, &known->v[i]);
 		}
 	}
 	found = (int)(nr_branches - first);
@@ -300,7 +315,7 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 		return PW_HELD; /* a retransmission: tm has answered it */
 	}
 	target = uri != NULL ? *uri : *GET_RURI(msg);
-	if(pw_aor(&aor, &target) < 0) {
+	if(is_gruu(&target) || pw_aor(&aor, &target) < 0) {
 		return plain(msg, table, uri);
 	}
 	/* pw_aor() has one buffer, and what is called below may use it */

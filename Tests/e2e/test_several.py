@@ -4,6 +4,7 @@
 import time
 
 from phones import mpush_ios, rfc8599_apns, rfc8599_fcm
+from servers import CONFIG
 
 
 def test_one_declines_and_the_other_answers_later(kamailio, actors):
@@ -118,3 +119,15 @@ def test_two_callers_at_once_both_reach_the_phone(kamailio, actors):
     phone.wait_and_wake("answer")
     first.finish()
     second.finish()
+
+
+def test_without_forking_the_awake_phone_rings(make_kamailio, actors):
+    config = CONFIG.read_text().replace('"use_path", 1)', '"use_path", 1)\nmodparam("registrar", "append_branches", 0)')
+    kamailio = make_kamailio(config=config).start().wait_engine()
+    asleep = actors.phone(kamailio, "single", rfc8599_fcm())
+    awake = actors.phone(kamailio, "single", rfc8599_apns(), tcp=True)
+    awake_phone = awake.wake("answer")
+    awake_phone.wait_status(200)
+    asleep.register()
+    actors.call(kamailio, "single", "call").finish()
+    assert len(awake_phone.received("INVITE")) == 1
