@@ -75,7 +75,7 @@ final class Channel {
         var total = 0
         let buffer = loop.receiveBuffer
         // Bytes that came along with the end of the handshake are still lent.
-        if let tls, let end = decrypt(tls, body) { return end }
+        if let tls, tls.hasInput, let end = decrypt(tls, body) { return end }
         while total < limit {
             switch socket.receive(into: buffer) {
             case .bytes(let count):

@@ -217,6 +217,10 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         if exchange.deadline < timerDeadline { setDeadlineTimer(exchange.deadline) }
     }
 
+    func connection(_ connection: HTTPConnection, wasSentAway reason: String) {
+        onNotice?("\(origin.authority) ends the connection: GOAWAY \(reason)")
+    }
+
     func connectionDrains(_ connection: HTTPConnection) {
         guard leave(connection) else { return }
         draining.append(connection)

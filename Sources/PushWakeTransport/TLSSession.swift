@@ -90,6 +90,9 @@ final class TLSSession {
         pipe.pointee.input_left = bytes.count
     }
 
+    /// Whether lent bytes have not been used yet.
+    var hasInput: Bool { pipe.pointee.input_left > 0 }
+
     /// Takes the loan back; false when not all of it was used.
     @discardableResult
     func endInput() -> Bool {

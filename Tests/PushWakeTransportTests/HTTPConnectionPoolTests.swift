@@ -93,6 +93,8 @@ import Testing
         }
         var answered = 0
         var lost = 0
+        var notices: [String] = []
+        pool.onNotice = { notices.append($0) }
         for number in 0..<200 {
             pool.send(makeRequest("/\(number)"), deadline: .max) { result in
                 if result.response != nil { answered += 1 } else { lost += 1 }
@@ -101,6 +103,8 @@ import Testing
         bench.run { answered + lost == 200 }
         #expect(answered == 200)
         #expect(lost == 0)
+        #expect(notices.count == 1)
+        #expect(notices.first?.hasSuffix("GOAWAY code 0 {\"reason\":\"Shutdown\"}") == true)
         #expect(processed.count == 200)
         #expect(processed.values.allSatisfy { $0 == 1 })
         #expect(bench.connections.count == 2)
@@ -211,6 +215,42 @@ import Testing
         for number in 0..<50 { sendUntilAnswered("/\(number)") }
         bench.run { answered == 50 }
         #expect(answered == 50)
+    }
+
+    @Test func `sends again what never left, and reports the rest as lost`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool()
+        bench.onOpened = { if $0.id == 1 { $0.pauseReading() } }
+        let body = String(repeating: "x", count: 60_000)
+        var lost: Set<String> = []
+        var answered: Set<String> = []
+        // The server reads nothing: the kernel takes some megabytes, the rest stays here. Streams beyond the first
+        // wait for SETTINGS, which came before.
+        for number in 0..<400 {
+            pool.send(makeRequest("/\(number)", body: body), deadline: .max) { result in
+                if result.response != nil { answered.insert("/\(number)") } else { lost.insert("/\(number)") }
+            }
+        }
+        bench.run(seconds: 1) { pool.waitingCount == 0 && pool.inFlightCount > 100 }
+        for _ in 0..<10 { bench.loop.turn(waitingUpTo: 10) }
+        bench.connections.first?.abort()
+        bench.run(seconds: 20) { lost.count + answered.count == 400 }
+        #expect(lost.count + answered.count == 400)
+        #expect(lost.isDisjoint(with: bench.received.map(\.path)))
+        #expect(bench.received.count == answered.count)
+    }
+
+    @Test func `takes the address that answers`() throws {
+        let bench = try Workbench()
+        let port = try bench.serve().address.port
+        var results: [Result<Socket, SystemError>] = []
+        let addresses = try ["127.0.0.9", "127.0.0.1"].map { try #require(SocketAddress(ip: $0, port: port)) }
+        let connector = Connector(loop: bench.loop, addresses: addresses) { results.append($0) }
+        bench.run { !results.isEmpty }
+        withExtendedLifetime(connector) {}
+        #expect(results.count == 1)
+        #expect(throws: Never.self) { try results.first?.get() }
     }
 
     @Test func `asks an idle connection for a sign of life before it is used`() throws {
