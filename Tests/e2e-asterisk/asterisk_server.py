@@ -107,6 +107,10 @@ class ChrootSimulator(Simulator):
         directory.mkdir(parents=True)
         super().__init__(directory)
 
+    def host_settings(self):
+        """For a PBX outside the chroot."""
+        return super().settings()
+
     def settings(self):
         """What Asterisk has to set; the paths are those inside the chroot."""
         made = json.loads((self.directory / "files/simulator.json").read_text())
