@@ -256,6 +256,7 @@ class Phone:
                 ("To", invite["From"]),
                 ("Call-ID", invite["Call-ID"]),
                 ("CSeq", f"{cseq} BYE"),
+                *[("Route", v) for v in invite.all("Record-Route")],
             ],
         )
         return self.expect_response(invite["Call-ID"], "BYE")
@@ -297,6 +298,7 @@ class Call:
         self.target = f"sip:{number}@{phone.server[0]}:{phone.server[1]}"
         self.cseq = 1
         self.headers = list(headers)
+        self.routes = []
         self.started = time.monotonic()
         self._send("INVITE", self.target, self.cseq, self.branch, headers, SDP.format(port=free_port()))
 
@@ -337,7 +339,8 @@ class Call:
             self.to = response["To"]
             contact = re.search(r"<([^>]+)>", response["Contact"])
             self.target = contact.group(1) if contact else self.target
-            self._send("ACK", self.target, self.cseq, "z9hG4bK" + token())
+            self.routes = [("Route", v) for v in reversed(response.all("Record-Route"))]
+            self._send("ACK", self.target, self.cseq, "z9hG4bK" + token(), self.routes)
         if status >= 200:
             self.to = response["To"]
         return response
@@ -361,5 +364,5 @@ class Call:
         return response
 
     def end(self):
-        self._send("BYE", self.target, self.cseq + 1, "z9hG4bK" + token())
+        self._send("BYE", self.target, self.cseq + 1, "z9hG4bK" + token(), self.routes)
         return self.phone.expect_response(self.call_id, "BYE")

@@ -131,6 +131,16 @@ def test_the_caller_hangs_up_while_it_waits(sleeper, caller, user, asterisk):
     assert "0 active channels" in asterisk.cli("core show channels count")
 
 
+def test_a_phone_that_was_pushed_hears_of_the_hang_up(sleeper, caller, user):
+    phone = sleeper(fcm)
+    call = caller.call(user)
+    call.expect(180)
+    phone.simulator.wait_push(phone.token)
+    call.cancel()
+    wait_until("a second push", lambda: len(phone.pushes) == 2)
+    assert "cancel" in str(phone.pushes[1]["body"])
+
+
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_who_is_awake_rings_at_once_and_the_sleeper_answers(sleeper, phones, caller, user, asterisk, transport):
     phone = sleeper(transport=transport)

@@ -158,7 +158,7 @@ def test_a_hundred_waits_cost_one_connection_each_and_no_polling(make_asterisk, 
     callers = [phones("caller", asterisk.address) for _ in range(100)]
     calls = [caller.call("100") for caller in callers]
     for call in calls:
-        call.expect(180)
+        call.expect(180, 20)
     assert len(os.listdir(f"/proc/{asterisk.engine_pid()}/fd")) - idle <= 100 + 8
     before = cpu_ticks(asterisk.pid) + cpu_ticks(asterisk.engine_pid())
     time.sleep(2)
