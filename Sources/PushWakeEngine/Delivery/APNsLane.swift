@@ -6,6 +6,7 @@ internal import PushWakeTransport
 /// Pushes to one Apple environment with one key: one provider token, one connection pool.
 final class APNsLane: ProviderLane {
     let label: String
+    var breaker: Breaker
     private let loop: Loop
     private let log: EngineLog
     private let pool: ProviderPool
@@ -16,10 +17,11 @@ final class APNsLane: ProviderLane {
 
     /// `sign` makes an ES256 signature, raw r and s; nil when the key cannot.
     init(
-        label: String, pool: ProviderPool, credential: consuming APNsCredential, builder: APNsRequestBuilder,
+        label: String, pool: ProviderPool, credential: consuming APNsCredential, builder: APNsRequestBuilder, maxFail: Int,
         loop: Loop, log: EngineLog, sign: @escaping ([UInt8]) -> [UInt8]?
     ) {
         self.label = label
+        breaker = Breaker(maxFail: maxFail)
         self.pool = pool
         self.credential = credential
         self.builder = builder
@@ -68,6 +70,7 @@ final class APNsLane: ProviderLane {
             // Sent again the push carries the same apns-id, and CallKit makes one call of both.
             return conclude(job, exchange.verdict(isRepeatable: true), 0)
         }
+        pool.noteAnswer()
         // The body of a success is empty, so the common case parses nothing.
         let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
         let verdict = APNsResponse.sparing(APNsResponse.verdict(response, body), job.binding, type)

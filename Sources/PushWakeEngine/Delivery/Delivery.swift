@@ -14,7 +14,6 @@ final class Delivery {
     private var lastID: UInt64 = 0
     private var random: Randomness
     private let limit: Int
-    private var breakers: [String: Breaker] = [:]
     private var brake = TokenRemovalBrake()
 
     init(settings: Settings, loop: Loop, log: EngineLog) {
@@ -74,24 +73,23 @@ final class Delivery {
 
     /// A credential that fails and fails rests; one push in a while finds out whether it works again.
     private func submit(_ job: PushJob, to lane: any ProviderLane) {
-        if case .rest = breakers[lane.label]?.admit(now: loop.now) {
+        if case .rest = lane.breaker.admit(now: loop.now) {
             return loop.atEndOfTurn { job.finish(Verdict(.unavailable, reason: "CredentialRests"), status: 0) }
         }
+        job.lane = lane
         lane.submit(job)
     }
 
     private func ended(_ job: PushJob, _ verdict: Verdict) {
         jobs[job.id] = nil
-        guard verdict.reason != "CredentialRests", let lane = lanes.lane(for: job.binding) else { return }
-        let maxFail = Int(settings.integer(.maxFail))
-        guard maxFail > 0 else { return }
+        guard let lane = job.lane else { return }
         // A dead token says nothing against the credential.
         let outcome: Outcome = verdict.outcome == .tokenGone ? .accepted : verdict.outcome
-        if breakers[lane.label, default: Breaker(maxFail: maxFail)].note(outcome, now: loop.now) {
-            let isOpen = breakers[lane.label]?.isOpen ?? false
-            log(
-                isOpen ? .error : .notice,
-                isOpen ? "\(lane.label): \(maxFail) failures in a row (\(verdict.reason)); it rests" : "\(lane.label): works again")
+        guard lane.breaker.note(outcome, now: loop.now) else { return }
+        if lane.breaker.isOpen {
+            log(.error, "\(lane.label): \(settings.integer(.maxFail)) failures in a row (\(verdict.reason)); it rests")
+        } else {
+            log(.notice, "\(lane.label): works again")
         }
     }
 
@@ -101,7 +99,7 @@ final class Delivery {
     /// Whether a call may rely on a push to this binding.
     func isHealthy(for binding: Binding) -> Bool {
         guard let lane = lanes.lane(for: binding) else { return false }
-        return lane.isHealthy && !(breakers[lane.label]?.isOpen ?? false)
+        return lane.isHealthy && !lane.breaker.isOpen
     }
 
     /// Drops what has not left yet for a call that is over.

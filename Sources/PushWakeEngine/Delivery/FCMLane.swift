@@ -8,6 +8,7 @@ internal import PushWakeTransport
 /// Pushes that come while the first token is being fetched wait here; a refresh ahead of need makes nobody wait.
 final class FCMLane: ProviderLane {
     let label: String
+    var breaker: Breaker
     private let loop: Loop
     private let log: EngineLog
     private let pool: ProviderPool
@@ -23,10 +24,11 @@ final class FCMLane: ProviderLane {
 
     /// `sign` makes an RS256 signature; nil when the key cannot.
     init(
-        account: ServiceAccount, pool: ProviderPool, tokenPool: ProviderPool, builder: FCMRequestBuilder, loop: Loop,
+        account: ServiceAccount, pool: ProviderPool, tokenPool: ProviderPool, builder: FCMRequestBuilder, maxFail: Int, loop: Loop,
         log: EngineLog, sign: @escaping ([UInt8]) -> [UInt8]?
     ) {
         label = "fcm \(account.project)"
+        breaker = Breaker(maxFail: maxFail)
         self.account = account
         self.pool = pool
         self.tokenPool = tokenPool
@@ -72,6 +74,7 @@ final class FCMLane: ProviderLane {
         guard case .answered(let response, _) = exchange else {
             return job.conclude(exchange.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
         }
+        pool.noteAnswer()
         let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
         var verdict = FCMResponse.verdict(response, body, now: loop.wallSeconds)
         if verdict.next == .renewCredential, credential.refused(generation: generation, now: loop.now) == .giveUp {

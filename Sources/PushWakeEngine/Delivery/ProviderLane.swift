@@ -7,6 +7,9 @@ protocol ProviderLane: AnyObject {
     /// For logs: `apns production`, `fcm my-project`.
     var label: String { get }
 
+    /// Rests the credential after many failures in a row.
+    var breaker: Breaker { get set }
+
     /// False after a connection could not be made and until one is: calls should not rely on a push then.
     var isHealthy: Bool { get }
 

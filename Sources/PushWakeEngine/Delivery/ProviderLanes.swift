@@ -94,10 +94,10 @@ struct LaneBuilder {
         let apns = topic.isEmpty ? APNsSettings() : APNsSettings(topic: APNsTopic(setting: topic))
         return APNsLane(
             label: label,
-            pool: pool(origin, label, connections: settings.integer(.apnsConnections)) { $0.probesFirst = true },
+            pool: pool(origin, label, connections: settings.integer(.apnsConnections)),
             credential: APNsCredential(keyID: APNsKeyFile.keyID(settings), teamID: settings.text(.apnsTeamID)),
             builder: APNsRequestBuilder(payloads: payloads, settings: apns, authority: origin.authority),
-            loop: loop, log: log, sign: { try? signer.sign($0) })
+            maxFail: Int(settings.integer(.maxFail)), loop: loop, log: log, sign: { try? signer.sign($0) })
     }
 
     func fcm() throws(KeyFileError) -> FCMLane {
@@ -115,7 +115,7 @@ struct LaneBuilder {
             tokenPool: pool(tokenOrigin, "\(label) OAuth", connections: 1) { $0.pingAfter = nil },
             builder: FCMRequestBuilder(
                 payloads: payloads, settings: FCMSettings(project: account.project), authority: origin.authority),
-            loop: loop, log: log, sign: { try? signer.sign($0) })
+            maxFail: Int(settings.integer(.maxFail)), loop: loop, log: log, sign: { try? signer.sign($0) })
     }
 
     private func pool(

@@ -26,13 +26,14 @@ final class ProviderPool {
 
     /// Sends a request; `completion` runs once.
     func send(_ request: HTTPRequest, deadline: Int64, completion: @escaping (HTTPResult) -> Void) {
-        pool.send(request, deadline: deadline) { [self] result in
-            if hasComplained, case .answered = result {
-                hasComplained = false
-                log(.notice, "\(label): works again")
-            }
-            completion(result)
-        }
+        pool.send(request, deadline: deadline, completion: completion)
+    }
+
+    /// An answer has come: whatever was wrong is over.
+    func noteAnswer() {
+        guard hasComplained else { return }
+        hasComplained = false
+        log(.notice, "\(label): works again")
     }
 
     /// Sends nothing more over the connection that an answer came on.

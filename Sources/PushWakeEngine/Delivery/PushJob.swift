@@ -15,6 +15,8 @@ final class PushJob {
     let deadline: Int64
     /// Monotonic microseconds at which it was asked for.
     let startedAt: Int64
+    /// The lane that took it; nil until one has.
+    var lane: (any ProviderLane)?
     var attempts = 0
     var renewals = 0
     /// The call is over: drop it where that is still possible.

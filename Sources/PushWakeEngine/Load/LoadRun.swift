@@ -13,6 +13,8 @@ public final class LoadRun {
     private let provider: Provider
     private let count: Int
     private let concurrency: Int
+    /// Sixteen digits from the fourth byte on are each push's own.
+    private let pattern: [UInt8]
     private var started = 0
     private var running = 0
     private var isRefillPending = false
@@ -27,6 +29,11 @@ public final class LoadRun {
             throw EngineFailure(message: "\(error)")
         }
         self.provider = provider
+        let shape =
+            provider == .apns
+            ? "00fc0000000000000000ff78512e5d1d7d3b9c1a6e2f4b8097c3a5d6e7f80912"
+            : "fGx-0000000000000000:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx_kcxT3n9hJ7oK2lB5dQwErTyUiOpAsDfGhJkLzXcVbNm"
+        pattern = Array(shape.utf8)
         self.count = count
         self.concurrency = concurrency
         delivery = Delivery(settings: settings, loop: loop, log: EngineLog(threshold: .error) { _, _ in })
@@ -99,17 +106,14 @@ public final class LoadRun {
 
     /// A token that looks like the provider's own, different for each index.
     private func binding(_ index: Int) -> Binding {
-        let number = String(UInt64(truncatingIfNeeded: index), radix: 16)
-        let digits = String(repeating: "0", count: 16 - number.count) + number
-        switch provider {
-        case .apns:
-            return Binding(
-                aor: "load", provider: .apns, app: "com.example.phone", service: .voip,
-                token: digits + "00fc13adff78512e5d1d7d3b9c1a6e2f4b8097c3a5d6e7f8", dialect: .rfc8599)
-        default:
-            return Binding(
-                aor: "load", provider: provider, app: "com.example.phone",
-                token: "fGx\(digits):APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx_kcxT3n9hJ7oK2lB5dQwErTyUiOpAsDfGhJkLzXcVbNm", dialect: .mpush)
+        var bytes = pattern
+        var rest = UInt64(truncatingIfNeeded: index)
+        for place in (4..<20).reversed() {
+            bytes[place] = UInt8(truncatingIfNeeded: (rest & 15) < 10 ? 0x30 + (rest & 15) : 0x57 + (rest & 15))
+            rest >>= 4
         }
+        return Binding(
+            aor: "load", provider: provider, app: "com.example.phone", service: provider == .apns ? .voip : nil,
+            token: String(decoding: bytes, as: UTF8.self), dialect: .rfc8599)
     }
 }
