@@ -11,6 +11,7 @@ struct PushWakeCommand: ParsableCommand {
         version: Release.version.description,
         subcommands: [
             EngineCommand.self, SimulateCommand.self, ParseCommand.self, LoadCommand.self, SendCommand.self,
+            ExplainCommand.self,
             BindingsCommand.self, StatsCommand.self, AGICommand.self,
             RegisteredCommand.self, CheckCommand.self, SettingsCommand.self,
         ])

@@ -5,10 +5,16 @@ public enum RegisterDocument {
     /// Reads a message whose lines end in CRLF or LF. The JSON is one object on one line, without a line
     /// end, and always complete; tokens are in full.
     public static func parse(_ bytes: Span<UInt8>) -> (json: [UInt8], isSIP: Bool) {
+        let (registration, isSIP) = read(bytes)
+        return (json(of: registration), isSIP)
+    }
+
+    /// Reads a message whose lines end in CRLF or LF; what is wrong with it is among the problems.
+    public static func read(_ bytes: Span<UInt8>) -> (registration: Registration, isSIP: Bool) {
         guard let message = SIPMessage(bytes) else {
             let problem = Problem(
                 .notSIP, "", "does not begin like a SIP message; give a REGISTER with all its headers")
-            return (json(of: Registration(problems: [problem])), false)
+            return (Registration(problems: [problem]), false)
         }
         var reader = RegistrationReader()
         for header in message.headers {
@@ -24,7 +30,7 @@ public enum RegisterDocument {
                 Problem(
                     .malformedHeader, "", "has \(message.strayLines) line(s) without a name and ':' among its headers"))
         }
-        return (json(of: registration), true)
+        return (registration, true)
     }
 
     /// Tells a registration as JSON.
@@ -59,7 +65,8 @@ public enum RegisterDocument {
         return writer.bytes
     }
 
-    private static func write(_ binding: Binding, to object: inout JSONWriter) {
+    /// Writes the members of a binding into an object that is open.
+    public static func write(_ binding: Binding, to object: inout JSONWriter) {
         object.member("provider", binding.provider.name)
         object.member("environment", binding.environment.name)
         object.member("app", binding.app)

@@ -66,6 +66,12 @@ public struct JSONWriter: Sendable {
         bytes.append(contentsOf: "null".utf8)
     }
 
+    /// Writes a value that is JSON already.
+    public mutating func value(_ json: [UInt8]) {
+        separate()
+        bytes.append(contentsOf: json)
+    }
+
     private mutating func open(_ bracket: UInt8) {
         separate()
         bytes.append(bracket)

@@ -6,6 +6,8 @@ public struct NameAddress: Equatable, Sendable {
     public var displayName: String
     /// The URI without angle brackets.
     public var uri: String
+    /// The value has a `tag`: the request is inside a dialog when it is To's (RFC 3261, 12.2).
+    public var hasTag: Bool
 
     /// Reads `"Name" <uri>;tag=…`, `Name <uri>` or a bare URI; nil when there is no URI (RFC 3261, 20.20).
     public init?(_ value: Span<UInt8>) {
@@ -21,9 +23,18 @@ public struct NameAddress: Equatable, Sendable {
         var contacts = ContactCursor(line)
         guard let element = try? contacts.next(), !element.isWildcard else { return nil }
         uri = line.text(element.uri)
+        hasTag = Self.hasTag(line, in: element.parameters)
         var before = element.uri.lowerBound
         while before > 0, line[before &- 1] != ASCII.less { before &-= 1 }
         displayName = before > 0 ? Self.displayName(line.part(0..<(before &- 1))) : ""
+    }
+
+    private static func hasTag(_ line: Span<UInt8>, in parameters: Range<Int>) -> Bool {
+        var cursor = ParameterCursor(line, in: parameters, of: .header)
+        while let parameter = cursor.next() {
+            if line.part(parameter.name).equalsIgnoringCase("tag") { return true }
+        }
+        return false
     }
 
     /// The plain text of a display name, whether it comes with its quotes or not.

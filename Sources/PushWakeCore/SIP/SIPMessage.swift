@@ -12,19 +12,26 @@ public struct SIPMessage: Sendable {
 
     /// `REGISTER`, `INVITE`, …; empty for a response.
     public let method: String
+    /// Where the Request-URI is; empty for a response.
+    public let requestURI: Range<Int>
     /// In the order of the message.
     public private(set) var headers: [Header] = []
     /// Lines among the headers that are none: no colon, or no name.
     public private(set) var strayLines = 0
+    /// What follows the empty line after the headers.
+    public private(set) var body: Range<Int>
 
     /// Splits a message whose lines end in CRLF or LF; nil when the first line is not SIP.
     /// Headers past `SIPLimits.mostHeaders` are left out.
     public init?(_ bytes: Span<UInt8>) {
         var lines = Lines(bytes)
         lines.skipEmpty()
-        guard let start = lines.next(), let method = Self.method(bytes.part(start)) else { return nil }
+        guard let start = lines.next(), let (method, uri) = Self.startLine(bytes.part(start)) else { return nil }
         self.method = method
-        while let line = lines.nextFolded(), !line.isEmpty, headers.count < SIPLimits.mostHeaders {
+        requestURI = (start.lowerBound &+ uri.lowerBound)..<(start.lowerBound &+ uri.upperBound)
+        body = bytes.count..<bytes.count
+        while let line = lines.nextFolded(), !line.isEmpty {
+            guard headers.count < SIPLimits.mostHeaders else { continue }
             var cursor = Cursor(bytes, in: line)
             let name = cursor.trimmingBlanks(cursor.skip(to: ASCII.colon))
             guard !name.isEmpty, cursor.take(ASCII.colon) else {
@@ -34,17 +41,18 @@ public struct SIPMessage: Sendable {
             cursor.skipBlanks()
             headers.append(Header(name: name, value: cursor.trimmingBlanks(cursor.position..<line.upperBound)))
         }
+        body = lines.rest
     }
 
-    private static func method(_ line: Span<UInt8>) -> String? {
-        if line.startsIgnoringCase(with: "sip/2.0 ") { return "" }
+    private static func startLine(_ line: Span<UInt8>) -> (method: String, uri: Range<Int>)? {
+        if line.startsIgnoringCase(with: "sip/2.0 ") { return ("", 0..<0) }
         var cursor = Cursor(line)
         let method = cursor.skip(while: ByteClass.token.contains)
         guard !method.isEmpty, cursor.take(ASCII.space) else { return nil }
-        cursor.skip { $0 != ASCII.space }
+        let uri = cursor.skip { $0 != ASCII.space }
         guard cursor.take(ASCII.space), line.part(cursor.position..<line.count).trimmed().equalsIgnoringCase("sip/2.0")
         else { return nil }
-        return line.text(method)
+        return (line.text(method), uri)
     }
 }
 
@@ -58,6 +66,9 @@ private struct Lines: ~Escapable {
         self.bytes = bytes
         cursor = Cursor(bytes)
     }
+
+    /// What has not been walked yet.
+    var rest: Range<Int> { cursor.position..<max(cursor.position, bytes.count) }
 
     @_lifetime(self: copy self)
     mutating func skipEmpty() {

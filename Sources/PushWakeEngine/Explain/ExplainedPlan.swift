@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+/// Requests that would be sent and bindings that would get none, on their way into JSON.
+struct ExplainedPlan {
+    private var requests: [(binding: Binding, request: HTTPRequest)] = []
+    private var skipped: [(binding: Binding, reason: String)] = []
+
+    /// Notes a binding that gets nothing.
+    mutating func skip(_ binding: Binding, _ reason: String) { skipped.append((binding, reason)) }
+
+    /// Chooses among the bindings as the engine does while every phone sleeps, and builds what it would send.
+    mutating func add(
+        _ candidates: [PushExplanation.Candidate], _ content: PushContent, _ settings: ExplainedSettings, now: Int64,
+        id: PushID
+    ) {
+        for candidate in candidates {
+            if let obstacle = candidate.obstacle { skip(candidate.binding, obstacle) }
+        }
+        let bindings = candidates.filter { $0.obstacle == nil }.map(\.binding)
+        let plan = Plan(content.event, bindings, isAwake: bindings.map { _ in false })
+        for (number, push) in plan.pushes.enumerated() {
+            let binding = bindings[push.index]
+            do throws(PushRefusal) {
+                let id = PushID(high: id.high, low: id.low &+ UInt64(truncatingIfNeeded: number))
+                requests.append((binding, try settings.request(binding, content, type: push.type, id: id, now: now)))
+            } catch {
+                skip(binding, Self.reason(error))
+            }
+        }
+        for skipped in plan.skipped { skip(bindings[skipped.index], skipped.reason.rawValue) }
+    }
+
+    private static func reason(_ refusal: PushRefusal) -> String {
+        switch refusal {
+        case .unusableToken: "the token holds what cannot stand in a request"
+        case .unusableApp: "no topic or project is known that can stand in a request"
+        case .payloadTooLarge: "even without its texts the payload is longer than the provider takes"
+        case .noTemplate: "there is no payload template for this provider"
+        case .forbiddenURL: "the URL is not https or its host is not allowed"
+        case .noSuchPush: Plan.Reason.noSuchPush.rawValue
+        case .unusableKeys: "the phone's encryption keys cannot be used"
+        }
+    }
+
+    /// The whole as one object.
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { document in
+            document.name("requests")
+            document.array { array in
+                for (binding, request) in requests { Self.write(binding, request, to: &array) }
+            }
+            document.name("skipped")
+            document.array { array in
+                for (binding, reason) in skipped {
+                    array.object { object in
+                        Self.write(binding, to: &object)
+                        object.name("reason")
+                        object.string(reason)
+                    }
+                }
+            }
+        }
+        return writer.bytes
+    }
+
+    private static func write(_ binding: Binding, to object: inout JSONWriter) {
+        object.name("binding")
+        object.object { RegisterDocument.write(binding, to: &$0) }
+    }
+
+    private static func write(_ binding: Binding, _ request: HTTPRequest, to array: inout JSONWriter) {
+        array.object { object in
+            write(binding, to: &object)
+            object.name("method")
+            object.string(request[":method"] ?? "")
+            object.name("url")
+            object.string("https://\(request[":authority"] ?? "")\(request[":path"] ?? "")")
+            object.name("headers")
+            object.object { headers in
+                for field in request.fields where !request.name(of: field).hasPrefix(":") {
+                    headers.name(request.name(of: field))
+                    headers.string(request.value(of: field))
+                }
+            }
+            object.name("body")
+            write(body: request.body, to: &object)
+        }
+    }
+
+    /// What is no JSON is told as text, and nothing as null.
+    private static func write(body: [UInt8], to object: inout JSONWriter) {
+        if body.isEmpty { return object.null() }
+        if (try? JSONParser.parse(body)) != nil { return object.value(body) }
+        object.string(body.span)
+    }
+}

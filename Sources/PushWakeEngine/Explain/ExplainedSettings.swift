@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// What the settings make of a push, without any key: where it would go and what it would say.
+struct ExplainedSettings {
+    let settings: Settings
+    let payloads: PayloadLibrary
+    /// Project of the service account; nil when there is none, then the app of the binding stands in for it.
+    let project: String?
+
+    /// Says what one push looks like on the wire; `now` in seconds since 1970.
+    func request(
+        _ binding: Binding, _ content: PushContent, type: APNsPushType?, id: PushID, now: Int64
+    ) throws(PushRefusal) -> HTTPRequest {
+        switch binding.provider {
+        case .apns: try apns(binding, content, type, id, now)
+        case .fcm: try fcm(binding, content, now)
+        case .webpush: try webPush(binding, content, now)
+        case .acrobits: try acrobits(binding, content, now)
+        case .webhook: throw .noTemplate
+        }
+    }
+
+    private func apns(
+        _ binding: Binding, _ content: PushContent, _ type: APNsPushType?, _ id: PushID, _ now: Int64
+    ) throws(PushRefusal) -> HTTPRequest {
+        guard let type else { throw .noSuchPush }
+        let isSandbox = switch binding.environment {
+        case .production: false
+        case .sandbox: true
+        case .standard: settings.text(.apnsEnvironment) == "sandbox"
+        }
+        let origin = HTTPOrigin(settings.text(isSandbox ? .apnsSandboxURL : .apnsURL))
+        return try APNsRequest.build(
+            binding, content, type, payloads: payloads,
+            settings: APNsSettings(topic: APNsTopic(setting: settings.text(.apnsTopic))),
+            authorization: Array("bearer <provider token>".utf8),
+            authority: origin?.authority ?? "api.push.apple.com", id: id, now: now)
+    }
+
+    private func fcm(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
+        try FCMRequest.build(
+            binding, content, payloads: payloads, settings: FCMSettings(project: project ?? binding.app),
+            authorization: Array("Bearer <access token>".utf8),
+            authority: HTTPOrigin(settings.text(.fcmURL))?.authority ?? "fcm.googleapis.com", now: now)
+    }
+
+    private func webPush(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
+        var (_, request) = try WebPushRequest.build(
+            binding, content, payloads: payloads, settings: WebPushSettings(),
+            authorization: Array("vapid t=<token>, k=<public key>".utf8), crypto: PlainWebPush(), now: now)
+        request.body = PlainWebPush.payload(of: request.body)
+        return request
+    }
+
+    private func acrobits(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
+        guard let builder = AcrobitsRequest(settings: AcrobitsSettings()) else { throw .noTemplate }
+        return try builder.build(binding, content, now: now).request
+    }
+}
+
+/// Leaves the payload of a Web Push as it is, for people who want to read it.
+private struct PlainWebPush: WebPushCrypto {
+    /// Bytes before the payload: salt, record size, length of the key, key.
+    private static let head = 86
+
+    func agree(with peer: [UInt8]) -> (publicKey: [UInt8], secret: [UInt8])? {
+        (Array(repeating: 0, count: 65), Array(repeating: 0, count: 32))
+    }
+
+    func salt() -> [UInt8]? { Array(repeating: 0, count: 16) }
+
+    func hmac(key: [UInt8], _ data: [UInt8]) -> [UInt8]? { Array(repeating: 0, count: 32) }
+
+    func seal(_ plaintext: [UInt8], key: [UInt8], nonce: [UInt8]) -> [UInt8]? { plaintext }
+
+    /// What was to be sealed, without the delimiter behind it.
+    static func payload(of body: [UInt8]) -> [UInt8] { Array(body.dropFirst(head).dropLast()) }
+}

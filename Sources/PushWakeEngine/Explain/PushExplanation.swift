@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeTransport
+
+/// Which pushes a SIP request would cause, told as JSON: what `pushwake explain` prints. Needs no network and no key.
+public struct PushExplanation: Sendable {
+    /// One object, without a line end: `requests` and `skipped`; tokens are in full, secrets are placeholders.
+    public let json: [UInt8]
+    /// What could not be used on the way, for people.
+    public let problems: [String]
+
+    /// Why nothing can be explained.
+    public enum Failure: Error, Equatable, Sendable {
+        /// A file is no SIP request; says which and what to give.
+        case notSIP(String)
+        /// Something that the settings name cannot be read.
+        case unreadable(String)
+    }
+
+    /// Explains `request` for the phone that sent `register`; `event` in place of the request's own.
+    public static func explain(
+        register: [UInt8], request: [UInt8], event: PushEvent? = nil, settings: Settings
+    ) throws(Failure) -> PushExplanation {
+        let (registration, isSIP) = RegisterDocument.read(register.span)
+        guard isSIP else { throw .notSIP("the file of --register does not begin like a SIP message; give a REGISTER") }
+        var problems = registration.problems.map { $0.parameter.isEmpty ? $0.message : "\($0.parameter): \($0.message)" }
+        let explained = try Self.settings(settings, &problems)
+        let candidates = registration.contacts.flatMap { contact in
+            contact.bindings.map { Candidate($0, obstacle: obstacle(to: contact, of: registration)) }
+        }
+        let json = try explain(candidates, request, event, explained, now: SystemClock.wallSeconds(), id: randomID())
+        return PushExplanation(json: json, problems: problems)
+    }
+
+    /// Explains `request` for the phones of a user, as they stand in the file that the settings name (`store_path`).
+    public static func explain(
+        aor: String, request: [UInt8], event: PushEvent? = nil, settings: Settings
+    ) throws(Failure) -> PushExplanation {
+        var problems: [String] = []
+        let explained = try Self.settings(settings, &problems)
+        let now = SystemClock.wallSeconds()
+        let bindings: [Binding]
+        do throws(StoreError) {
+            bindings = try SQLiteStore(path: settings.text(.storePath)).bindings(of: aor, now: now)
+        } catch {
+            throw .unreadable("store_path: \(error)")
+        }
+        if bindings.isEmpty { problems.append("\(aor) has no push binding") }
+        let json = try explain(bindings.map { Candidate($0) }, request, event, explained, now: now, id: randomID())
+        return PushExplanation(json: json, problems: problems)
+    }
+
+    /// A binding, and what keeps every push from it.
+    struct Candidate {
+        let binding: Binding
+        let obstacle: String?
+
+        init(_ binding: Binding, obstacle: String? = nil) {
+            self.binding = binding
+            self.obstacle = obstacle
+        }
+    }
+
+    /// Explains without reading anything: `id` names the pushes, `now` is in seconds since 1970.
+    static func explain(
+        _ candidates: [Candidate], _ request: [UInt8], _ event: PushEvent?, _ settings: ExplainedSettings, now: Int64,
+        id: PushID
+    ) throws(Failure) -> [UInt8] {
+        guard let request = ExplainedRequest(request) else {
+            throw .notSIP("the file of --request does not begin like a SIP request; give an INVITE or a MESSAGE")
+        }
+        var plan = ExplainedPlan()
+        switch event.map(ExplainedRequest.Need.push) ?? request.need {
+        case .none(let reason):
+            for candidate in candidates { plan.skip(candidate.binding, candidate.obstacle ?? reason) }
+        case .push(let event):
+            let content = content(event, request, settings.settings, now)
+            plan.add(candidates, content, settings, now: now, id: id)
+        }
+        return plan.json
+    }
+
+    private static func content(
+        _ event: PushEvent, _ request: ExplainedRequest, _ settings: Settings, _ now: Int64
+    ) -> PushContent {
+        PushContent(
+            event: event, callID: request.callID, fromURI: request.fromURI, fromDisplay: request.fromDisplay,
+            toURI: request.toURI, text: request.text,
+            timeToLive: UInt32(clamping: settings.integer(event == .call ? .wakeTimeout : .messageTimeToLive)),
+            sentAt: now)
+    }
+
+    private static func obstacle(to contact: RegisteredContact, of registration: Registration) -> String? {
+        if registration.isRemoval(contact) { return "the REGISTER removes this contact" }
+        if registration.isPushedUpstream { return "a proxy nearer to the phone pushes already" }
+        return nil
+    }
+
+    private static func settings(_ settings: Settings, _ problems: inout [String]) throws(Failure) -> ExplainedSettings {
+        let (payloads, templateProblems) = PayloadFiles.load(settings)
+        problems += templateProblems
+        guard let payloads else { throw .unreadable("no payload can be used") }
+        var project: String?
+        let key = settings.text(.fcmKey)
+        if !key.isEmpty {
+            do throws(KeyFileError) {
+                project = try FCMKeyFile.read(key).0.project
+            } catch {
+                problems.append("fcm_key: \(error.message)")
+            }
+        }
+        return ExplainedSettings(settings: settings, payloads: payloads, project: project)
+    }
+
+    private static func randomID() -> PushID {
+        var random = Randomness()
+        return PushID(high: random.next(), low: random.next())
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+
+import ArgumentParser
+import Glibc
+import PushWakeCore
+import PushWakeEngine
+
+struct ExplainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain", abstract: "Prints the pushes that a request would cause, as JSON, and sends none.",
+        discussion: """
+            pushwake explain --register register.sip --request invite.sip --settings pushwake.conf
+            pushwake explain --aor 2222 --request invite.sip --settings pushwake.conf
+
+            Exit code 0 when done, 1 when a file is no SIP, 2 when something cannot be read.
+            """)
+
+    @OptionGroup var options: SettingsOptions
+    @Option(name: .long, help: "File with the REGISTER of the phone, or - for standard input.") var register: String?
+    @Option(name: .long, help: "AoR whose bindings are read from the file that store_path names.") var aor: String?
+    @Option(name: .long, help: "File with the request: an INVITE, a MESSAGE, …") var request: String?
+    @Option(name: .long, help: "call, chat, cancel, … in place of what the request says.") var event: String?
+    @Flag(name: .long, help: "Accepted for symmetry: the output is always JSON.") var json = false
+
+    func run() throws {
+        let chosen = event.flatMap { PushEvent(name: $0) }
+        if let event, chosen == nil { throw complaint("there is no event \(event); write call, chat, cancel, missed, …", 2) }
+        guard let request, (register == nil) != (aor == nil) else {
+            throw complaint("give --request FILE, and --register FILE or --aor AOR", 2)
+        }
+        let settings = try options.load()
+        do throws(PushExplanation.Failure) {
+            let explanation: PushExplanation
+            if let aor {
+                // Whoever only asks makes no file.
+                let path = settings.text(.storePath)
+                if access(path, F_OK) != 0 { throw .unreadable("store_path: there is no \(path); name the engine's settings") }
+                explanation = try PushExplanation.explain(
+                    aor: aor, request: try contents(request), event: chosen, settings: settings)
+            } else {
+                explanation = try PushExplanation.explain(
+                    register: try contents(register ?? ""), request: try contents(request), event: chosen, settings: settings)
+            }
+            for problem in explanation.problems { Console.complain(problem) }
+            Console.write(explanation.json + [0x0A], to: STDOUT_FILENO)
+        } catch {
+            switch error {
+            case .notSIP(let message): throw complaint(message, 1)
+            case .unreadable(let message): throw complaint(message, 2)
+            }
+        }
+    }
+
+    private func contents(_ path: String) throws(PushExplanation.Failure) -> [UInt8] {
+        guard let bytes = TextFile.readBytes(path) else {
+            throw .unreadable("cannot read \(path); give a readable file of at most 16 MB, or - for standard input")
+        }
+        return bytes
+    }
+
+    private func complaint(_ message: String, _ code: Int32) -> ExitCode {
+        Console.complain(message)
+        return ExitCode(code)
+    }
+}
