@@ -9,7 +9,7 @@ public struct PushExplanation: Sendable {
     /// One object, without a line end: `requests` and `skipped`; tokens are in full, secrets are placeholders.
     public let json: [UInt8]
     /// What could not be used on the way, for people.
-    public let problems: [String]
+    public private(set) var problems: [String]
 
     /// Why nothing can be explained.
     public enum Failure: Error, Equatable, Sendable {
@@ -23,15 +23,12 @@ public struct PushExplanation: Sendable {
     public static func explain(
         register: [UInt8], request: [UInt8], event: PushEvent? = nil, settings: Settings
     ) throws(Failure) -> PushExplanation {
-        let (registration, isSIP) = RegisterDocument.read(register.span)
-        guard isSIP else { throw .notSIP("the file of --register does not begin like a SIP message; give a REGISTER") }
-        var problems = registration.problems.map { $0.parameter.isEmpty ? $0.message : "\($0.parameter): \($0.message)" }
+        var problems: [String] = []
         let explained = try Self.settings(settings, &problems)
-        let candidates = registration.contacts.flatMap { contact in
-            contact.bindings.map { Candidate($0, obstacle: obstacle(to: contact, of: registration)) }
-        }
-        let json = try explain(candidates, request, event, explained, now: SystemClock.wallSeconds(), id: randomID())
-        return PushExplanation(json: json, problems: problems)
+        var explanation = try explain(
+            register: register, request: request, event: event, explained, now: SystemClock.wallSeconds(), id: randomID())
+        explanation.problems += problems
+        return explanation
     }
 
     /// Explains `request` for the phones of a user, as they stand in the file that the settings name (`store_path`).
@@ -64,6 +61,20 @@ public struct PushExplanation: Sendable {
     }
 
     /// Explains without reading anything: `id` names the pushes, `now` is in seconds since 1970.
+    static func explain(
+        register: [UInt8], request: [UInt8], event: PushEvent?, _ settings: ExplainedSettings, now: Int64, id: PushID
+    ) throws(Failure) -> PushExplanation {
+        let (registration, isSIP) = RegisterDocument.read(register.span)
+        guard isSIP else { throw .notSIP("the file of --register does not begin like a SIP message; give a REGISTER") }
+        let candidates = registration.contacts.flatMap { contact in
+            contact.bindings.map { Candidate($0, obstacle: obstacle(to: contact, of: registration)) }
+        }
+        return PushExplanation(
+            json: try explain(candidates, request, event, settings, now: now, id: id),
+            problems: registration.problems.map { $0.parameter.isEmpty ? $0.message : "\($0.parameter): \($0.message)" })
+    }
+
+    /// Explains for bindings from wherever: `id` names the pushes, `now` is in seconds since 1970.
     static func explain(
         _ candidates: [Candidate], _ request: [UInt8], _ event: PushEvent?, _ settings: ExplainedSettings, now: Int64,
         id: PushID

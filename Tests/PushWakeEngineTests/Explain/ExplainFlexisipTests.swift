@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@testable import PushWakeEngine
+
+private typealias Fixture = ExplainFixture
+
+private let production = "https://api.push.apple.com/3/device/"
+private let calls = "voip org.example.phone.voip \(production)\(Fixture.voip)"
+private let alerts = "alert org.example.phone \(production)\(Fixture.remote)"
+private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
+
+@Suite struct `What Flexisip's phones are pushed with` {
+    @Test(arguments: [
+        ("pn-prid={R}&{V};pn-param=T.org.example.phone", nil, nil),
+        ("pn-prid={R}:remote;pn-param=T.org.example.phone.remote&voip", nil, nil),
+        ("pn-prid={V}:voip&{R}:voip;pn-param=T.org.example.phone.voip&remote", nil, nil),
+        ("pn-prid={R}:remote;pn-param=T.org.example.phone.remote&remote", alerts, alerts),
+        ("pn-prid={R}:remote;pn-param=T.org.example.phone", alerts, alerts),
+        ("pn-prid={R}%3Aremote%26{V}%3Avoip;pn-param=T.org.example.phone.remote%26voip", calls, alerts),
+        ("pn-prid={R};pn-param=T.org.example.phone", alerts, alerts),
+        ("pn-prid={R}:remote;pn-param=T.org.example.phone.remote", alerts, alerts),
+        ("pn-prid={R}:remote&{V}:voip;pn-param=T.org.example.phone.remote&voip", calls, alerts),
+        ("pn-prid={V}:voip&{R}:remote;pn-param=T.org.example.phone.voip&remote", calls, alerts),
+        ("pn-prid={V};pn-param=T.org.example.phone.voip", calls, nil),
+        // Apple's tokens have no fixed length.
+        (
+            "pn-prid=5ab8;pn-param=T.org.example.phone", "alert org.example.phone \(production)5ab8",
+            "alert org.example.phone \(production)5ab8"
+        ),
+    ] as [(String, String?, String?)])
+    func `chooses the token that fits`(parameters: String, call: String?, chat: String?) throws {
+        let form = parameters.replacing("{R}", with: Fixture.remote).replacing("{V}", with: Fixture.voip)
+        let contact = "pn-provider=apns;\(form)"
+        let invite = try Fixture().explain(contact, Fixture.request("INVITE"))
+        let message = try Fixture().explain(contact, Fixture.request("MESSAGE", headers: ["Content-Type: text/plain"]))
+        #expect(invite.target == call)
+        #expect(message.target == chat)
+        if call == nil { #expect(!invite.problems.isEmpty) }
+    }
+
+    @Test func `goes to the sandbox for apns.dev`() throws {
+        let contact = "pn-provider=apns.dev;pn-prid=\(Fixture.voip);pn-param=T.org.example.phone.voip"
+        let call = try Fixture().explain(contact, Fixture.request("INVITE"))
+        #expect(
+            call.target == "voip org.example.phone.voip https://api.sandbox.push.apple.com/3/device/\(Fixture.voip)")
+        let chat = try Fixture().explain(contact, Fixture.request("MESSAGE"))
+        #expect(chat.reasons == ["a PushKit token may only get calls"])
+    }
+
+    @Test(arguments: [
+        "pn-provider=fcm;pn-prid=x", "pn-provider=acme;pn-prid=x;pn-param=1", "pn-provider=android;pn-prid=x;pn-param=1",
+        "pn-provider=apns.prod;pn-prid=\(Fixture.remote);pn-param=T.org.example.phone",
+        "pn-provider=webpush;pn-prid=x;pn-param=1", "pn-tok=z", "pn-type=other;app-id=1;pn-tok=z",
+    ])
+    func `pushes nothing where it would be a guess, and says why`(contact: String) throws {
+        for method in ["INVITE", "MESSAGE"] {
+            let explained = try Fixture().explain(contact, Fixture.request(method))
+            #expect(explained.requests.isEmpty)
+            #expect(!explained.problems.isEmpty)
+        }
+    }
+
+    @Test func `keeps a token of 255 bytes whole`() throws {
+        let token = String(repeating: "k", count: 255)
+        let explained = try Fixture().explain("pn-provider=fcm;pn-prid=\(token);pn-param=1", Fixture.request("INVITE"))
+        #expect(explained["body.message.token"] == .string(token))
+    }
+
+    @Test(arguments: [
+        ("pn-provider=fcm;pn-prid=x;pn-param=1;pn-type=apple;app-id=a.prod;pn-tok=z", "\(fcmURL)1/messages:send", "x"),
+        ("pn-type=google;app-id=fr.bc-appId.test;pn-tok=pnTok.toktok", "\(fcmURL)fr.bc-appId.test/messages:send", "pnTok.toktok"),
+        ("pn-type=firebase;app-id=fr.bc-appId.test;pn-tok=pnTok.toktok", "\(fcmURL)fr.bc-appId.test/messages:send", "pnTok.toktok"),
+    ])
+    func `reads the older names where the newer are missing`(contact: String, url: String, token: String) throws {
+        let explained = try Fixture().explain(contact, Fixture.request("INVITE"))
+        #expect(explained["url"] == .string(url))
+        #expect(explained["body.message.token"] == .string(token))
+    }
+}
+
+@Suite struct `Which requests wake a phone` {
+    @Test(arguments: [
+        ("INVITE", [], ""), ("INVITE", ["X-fs-message-type: another-type"], ""),
+        ("INVITE", ["Content-Type: application/sdp"], ""), ("MESSAGE", ["Content-Type: another/type"], ""),
+        ("MESSAGE", ["Content-Type: text/plain"], ""),
+        ("REFER", ["Content-Type: application/im-iscomposing+xml", "Replaces: 1@192.0.2.3;to-tag=2;from-tag=2"], ""),
+    ] as [(String, [String], String)])
+    func `pushes`(method: String, headers: [String], to: String) throws {
+        let explained = try Fixture().explain(Fixture.remoteOnly, Fixture.request(method, headers: headers, to: to))
+        #expect(explained.target == alerts)
+        #expect(explained.skipped.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("ACK", [], "", "ACK wakes no phone"), ("CANCEL", [], "", "CANCEL wakes no phone"),
+        ("OPTIONS", [], "", "OPTIONS wakes no phone"), ("SUBSCRIBE", [], "", "SUBSCRIBE wakes no phone"),
+        ("INVITE", [], ";tag=1928301774", "the request is inside a dialog and its Request-URI has no pn-purr"),
+        ("INVITE", ["X-fs-message-type: chat-service"], "", "the request is for the chat service, not for its user"),
+        ("INVITE", ["Priority: non-urgent"], "", "the request is non-urgent"),
+        ("INVITE", ["Replaces: 1@h;to-tag=2;from-tag=3"], "", "the INVITE replaces a call that is answered already"),
+        (
+            "MESSAGE", ["c: application/im-iscomposing+xml ;charset=utf-8"], "",
+            "the MESSAGE only says that somebody is typing"
+        ),
+        ("MESSAGE", ["Content-Type: Message/IMDN+xml"], "", "the MESSAGE only says that another one arrived"),
+    ] as [(String, [String], String, String)])
+    func `does not push`(method: String, headers: [String], to: String, reason: String) throws {
+        let explained = try Fixture().explain(Fixture.twoTokens, Fixture.request(method, headers: headers, to: to))
+        #expect(explained.requests.isEmpty)
+        #expect(explained.reasons == [reason, reason])
+    }
+
+    @Test func `wakes the phone of a dialog by its PURR`() throws {
+        let request = Fixture.request("INVITE", to: ";tag=1", uri: "sip:bob@192.0.2.1;pn-purr=00fa")
+        #expect(try Fixture().explain(Fixture.twoTokens, request).target == calls)
+    }
+
+    @Test func `takes the event that it is told instead`() throws {
+        let request = Fixture.request("OPTIONS")
+        #expect(try Fixture().explain(Fixture.twoTokens, request, event: .call).target == calls)
+    }
+}
+
+@Suite struct `What Flexisip's payloads say` {
+    @Test func `has every field of a voip push`() throws {
+        var fixture = Fixture()
+        try fixture.settings.set(.wakeTimeout, to: "20")
+        let explained = try fixture.explain(
+            "\(Fixture.twoTokens);pn-call-str=IC;pn-call-snd=ring.caf", Fixture.request("INVITE"))
+        #expect(explained.target == calls)
+        #expect(explained["method"] == .string("POST"))
+        #expect(explained.header("apns-priority") == "10")
+        #expect(explained.header("apns-expiration") == String(Fixture.now + 20))
+        #expect(explained.header("authorization") == "bearer <provider token>")
+        #expect(explained["headers.:path"] == nil)
+        let body = try #require(explained["body"])
+        #expect(
+            body
+                == .object([
+                    .init(
+                        "aps",
+                        .object([
+                            .init("sound", .string("")), .init("loc-key", .string("IC")),
+                            .init("loc-args", .array([.string("Alice")])), .init("call-id", .string("call-1")),
+                            .init("uuid", .string(Fixture.instance)), .init("send-time", .string("2023-11-14 22:13:20")),
+                        ])), .init("from-uri", .string("sip:alice@sip.example.org")),
+                    .init("display-name", .string("Alice")), .init("pn_ttl", .integer(20)),
+                    .init("customPayload", .object([])),
+                ]))
+    }
+
+    @Test func `asks for priority 5 in the background`() throws {
+        var fixture = Fixture()
+        try fixture.settings.set(.messageTimeToLive, to: "42")
+        let explained = try fixture.explain(Fixture.remoteOnly, Fixture.request("INVITE"), event: .refresh)
+        #expect(explained.target == "background org.example.phone \(production)\(Fixture.remote)")
+        #expect(explained.header("apns-priority") == "5")
+        #expect(explained.header("apns-expiration") == String(Fixture.now + 42))
+        #expect(explained["body.aps.content-available"] == .integer(1))
+        #expect(explained["body.aps.badge"] == .integer(0))
+        #expect(explained["body.pn_ttl"] == .integer(42))
+        #expect(explained["body.customPayload"] == .object([]))
+    }
+
+    @Test(arguments: [
+        ("INVITE", [], "", nil, "IC_MSG"),
+        ("INVITE", ["Content-Type: application/resource-lists+xml"], "", nil, "GC_MSG"),
+        ("INVITE", ["Content-Type: application/resource-lists+xml"], ";pn-groupchat-str=G", nil, "G"),
+        ("MESSAGE", ["Content-Type: text/plain"], "", nil, "IM_MSG"),
+        ("MESSAGE", ["Content-Type: text/plain"], ";pn-msg-str=M", nil, "M"),
+        ("INVITE", [], "", .missed, "Missing call"), ("INVITE", [], ";pn-missing-call-str=MISSED", .missed, "MISSED"),
+        ("INVITE", [], "", .answeredElsewhere, "Accepted elsewhere"),
+    ] as [(String, [String], String, PushEvent?, String)])
+    func `has the string for the request`(
+        method: String, headers: [String], wish: String, event: PushEvent?, key: String
+    ) throws {
+        let explained = try Fixture().explain(
+            Fixture.remoteOnly + wish, Fixture.request(method, headers: headers), event: event)
+        #expect(explained["body.aps.alert.loc-key"] == .string(key))
+        #expect(explained["body.aps.sound"] == .string("empty"))
+    }
+
+    @Test func `replaces the alerts of one call`() throws {
+        let explained = try Fixture().explain(Fixture.remoteOnly, Fixture.request("INVITE"))
+        #expect(explained.header("apns-collapse-id") == "call-1")
+    }
+
+    @Test func `resolves quoted pairs, and bytes that are no text`() throws {
+        let escaped = Fixture.request("INVITE", from: #""A\zB" <sip:a@b>"#)
+        #expect(try Fixture().explain(Fixture.twoTokens, escaped)["body.display-name"] == .string("AzB"))
+        let marked = Fixture.request("INVITE", from: "\"@@\" <sip:a@b>")
+        let broken = zip(marked.indices, marked).map { $1 == 0x40 && marked[..<$0].suffix(2).contains(0x22) ? 0xFF : $1 }
+        let name = try Fixture().explain(Fixture.twoTokens, broken)["body.display-name"]?.string
+        #expect(name == "\u{FFFD}\u{FFFD}")
+    }
+
+    @Test func `keeps a Call-ID of 2500 bytes whole, or pushes nothing`() throws {
+        let callID = String(repeating: "c", count: 2500)
+        let voip = try Fixture().explain(Fixture.twoTokens, Fixture.request("INVITE", callID: callID))
+        #expect(voip["body.aps.call-id"] == .string(callID))
+        let longer = String(repeating: "c", count: 5000)
+        let refused = try Fixture().explain(Fixture.remoteOnly, Fixture.request("INVITE", callID: longer))
+        #expect(refused.reasons == ["even without its texts the payload is longer than the provider takes"])
+    }
+
+    @Test func `has the data of an Android push`() throws {
+        var fixture = Fixture()
+        fixture.project = "sample-project"
+        try fixture.settings.set(.messageTimeToLive, to: "2419200")
+        let request = Fixture.request("MESSAGE", from: "<sip:kijou@sip.linphone.org>", callID: "CallID", body: "hi")
+        let explained = try fixture.explain("pn-provider=fcm;pn-prid=device_id;pn-param=other", request)
+        #expect(explained["url"] == .string("\(fcmURL)sample-project/messages:send"))
+        #expect(explained.header("authorization") == "Bearer <access token>")
+        #expect(explained["body.message.android.ttl"] == .string("2419200s"))
+        let data = try #require(explained["body.message.android.data"])
+        let expected = [
+            "uuid": Fixture.instance, "call-id": "CallID", "loc-key": "", "loc-args": "sip:kijou@sip.linphone.org",
+            "custom-payload": "{}", "event": "chat",
+        ]
+        for (name, value) in expected { #expect(data[name] == .string(value), "\(name)") }
+    }
+}
