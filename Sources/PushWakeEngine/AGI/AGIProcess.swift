@@ -79,11 +79,25 @@ public final class AGIProcess {
                     return ("SENT", [("PUSHWAKE_SENT", String(sent))])
                 }
             case .listBindings(let aor): listBindings(aor)
-            case .hangUp: client.disconnect()
+            case .hangUp:
+                isFollowing = false
+                client.disconnect()
             case .close: isOver = true
             }
         }
-        if !session.isWaiting { isFollowing = false }
+        if isFollowing && !session.isWaiting { stopWaiting() }
+    }
+
+    /// Says that the call goes on: the end of this process would be a hang-up, and phones that still sleep
+    /// would be told so.
+    private func stopWaiting() {
+        isFollowing = false
+        client.begin(.stopWaiting)
+        do throws(ClientError) {
+            _ = try client.call()
+        } catch {
+            // Without an engine nobody is told anything.
+        }
     }
 
     private func wake(_ message: WakeMessage) {

@@ -39,6 +39,7 @@ struct AGISession {
     private var command: AGICommand?
     private var aor = ""
     private var startedAt: Int64 = 0
+    private var isInUsage = false
 
     /// `arguments` are those of the process; nil for FastAGI, which has them in the environment.
     init(arguments: [String]?) { self.arguments = arguments }
@@ -57,7 +58,7 @@ struct AGISession {
         case .askingCallID:
             return start(callID: Self.value(in: text), now)
         case .setting(var rest):
-            if text.hasPrefix("520-") { return [] }
+            if isUsage(text) { return [] }
             guard !rest.isEmpty else {
                 state = .done
                 return [.close]
@@ -74,7 +75,9 @@ struct AGISession {
     mutating func woke(_ answer: WakeAnswer) -> [Action] {
         guard state == .waiting else { return [] }
         if answer.bindings == 0 { return finish("NOBINDING") }
-        if answer.pushed == 0 { return answer.awake > 0 ? finish("AWAKE", contacts: dial("")) : finish("FAILED") }
+        // Who is awake rings now; Dial() reaches those that wake later through the registrar.
+        if answer.awake > 0 { return finish("AWAKE", contacts: dial("")) }
+        if answer.pushed == 0 { return finish("FAILED") }
         return []
     }
 
@@ -147,6 +150,13 @@ extension AGISession {
         }
     }
 
+    /// Whether the line is part of a usage text, which stands between `520-` and `520 `.
+    private mutating func isUsage(_ text: String) -> Bool {
+        if text.hasPrefix("520-") { isInUsage = true }
+        if text.hasPrefix("520 ") { isInUsage = false }
+        return isInUsage
+    }
+
     private mutating func finish(
         _ status: String, contacts: String = "", milliseconds: Int64 = 0, because reason: String = "",
         more: [(name: String, value: String)] = []
@@ -178,10 +188,12 @@ extension AGISession {
         "SET VARIABLE \(name) \"\(quotable(value))\""
     }
 
-    /// Text that can stand between quotes in an AGI command.
+    /// Text that can stand between quotes in an AGI command. Asterisk reads a command into 2048 bytes and takes
+    /// the rest of a longer one for the next command.
     private static func quotable(_ text: String) -> String {
         var out = ""
-        for scalar in text.unicodeScalars.prefix(1024) {
+        for scalar in text.unicodeScalars {
+            if out.utf8.count > 1900 { break }
             if scalar == "\"" || scalar == "\\" { out.unicodeScalars.append("\\") }
             out.unicodeScalars.append(scalar.value < 0x20 || scalar.value == 0x7F ? " " : scalar)
         }

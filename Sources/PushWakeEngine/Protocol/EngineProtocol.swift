@@ -26,6 +26,8 @@ public enum EngineProtocol {
         case subscribe = 7
         /// As `wake`, and the connection then gets `waitEvent`s until it is closed.
         case wait = 8
+        /// The connection waits no more, and the call goes on: its end is no hang-up.
+        case stopWaiting = 9
         case reply = 64
         case failure = 65
         case result = 66

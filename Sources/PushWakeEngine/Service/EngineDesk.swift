@@ -39,6 +39,9 @@ final class EngineDesk {
         case .callEnded: callEnded(message, peer)
         case .registered: registered(message, peer)
         case .send: send(message, peer)
+        case .stopWaiting:
+            stopWaiting(peer)
+            reply(to: message, peer) { _ in }
         case .query: query(message, peer)
         case .subscribe:
             peer.isSubscribed = true

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+import Testing
+
+@testable import PushWakeEngine
+
+@Suite struct `What Asterisk says first` {
+    private func environment(_ lines: String...) -> AGIEnvironment {
+        var made = AGIEnvironment()
+        for line in lines { made.line(line) }
+        return made
+    }
+
+    @Test func `ends with an empty line`() {
+        #expect(!environment("agi_request: x").isComplete)
+        #expect(environment("agi_request: x", "").isComplete)
+    }
+
+    @Test func `keeps colons in a value`() {
+        #expect(environment("agi_request: agi://127.0.0.1:4573/wake")["agi_request"] == "agi://127.0.0.1:4573/wake")
+    }
+
+    @Test func `reads unknown and missing as empty`() {
+        let made = environment("agi_callerid: unknown", "no colon")
+        #expect(made["agi_callerid"] == "")
+        #expect(made["agi_calleridname"] == "")
+    }
+
+    @Test func `has the arguments up to a gap`() {
+        #expect(environment("agi_arg_1: 100", "agi_arg_2: ", "agi_arg_4: x").arguments == ["100", ""])
+        #expect(environment().arguments == [])
+    }
+
+    @Test func `does not grow without end`() {
+        var made = AGIEnvironment()
+        for number in 1...10_000 { made.line("agi_arg_\(number): x") }
+        #expect(made.arguments.count == 32)
+        #expect(made["agi_arg_256"] == "x")
+        #expect(made["agi_arg_257"] == "")
+    }
+}

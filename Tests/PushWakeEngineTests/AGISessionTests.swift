@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+
+import Testing
+
+@testable import PushWakeCore
+@testable import PushWakeEngine
+
+@Suite struct `A channel in the push hook` {
+    private static let ok = "200 result=1"
+
+    /// A session that has been introduced and waits for the answer about the Call-ID.
+    private func introduced(_ arguments: String..., lines: [String] = []) -> AGISession {
+        var session = AGISession(arguments: arguments)
+        for line in ["agi_callerid: 42", "agi_calleridname: Ann", "agi_uniqueid: 17.3"] + lines {
+            #expect(session.line(line, now: 0) == [])
+        }
+        #expect(session.line("", now: 0) == [.say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)}\"")])
+        return session
+    }
+
+    /// A session that waits for a phone since 1000.
+    private func waiting() -> AGISession {
+        var session = introduced("wake", "100", "40")
+        _ = session.line("200 result=1 (abc@host)", now: 1000)
+        _ = session.woke(answer(bindings: 1, pushed: 1))
+        return session
+    }
+
+    private func answer(bindings: Int, pushed: Int = 0, awake: Int = 0) -> WakeAnswer {
+        var made = WakeAnswer(contacts: 0)
+        (made.bindings, made.pushed, made.awake) = (bindings, pushed, awake)
+        return made
+    }
+
+    /// Answers every command with success; the commands that were said, up to the close.
+    private func said(_ session: inout AGISession, _ actions: [AGISession.Action]) -> [String] {
+        var lines: [String] = []
+        var actions = actions
+        while case .say(let line)? = actions.first, lines.count < 20 {
+            lines.append(line)
+            actions = session.line(Self.ok, now: 0)
+        }
+        #expect(actions == [.close])
+        return lines
+    }
+
+    private func status(_ lines: [String]) -> String {
+        lines.first { $0.hasPrefix("SET VARIABLE PUSHWAKE_STATUS ") }.map { String($0.dropFirst(29)) } ?? ""
+    }
+
+    @Test(arguments: [("200 result=1 (abc@host)", "abc@host"), ("200 result=0", "17.3"), ("200 result=1 ()", "17.3")])
+    func `names the call by its Call-ID, or by the channel`(_ reply: String, _ callID: String) {
+        var session = introduced("wake", "100", "40")
+        var expected = WakeMessage()
+        (expected.aor, expected.seconds, expected.callID, expected.isBlind) = ("100", 40, callID, true)
+        (expected.fromURI, expected.fromDisplay, expected.toURI) = ("sip:42@asterisk", "Ann", "100")
+        #expect(session.line(reply, now: 5) == [.wake(expected)])
+        #expect(session.isWaiting)
+    }
+
+    @Test func `takes its arguments from the environment when the script has none`() {
+        var session = introduced(lines: ["agi_arg_1: bindings", "agi_arg_2: 100"])
+        #expect(session.line(Self.ok, now: 0) == [.listBindings(aor: "100")])
+    }
+
+    @Test func `sends with what the channel knows of the caller`() {
+        var session = introduced("send", "missed", "100", "called")
+        #expect(
+            session.line("200 result=1 (c)", now: 0) == [
+                .send(.missed, aor: "100", text: "called", callID: "c", fromURI: "sip:42@asterisk", fromDisplay: "Ann")
+            ])
+    }
+
+    @Test func `says where the woken phone is and how long it took`() {
+        var session = waiting()
+        #expect(session.isWaiting)
+        let event = WaitEvent(kind: .registered, contact: "sip:100@192.0.2.7:5060;pn-prid=secret;transport=tcp")
+        let lines = said(&session, session.heard(event, now: 1250))
+        #expect(
+            lines == [
+                "SET VARIABLE PUSHWAKE_STATUS \"WOKEN\"",
+                "SET VARIABLE PUSHWAKE_CONTACTS \"PJSIP/100/sip:100@192.0.2.7:5060;transport=tcp\"",
+                "SET VARIABLE PUSHWAKE_WOKEN_MS \"250\"",
+            ])
+    }
+
+    @Test(arguments: [
+        "", "sip:1&SIP/2@x", "sip:1,2@x", "sip:a|b@x", "sip:a\"b@x", "sip:${SHELL(id)}@x", "sip:a b@x", "sip:\u{e9}@x",
+        "sip:1/2@x", "sip:a\\b@x",
+    ])
+    func `dials the endpoint when the contact could harm a dial string`(_ contact: String) {
+        var session = waiting()
+        let lines = said(&session, session.heard(WaitEvent(kind: .registered, contact: contact), now: 1000))
+        #expect(lines.contains("SET VARIABLE PUSHWAKE_CONTACTS \"PJSIP/100\""))
+    }
+
+    @Test(arguments: [
+        (0, 0, 0, "\"NOBINDING\""), (1, 0, 1, "\"AWAKE\""), (2, 1, 1, "\"AWAKE\""), (1, 0, 0, "\"FAILED\""),
+    ])
+    func `does not wait when nobody is to come, or somebody is there`(
+        _ bindings: Int, _ pushed: Int, _ awake: Int, _ expected: String
+    ) {
+        var session = introduced("wake", "100")
+        _ = session.line(Self.ok, now: 0)
+        let actions = session.woke(answer(bindings: bindings, pushed: pushed, awake: awake))
+        #expect(!session.isWaiting)
+        #expect(status(said(&session, actions)) == expected)
+    }
+
+    @Test func `goes on when no phone comes`() {
+        var session = waiting()
+        #expect(status(said(&session, session.heard(WaitEvent(kind: .timedOut), now: 41_000))) == "\"TIMEOUT\"")
+    }
+
+    @Test func `puts the reason of a failure on the console`() {
+        var session = waiting()
+        let event = WaitEvent(kind: .failed, reason: "rejected \"BadDeviceToken\"\r\nSET VARIABLE X 1")
+        let lines = said(&session, session.heard(event, now: 1000))
+        #expect(lines.first == "VERBOSE \"pushwake: rejected \\\"BadDeviceToken\\\"  SET VARIABLE X 1\" 1")
+        #expect(status(lines) == "\"FAILED\"")
+    }
+
+    @Test func `goes on without an engine`() {
+        var session = introduced("wake", "100")
+        _ = session.line(Self.ok, now: 0)
+        let lines = said(&session, session.engineLost("no engine"))
+        #expect(status(lines) == "\"UNAVAILABLE\"")
+        #expect(lines.first == "VERBOSE \"pushwake: no engine\" 1")
+    }
+
+    @Test func `fails with the remedy when the arguments are wrong`() {
+        var session = AGISession(arguments: ["wake"])
+        let lines = said(&session, session.line("", now: 0))
+        #expect(status(lines) == "\"FAILED\"")
+        #expect(lines.first?.contains("write wake AOR [TIMEOUT]") == true)
+    }
+
+    @Test func `tells the engine when the caller hangs up while it waits`() {
+        var session = waiting()
+        #expect(session.line("HANGUP", now: 2000) == [.hangUp, .close])
+        #expect(session.heard(WaitEvent(kind: .registered, contact: "sip:100@x"), now: 2001) == [])
+        #expect(session.engineLost("gone") == [])
+        session = waiting()
+        #expect(session.ended() == [.hangUp, .close])
+        session = introduced("wake", "100")
+        #expect(session.ended() == [.close])
+    }
+
+    @Test func `hears only the first of several phones`() {
+        var session = waiting()
+        #expect(session.heard(WaitEvent(kind: .registered, contact: "sip:100@192.0.2.1"), now: 1001) != [])
+        #expect(session.heard(WaitEvent(kind: .registered, contact: "sip:100@192.0.2.2"), now: 1002) == [])
+    }
+
+    @Test func `takes the lines of a usage text for one answer`() {
+        var session = waiting()
+        var actions = session.heard(WaitEvent(kind: .timedOut), now: 1000)
+        #expect(actions.count == 1)
+        actions = session.line("520-Invalid command syntax.  Proper usage follows:", now: 0)
+        #expect(actions == [])
+        #expect(session.line("Usage: SET VARIABLE <variablename> <value>", now: 0) == [])
+        #expect(session.line("520 End of proper usage.", now: 0) == [.say("SET VARIABLE PUSHWAKE_CONTACTS \"\"")])
+    }
+
+    @Test func `ends on a line without end`() {
+        var session = AGISession(arguments: ["wake", "100"])
+        #expect(session.line(String(repeating: "x", count: 8193), now: 0) == [.close])
+    }
+
+    /// Asterisk reads a command into 2048 bytes; the rest of a longer one would be the next command.
+    @Test(arguments: ["x", "\"", "\u{1F4DE}", "\n"])
+    func `says nothing that Asterisk would cut`(_ text: String) {
+        var session = waiting()
+        let event = WaitEvent(kind: .failed, reason: String(repeating: text, count: 5000))
+        for line in said(&session, session.heard(event, now: 1000)) {
+            #expect(line.utf8.count < 2047)
+            #expect(!line.contains("\n"))
+        }
+    }
+}
