@@ -141,6 +141,21 @@ def test_a_phone_that_was_pushed_hears_of_the_hang_up(sleeper, caller, user):
     assert "cancel" in str(phone.pushes[1]["body"])
 
 
+def test_a_phone_that_was_pushed_hears_of_an_answer_elsewhere(sleeper, phones, caller, user, asterisk):
+    phone = sleeper(fcm)
+    awake = phones(user, asterisk.address)
+    awake.register()
+    call = caller.call(user)
+    invite = awake.expect_request("INVITE")
+    awake.ring(invite)
+    phone.simulator.wait_push(phone.token)
+    awake.answer(invite)
+    call.expect(200)
+    wait_until("a second push", lambda: len(phone.pushes) == 2)
+    assert "elsewhere" in str(phone.pushes[1]["body"]) or "cancel" in str(phone.pushes[1]["body"])
+    call.end()
+
+
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_who_is_awake_rings_at_once_and_the_sleeper_answers(sleeper, phones, caller, user, asterisk, transport):
     phone = sleeper(transport=transport)

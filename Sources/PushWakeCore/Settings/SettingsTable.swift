@@ -86,7 +86,7 @@ public enum SettingsTable {
         case .cancelPush:
             .init(
                 "cancel_push", .flag, "1", other: "m:pushnotification_cancel",
-                "Tell a phone that was pushed and did not register in time that the caller has hung up. Never to a PushKit token.")
+                "Tell a phone that was pushed and did not register in time that the caller has hung up or another phone has answered. Never to a PushKit token.")
         case .fastAGIListen:
             .init(
                 "fastagi_listen", .text, "",

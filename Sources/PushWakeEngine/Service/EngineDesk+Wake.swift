@@ -82,13 +82,14 @@ extension EngineDesk {
         reply(to: message, peer) { _ in }
     }
 
-    /// Drops what has not left yet; phones that were pushed for a call hear that its caller has hung up.
+    /// Drops what has not left yet; phones that were pushed for a call and did not come hear how it ended.
     func endCall(aor: String, callID: String, _ how: CallEnd) {
         for key in wakes.keys(of: aor) where key.callID == callID {
             guard let wake = wakes[key], !wake.hasEnded else { continue }
             wakes[key]?.hasEnded = true
             delivery.cancel(wake.pushes)
-            if how == .cancelled && key.event == .call && settings.flag(.cancelPush) { pushCancel(key, wake) }
+            guard key.event == .call, settings.flag(.cancelPush), let event = how.news else { continue }
+            pushEnd(event, key, wake)
         }
     }
 
@@ -119,6 +120,15 @@ enum CallEnd: Int {
     case answered = 1
     case timedOut = 2
     case failed = 3
+
+    /// What a phone that was pushed for the call has to hear of it.
+    var news: PushEvent? {
+        switch self {
+        case .cancelled: .cancel
+        case .answered: .answeredElsewhere
+        case .timedOut, .failed: nil
+        }
+    }
 }
 
 extension EngineDesk {
@@ -194,14 +204,16 @@ extension EngineDesk {
         wakes[key]?.waiters = []
     }
 
-    private func pushCancel(_ key: WakeKey, _ wake: WakeRegister.Wake) {
-        guard !wake.acceptedTokens.isEmpty, wake.arrivals.isEmpty else { return }
+    private func pushEnd(_ event: PushEvent, _ key: WakeKey, _ wake: WakeRegister.Wake) {
+        // A phone that has registered hears it over SIP; an arrival without contact may be any of them.
+        guard !wake.acceptedTokens.isEmpty, !wake.arrivals.contains("") else { return }
         do throws(StoreError) {
             let bindings = try store.bindings(of: key.aor, now: SystemClock.wallSeconds())
             let isPushed = Set(bindings.filter { wake.acceptedTokens.contains($0.token) }.map(\.contact))
-            let plan = Plan(.cancel, bindings, isAwake: bindings.map { !isPushed.contains($0.contact) })
+            let mayHear = isPushed.subtracting(wake.arrivals)
+            let plan = Plan(event, bindings, isAwake: bindings.map { !mayHear.contains($0.contact) })
             let content = PushContent(
-                event: .cancel, callID: key.callID, toURI: key.aor, timeToLive: 30, sentAt: SystemClock.wallSeconds())
+                event: event, callID: key.callID, toURI: key.aor, timeToLive: 30, sentAt: SystemClock.wallSeconds())
             let deadline = SystemClock.monotonicMilliseconds() + 30_000
             for planned in plan.pushes {
                 statistics.pushed += 1
@@ -210,7 +222,7 @@ extension EngineDesk {
                 }
             }
         } catch {
-            log(.error, "no cancel push aor=\(key.aor) call_id=\(key.callID): \(error)")
+            log(.error, "no \(event.name) push aor=\(key.aor) call_id=\(key.callID): \(error)")
         }
     }
 
