@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import PushWakeStore
+import PushWakeTransport
+import Testing
+
+@testable import PushWakeEngine
+
+/// A desk with a store in memory and keys that do not exist: everything but the providers.
+private final class DeskBench {
+    let desk: EngineDesk
+    let store = MemoryStore()
+    let loop: Loop
+
+    init(_ values: [String: String] = [:]) throws {
+        var settings = Settings()
+        let keys = ["apns_key": "/nonexistent/AuthKey_ABC123DEFG.p8", "apns_team_id": "DEF123GHIJ", "fcm_key": "/nonexistent/key.json"]
+        for (name, value) in keys.merging(values, uniquingKeysWith: { $1 }) { try settings.set(name, to: value) }
+        loop = try Loop()
+        let log = EngineLog(threshold: .error) { _, _ in }
+        let delivery = Delivery(settings: settings, loop: loop, log: log)
+        _ = delivery.open()
+        desk = EngineDesk(settings: settings, store: store, delivery: delivery, log: log)
+    }
+
+    /// Sends one message over a real socket and gives the reply.
+    func ask(_ kind: EngineProtocol.Kind, _ fill: (inout MessageWriter) -> Void) throws -> MessageReader {
+        let path = "/tmp/pushwake-desk-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
+        let listener = try LocalSocket.listen(path: path)
+        let client = try LocalSocket.connect(path: path)
+        let peer = EnginePeer(socket: try #require(listener.accept()))
+        var writer = MessageWriter()
+        writer.begin(kind, id: 9)
+        fill(&writer)
+        desk.handle(try #require(MessageReader(writer.bytes)), from: peer)
+        var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
+        guard case .message(let count) = client.receive(into: &buffer) else {
+            Issue.record("there was no reply")
+            throw ClientError.timeout
+        }
+        let reply = try #require(MessageReader(Array(buffer[..<count])))
+        #expect(reply.id == 9)
+        return reply
+    }
+
+    @discardableResult
+    func register(
+        _ contact: String, headers: [(String, String)] = [], callID: String = "a@b", cseq: Int64 = 1, expires: String = "3600"
+    ) throws -> MessageReader {
+        try ask(.register) { writer in
+            writer.put(.aor, "bob")
+            writer.put(.callID, callID)
+            writer.put(.cseq, cseq)
+            writer.put(.granted, Int64(expires) ?? -1)
+            for (name, value) in [("Contact", contact), ("Expires", expires)] + headers {
+                writer.put(.headerName, name)
+                writer.put(.headerValue, value)
+            }
+        }
+    }
+
+    func currentTokens() -> [String] {
+        store.bindings(of: "bob", now: SystemClock.wallSeconds()).map(\.token)
+    }
+}
+
+private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def>"
+
+@Suite struct `Engine desk` {
+    @Test func `stores a binding before the reply promises pushes`() throws {
+        let bench = try DeskBench()
+        let reply = try bench.register(fcm)
+        #expect(EngineClient.number(.outcome, in: reply) == 1)
+        #expect(EngineClient.text(.featureCaps, in: reply) == "Feature-Caps: *;+sip.pns=\"fcm\"\r\n")
+        let tokens = bench.currentTokens()
+        #expect(tokens == ["abc:def"])
+    }
+
+    @Test func `promises nothing for what cannot be used, and names the parameter`() throws {
+        let bench = try DeskBench()
+        let reply = try bench.register("<sip:bob@10.0.0.1;pn-provider=fcm;pn-param=project;pn-prid=a%00b>")
+        #expect(EngineClient.number(.outcome, in: reply) == 4)
+        #expect(EngineClient.text(.featureCaps, in: reply).isEmpty)
+        #expect(EngineClient.text(.problem, in: reply).hasPrefix("pn-prid: "))
+        #expect(bench.currentTokens().isEmpty)
+    }
+
+    @Test func `stores no token of a provider that is not set up`() throws {
+        let bench = try DeskBench(["fcm_key": ""])
+        let reply = try bench.register(fcm)
+        #expect(EngineClient.text(.problem, in: reply).contains("set fcm_key"))
+        #expect(bench.currentTokens().isEmpty)
+    }
+
+    @Test func `reports the contact that a phone without instance has left`() throws {
+        let bench = try DeskBench()
+        try bench.register("<sip:bob@10.0.0.1:5060>", headers: [("X-MPUSH", "a:project:t:1")], callID: "one")
+        let reply = try bench.register("<sip:bob@10.0.0.1:6070>", headers: [("X-MPUSH", "a:project:t:1")], callID: "two")
+        #expect(EngineClient.text(.staleContact, in: reply) == "sip:bob@10.0.0.1:5060")
+        #expect(bench.currentTokens() == ["t:1"])
+    }
+
+    @Test func `keeps the binding of a phone that unregisters, unless told otherwise`() throws {
+        let keeping = try DeskBench()
+        try keeping.register(fcm)
+        try keeping.register("<sip:bob@10.0.0.1:5060>", cseq: 2, expires: "0")
+        #expect(keeping.currentTokens() == ["abc:def"])
+
+        let removing = try DeskBench(["unregister_policy": "remove"])
+        try removing.register(fcm)
+        let reply = try removing.register("<sip:bob@10.0.0.1:5060>", cseq: 2, expires: "0")
+        #expect(EngineClient.number(.outcome, in: reply) == 2)
+        #expect(removing.currentTokens().isEmpty)
+    }
+
+    @Test(arguments: [
+        ("<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=null>", [(String, String)]()),
+        ("<sip:bob@10.9.9.9:7777>", [("X-MPUSH", "null")]),
+    ])
+    func `unbinds on a null token, from wherever the phone sends it`(contact: String, headers: [(String, String)]) throws {
+        let bench = try DeskBench()
+        try bench.register(fcm)
+        try bench.register(contact, headers: headers, callID: "other@call", cseq: 5)
+        #expect(bench.currentTokens().isEmpty)
+        #expect(bench.store.removed(of: "bob").map(\.reason) == ["unbound by the phone"])
+    }
+
+    @Test func `leaves push to a proxy nearer to the phone`() throws {
+        let bench = try DeskBench()
+        let reply = try bench.register(fcm, headers: [("Feature-Caps", "*;+sip.pns=\"fcm\"")])
+        #expect(EngineClient.text(.featureCaps, in: reply).isEmpty)
+        #expect(bench.currentTokens().isEmpty)
+    }
+
+    @Test func `says nothing about a user without bindings and pushes once for copies of a request`() throws {
+        let bench = try DeskBench()
+        func wake() throws -> MessageReader {
+            try bench.ask(.wake) { writer in
+                writer.put(.event, Int64(0))
+                writer.put(.aor, "bob")
+                writer.put(.callID, "call@1")
+                writer.put(.contactURI, "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def")
+                writer.put(.contactInstance, "")
+                writer.put(.contactAge, Int64(100))
+                writer.put(.contactReachable, Int64(0))
+            }
+        }
+        #expect(EngineClient.number(.bindings, in: try wake()) == 0)
+        try bench.register(fcm)
+        let first = try wake()
+        #expect(EngineClient.number(.bindings, in: first) == 1)
+        #expect(EngineClient.number(.pushed, in: first) == 1)
+        // There is no key, so nobody may rely on the push: the contact is rung.
+        #expect(first.verdicts == [0])
+        #expect(EngineClient.number(.pushed, in: try wake()) == 1)
+        #expect(bench.desk.statistics.pushed == 1)
+    }
+
+    @Test func `counts a phone with an open connection as awake`() throws {
+        let bench = try DeskBench()
+        try bench.register(fcm)
+        let reply = try bench.ask(.wake) { writer in
+            writer.put(.event, Int64(0))
+            writer.put(.aor, "bob")
+            writer.put(.callID, "call@2")
+            writer.put(.contactURI, "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def")
+            writer.put(.contactInstance, "")
+            writer.put(.contactAge, Int64(100))
+            writer.put(.contactReachable, Int64(1))
+        }
+        #expect(EngineClient.number(.awake, in: reply) == 1)
+        #expect(EngineClient.number(.pushed, in: reply) == 0)
+    }
+}
+
+extension MessageReader {
+    /// The verdicts of a `wake`'s reply.
+    fileprivate var verdicts: [UInt8] {
+        var reader = self
+        while let field = reader.next() {
+            if field.tag == .verdicts { return Array(reader.bytes[field.range]) }
+        }
+        return []
+    }
+}
