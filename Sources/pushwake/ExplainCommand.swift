@@ -24,7 +24,9 @@ struct ExplainCommand: ParsableCommand {
 
     func run() throws {
         let chosen = event.flatMap { PushEvent(name: $0) }
-        if let event, chosen == nil { throw complaint("there is no event \(event); write call, chat, cancel, missed, …", 2) }
+        if let event, chosen == nil {
+            throw complaint("there is no event \(event); write call, chat, cancel, missed, …", 2)
+        }
         guard let request, (register == nil) != (aor == nil) else {
             throw complaint("give --request FILE, and --register FILE or --aor AOR", 2)
         }
@@ -34,12 +36,15 @@ struct ExplainCommand: ParsableCommand {
             if let aor {
                 // Whoever only asks makes no file.
                 let path = settings.text(.storePath)
-                if access(path, F_OK) != 0 { throw .unreadable("store_path: there is no \(path); name the engine's settings") }
+                if access(path, F_OK) != 0 {
+                    throw .unreadable("store_path: there is no \(path); name the engine's settings")
+                }
                 explanation = try PushExplanation.explain(
                     aor: aor, request: try contents(request), event: chosen, settings: settings)
             } else {
                 explanation = try PushExplanation.explain(
-                    register: try contents(register ?? ""), request: try contents(request), event: chosen, settings: settings)
+                    register: try contents(register ?? ""), request: try contents(request), event: chosen,
+                    settings: settings)
             }
             for problem in explanation.problems { Console.complain(problem) }
             Console.write(explanation.json + [0x0A], to: STDOUT_FILENO)

@@ -26,7 +26,8 @@ public struct PushExplanation: Sendable {
         var problems: [String] = []
         let explained = try Self.settings(settings, &problems)
         var explanation = try explain(
-            register: register, request: request, event: event, explained, now: SystemClock.wallSeconds(), id: randomID())
+            register: register, request: request, event: event, explained, now: SystemClock.wallSeconds(),
+            id: randomID())
         explanation.problems += problems
         return explanation
     }
@@ -71,7 +72,9 @@ public struct PushExplanation: Sendable {
         }
         return PushExplanation(
             json: try explain(candidates, request, event, settings, now: now, id: id),
-            problems: registration.problems.map { $0.parameter.isEmpty ? $0.message : "\($0.parameter): \($0.message)" })
+            problems: registration.problems.map { problem in
+                problem.parameter.isEmpty ? problem.message : "\(problem.parameter): \(problem.message)"
+            })
     }
 
     /// Explains for bindings from wherever: `id` names the pushes, `now` is in seconds since 1970.
@@ -109,7 +112,9 @@ public struct PushExplanation: Sendable {
         return nil
     }
 
-    private static func settings(_ settings: Settings, _ problems: inout [String]) throws(Failure) -> ExplainedSettings {
+    private static func settings(
+        _ settings: Settings, _ problems: inout [String]
+    ) throws(Failure) -> ExplainedSettings {
         let (payloads, templateProblems) = PayloadFiles.load(settings)
         problems += templateProblems
         guard let payloads else { throw .unreadable("no payload can be used") }

@@ -10,7 +10,8 @@ import Testing
 struct ExplainFixture {
     static let remote = String(repeating: "R", count: 64)
     static let voip = String(repeating: "V", count: 64)
-    static let twoTokens = "pn-provider=apns;pn-prid=\(remote):remote&\(voip):voip;pn-param=ABCD1234.org.example.phone.remote&voip"
+    static let twoTokens =
+        "pn-provider=apns;pn-prid=\(remote):remote&\(voip):voip;pn-param=ABCD1234.org.example.phone.remote&voip"
     static let remoteOnly = "pn-provider=apns;pn-prid=\(remote);pn-param=ABCD1234.org.example.phone"
     static let android = "pn-provider=fcm;pn-prid=device_id;pn-param=sample-project"
     static let instance = "<urn:uuid:00000000-0000-0000-0000-000000000001>"
@@ -37,12 +38,13 @@ struct ExplainFixture {
 
     /// A request of Alice's to Bob.
     static func request(
-        _ method: String, headers: [String] = [], from: String = "\"Alice\" <sip:alice@sip.example.org>", to: String = "",
+        _ method: String, headers: [String] = [], from: String = "\"Alice\" <sip:alice@sip.example.org>",
+        to: String = "",
         callID: String = "call-1", uri: String = "sip:bob@sip.example.org", body: String = ""
     ) -> [UInt8] {
         let lines = [
-            "\(method) \(uri) SIP/2.0", "From: \(from);tag=a", "To: <sip:bob@sip.example.org>\(to)", "Call-ID: \(callID)",
-            "CSeq: 1 \(method)",
+            "\(method) \(uri) SIP/2.0", "From: \(from);tag=a", "To: <sip:bob@sip.example.org>\(to)",
+            "Call-ID: \(callID)", "CSeq: 1 \(method)",
         ]
         return Array(((lines + headers).joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
     }
@@ -54,8 +56,8 @@ struct ExplainFixture {
     func explain(register: [UInt8], _ request: [UInt8], event: PushEvent? = nil) throws -> Explained {
         let explanation = try PushExplanation.explain(
             register: register, request: request, event: event,
-            ExplainedSettings(settings: settings, payloads: try PayloadLibrary(family), project: project), now: Self.now,
-            id: PushID(high: 1, low: 2))
+            ExplainedSettings(settings: settings, payloads: try PayloadLibrary(family), project: project),
+            now: Self.now, id: PushID(high: 1, low: 2))
         let document = try JSONParser.parse(explanation.json)
         return Explained(
             requests: try #require(document["requests"]?.array), skipped: try #require(document["skipped"]?.array),
@@ -75,7 +77,8 @@ struct Explained {
     var target: String? {
         guard requests.count == 1, let request = requests.first, let url = request["url"]?.string else { return nil }
         let headers = request["headers"]
-        return [headers?["apns-push-type"]?.string, headers?["apns-topic"]?.string, url].compactMap { $0 }.joined(separator: " ")
+        return [headers?["apns-push-type"]?.string, headers?["apns-topic"]?.string, url].compactMap { $0 }
+            .joined(separator: " ")
     }
 
     /// The value at a dotted path in the only request.

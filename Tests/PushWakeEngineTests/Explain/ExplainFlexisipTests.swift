@@ -51,7 +51,8 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
     }
 
     @Test(arguments: [
-        "pn-provider=fcm;pn-prid=x", "pn-provider=acme;pn-prid=x;pn-param=1", "pn-provider=android;pn-prid=x;pn-param=1",
+        "pn-provider=fcm;pn-prid=x", "pn-provider=acme;pn-prid=x;pn-param=1",
+        "pn-provider=android;pn-prid=x;pn-param=1",
         "pn-provider=apns.prod;pn-prid=\(Fixture.remote);pn-param=T.org.example.phone",
         "pn-provider=webpush;pn-prid=x;pn-param=1", "pn-tok=z", "pn-type=other;app-id=1;pn-tok=z",
     ])
@@ -71,8 +72,8 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
 
     @Test(arguments: [
         ("pn-provider=fcm;pn-prid=x;pn-param=1;pn-type=apple;app-id=a.prod;pn-tok=z", "\(fcmURL)1/messages:send", "x"),
-        ("pn-type=google;app-id=fr.bc-appId.test;pn-tok=pnTok.toktok", "\(fcmURL)fr.bc-appId.test/messages:send", "pnTok.toktok"),
-        ("pn-type=firebase;app-id=fr.bc-appId.test;pn-tok=pnTok.toktok", "\(fcmURL)fr.bc-appId.test/messages:send", "pnTok.toktok"),
+        ("pn-type=google;app-id=fr.bc-app.test;pn-tok=pnTok.tok", "\(fcmURL)fr.bc-app.test/messages:send", "pnTok.tok"),
+        ("pn-type=firebase;app-id=fr.bc-app.x;pn-tok=pnTok.tok", "\(fcmURL)fr.bc-app.x/messages:send", "pnTok.tok"),
     ])
     func `reads the older names where the newer are missing`(contact: String, url: String, token: String) throws {
         let explained = try Fixture().explain(contact, Fixture.request("INVITE"))
@@ -145,7 +146,8 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
                         .object([
                             .init("sound", .string("")), .init("loc-key", .string("IC")),
                             .init("loc-args", .array([.string("Alice")])), .init("call-id", .string("call-1")),
-                            .init("uuid", .string(Fixture.instance)), .init("send-time", .string("2023-11-14 22:13:20")),
+                            .init("uuid", .string(Fixture.instance)),
+                            .init("send-time", .string("2023-11-14 22:13:20")),
                         ])), .init("from-uri", .string("sip:alice@sip.example.org")),
                     .init("display-name", .string("Alice")), .init("pn_ttl", .integer(20)),
                     .init("customPayload", .object([])),
@@ -192,7 +194,10 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
         let escaped = Fixture.request("INVITE", from: #""A\zB" <sip:a@b>"#)
         #expect(try Fixture().explain(Fixture.twoTokens, escaped)["body.display-name"] == .string("AzB"))
         let marked = Fixture.request("INVITE", from: "\"@@\" <sip:a@b>")
-        let broken = zip(marked.indices, marked).map { $1 == 0x40 && marked[..<$0].suffix(2).contains(0x22) ? 0xFF : $1 }
+        // The "@" that follow the quote become bytes that no UTF-8 text has.
+        let broken = zip(marked.indices, marked).map { index, byte in
+            byte == 0x40 && marked[..<index].suffix(2).contains(0x22) ? 0xFF : byte
+        }
         let name = try Fixture().explain(Fixture.twoTokens, broken)["body.display-name"]?.string
         #expect(name == "\u{FFFD}\u{FFFD}")
     }

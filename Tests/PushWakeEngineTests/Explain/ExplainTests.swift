@@ -42,7 +42,8 @@ private typealias Fixture = ExplainFixture
     }
 
     @Test func `builds what Acrobits takes`() throws {
-        let explained = try Fixture().explain("pn-provider=acrobits;pn-prid=8A2B;pn-param=cz.acrobits.softphone", Fixture.request("INVITE"))
+        let explained = try Fixture().explain(
+            "pn-provider=acrobits;pn-prid=8A2B;pn-param=cz.acrobits.softphone", Fixture.request("INVITE"))
         #expect(explained["body.verb"] == .string("NotifyIncomingCall"))
         #expect(explained["body.Id"] == .string("call-1"))
     }
@@ -54,7 +55,8 @@ private typealias Fixture = ExplainFixture
         #expect(empty["body"] == .null)
         let key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
         let keys = ";pn-p256dh=\(key);pn-auth=BTBZMqHH6r4Tts7J_aSIgg"
-        let full = try Fixture(family: .plain).explain("pn-provider=webpush;pn-prid=\(endpoint)\(keys)", Fixture.request("INVITE"))
+        let full = try Fixture(family: .plain).explain(
+            "pn-provider=webpush;pn-prid=\(endpoint)\(keys)", Fixture.request("INVITE"))
         #expect(full.header("content-encoding") == "aes128gcm")
         #expect(full["body.call-id"] == .string("call-1"))
     }
@@ -64,8 +66,8 @@ private typealias Fixture = ExplainFixture
         defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
         let now = SystemClock.wallSeconds()
         let binding = Binding(
-            aor: "2222", provider: .apns, app: "com.example.phone", service: .voip, token: "00fc13ad", dialect: .rfc8599,
-            registeredAt: now, expiresAt: now + 600, forgetAt: now + 86_400)
+            aor: "2222", provider: .apns, app: "com.example.phone", service: .voip, token: "00fc13ad",
+            dialect: .rfc8599, registeredAt: now, expiresAt: now + 600, forgetAt: now + 86_400)
         _ = try SQLiteStore(path: path).register([binding], now: now)
         var settings = Settings()
         try settings.set(.storePath, to: path)
@@ -91,7 +93,8 @@ private typealias Fixture = ExplainFixture
 
     @Test func `gives whole JSON for every broken file`() throws {
         let register = Fixture.register(Fixture.twoTokens)
-        let request = Fixture.request("MESSAGE", headers: ["Content-Type: text/plain", "Content-Length: 99999999999999999999"], body: "hi")
+        let request = Fixture.request(
+            "MESSAGE", headers: ["Content-Type: text/plain", "Content-Length: 99999999999999999999"], body: "hi")
         var explained = 0
         for place in request.indices {
             for broken in [Array(request[..<place]), request[..<place] + [0xFF, 0x22] + request[place...]] {
