@@ -47,6 +47,10 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private var isClosed = false
     private var lastHeard: Int64
     private var isSuspected = false
+    /// Bytes submitted since the last gathering, before compression.
+    private var unsentBytes = 0
+    /// Why an early flush failed.
+    private var failure: String?
 
     init(
         id: Int, origin: HTTPOrigin, addresses: [SocketAddress], tls: TLSContext, configuration: HTTPPoolConfiguration,
@@ -104,6 +108,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
         machine.streamOpened()
         if openStreams == 1 { setTimer(after: configuration.answerTimeout) }
         scheduleFlush()
+        unsentBytes += exchange.request.storage.count + exchange.request.body.count
+        if unsentBytes >= 32_768 { flushEarly() }
         return true
     }
 
@@ -294,7 +300,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
 
     func turnEnds() {
         isFlushScheduled = false
-        guard !isClosed, let channel, gather(channel) else { return }
+        guard !isClosed, let channel else { return }
+        if let reason = failure ?? gather(channel) { return finish(reason, isOrderly: false) }
         switch channel.flush() {
         case .sent:
             if isBlocked {
@@ -310,15 +317,22 @@ final class HTTPConnection: LoopSource, TurnEnding {
         if case .http2(let session) = session { report(session.takeEnded()) }
     }
 
-    /// Turns frames into records while there is room; false when the connection ended over it.
-    private func gather(_ channel: Channel) -> Bool {
+    /// Sends the first part of a burst while the rest is still being made, so that the server need not wait for all.
+    /// A failure is kept for the end of the turn: whoever submits must not see the connection end meanwhile.
+    private func flushEarly() {
+        unsentBytes = 0
+        guard !isBlocked, failure == nil, let channel else { return }
+        failure = gather(channel)
+        if failure == nil, case .failed(let text) = channel.flush() { failure = "\(origin.authority): \(text)" }
+    }
+
+    /// Turns frames into records while there is room; says why when that failed.
+    private func gather(_ channel: Channel) -> String? {
+        unsentBytes = 0
         while true {
             if !channel.hasRoom {
-                if case .failed(let text) = channel.flush() {
-                    finish("\(origin.authority): \(text)", isOrderly: false)
-                    return false
-                }
-                guard channel.hasRoom else { return true }
+                if case .failed(let text) = channel.flush() { return "\(origin.authority): \(text)" }
+                guard channel.hasRoom else { return nil }
             }
             let count: Int? =
                 switch session {
@@ -328,14 +342,10 @@ final class HTTPConnection: LoopSource, TurnEnding {
                 case .http1(let session):
                     session.gather(into: loop.recordBuffer, position: channel.outputPosition)
                 }
-            guard let count else {
-                finish("HTTP/2 session is broken", isOrderly: false)
-                return false
-            }
-            guard count > 0 else { return true }
+            guard let count else { return "HTTP/2 session is broken" }
+            guard count > 0 else { return nil }
             guard channel.write(UnsafeRawBufferPointer(rebasing: loop.recordBuffer[..<count])) else {
-                finish("TLS session is broken", isOrderly: false)
-                return false
+                return "TLS session is broken"
             }
         }
     }
@@ -405,8 +415,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         guard !isClosed else { return }
         if isOrderly, case .http2(let session) = session, let channel {
             session.terminate()
-            if gather(channel), !isClosed { _ = channel.flush() }
-            guard !isClosed else { return }
+            if gather(channel) == nil { _ = channel.flush() }
         }
         isClosed = true
         // ORDER: before the requests are reported, or what their completions send would be placed here.

@@ -31,6 +31,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private let resolver: Resolver
     private var machine: PoolStateMachine
     private var waiting = ExchangeQueue()
+    /// Exchanges that nobody refers to any more.
+    private var spares: [HTTPExchange] = []
     private var connections: [HTTPConnection] = []
     private var draining: [HTTPConnection] = []
     /// Ids of connections that have stood, until they are closed.
@@ -67,14 +69,24 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
 
     /// Sends a request as soon as a stream is free; after `deadline` (milliseconds, monotonic) it is not sent any more.
     public func send(_ request: HTTPRequest, deadline: Int64, completion: @escaping (HTTPResult) -> Void) {
-        let exchange = HTTPExchange(request: request, deadline: deadline, completion: completion)
         guard !isClosed else {
             return loop.atEndOfTurn { completion(.unreachable("closed")) }
         }
+        let exchange = makeExchange(request, deadline, completion)
         if waiting.isEmpty, place(exchange) { return }
         waiting.append(exchange)
         if deadline < timerDeadline { setDeadlineTimer(deadline) }
         seekConnection()
+    }
+
+    private func makeExchange(
+        _ request: HTTPRequest, _ deadline: Int64, _ completion: @escaping (HTTPResult) -> Void
+    ) -> HTTPExchange {
+        guard let exchange = spares.popLast() else {
+            return HTTPExchange(request: request, deadline: deadline, completion: completion)
+        }
+        exchange.reuse(request: request, deadline: deadline, completion: completion)
+        return exchange
     }
 
     /// Opens a connection before the first request needs it.
@@ -192,7 +204,10 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             switch exchange.end {
             case .answered:
                 hasAnswer = true
-                exchange.completion(.answered(exchange.response, connection: connection.id))
+                let result = HTTPResult.answered(exchange.response, connection: connection.id)
+                let completion = exchange.retire()
+                if spares.count < 1024 { spares.append(exchange) }
+                completion(result)
             case .notProcessed: resend(exchange)
             case .broken(let reason):
                 statistics.requestsLost += 1

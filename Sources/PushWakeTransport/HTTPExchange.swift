@@ -26,10 +26,10 @@ final class HTTPExchange {
         case broken(String)
     }
 
-    let request: HTTPRequest
+    private(set) var request: HTTPRequest
     /// Milliseconds, monotonic.
-    let deadline: Int64
-    let completion: (HTTPResult) -> Void
+    private(set) var deadline: Int64
+    private(set) var completion: (HTTPResult) -> Void
     var response = HTTPResponse(status: 0)
     var end: End?
     /// The server said that it has not processed it, this many times.
@@ -54,6 +54,25 @@ final class HTTPExchange {
         self.deadline = deadline
         self.completion = completion
     }
+
+    /// Makes this the next request's exchange: with many in flight, allocation costs more than the work.
+    func reuse(request: HTTPRequest, deadline: Int64, completion: @escaping (HTTPResult) -> Void) {
+        self.request = request
+        self.deadline = deadline
+        self.completion = completion
+        refusals = 0
+    }
+
+    /// Gives up what belongs to the request, and returns what remains to be called.
+    func retire() -> (HTTPResult) -> Void {
+        let completion = completion
+        request = Self.noRequest
+        response = HTTPResponse(status: 0)
+        self.completion = { _ in }
+        return completion
+    }
+
+    private static let noRequest = HTTPRequest(reservingBytes: 0, fields: 0)
 
     /// As it was before it was given to a session.
     func reset() {
