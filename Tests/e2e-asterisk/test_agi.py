@@ -4,14 +4,15 @@
 import os
 import re
 import shutil
+import signal
 import time
 
 import pytest
 from conftest import ROOT
-from phones import apns_token
+from phones import apns_token, fcm_token
 from servers import Kamailio, wait_until
 from sip_phone import Phone, free_port
-from test_call import apns
+from test_call import apns, fcm
 
 PAGE = (ROOT / "docs" / "asterisk.md").read_text()
 BEGIN = "of a server without res_pushwake\n"
@@ -53,6 +54,16 @@ def pair(make_session_asterisk, simulator, tmp_path_factory, chroot):
     pjsip = printed("pjsip.conf").replace("0.0.0.0:5060", f"127.0.0.1:{asterisk.sip_port}")
     asterisk.write("pjsip.conf", pjsip.replace("127.0.0.1:5080", f"127.0.0.1:{kamailio.port}"))
     asterisk.write("extensions.conf", printed("extensions.conf"))
+    steps = re.search(r"```\n; FastAGI.*?\n(exten =>.*?)```", PAGE, re.S)[1].replace(":4573", f":{fastagi}")
+    with open(asterisk.host_at / "etc/extensions.conf", "a") as file:
+        file.write("[fastagi]\n" + steps)
+    asterisk.add_extension("_pX.", "Goto(fastagi,${EXTEN:1},1)")
+    asterisk.add_extension("_aX.", f"AGI(agi://127.0.0.1:{fastagi}/wake,${{EXTEN:1}},10)",
+                           "Verbose(0,arguments went on with ${PUSHWAKE_STATUS})", "Hangup(20)")  # fmt: skip
+    asterisk.add_extension("gone", f"AGI(agi://127.0.0.1:{free_port()}/wake?aor=100)",
+                           "Verbose(0,gone went on with ${AGISTATUS} and ${PUSHWAKE_STATUS}.)", "Hangup(20)")  # fmt: skip
+    asterisk.add_extension("_lX.", "AGI(pushwake.agi,wake,${EXTEN:1},30)",
+                           "Verbose(0,lost went on with ${PUSHWAKE_STATUS} ${AGISTATUS})", "Hangup(20)")  # fmt: skip
     asterisk.add_extension("_fX.", f"AGI(agi://127.0.0.1:{fastagi}/wake?aor=${{EXTEN:1}}&timeout=10)",
                            "Verbose(0,went on with ${PUSHWAKE_STATUS} ${PUSHWAKE_WOKEN_MS})",
                            "Dial(PJSIP/${EXTEN:1}@kamailio,30)", "Hangup()")  # fmt: skip
@@ -71,33 +82,42 @@ def pair(make_session_asterisk, simulator, tmp_path_factory, chroot):
 class Sleeper:
     """A phone that has registered at Kamailio and gone to sleep."""
 
-    def __init__(self, address, user):
-        self.address, self.user, self.token = address, user, apns_token()
+    def __init__(self, address, user, parameters=apns):
+        self.address, self.user = address, user
+        self.token = apns_token() if parameters is apns else fcm_token()
+        self.parameters = parameters(self.token)
         with Phone(user, address) as phone:
             self.instance = phone.instance
-            assert phone.register(apns(self.token)).status == 200
+            assert phone.register(self.parameters).status == 200
 
     def wake(self):
         awake = Phone(self.user, self.address)
         awake.instance = self.instance
-        assert awake.register(apns(self.token)).status == 200
+        assert awake.register(self.parameters).status == 200
         return awake
 
 
 @pytest.fixture(scope="module")
 def sleepers(pair):
     """One for each test. AGI knows no contacts, so who registered less than five seconds ago counts as awake."""
-    made = [Sleeper(pair.address, str(number)) for number in range(100, 110)]
+    made = [Sleeper(pair.address, str(number)) for number in range(100, 116)]
+    android = [Sleeper(pair.address, str(number), fcm) for number in range(120, 124)]
     time.sleep(6)
-    return iter(made)
+    return iter(made), iter(android)
 
 
 @pytest.fixture
 def sleeper(sleepers):
-    return next(sleepers)
+    return next(sleepers[0])
 
 
-@pytest.mark.parametrize("prefix", ["", "f"], ids=["AGI", "FastAGI"])
+@pytest.fixture
+def android(sleepers):
+    """A phone that can be told of a hang-up: never a PushKit token."""
+    return next(sleepers[1])
+
+
+@pytest.mark.parametrize("prefix", ["", "f", "p"], ids=["AGI", "FastAGI", "FastAGI as printed"])
 def test_a_sleeping_phone_rings(pair, phones, sleeper, simulator, prefix):
     call = phones("caller", pair.address).call(prefix + sleeper.user)
     push = simulator.wait_push(sleeper.token)
@@ -159,3 +179,40 @@ def test_a_hundred_waits_cost_one_connection_each(pair, phones, sleeper):
     time.sleep(0.2)
     for call in calls:
         call.cancel()
+
+
+@pytest.mark.parametrize("prefix", ["", "f"], ids=["AGI", "FastAGI"])
+def test_a_phone_that_was_pushed_hears_that_the_caller_hung_up(pair, phones, android, simulator, prefix):
+    call = phones("caller", pair.address).call(prefix + android.user)
+    simulator.wait_push(android.token)
+    time.sleep(0.3)
+    call.cancel()
+    cancel = wait_until("cancel push", lambda: simulator.pushes(android.token)[1:], 3)[0]
+    assert "cancel" in str(cancel["body"])
+
+
+def test_fastagi_takes_the_arguments_of_the_dialplan(pair, phones, sleeper, simulator):
+    call = phones("caller", pair.address).call("a" + sleeper.user)
+    simulator.wait_push(sleeper.token)
+    assert "arguments went on" not in pair.asterisk.log()
+    sleeper.wake()
+    pair.asterisk.wait_log("arguments went on with WOKEN")
+    call.expect_final(480)
+
+
+def test_the_dialplan_goes_on_when_nothing_listens_for_fastagi(pair, phones):
+    phones("caller", pair.address).call("gone").expect_final(480)
+    pair.asterisk.wait_log("gone went on with FAILURE and .")
+
+
+def test_the_dialplan_goes_on_when_the_engine_is_lost(pair, phones, sleeper, simulator):
+    """Last: the engine comes to harm, and Kamailio starts another."""
+    call = phones("caller", pair.address).call("l" + sleeper.user)
+    simulator.wait_push(sleeper.token)
+    time.sleep(0.2)
+    os.kill(pair.kamailio.engine_pid(), signal.SIGKILL)
+    pair.asterisk.wait_log("lost went on with UNAVAILABLE SUCCESS")
+    call.expect_final(480)
+    pair.kamailio.wait_engine()
+    call = phones("caller", pair.address).call("s" + sleeper.user)
+    call.expect_final(480)

@@ -19,7 +19,9 @@ enum AGICommand: Equatable {
         switch words.first {
         case "wake": self = try Self.wake(Self.word(words, 1, "AOR"), words.count > 2 ? words[2] : "")
         case "send":
-            self = try Self.send(Self.word(words, 1, "EVENT"), Self.word(words, 2, "AOR"), words.dropFirst(3).joined(separator: ","))
+            // Commas of the text were taken for the ends of arguments.
+            let text = words.dropFirst(3).joined(separator: ",")
+            self = try Self.send(Self.word(words, 1, "EVENT"), Self.word(words, 2, "AOR"), text)
         case "bindings": self = .bindings(aor: try Self.word(words, 1, "AOR"))
         default: throw Mistake(message: "there is no command \"\(words.first ?? "")\"; write wake, send or bindings")
         }
@@ -29,7 +31,7 @@ enum AGICommand: Equatable {
     /// (`agi://host/wake?aor=100&timeout=40`, or `AGI(agi://host/wake,100,40)`).
     init(request: String, arguments: [String]) throws(Mistake) {
         let path = request.firstRange(of: "://").map { String(request[$0.upperBound...]) } ?? request
-        let script = path.split(separator: "/", maxSplits: 1).count > 1 ? path.split(separator: "/", maxSplits: 1)[1] : ""
+        let script = path.firstIndex(of: "/").map { path[path.index(after: $0)...] } ?? ""
         let parts = script.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let name = parts.first.map(String.init) ?? ""
         guard parts.count > 1 else {
@@ -56,14 +58,16 @@ enum AGICommand: Equatable {
 
     private static func send(_ event: String, _ aor: String, _ text: String) throws(Mistake) -> AGICommand {
         guard let known = PushEvent(name: event) else {
-            throw Mistake(message: "there is no event \"\(event)\"; write call, chat, cancel, custom, refresh, missed, elsewhere or group-chat")
+            let known = "call, chat, cancel, custom, refresh, missed, elsewhere or group-chat"
+            throw Mistake(message: "there is no event \"\(event)\"; write \(known)")
         }
         return .send(known, aor: aor, text: text)
     }
 
     private static func word(_ words: [String], _ index: Int, _ name: String) throws(Mistake) -> String {
         guard words.count > index, !words[index].isEmpty else {
-            throw Mistake(message: "\(name) is missing; write wake AOR [TIMEOUT], send EVENT AOR [TEXT] or bindings AOR")
+            let usage = "wake AOR [TIMEOUT], send EVENT AOR [TEXT] or bindings AOR"
+            throw Mistake(message: "\(name) is missing; write \(usage)")
         }
         return words[index]
     }
@@ -89,7 +93,9 @@ enum AGICommand: Equatable {
         var out: [UInt8] = []
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+            if byte == UInt8(ascii: "%"), rest.count >= 2,
+                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            {
                 out.append(value)
                 rest = rest.dropFirst(2)
             } else {

@@ -7,6 +7,7 @@ public struct AGIEnvironment: Sendable {
     /// The empty line has come.
     public private(set) var isComplete = false
 
+    /// Makes one that has heard nothing yet.
     public init() {}
 
     /// Takes one line without its end; what is no `name: value` is ignored.

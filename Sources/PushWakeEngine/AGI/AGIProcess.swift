@@ -137,7 +137,8 @@ public final class AGIProcess {
                 return true
             }
             let variables = [
-                ("PUSHWAKE_BINDINGS", String(providers.count)), ("PUSHWAKE_PROVIDERS", providers.joined(separator: ",")),
+                (name: "PUSHWAKE_BINDINGS", value: String(providers.count)),
+                (name: "PUSHWAKE_PROVIDERS", value: providers.joined(separator: ",")),
             ]
             perform(session.done(providers.isEmpty ? "NOBINDING" : "BOUND", variables: variables))
         } catch {

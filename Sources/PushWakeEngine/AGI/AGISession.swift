@@ -97,7 +97,9 @@ struct AGISession {
     }
 
     /// A `send` or `bindings` is done.
-    mutating func done(_ status: String, variables: [(name: String, value: String)] = [], because reason: String = "") -> [Action] {
+    mutating func done(
+        _ status: String, variables: [(name: String, value: String)] = [], because reason: String = ""
+    ) -> [Action] {
         finish(status, because: reason, more: variables)
     }
 
@@ -202,8 +204,8 @@ extension AGISession {
 
     /// What stands in the parentheses of `200 result=1 (value)`.
     private static func value(in reply: String) -> String {
-        guard reply.hasPrefix("200 result=1"), let open = reply.firstIndex(of: "("), let close = reply.lastIndex(of: ")"),
-            open < close
+        guard reply.hasPrefix("200 result=1"), let open = reply.firstIndex(of: "("),
+            let close = reply.lastIndex(of: ")"), open < close
         else { return "" }
         return String(reply[reply.index(after: open)..<close])
     }
