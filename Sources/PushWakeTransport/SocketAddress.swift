@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import CLinux
+internal import PushWakeCore
 
 /// An IPv4 or IPv6 address with a port.
 public struct SocketAddress: Sendable, CustomStringConvertible {
@@ -53,25 +54,13 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Loopback, private, link-local, multicast or unspecified: nothing that a URL from outside should reach.
+    /// Not on the public Internet: nothing that a URL from outside should reach.
     public var isLocal: Bool {
         withUnsafeBytes(of: storage) { bytes in
             if isIPv6 {
-                let address = Array(bytes[8..<24])
-                if address.prefix(10).allSatisfy({ $0 == 0 }), address[10] == 0xFF, address[11] == 0xFF {
-                    return Self.isLocal(address[12], address[13])
-                }
-                if address.prefix(15).allSatisfy({ $0 == 0 }) { return address[15] <= 1 }
-                return address[0] & 0xFE == 0xFC || address[0] == 0xFE || address[0] == 0xFF
+                return PrivateAddress.isPrivate(v6: Array(bytes[8..<24]))
             }
-            return Self.isLocal(bytes[4], bytes[5])
-        }
-    }
-
-    private static func isLocal(_ first: UInt8, _ second: UInt8) -> Bool {
-        switch (first, second) {
-        case (0, _), (10, _), (127, _), (224..., _), (172, 16...31), (192, 168), (169, 254), (100, 64...127): true
-        default: false
+            return PrivateAddress.isPrivate(v4: bytes[4..<8].reduce(0) { $0 << 8 | UInt32($1) })
         }
     }
 

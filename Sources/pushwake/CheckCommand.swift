@@ -59,7 +59,7 @@ struct SettingsCommand: ParsableCommand {
         return switch row.kind {
         case .text: "text"
         case .path: "path"
-        case .origin: "https URL"
+        case .origin, .url: "https URL"
         case .integer(let range): "\(range.lowerBound) to \(range.upperBound)\(unit)"
         case .flag: "0 or 1"
         case .choice(let choices): choices.map { "`\($0)`" }.joined(separator: ", ")

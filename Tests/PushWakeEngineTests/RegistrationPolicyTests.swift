@@ -27,4 +27,29 @@ import Testing
         #expect(try caps("<sip:a@h;pn-provider=apns;pn-param=T.com.app.voip;pn-prid=00>", []).isEmpty)
         #expect(try caps("<sip:a@h;pn-provider=acme>", []).isEmpty)
     }
+
+    private let webPush = "<sip:a@h;pn-provider=webpush;pn-prid=https://push.example.com/x>"
+    private let acrobits = "<sip:a@h;pn-provider=acrobits;pn-param=com.app;pn-prid=00>"
+
+    private func caps(_ contact: String, _ settings: Settings, _ stored: Set<Provider>) -> [String] {
+        var reader = RegistrationReader()
+        reader.header(name: "Contact".utf8.span, value: contact.utf8.span)
+        let policy = RegistrationPolicy(settings: settings, vapidKey: "BA1Hxzyi")
+        return policy.featureCaps(of: reader.finish(), stored: stored)
+    }
+
+    @Test func `tell the VAPID key for Web Push and for nothing else`() throws {
+        var settings = Settings()
+        try settings.set(.vapidKey, to: "/k.pem")
+        try settings.set(.acrobits, to: "1")
+        let line = "Feature-Caps: *;+sip.pns=\"webpush\";+sip.vapid=\"BA1Hxzyi\"\r\n"
+        #expect(caps(webPush, settings, [.webpush]) == [line])
+        #expect(caps(acrobits, settings, [.acrobits]) == ["Feature-Caps: *;+sip.pns=\"acrobits\"\r\n"])
+        #expect(caps("<sip:a@h;pn-provider>", settings, []) == [line, "Feature-Caps: *;+sip.pns=\"acrobits\"\r\n"])
+    }
+
+    @Test func `do not name Web Push and Acrobits unless they are set up`() {
+        #expect(caps(webPush, Settings(), [.webpush]) == [])
+        #expect(caps(acrobits, Settings(), [.acrobits]) == [])
+    }
 }

@@ -93,7 +93,9 @@ import Testing
     @Test(arguments: [
         ("127.0.0.1", true), ("10.1.2.3", true), ("192.168.1.1", true), ("172.31.0.1", true), ("172.32.0.1", false),
         ("169.254.1.1", true), ("100.64.0.1", true), ("8.8.8.8", false), ("::1", true), ("fe80::1", true),
-        ("fd00::1", true), ("2001:db8::1", false), ("::ffff:127.0.0.1", true), ("::ffff:8.8.8.8", false), ("0.0.0.0", true),
+        ("fd00::1", true), ("2001:db8::1", true), ("::ffff:127.0.0.1", true), ("::ffff:8.8.8.8", false), ("0.0.0.0", true),
+        ("169.254.169.254", true), ("224.0.0.1", true), ("::", true), ("64:ff9b::7f00:1", true), ("2002:7f00:1::", true),
+        ("2a00:1450:4001:80b::200e", false),
     ])
     func `knows local addresses`(ip: String, isLocal: Bool) throws {
         let address = try #require(SocketAddress(ip: ip, port: 443))

@@ -8,6 +8,8 @@ public struct SettingDescription: Sendable {
         case path
         /// `https://host[:port]`, no path.
         case origin
+        /// `https://host[:port]/path`.
+        case url
         case integer(ClosedRange<Int64>)
         /// 0 or 1; also yes/no, on/off, true/false.
         case flag

@@ -40,4 +40,10 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case fcmKey
     case fcmURL
     case fcmConnections
+    case vapidKey
+    case vapidSubject
+    case webPushHosts
+    case webPushAllowLocal
+    case acrobits
+    case acrobitsURL
 }

@@ -64,6 +64,11 @@ public struct Settings: Equatable, Sendable {
         case .origin:
             guard HTTPOrigin(value) != nil else { throw refuse("write https://host or https://host:port") }
             return value
+        case .url:
+            guard let (_, path) = HTTPOrigin.split(value), HeaderText.isTarget(path) else {
+                throw refuse("write https://host/path")
+            }
+            return value
         case .integer(let range):
             guard let number = Int64(value), range.contains(number) else {
                 let unit = row.unit.description

@@ -4,7 +4,7 @@
 public enum SettingsTable {
     /// The row of a key.
     public static func description(of key: SettingKey) -> SettingDescription {
-        engineRow(key) ?? callRow(key) ?? deliveryRow(key) ?? providerRow(key)
+        engineRow(key) ?? callRow(key) ?? deliveryRow(key) ?? vendorRow(key) ?? openRow(key)
     }
 
     /// The key with this name.
@@ -133,7 +133,7 @@ public enum SettingsTable {
         }
     }
 
-    private static func providerRow(_ key: SettingKey) -> SettingDescription {
+    private static func vendorRow(_ key: SettingKey) -> SettingDescription? {
         switch key {
         case .apnsKey:
             .init("apns_key", .path, "", "Apple's .p8 key file (AuthKey_XXXXXXXXXX.p8). Empty: no APNs.")
@@ -166,10 +166,37 @@ public enum SettingsTable {
                 "Google's service-account JSON file. Empty: no FCM.")
         case .fcmURL:
             .init("fcm_url", .origin, "https://fcm.googleapis.com", other: "m:fcm_serverurl", "Google's service.")
-        default:
+        case .fcmConnections:
             .init(
                 "fcm_connections", .integer(1...64), "4",
                 "Connections to Google at once; each takes about 100 pushes at a time.")
+        default: nil
+        }
+    }
+
+    private static func openRow(_ key: SettingKey) -> SettingDescription {
+        switch key {
+        case .vapidKey:
+            .init(
+                "vapid_key", .path, "",
+                "P-256 private key, PEM, that signs for Web Push (VAPID). Phones get its public half in sip.vapid. Empty: no Web Push.")
+        case .vapidSubject:
+            .init(
+                "vapid_subject", .text, "",
+                "mailto: or https: URI under which a push service can reach you; Web Push needs it.")
+        case .webPushHosts:
+            .init(
+                "webpush_hosts", .text,
+                "fcm.googleapis.com,*.push.services.mozilla.com,*.push.apple.com,*.notify.windows.com",
+                "Hosts that Web Push and UnifiedPush subscriptions may lead to, comma separated; *.example.com for all below it, * for any public host.")
+        case .webPushAllowLocal:
+            .init(
+                "webpush_allow_local", .flag, "0",
+                "Let subscriptions lead to loopback and private addresses, for a push service of your own; its host must be in webpush_hosts too.")
+        case .acrobits:
+            .init("acrobits", .flag, "0", "Push to apps of Acrobits' through their mediator.")
+        default:
+            .init("acrobits_url", .url, "https://pnm.cloudsoftphone.com/pnm2/send", "Acrobits' mediator.")
         }
     }
 }

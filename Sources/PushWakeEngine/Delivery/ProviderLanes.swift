@@ -8,6 +8,8 @@ struct ProviderLanes {
     private var apnsProduction: (any ProviderLane)?
     private var apnsSandbox: (any ProviderLane)?
     private var fcm: (any ProviderLane)?
+    private var webPush: WebPushLanes?
+    private var acrobits: (any ProviderLane)?
     private let standardIsSandbox: Bool
 
     /// No lane at all.
@@ -25,6 +27,8 @@ struct ProviderLanes {
                 loop: loop, log: log)
             openAPNs(builder, &problems)
             openFCM(builder, &problems)
+            openWebPush(builder, &problems)
+            openAcrobits(builder, &problems)
         } catch {
             problems.append("ca_file: \(error.message); no provider can be verified, so no push is sent")
         }
@@ -49,10 +53,26 @@ struct ProviderLanes {
         }
     }
 
+    private mutating func openWebPush(_ builder: LaneBuilder, _ problems: inout [String]) {
+        guard !builder.settings.text(.vapidKey).isEmpty else { return }
+        do throws(KeyFileError) {
+            webPush = try builder.webPush()
+        } catch {
+            problems.append("vapid_key: \(error.message)")
+        }
+    }
+
+    private mutating func openAcrobits(_ builder: LaneBuilder, _ problems: inout [String]) {
+        guard builder.settings.flag(.acrobits) else { return }
+        acrobits = builder.acrobits()
+        if acrobits == nil { problems.append("acrobits_url: is no https URL; no push goes through Acrobits") }
+    }
+
     /// Gets the lanes that ordinary bindings take ready for the first call.
     func warmUp() {
         (standardIsSandbox ? apnsSandbox : apnsProduction)?.warmUp()
         fcm?.warmUp()
+        acrobits?.warmUp()
     }
 
     /// The lane of a binding; nil when it is not set up.
@@ -65,7 +85,9 @@ struct ProviderLanes {
             case .standard: standardIsSandbox ? apnsSandbox : apnsProduction
             }
         case .fcm: fcm
-        case .webpush, .acrobits, .webhook: nil
+        case .webpush: webPush?.lane(for: binding)
+        case .acrobits: acrobits
+        case .webhook: nil
         }
     }
 }
@@ -116,6 +138,34 @@ struct LaneBuilder {
             builder: FCMRequestBuilder(
                 payloads: payloads, settings: FCMSettings(project: account.project), authority: origin.authority),
             maxFail: Int(settings.integer(.maxFail)), loop: loop, log: log, sign: { try? signer.sign($0) })
+    }
+
+    /// Services are found as phones name them, so nothing is connected yet.
+    func webPush() throws(KeyFileError) -> WebPushLanes {
+        let signer = try VAPIDKeyFile.read(settings.text(.vapidKey))
+        let rules = WebPushSettings(settings)
+        let sender = WebPushSender(
+            publicKey: signer.key.publicPoint(), subject: settings.text(.vapidSubject), settings: rules,
+            payloads: payloads, sign: { try? signer.sign($0) })
+        return WebPushLanes(sender, loop: loop) { origin, sender in
+            let label = "webpush \(origin.authority)"
+            let pool = pool(origin, label, connections: 1) {
+                $0.refusesLocalAddresses = !rules.allowsPrivateAddresses
+                $0.closeAfter = 60_000
+            }
+            return WebPushLane(
+                origin: origin, sender: sender, pool: pool, loop: loop, label: label,
+                maxFail: Int(settings.integer(.maxFail)))
+        }
+    }
+
+    func acrobits() -> AcrobitsLane? {
+        let url = settings.text(.acrobitsURL)
+        guard let origin = HTTPOrigin.split(url)?.0, let builder = AcrobitsRequest(settings: AcrobitsSettings(url: url))
+        else { return nil }
+        return AcrobitsLane(
+            pool: pool(origin, "acrobits", connections: 2), builder: builder, maxFail: Int(settings.integer(.maxFail)),
+            loop: loop)
     }
 
     private func pool(

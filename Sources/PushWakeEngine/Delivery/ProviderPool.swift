@@ -36,6 +36,9 @@ final class ProviderPool {
         log(.notice, "\(label): works again")
     }
 
+    /// Ends all connections.
+    func close() { pool.close() }
+
     /// Sends nothing more over the connection that an answer came on.
     func retire(_ connection: Int) { pool.retireConnection(connection) }
 

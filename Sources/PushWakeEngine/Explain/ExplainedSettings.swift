@@ -48,14 +48,14 @@ struct ExplainedSettings {
 
     private func webPush(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
         var (_, request) = try WebPushRequest.build(
-            binding, content, payloads: payloads, settings: WebPushSettings(),
+            binding, content, payloads: payloads, settings: WebPushSettings(settings),
             authorization: Array("vapid t=<token>, k=<public key>".utf8), crypto: PlainWebPush(), now: now)
         request.body = PlainWebPush.payload(of: request.body)
         return request
     }
 
     private func acrobits(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
-        guard let builder = AcrobitsRequest(settings: AcrobitsSettings()) else { throw .noTemplate }
+        guard let builder = AcrobitsRequest(settings: AcrobitsSettings(url: settings.text(.acrobitsURL))) else { throw .noTemplate }
         return try builder.build(binding, content, now: now).request
     }
 }

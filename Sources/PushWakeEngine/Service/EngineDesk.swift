@@ -27,7 +27,7 @@ final class EngineDesk {
         self.store = store
         self.delivery = delivery
         self.log = log
-        policy = RegistrationPolicy(settings: settings)
+        policy = RegistrationPolicy(settings: settings, vapidKey: VAPIDKeyFile.publicKey(settings))
     }
 
     /// Handles one message of a peer; every request gets exactly one reply, now or later.

@@ -20,11 +20,16 @@ public struct RegistrationPolicy: Sendable {
     private let supported: Set<Provider>
     private let sends555: Bool
     private let minExpires: Int
+    private let vapidKey: String
 
-    public init(settings: Settings) {
+    /// `vapidKey` is the public point in base64url that phones are told; only who writes Feature-Caps needs it.
+    public init(settings: Settings, vapidKey: String = "") {
+        self.vapidKey = vapidKey
         var supported: Set<Provider> = []
         if !settings.text(.apnsKey).isEmpty { supported.insert(.apns) }
         if !settings.text(.fcmKey).isEmpty { supported.insert(.fcm) }
+        if !settings.text(.vapidKey).isEmpty { supported.insert(.webpush) }
+        if settings.flag(.acrobits) { supported.insert(.acrobits) }
         self.supported = supported
         sends555 = settings.flag(.send555)
         minExpires = Int(settings.integer(.minExpires))
@@ -91,9 +96,12 @@ public struct RegistrationPolicy: Sendable {
                     !usable(contact, of: registration).isEmpty
                 else { continue }
                 let lead = contact.refreshesItself ? Self.refreshLead : nil
-                add(FeatureCaps(provider: contact.providerName, refreshLead: lead))
+                let key = binding.provider == .webpush ? vapidKey : ""
+                add(FeatureCaps(provider: contact.providerName, vapidKey: key, refreshLead: lead))
             case .query(let name):
-                for offer in offers(for: name) { add(FeatureCaps(provider: offer)) }
+                for offer in offers(for: name) {
+                    add(FeatureCaps(provider: offer, vapidKey: offer == Provider.webpush.name ? vapidKey : ""))
+                }
             case .none, .unbind, .unusable: break
             }
         }
@@ -113,7 +121,9 @@ public struct RegistrationPolicy: Sendable {
         switch provider {
         case .apns: "apns_key, apns_key_id and apns_team_id"
         case .fcm: "fcm_key"
-        case .webpush, .acrobits, .webhook: "another provider in the phone"
+        case .webpush: "vapid_key and vapid_subject"
+        case .acrobits: "acrobits"
+        case .webhook: "another provider in the phone"
         }
     }
 }

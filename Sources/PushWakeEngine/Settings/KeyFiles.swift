@@ -32,6 +32,29 @@ enum APNsKeyFile {
     }
 }
 
+/// The key that signs for Web Push (RFC 8292), PEM.
+enum VAPIDKeyFile {
+    static func read(_ path: String) throws(KeyFileError) -> Signer {
+        let remedy = "make one with: openssl ecparam -name prime256v1 -genkey -noout -out vapid.pem"
+        let bytes = try contents(path, remedy: remedy)
+        let signer: Signer
+        do throws(TLSError) {
+            signer = try Signer(pem: bytes)
+        } catch {
+            throw KeyFileError(message: "\(path) is no private key (\(error.message)); \(remedy)")
+        }
+        guard signer.key.isP256 else { throw KeyFileError(message: "\(path) is no P-256 key; \(remedy)") }
+        return signer
+    }
+
+    /// The public point in base64url, as phones need it to subscribe; empty without a usable key.
+    static func publicKey(_ settings: Settings) -> String {
+        let path = settings.text(.vapidKey)
+        guard !path.isEmpty, let signer = try? read(path) else { return "" }
+        return Base64URL.encode(signer.key.publicPoint())
+    }
+}
+
 /// Google's service-account file.
 enum FCMKeyFile {
     static func read(_ path: String) throws(KeyFileError) -> (ServiceAccount, Signer) {

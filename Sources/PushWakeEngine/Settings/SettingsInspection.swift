@@ -22,6 +22,7 @@ public struct SettingsInspection {
         var inspection = SettingsInspection(settings: settings, now: SystemClock.wallSeconds())
         inspection.inspectAPNs()
         inspection.inspectFCM()
+        inspection.inspectWebPush()
         inspection.inspectAuthorities()
         inspection.inspectTemplates()
         inspection.inspectPaths()
@@ -69,6 +70,32 @@ public struct SettingsInspection {
             _ = try FCMKeyFile.read(path)
         } catch {
             add(.warning, .fcmKey, error.message)
+        }
+    }
+
+    private mutating func inspectWebPush() {
+        let path = settings.text(.vapidKey)
+        let subject = settings.text(.vapidSubject)
+        guard !path.isEmpty else {
+            if !subject.isEmpty { add(.error, .vapidKey, "vapid_subject is set but no key; set vapid_key to a P-256 key") }
+            return
+        }
+        if !subject.hasPrefix("mailto:") && !subject.hasPrefix("https:") {
+            add(.error, .vapidSubject, "push services want to know who sends; set mailto:you@example.com or an https: URI")
+        }
+        let isHost = { (host: String) in
+            host == "*" || HTTPOrigin("https://\(host.hasPrefix("*.") ? String(host.dropFirst(2)) : host)")?.port == 443
+        }
+        let entries = settings.text(.webPushHosts).split(separator: ",", omittingEmptySubsequences: false)
+        for entry in entries {
+            let hosts = WebPushSettings.hosts(String(entry))
+            guard hosts.isEmpty || !hosts.allSatisfy(isHost) else { continue }
+            add(.error, .webPushHosts, "\"\(entry.prefix(80))\" is no host; write names without https:// and port, or *")
+        }
+        do throws(KeyFileError) {
+            _ = try VAPIDKeyFile.read(path)
+        } catch {
+            add(.warning, .vapidKey, error.message)
         }
     }
 

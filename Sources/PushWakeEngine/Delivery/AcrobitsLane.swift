@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+/// Pushes through Acrobits' mediator; it needs no credential.
+final class AcrobitsLane: ProviderLane {
+    let label = "acrobits"
+    var breaker: Breaker
+    private let loop: Loop
+    private let pool: ProviderPool
+    private let builder: AcrobitsRequest
+
+    init(pool: ProviderPool, builder: AcrobitsRequest, maxFail: Int, loop: Loop) {
+        breaker = Breaker(maxFail: maxFail)
+        self.pool = pool
+        self.builder = builder
+        self.loop = loop
+    }
+
+    var isHealthy: Bool { pool.isHealthy }
+
+    func warmUp() { pool.warmUp() }
+
+    func submit(_ job: PushJob) {
+        if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
+        job.attempts += 1
+        do throws(PushRefusal) {
+            let (_, request) = try builder.build(job.binding, job.content, now: loop.wallSeconds)
+            pool.send(request, deadline: job.deadline) { [self] exchange in answered(job, exchange) }
+        } catch {
+            let verdict = error.verdict
+            loop.atEndOfTurn { job.finish(verdict, status: 0) }
+        }
+    }
+
+    private func answered(_ job: PushJob, _ exchange: HTTPResult) {
+        guard case .answered(let response, _) = exchange else {
+            return job.conclude(exchange.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
+        }
+        pool.noteAnswer()
+        // HTTP says 200 whatever happened: the body is read every time.
+        let body = try? JSONParser.parse(response.body)
+        let verdict = AcrobitsResponse.verdict(response, body, now: loop.wallSeconds)
+        job.conclude(verdict, status: response.status, on: self, loop)
+    }
+}

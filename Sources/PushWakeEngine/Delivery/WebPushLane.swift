@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+/// What all Web Push services have in common: one VAPID key, the operator's rules, the templates.
+struct WebPushSender {
+    /// The VAPID key's point, uncompressed.
+    let publicKey: [UInt8]
+    /// `mailto:` or `https:`, so that a service can reach who sends.
+    let subject: String
+    let settings: WebPushSettings
+    let payloads: PayloadLibrary
+    /// Makes an ES256 signature, raw r and s; nil when the key cannot.
+    let sign: ([UInt8]) -> [UInt8]?
+}
+
+/// Pushes to one Web Push service: one VAPID token, one connection pool.
+final class WebPushLane: ProviderLane {
+    let label: String
+    var breaker: Breaker
+    /// Requests without an answer.
+    private(set) var inFlight = 0
+    /// Monotonic milliseconds of the last push that came in.
+    private(set) var usedAt: Int64 = 0
+    private let origin: HTTPOrigin
+    private let sender: WebPushSender
+    private let loop: Loop
+    private let pool: ProviderPool
+    private var credential: WebPushCredential
+
+    init(origin: HTTPOrigin, sender: WebPushSender, pool: ProviderPool, loop: Loop, label: String, maxFail: Int) {
+        self.origin = origin
+        self.sender = sender
+        self.pool = pool
+        self.loop = loop
+        self.label = label
+        breaker = Breaker(maxFail: maxFail)
+        credential = WebPushCredential(publicKey: sender.publicKey, subject: sender.subject)
+    }
+
+    var isHealthy: Bool { pool.isHealthy }
+
+    func warmUp() { pool.warmUp() }
+
+    /// Ends all connections; nothing can be sent any more.
+    func close() { pool.close() }
+
+    func submit(_ job: PushJob) {
+        usedAt = loop.now
+        if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
+        guard let authorization = authorization() else {
+            return job.finish(Verdict(.misconfigured, reason: "SigningFailed"), status: 0)
+        }
+        job.attempts += 1
+        do throws(PushRefusal) {
+            let (_, request) = try WebPushRequest.build(
+                job.binding, job.content, payloads: sender.payloads, settings: sender.settings,
+                authorization: authorization, crypto: WebPushPrimitives(), now: loop.wallSeconds)
+            inFlight += 1
+            pool.send(request, deadline: job.deadline) { [self] exchange in
+                inFlight -= 1
+                answered(job, exchange)
+            }
+        } catch {
+            let verdict = error.verdict
+            loop.atEndOfTurn { job.finish(verdict, status: 0) }
+        }
+    }
+
+    private func authorization() -> [UInt8]? {
+        switch credential.authorization(for: origin, now: loop.wallSeconds) {
+        case .use(let authorization): return authorization
+        case .sign(let input):
+            guard let signature = sender.sign(input) else { return nil }
+            return credential.signed(input, signature: signature, for: origin, now: loop.wallSeconds)
+        }
+    }
+
+    private func answered(_ job: PushJob, _ exchange: HTTPResult) {
+        guard case .answered(let response, _) = exchange else {
+            return job.conclude(exchange.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
+        }
+        pool.noteAnswer()
+        let body = response.status / 100 == 2 ? nil : (try? JSONParser.parse(response.body))
+        let verdict = WebPushResponse.verdict(response, body, now: loop.wallSeconds)
+        if verdict.next == .renewCredential { credential.refused(by: origin) }
+        job.conclude(verdict, status: response.status, on: self, loop)
+    }
+}

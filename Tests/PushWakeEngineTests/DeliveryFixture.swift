@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+
+import Glibc
+import PushWakeCore
+import PushWakeTransport
+import Testing
+
+@testable import PushWakeEngine
+@testable import PushWakeSimulator
+
+/// A simulator on a thread of its own, and the engine's delivery on a loop that the test turns.
+final class DeliveryFixture {
+    /// How one push ended.
+    struct End {
+        let verdict: Verdict
+        let status: Int
+        let attempts: Int
+    }
+
+    let directory: String
+    let origin: String
+    let loop: Loop
+    private(set) var settings: Settings
+    private(set) var lines: [String] = []
+    private let stop: @Sendable () -> Void
+    private var thread = pthread_t()
+
+    init(script: String = "{}") throws {
+        var template = Array("/tmp/pushwake-delivery-XXXXXX".utf8CString)
+        directory = try #require(mkdtemp(&template).map { String(cString: $0) })
+        var options = SimulatorServer.Options(directory: directory + "/files")
+        options.port = 0
+        options.logPath = directory + "/log"
+        options.script = try FaultScript(json: Array(script.utf8))
+        let server = try SimulatorServer(options)
+        origin = server.origin
+        stop = server.stopper
+        loop = try Loop()
+        settings = Settings()
+        try settings.set(.caFile, to: directory + "/files/ca.pem")
+        let argument = Unmanaged.passRetained(server).toOpaque()
+        pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                try? Unmanaged<SimulatorServer>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, argument)
+    }
+
+    /// Stops the server, waits for its thread and removes all files.
+    func end() {
+        stop()
+        pthread_join(thread, nil)
+        _ = system("rm -rf \(directory)")
+    }
+
+    /// Web Push with the simulator's key, to its own address unless told otherwise.
+    func setWebPush(hosts: String = "127.0.0.1", allowsLocal: Bool = true) throws {
+        try settings.set(.vapidKey, to: directory + "/files/vapid.pem")
+        try settings.set(.vapidSubject, to: "mailto:ops@example.com")
+        try settings.set(.webPushHosts, to: hosts)
+        try settings.set(.webPushAllowLocal, to: allowsLocal ? "1" : "0")
+    }
+
+    func setAcrobits() throws {
+        try settings.set(.acrobits, to: "1")
+        try settings.set(.acrobitsURL, to: origin + "/pnm2/send")
+    }
+
+    /// Sends pushes at once and turns the loop until all have ended.
+    func push(_ pushes: [(Binding, PushContent)], seconds: Int64 = 5) throws -> [End] {
+        let log = EngineLog(threshold: .debug) { [weak self] _, text in self?.lines.append(text) }
+        let delivery = Delivery(settings: settings, loop: loop, log: log)
+        #expect(delivery.open() == [])
+        var ends: [Int: End] = [:]
+        loop.updateTime()
+        for (index, push) in pushes.enumerated() {
+            delivery.push(push.0, push.1, type: nil, deadline: loop.now + seconds * 1000) { job, verdict, status in
+                #expect(ends[index] == nil)
+                ends[index] = End(verdict: verdict, status: status, attempts: job.attempts)
+            }
+        }
+        let limit = loop.now + seconds * 1000 + 2000
+        while ends.count < pushes.count, loop.now < limit { loop.turn(waitingUpTo: 100) }
+        return try pushes.indices.map { try #require(ends[$0]) }
+    }
+
+    func push(_ binding: Binding, _ content: PushContent, seconds: Int64 = 5) throws -> End {
+        try push([(binding, content)], seconds: seconds)[0]
+    }
+
+    /// What the simulator got, one value per request.
+    func requests() throws -> [JSONValue] {
+        try FileContent.read(directory + "/log").split(separator: 0x0A).map { try JSONReader.read(Array($0)) }
+    }
+
+    func subscription(_ name: String, keys: Bool) throws -> Binding {
+        var binding = Binding(provider: .webpush, token: "\(origin)/push/\(name)", dialect: .rfc8599)
+        guard keys else { return binding }
+        let file = try JSONReader.read(try FileContent.read(directory + "/files/subscription.json"))
+        binding.wishes["pn-p256dh"] = file["p256dh"]?.string
+        binding.wishes["pn-auth"] = file["auth"]?.string
+        return binding
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import PushWakeTransport
+import Testing
+
+@testable import PushWakeEngine
+@testable import PushWakeSimulator
+
+@Suite struct `Web Push` {
+    private let call = PushContent(
+        event: .call, callID: "call-1@host", fromURI: "sip:alice@example.com", fromDisplay: "Älice", timeToLive: 30)
+
+    @Test func `goes out empty without keys and encrypted with them`() throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush()
+        for keys in [false, true] {
+            let end = try fixture.push(fixture.subscription("phone", keys: keys), call)
+            #expect(end.verdict.outcome == .accepted)
+            #expect(end.status == 201)
+        }
+        let requests = try fixture.requests()
+        #expect(requests.count == 2)
+        #expect(requests.allSatisfy { $0["headers"]?["ttl"]?.string == "30" && $0["headers"]?["urgency"]?.string == "high" })
+        #expect(requests[0]["headers"]?["content-encoding"] == nil)
+        #expect(requests[1]["headers"]?["content-encoding"]?.string == "aes128gcm")
+    }
+
+    @Test func `signs once for many pushes and uses one connection`() throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush()
+        let ends = try fixture.push((0..<50).map { (try fixture.subscription("phone-\($0)", keys: true), call) })
+        #expect(ends.allSatisfy { $0.verdict.outcome == .accepted })
+        let requests = try fixture.requests()
+        #expect(requests.count == 50)
+        #expect(Set(requests.map { $0["headers"]?["authorization"]?.string }).count == 1)
+        #expect(Set(requests.map { $0["connection"]?.integer }).count == 1)
+    }
+
+    @Test(arguments: [
+        ("unregistered", 410, Outcome.tokenGone), ("expired", 404, .tokenGone), ("mismatch", 403, .tokenGone),
+    ])
+    func `hears that a subscription is gone`(name: String, status: Int, outcome: Outcome) throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush()
+        let end = try fixture.push(fixture.subscription(name, keys: true), call)
+        #expect(end.verdict.outcome == outcome)
+        #expect(end.status == status)
+        #expect(end.attempts == 1)
+    }
+
+    @Test func `is sent again after a 503 and gives up on a second 401`() throws {
+        let fixture = try DeliveryFixture(
+            script: #"{"rules":[{"token":"busy","count":1,"status":503,"headers":{"retry-after":"0"}},{"token":"deaf","status":401}]}"#)
+        defer { fixture.end() }
+        try fixture.setWebPush()
+        let busy = try fixture.push(fixture.subscription("busy", keys: true), call)
+        #expect(busy.verdict.outcome == .accepted)
+        #expect(busy.attempts == 2)
+        let deaf = try fixture.push(fixture.subscription("deaf", keys: true), call)
+        #expect(deaf.verdict.outcome == .misconfigured)
+        #expect(deaf.attempts == 2)
+    }
+
+    @Test(arguments: [
+        ("push.example.com", true, "ForbiddenURL"), ("127.0.0.1", false, "ForbiddenURL"), ("*", false, "ForbiddenURL"),
+    ])
+    func `goes nowhere that is not allowed`(hosts: String, allowsLocal: Bool, reason: String) throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush(hosts: hosts, allowsLocal: allowsLocal)
+        let end = try fixture.push(fixture.subscription("phone", keys: true), call)
+        #expect(end.verdict == Verdict(.rejected, reason: reason))
+        #expect(end.attempts == 0)
+        #expect(try fixture.requests().isEmpty)
+    }
+
+    @Test func `reaches no local address behind a public name`() throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush(hosts: "*", allowsLocal: false)
+        // Neither form is a literal to the list of hosts; the resolver says 127.0.0.1 or nothing.
+        let binding = Binding(
+            provider: .webpush, token: "https://localhost.localdomain:\(fixture.origin.split(separator: ":")[2])/push/x",
+            dialect: .rfc8599)
+        let end = try fixture.push(binding, call, seconds: 1)
+        #expect(end.verdict.outcome == .unavailable)
+        #expect(try fixture.requests().isEmpty)
+    }
+
+    @Test func `fails alone when its service is away`() throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush()
+        let away = Binding(provider: .webpush, token: "https://127.0.0.1:1/push/x", dialect: .rfc8599)
+        let ends = try fixture.push([(away, call), (try fixture.subscription("phone", keys: false), call)], seconds: 1)
+        #expect(ends[0].verdict.outcome == .unavailable)
+        #expect(ends[1].verdict.outcome == .accepted)
+    }
+
+    @Test func `takes keys that are no keys for a mistake of the phone`() throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush()
+        var binding = try fixture.subscription("phone", keys: true)
+        binding.wishes["pn-p256dh"] = PushWakeCore.Base64URL.encode([UInt8](repeating: 4, count: 65))
+        #expect(try fixture.push(binding, call).verdict == Verdict(.rejected, reason: "UnusableKeys"))
+    }
+}
+
+@Suite struct `Web Push services` {
+    private func binding(_ number: Int) -> Binding {
+        Binding(provider: .webpush, token: "https://push\(number).example.com/x", dialect: .rfc8599)
+    }
+
+    @Test func `have one lane each, and the idle ones make room`() throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush(hosts: "*.example.com", allowsLocal: false)
+        let log = EngineLog(threshold: .error) { _, _ in }
+        let payloads = try #require(PayloadFiles.load(fixture.settings).0)
+        let builder = LaneBuilder(
+            settings: fixture.settings, tls: try LaneBuilder.tls(fixture.settings), payloads: payloads,
+            resolver: Resolver(loop: fixture.loop), loop: fixture.loop, log: log)
+        let lanes = try builder.webPush()
+        let first = lanes.lane(for: binding(0))
+        #expect(lanes.lane(for: binding(0)) === first)
+        #expect(first.label == "webpush push0.example.com")
+        for number in 1...WebPushLanes.mostServices { #expect(lanes.lane(for: binding(number)) is WebPushLane) }
+        #expect(lanes.count == WebPushLanes.mostServices)
+    }
+}
