@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import ArgumentParser
+import Glibc
 import PushWakeCore
 
 @main
@@ -15,4 +16,18 @@ struct PushWakeCommand: ParsableCommand {
             BindingsCommand.self, StatsCommand.self, AGICommand.self,
             RegisteredCommand.self, CheckCommand.self, SettingsCommand.self,
         ])
+}
+
+extension PushWakeCommand {
+    /// Exit codes: 0 done, 1 the thing asked for failed, 2 usage.
+    static func main() {
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+            Console.write(fullMessage(for: error) + "\n", to: STDERR_FILENO)
+            Glibc.exit(2)
+        }
+    }
 }

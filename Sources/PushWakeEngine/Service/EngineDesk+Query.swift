@@ -29,7 +29,7 @@ extension EngineDesk {
         reply(to: message, peer) { writer in
             writer.put(.row, 1)
             Self.put("bindings", Int64(count), &writer)
-            Self.put("held", Int64(wakes.count), &writer)
+            Self.put("wakes_remembered", Int64(wakes.count), &writer)
             Self.put("queued", Int64(delivery.queued), &writer)
             for row in statistics.rows() { Self.put(row.name, row.value, &writer) }
         }
