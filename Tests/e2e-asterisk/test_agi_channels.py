@@ -4,6 +4,7 @@
 import itertools
 import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -264,6 +265,37 @@ def test_a_hundred_waits_cost_a_connection_each_and_no_polling(hook, sleeper):
     assert {channel.status for channel in channels} == {"WOKEN"}
     assert max(channel.status_at for channel in channels) - started < 0.2
     wait_until("connections are closed", lambda: len(os.listdir(f"/proc/{engine}/fd")) <= idle + 2)
+
+
+HOSTILE = {
+    "nothing": b"",
+    "an empty line": b"\n",
+    "CRLF": b"\r\n\r\n",
+    "zeros": b"\0" * 100_000,
+    "no end of line": b"x" * 100_000,
+    "HTTP": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "not UTF-8": b"agi_request: agi://h/wake?aor=%\n\n\xff\xfe\n",
+    "many lines": b"agi_arg_1: x\n" * 20_000,
+    "many hang-ups": b"HANGUP\n" * 1000,
+    "zeros as AoR": b"agi_request: agi://h/wake?aor=" + b"%00" * 2000 + b"\n\n200 result=1 ()\n",
+    "long": b"agi_request: agi://h/bindings?aor=" + b"a" * 8000 + b"\n\n200 result=1 (" + b"(" * 8000 + b"\n",
+}
+
+
+@pytest.mark.parametrize("bytes_sent", HOSTILE.values(), ids=HOSTILE.keys())
+def test_bytes_that_no_asterisk_sends_harm_nobody(hook, bytes_sent):
+    engine = hook.kamailio.engine_pid()
+    with socket.create_connection(("127.0.0.1", hook.port)) as connection:
+        connection.settimeout(1)
+        try:
+            connection.sendall(bytes_sent)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(65536):
+                pass
+        except OSError:  # it has been closed already
+            pass
+    assert hook.fast("wake", "nobody").finish(2).status == "NOBINDING"
+    assert hook.kamailio.engine_pid() == engine
 
 
 def test_the_dialplan_goes_on_within_20_ms_of_the_register(hook, provider, all_asleep):
