@@ -62,6 +62,7 @@ class Phone:
         self.directory, self.simulator, self.tcp = directory, simulator, tcp
         self.instance = f';+sip.instance="<urn:uuid:{uuid.uuid4()}>"' if instance else ""
         self.processes = []
+        self.seen = 0
 
     def _register(self, scenario, *, pause, expires, out_of_call, contact=None, header=None):
         port = free_port()
@@ -93,8 +94,9 @@ class Phone:
         return self._register("register", pause=14000, expires=expires, out_of_call=then)
 
     def wait_and_wake(self, then="answer", seconds=5):
-        """Wakes when the provider says that a push came."""
-        self.simulator.wait_push(self.push.token, seconds)
+        """Wakes when the provider says that a push came, one that has not woken this phone before."""
+        self.simulator.wait_push(self.push.token, seconds, after=self.seen)
+        self.seen = len(self.simulator.pushes(self.push.token))
         return self.wake(then)
 
     def stop(self):

@@ -64,9 +64,9 @@ class Simulator:
     def pushes(self, token):
         return [r for r in self.requests if token in json.dumps(r).replace("\\/", "/")]
 
-    def wait_push(self, token, seconds=5):
-        """The first push to this token."""
-        return wait_until(f"push to {token}", lambda: self.pushes(token), seconds)[0]
+    def wait_push(self, token, seconds=5, after=0):
+        """The push to this token that follows so many others."""
+        return wait_until(f"push to {token}", lambda: self.pushes(token)[after:], seconds)[0]
 
     def settings(self):
         """What a PBX has to set to use this simulator instead of the vendors."""
