@@ -78,19 +78,6 @@ import Testing
         #expect(try fixture.requests().isEmpty)
     }
 
-    @Test func `reaches no local address behind a public name`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebPush(hosts: "*", allowsLocal: false)
-        // Neither form is a literal to the list of hosts; the resolver says 127.0.0.1 or nothing.
-        let binding = Binding(
-            provider: .webpush, token: "https://localhost.localdomain:\(fixture.origin.split(separator: ":")[2])/push/x",
-            dialect: .rfc8599)
-        let end = try fixture.push(binding, call, seconds: 1)
-        #expect(end.verdict.outcome == .unavailable)
-        #expect(try fixture.requests().isEmpty)
-    }
-
     @Test func `fails alone when its service is away`() throws {
         let fixture = try DeliveryFixture()
         defer { fixture.end() }
@@ -116,20 +103,47 @@ import Testing
         Binding(provider: .webpush, token: "https://push\(number).example.com/x", dialect: .rfc8599)
     }
 
+    private func builder(_ fixture: DeliveryFixture) throws -> LaneBuilder {
+        LaneBuilder(
+            settings: fixture.settings, tls: try LaneBuilder.tls(fixture.settings),
+            payloads: try #require(PayloadFiles.load(fixture.settings).0), resolver: Resolver(loop: fixture.loop),
+            loop: fixture.loop, log: EngineLog(threshold: .error) { _, _ in })
+    }
+
     @Test func `have one lane each, and the idle ones make room`() throws {
         let fixture = try DeliveryFixture()
         defer { fixture.end() }
         try fixture.setWebPush(hosts: "*.example.com", allowsLocal: false)
-        let log = EngineLog(threshold: .error) { _, _ in }
-        let payloads = try #require(PayloadFiles.load(fixture.settings).0)
-        let builder = LaneBuilder(
-            settings: fixture.settings, tls: try LaneBuilder.tls(fixture.settings), payloads: payloads,
-            resolver: Resolver(loop: fixture.loop), loop: fixture.loop, log: log)
-        let lanes = try builder.webPush()
+        let lanes = try builder(fixture).webPush()
         let first = lanes.lane(for: binding(0))
         #expect(lanes.lane(for: binding(0)) === first)
         #expect(first.label == "webpush push0.example.com")
         for number in 1...WebPushLanes.mostServices { #expect(lanes.lane(for: binding(number)) is WebPushLane) }
         #expect(lanes.count == WebPushLanes.mostServices)
+    }
+
+    @Test(arguments: [(false, Outcome.unavailable), (true, .accepted)])
+    func `are not reached when their name leads inside, unless that is allowed`(isAllowed: Bool, outcome: Outcome) throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush(hosts: "localhost,*.example.com", allowsLocal: isAllowed)
+        let builder = try builder(fixture)
+        let signer = try VAPIDKeyFile.read(fixture.settings.text(.vapidKey))
+        let sender = WebPushSender(
+            publicKey: signer.key.publicPoint(), subject: "mailto:ops@example.com",
+            settings: WebPushSettings(fixture.settings), payloads: builder.payloads, sign: { try? signer.sign($0) })
+        let port = try #require(UInt16(fixture.origin.split(separator: ":")[2]))
+        let lane = builder.webPush(to: HTTPOrigin(host: "localhost", port: port), sender)
+        let target = isAllowed ? "https://localhost:\(port)/push/x" : "https://push.example.com/push/x"
+        var end: Verdict?
+        fixture.loop.updateTime()
+        let job = PushJob(
+            id: 1, pushID: PushID(high: 1, low: 1), binding: Binding(provider: .webpush, token: target, dialect: .rfc8599),
+            content: PushContent(event: .call, callID: "c"), type: nil, deadline: fixture.loop.now + 1000, startedAt: 0
+        ) { _, verdict, _ in end = verdict }
+        lane.submit(job)
+        for _ in 0..<50 where end == nil { fixture.loop.turn(waitingUpTo: 100) }
+        #expect(end?.outcome == outcome)
+        #expect((end?.reason.contains("only local addresses") ?? false) == !isAllowed)
     }
 }

@@ -143,20 +143,22 @@ struct LaneBuilder {
     /// Services are found as phones name them, so nothing is connected yet.
     func webPush() throws(KeyFileError) -> WebPushLanes {
         let signer = try VAPIDKeyFile.read(settings.text(.vapidKey))
-        let rules = WebPushSettings(settings)
         let sender = WebPushSender(
-            publicKey: signer.key.publicPoint(), subject: settings.text(.vapidSubject), settings: rules,
-            payloads: payloads, sign: { try? signer.sign($0) })
-        return WebPushLanes(sender, loop: loop) { origin, sender in
-            let label = "webpush \(origin.authority)"
-            let pool = pool(origin, label, connections: 1) {
-                $0.refusesLocalAddresses = !rules.allowsPrivateAddresses
-                $0.closeAfter = 60_000
-            }
-            return WebPushLane(
-                origin: origin, sender: sender, pool: pool, loop: loop, label: label,
-                maxFail: Int(settings.integer(.maxFail)))
+            publicKey: signer.key.publicPoint(), subject: settings.text(.vapidSubject),
+            settings: WebPushSettings(settings), payloads: payloads, sign: { try? signer.sign($0) })
+        return WebPushLanes(sender, loop: loop) { origin, sender in webPush(to: origin, sender) }
+    }
+
+    /// The lane to one service. What its name resolves to is judged too: a public name may lead inside.
+    func webPush(to origin: HTTPOrigin, _ sender: WebPushSender) -> WebPushLane {
+        let label = "webpush \(origin.authority)"
+        let pool = pool(origin, label, connections: 1) {
+            $0.refusesLocalAddresses = !sender.settings.allowsPrivateAddresses
+            $0.closeAfter = 60_000
         }
+        return WebPushLane(
+            origin: origin, sender: sender, pool: pool, loop: loop, label: label,
+            maxFail: Int(settings.integer(.maxFail)))
     }
 
     func acrobits() -> AcrobitsLane? {
