@@ -5,6 +5,7 @@ internal import COpenSSL
 
 /// A certificate authority of one's own, for a server on loopback that clients shall verify like a real one.
 public final class CertificateAuthority {
+    /// The root.
     public let certificate: Certificate
     private let key: PrivateKey
 
@@ -29,6 +30,7 @@ public final class CertificateAuthority {
     /// The root as PEM, for a `ca_file`.
     public func pem() throws(TLSError) -> [UInt8] { try certificate.pem() }
 
+    /// The root's private key as PEM, unencrypted.
     public func keyPEM() throws(TLSError) -> [UInt8] { try key.pem() }
 
     /// Issues a server certificate for names and IP literals; negative `days` make one that has expired.
@@ -50,8 +52,11 @@ public final class CertificateAuthority {
 
     /// A new certificate with its key, both in memory and as PEM.
     public struct IssuedIdentity {
+        /// For a TLS context.
         public let identity: TLSIdentity
+        /// The certificate alone.
         public let certificatePEM: [UInt8]
+        /// PKCS#8, unencrypted.
         public let keyPEM: [UInt8]
     }
 
@@ -94,7 +99,9 @@ public final class CertificateAuthority {
             X509_add_ext(pointer, added, -1)
             X509_EXTENSION_free(added)
         }
-        guard X509_sign(pointer, issuerKey.pointer, EVP_sha256()) > 0 else { throw TLSError.drain("sign a certificate") }
+        guard X509_sign(pointer, issuerKey.pointer, EVP_sha256()) > 0 else {
+            throw TLSError.drain("sign a certificate")
+        }
         return made
     }
 

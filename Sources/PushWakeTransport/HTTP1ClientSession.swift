@@ -94,7 +94,8 @@ final class HTTP1ClientSession {
         if let kept = limits.keptHeaders { exchange.response.headers.removeAll { !kept.contains($0.name) } }
         exchange.response.body = message.body
         exchange.end = .answered
-        if message["connection"]?.lowercased() == "close" || message.startLine.hasPrefix("HTTP/1.0") || !pending.isEmpty {
+        if message["connection"]?.lowercased() == "close" || message.startLine.hasPrefix("HTTP/1.0") || !pending.isEmpty
+        {
             isExhausted = true
         }
         open.removeAll()

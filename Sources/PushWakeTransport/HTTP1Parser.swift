@@ -188,7 +188,9 @@ struct HTTP1Parser {
         while let end = buffer[index...].firstIndex(of: 0x0A) {
             index = end + 1
             if index < buffer.count, buffer[index] == 0x0A { return index + 1 - consumed }
-            if index + 1 < buffer.count, buffer[index] == 0x0D, buffer[index + 1] == 0x0A { return index + 2 - consumed }
+            if index + 1 < buffer.count, buffer[index] == 0x0D, buffer[index + 1] == 0x0A {
+                return index + 2 - consumed
+            }
         }
         return nil
     }

@@ -172,7 +172,8 @@ final class HTTP2ServerSession {
     }
 
     private func received(_ header: nghttp2_frame_hd) {
-        let carriesRequest = header.type == UInt8(NGHTTP2_HEADERS.rawValue) || header.type == UInt8(NGHTTP2_DATA.rawValue)
+        let carriesRequest =
+            header.type == UInt8(NGHTTP2_HEADERS.rawValue) || header.type == UInt8(NGHTTP2_DATA.rawValue)
         guard carriesRequest, header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
             let stream = streams[header.stream_id]
         else { return }
@@ -202,7 +203,9 @@ final class HTTP2ServerSession {
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, streamID, data, count, user in
             guard let user else { return 0 }
-            HTTP2ServerSession.recover(user) { $0.received(body: UnsafeBufferPointer(start: data, count: count), on: streamID) }
+            HTTP2ServerSession.recover(user) {
+                $0.received(body: UnsafeBufferPointer(start: data, count: count), on: streamID)
+            }
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in

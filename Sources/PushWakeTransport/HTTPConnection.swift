@@ -281,7 +281,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private func sentAway(_ goAway: HTTP2ClientSession.GoAway) {
         guard machine.isUsable, goAway.code != 0 || !goAway.debugData.isEmpty else { return }
         let words = goAway.debugData.map { $0 < 0x20 || $0 >= 0x7F ? 0x2E : $0 }
-        owner?.connection(self, wasSentAway: "code \(goAway.code) \(String(decoding: words.prefix(200), as: UTF8.self))")
+        owner?.connection(
+            self, wasSentAway: "code \(goAway.code) \(String(decoding: words.prefix(200), as: UTF8.self))")
     }
 
     private func report(_ exchanges: [HTTPExchange]) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+internal import CLinux
 public import PushWakeCore
 
 /// All connections to one server with one credential: many requests over few connections, none lost silently.
@@ -10,9 +11,13 @@ public import PushWakeCore
 public final class HTTPConnectionPool: HTTPConnectionOwner {
     /// Counters since the start.
     public struct Statistics: Equatable, Sendable {
+        /// TLS handshakes that were completed.
         public var connectionsOpened = 0
+        /// Attempts that ended before.
         public var connectionsFailed = 0
+        /// Requests that the server had not processed.
         public var requestsResent = 0
+        /// Requests of which nobody knows.
         public var requestsLost = 0
     }
 
@@ -20,7 +25,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     public var onNotice: ((String) -> Void)?
     /// Streams have become free and nothing waits here: hand over more.
     public var onCapacity: (() -> Void)?
+    /// Where requests go.
     public let origin: HTTPOrigin
+    /// Counts; never reset.
     public private(set) var statistics = Statistics()
     /// Why the last attempt to connect failed; empty after a success.
     public private(set) var lastProblem = ""
@@ -31,6 +38,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private let resolver: Resolver
     private var machine: PoolStateMachine
     private var waiting = ExchangeQueue()
+    /// The longest the queue has been since it was last empty.
+    private var mostWaiting = 0
     /// Exchanges that nobody refers to any more.
     private var spares: [HTTPExchange] = []
     private var connections: [HTTPConnection] = []
@@ -43,6 +52,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private var timerDeadline = Int64.max
     private var isClosed = false
 
+    /// Opens nothing yet.
     public init(
         origin: HTTPOrigin, tls: TLSContext, configuration: HTTPPoolConfiguration, loop: Loop, resolver: Resolver
     ) {
@@ -75,6 +85,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         let exchange = makeExchange(request, deadline, completion)
         if waiting.isEmpty, place(exchange) { return }
         waiting.append(exchange)
+        mostWaiting = max(mostWaiting, waiting.count)
         if deadline < timerDeadline { setDeadlineTimer(deadline) }
         seekConnection()
     }
@@ -132,7 +143,14 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
                 break
             }
         }
-        if !waiting.isEmpty { seekConnection() }
+        if waiting.isEmpty { giveMemoryBack() } else { seekConnection() }
+    }
+
+    /// After a jam the allocator keeps what a hundred thousand requests took, unless it is asked.
+    private func giveMemoryBack() {
+        guard mostWaiting >= 10_000 else { return }
+        mostWaiting = 0
+        loop.schedule(after: 500) { malloc_trim(0) }
     }
 
     // MARK: Connections
@@ -185,7 +203,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             configuration.failsFast || $0.deadline <= action.retryAt
         }
         for exchange in hopeless { exchange.completion(.unreachable(reason)) }
-        if !waiting.isEmpty { seekConnection() }
+        if waiting.isEmpty { giveMemoryBack() } else { seekConnection() }
     }
 
     func connectionStands(_ connection: HTTPConnection) {
@@ -258,7 +276,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private func leave(_ connection: HTTPConnection) -> Bool {
         guard let index = connections.firstIndex(where: { $0 === connection }) else { return false }
         connections.remove(at: index)
-        machine.connectionEnded(wasUseful: connection.answers > 0, now: loop.now, random: SystemRandomNumberGenerator.bits())
+        machine.connectionEnded(
+            wasUseful: connection.answers > 0, now: loop.now, random: SystemRandomNumberGenerator.bits())
         return true
     }
 
@@ -282,7 +301,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         for exchange in waiting.removeAll(where: { $0.deadline <= now }) {
             exchange.completion(lastProblem.isEmpty ? .expired : .unreachable(lastProblem))
         }
-        if let next = waiting.nextDeadline { setDeadlineTimer(next) }
+        if let next = waiting.nextDeadline { setDeadlineTimer(next) } else { giveMemoryBack() }
     }
 }
 

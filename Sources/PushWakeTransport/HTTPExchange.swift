@@ -97,6 +97,7 @@ public struct HTTPAnswerLimits: Sendable {
     /// Lower-case names of the headers to keep; nil keeps all.
     public var keptHeaders: [String]?
 
+    /// Sets some limits and leaves the others as they are.
     public init(bodyBytes: Int = 16_384, headerBytes: Int = 8_192, keptHeaders: [String]? = nil) {
         self.bodyBytes = bodyBytes
         self.headerBytes = headerBytes

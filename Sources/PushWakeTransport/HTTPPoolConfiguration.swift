@@ -6,10 +6,12 @@ public import PushWakeCore
 public struct HTTPPoolConfiguration {
     /// An HTTP proxy that is asked to CONNECT.
     public struct Proxy: Equatable, Sendable {
+        /// Host and port; the proxy itself is spoken to without TLS.
         public let origin: HTTPOrigin
         /// Value of `proxy-authorization`; empty: none.
         public let authorization: String
 
+        /// Names a proxy.
         public init(_ origin: HTTPOrigin, authorization: String = "") {
             self.origin = origin
             self.authorization = authorization
@@ -32,13 +34,17 @@ public struct HTTPPoolConfiguration {
     public var closeAfter: Int64?
     /// Pause after the first failed attempt, doubled up to `longestPause`.
     public var firstPause: Int64 = 250
+    /// Longest pause between attempts.
     public var longestPause: Int64 = 30_000
     /// All waiting requests fail with the first failed attempt, even if their deadlines would allow another.
     public var failsFast = false
     /// Addresses that are loopback, private or link-local count as unreachable (URLs that come from outside).
     public var refusesLocalAddresses = false
+    /// What is kept of an answer.
     public var limits = HTTPAnswerLimits()
+    /// Nil: connect directly.
     public var proxy: Proxy?
 
+    /// Starts from the defaults.
     public init() {}
 }

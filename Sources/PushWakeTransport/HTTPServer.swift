@@ -24,6 +24,7 @@ extension HTTPServerHandler {
 ///
 /// Lives until `close()`; the handler is not kept alive.
 public final class HTTPServer: LoopSource {
+    /// Where it listens, with the real port.
     public let address: SocketAddress
     let loop: Loop
     let tls: TLSContext?
@@ -35,6 +36,7 @@ public final class HTTPServer: LoopSource {
     /// New connections are closed with RST before a TLS byte is said, while this is true.
     public var refusesConnections = false
 
+    /// Listens at once.
     public init(
         loop: Loop, listening address: SocketAddress, tls: TLSContext?, limits: HTTPServerLimits = HTTPServerLimits(),
         handler: any HTTPServerHandler
@@ -58,6 +60,7 @@ public final class HTTPServer: LoopSource {
         for connection in openConnections { connection.close() }
     }
 
+    /// Takes waiting connections.
     public func ready(_ readiness: Loop.Readiness) {
         for _ in 0..<64 {
             guard let (accepted, peer) = socket.accept() else { return }

@@ -14,6 +14,7 @@ public final class HTTPServerConnection: LoopSource, TurnEnding {
 
     /// Counts from 1 per server.
     public let id: Int
+    /// The client's address.
     public let peer: SocketAddress
     /// For the handler's own use: whatever it wants to remember about the client.
     public var userData: AnyObject?
@@ -56,6 +57,7 @@ public final class HTTPServerConnection: LoopSource, TurnEnding {
         }
     }
 
+    /// Nothing can be sent any more.
     public var isClosed: Bool {
         if case .closed = phase { true } else { false }
     }
@@ -92,7 +94,9 @@ public final class HTTPServerConnection: LoopSource, TurnEnding {
             while offset < all.count {
                 let end = min(all.count, offset + 16_384)
                 if !channel.hasRoom { _ = channel.flush() }
-                guard channel.hasRoom, channel.write(UnsafeRawBufferPointer(rebasing: all[offset..<end])) else { return }
+                guard channel.hasRoom, channel.write(UnsafeRawBufferPointer(rebasing: all[offset..<end])) else {
+                    return
+                }
                 offset = end
             }
         }
@@ -126,6 +130,7 @@ public final class HTTPServerConnection: LoopSource, TurnEnding {
         rewatch()
     }
 
+    /// Goes on reading.
     public func resumeReading() {
         isReadingPaused = false
         rewatch()
@@ -142,6 +147,7 @@ public final class HTTPServerConnection: LoopSource, TurnEnding {
 
     // MARK: For the loop
 
+    /// Reads what has come.
     public func ready(_ readiness: Loop.Readiness) {
         if readiness.contains(.writable) { scheduleFlush() }
         guard !readiness.isDisjoint(with: [.readable, .failed]) else { return }
@@ -151,6 +157,7 @@ public final class HTTPServerConnection: LoopSource, TurnEnding {
         read()
     }
 
+    /// Sends what the turn has gathered.
     public func turnEnds() {
         isFlushScheduled = false
         gather()

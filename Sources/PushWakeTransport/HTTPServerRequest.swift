@@ -8,13 +8,16 @@ public struct HTTPServerRequest: Sendable {
     public let stream: Int32
     /// Pseudo header fields first, names in lower case, in the order of the wire.
     public internal(set) var headers: [HTTPResponse.Header] = []
+    /// At most as long as the server's limit.
     public internal(set) var body: [UInt8] = []
     /// Headers or body were longer than the server's limits; the rest was dropped.
     public internal(set) var isTruncated = false
 
     init(stream: Int32) { self.stream = stream }
 
+    /// Value of `:method`; empty when there is none.
     public var method: String { self[":method"] ?? "" }
+    /// Value of `:path`, query included; empty when there is none.
     public var path: String { self[":path"] ?? "" }
 
     /// First value under a lower-case name.
@@ -23,11 +26,14 @@ public struct HTTPServerRequest: Sendable {
 
 /// Bounds on what a client may send.
 public struct HTTPServerLimits: Sendable {
+    /// Bytes of body that are kept; the rest is read and dropped.
     public var bodyBytes = 65_536
+    /// Bytes of names and values that are kept.
     public var headerBytes = 32_768
     /// SETTINGS_MAX_CONCURRENT_STREAMS at first.
     public var maxConcurrentStreams: UInt32 = 1000
 
+    /// Sets some limits and leaves the others as they are.
     public init(bodyBytes: Int = 65_536, headerBytes: Int = 32_768, maxConcurrentStreams: UInt32 = 1000) {
         self.bodyBytes = bodyBytes
         self.headerBytes = headerBytes

@@ -7,12 +7,14 @@ public import PushWakeCore
 public enum JSONParser {
     /// Where and why a text is not JSON.
     public struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
+        /// jansson's words.
         public let message: String
         /// From 1; 0 when the text as a whole is refused.
         public let line: Int
         /// From 1, in characters.
         public let column: Int
 
+        /// Place and message.
         public var description: String { line > 0 ? "line \(line), column \(column): \(message)" : message }
     }
 

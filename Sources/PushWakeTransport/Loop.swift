@@ -21,9 +21,13 @@ public protocol TurnEnding: AnyObject {
 public final class Loop {
     /// What a descriptor is good for now.
     public struct Readiness: OptionSet, Sendable {
+        /// Bits of epoll.
         public let rawValue: UInt32
+        /// Takes bits of epoll.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
+        /// There is something to read, or the end.
         public static let readable = Readiness(rawValue: 1)
+        /// There is room to write, or a connect has ended.
         public static let writable = Readiness(rawValue: 4)
         /// Error or hang-up; reading tells which.
         public static let failed = Readiness(rawValue: 8)
@@ -62,6 +66,7 @@ public final class Loop {
     private var isStopped = false
     private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: 256)
 
+    /// Makes the epoll and event descriptors.
     public init() throws(SystemError) {
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard epoll >= 0 else { throw SystemError.last("make an epoll descriptor") }
@@ -179,7 +184,9 @@ public final class Loop {
     private func timeout(_ limit: Int64) -> Int32 {
         guard turnEndings.isEmpty, deferred.isEmpty, !isStopped else { return 0 }
         var wait = max(0, min(limit, 60_000))
-        if let deadline = timers.nextDeadline { wait = max(0, min(wait, deadline &- SystemClock.monotonicMilliseconds())) }
+        if let deadline = timers.nextDeadline {
+            wait = max(0, min(wait, deadline &- SystemClock.monotonicMilliseconds()))
+        }
         return Int32(truncatingIfNeeded: wait)
     }
 

@@ -31,7 +31,9 @@ public final class PrivateKey {
         return PrivateKey(owning: key)
     }
 
+    /// Whether it can make RS256 signatures.
     public var isRSA: Bool { EVP_PKEY_get_base_id(pointer) == EVP_PKEY_RSA }
+    /// Whether it can make ES256 signatures.
     public var isP256: Bool { EVP_PKEY_get_base_id(pointer) == EVP_PKEY_EC && EVP_PKEY_get_bits(pointer) == 256 }
 
     /// The private key as PKCS#8 PEM, unencrypted.

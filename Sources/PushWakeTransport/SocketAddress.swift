@@ -37,8 +37,10 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
 
     var family: Int32 { Int32(storage.ss_family) }
 
+    /// False means IPv4.
     public var isIPv6: Bool { family == AF_INET6 }
 
+    /// In host byte order.
     public var port: UInt16 {
         withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }
     }

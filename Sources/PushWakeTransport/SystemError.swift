@@ -4,10 +4,12 @@ internal import CLinux
 
 /// A system call that failed: what was tried and the system's words.
 public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What was tried, and on what.
     public let operation: String
     /// The system's error number.
     public let code: Int32
 
+    /// Names a failure that has been seen elsewhere.
     public init(_ operation: String, code: Int32) {
         self.operation = operation
         self.code = code

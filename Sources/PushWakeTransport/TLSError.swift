@@ -4,10 +4,13 @@ internal import COpenSSL
 
 /// What OpenSSL refused, in its own words.
 public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What was tried and what OpenSSL says.
     public let message: String
 
+    /// Wraps a text of our own.
     public init(_ message: String) { self.message = message }
 
+    /// The message.
     public var description: String { message }
 
     /// Takes the oldest error of OpenSSL's queue, and empties the queue: a left-over would be blamed on the next call.

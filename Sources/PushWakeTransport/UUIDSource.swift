@@ -6,6 +6,7 @@ public struct UUIDSource {
     private var pool: [UInt8] = []
     private var used = 0
 
+    /// Takes no random bytes until the first id.
     public init() {}
 
     /// Appends 36 lower-case characters.

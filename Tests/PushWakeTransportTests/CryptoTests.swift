@@ -74,7 +74,8 @@ func bytes(_ hex: String) -> [UInt8] {
         while index < bytes.count {
             let left = bytes.count - index
             let group =
-                Int(bytes[index]) << 16 | (left > 1 ? Int(bytes[index + 1]) << 8 : 0) | (left > 2 ? Int(bytes[index + 2]) : 0)
+                Int(bytes[index]) << 16 | (left > 1 ? Int(bytes[index + 1]) << 8 : 0)
+                | (left > 2 ? Int(bytes[index + 2]) : 0)
             text.append(digits[group >> 18 & 63])
             text.append(digits[group >> 12 & 63])
             text.append(left > 1 ? digits[group >> 6 & 63] : "=")
@@ -88,9 +89,19 @@ func bytes(_ hex: String) -> [UInt8] {
 @Suite struct `Crypto primitives` {
     /// RFC 4231, test cases 1, 2 and 6 (a key longer than a block).
     @Test(arguments: [
-        (String(repeating: "0b", count: 20), "4869205468657265", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"),
-        ("4a656665", "7768617420646f2079612077616e7420666f72206e6f7468696e673f", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
-        (String(repeating: "aa", count: 131), "54657374205573696e67204c6172676572205468616e20426c6f636b2d53697a65204b6579202d2048617368204b6579204669727374", "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"),
+        (
+            String(repeating: "0b", count: 20), "4869205468657265",
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+        ),
+        (
+            "4a656665", "7768617420646f2079612077616e7420666f72206e6f7468696e673f",
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        ),
+        (
+            String(repeating: "aa", count: 131),
+            "54657374205573696e67204c6172676572205468616e20426c6f636b2d53697a65204b6579202d2048617368204b6579204669727374",
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+        ),
     ])
     func `HMAC follows RFC 4231`(key: String, message: String, expected: String) {
         #expect(Crypto.hmacSHA256(key: bytes(key), bytes(message)) == bytes(expected))
@@ -108,7 +119,9 @@ func bytes(_ hex: String) -> [UInt8] {
     @Test func `AES-128-GCM seals as NIST says and opens nothing that was touched`() throws {
         let key = bytes("feffe9928665731c6d6a8f9467308308")
         let nonce = bytes("cafebabefacedbaddecaf888")
-        let plain = bytes("d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b391aafd255")
+        let plain = bytes(
+            "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b391aafd255"
+        )
         let sealed = try Crypto.sealAES128GCM(key: key, nonce: nonce, plain)
         #expect(
             sealed

@@ -19,20 +19,26 @@ import Testing
 
     @Test(arguments: [1, 2, 7, 10_000])
     func `reads the same message in pieces of any size`(step: Int) throws {
-        let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A:  b \r\n\r\nhello"
+        let text =
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A:  b \r\n\r\nhello"
             + "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n10;x=y\r\n0123456789abcdef\r\n0\r\nT: v\r\n\r\n"
             + "HTTP/1.1 204 No Content\r\n\r\n" + "HTTP/1.1 200 OK\n\nto the end"
         let messages = try parse(text, step: step)
-        #expect(messages.map(\.startLine) == [
-            "HTTP/1.1 200 OK", "HTTP/1.1 201 Created", "HTTP/1.1 204 No Content", "HTTP/1.1 200 OK",
-        ])
-        #expect(messages.map { String(decoding: $0.body, as: UTF8.self) } == ["hello", "abc0123456789abcdef", "", "to the end"])
+        #expect(
+            messages.map(\.startLine) == [
+                "HTTP/1.1 200 OK", "HTTP/1.1 201 Created", "HTTP/1.1 204 No Content", "HTTP/1.1 200 OK",
+            ])
+        #expect(
+            messages.map { String(decoding: $0.body, as: UTF8.self) } == [
+                "hello", "abc0123456789abcdef", "", "to the end",
+            ])
         #expect(messages.first?["x-a"] == "b")
     }
 
     @Test(arguments: [
         "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\n: empty\r\n\r\n",
-        "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nfffffffff\r\n",
@@ -46,7 +52,8 @@ import Testing
     }
 
     @Test func `keeps a body within its limit and goes on after it`() throws {
-        let text = "HTTP/1.1 200 OK\r\ncontent-length: 300\r\n\r\n" + String(repeating: "b", count: 300)
+        let text =
+            "HTTP/1.1 200 OK\r\ncontent-length: 300\r\n\r\n" + String(repeating: "b", count: 300)
             + "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
         let messages = try parse(text, step: 13)
         #expect(messages.map(\.body.count) == [100, 0])

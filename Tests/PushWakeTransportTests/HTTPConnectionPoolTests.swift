@@ -380,7 +380,10 @@ import Testing
         let pool = try bench.makePool()
         bench.script = { request, connection in
             connection.respond(
-                request.stream, HTTPResponse(status: 200, headers: [.init(name: "x-topic", value: request["apns-topic"] ?? "")], body: request.body))
+                request.stream,
+                HTTPResponse(
+                    status: 200, headers: [.init(name: "x-topic", value: request["apns-topic"] ?? "")],
+                    body: request.body))
         }
         for number in 0..<3 {
             let response = try #require(bench.send(pool, path: "/\(number)", body: "number \(number)")?.response)
@@ -395,7 +398,9 @@ import Testing
         try bench.serve()
         let pool = try bench.makePool()
         bench.script = { request, connection in
-            let headers = (0..<400).map { HTTPResponse.Header(name: "x-\($0)", value: String(repeating: "v", count: 40)) }
+            let headers = (0..<400).map {
+                HTTPResponse.Header(name: "x-\($0)", value: String(repeating: "v", count: 40))
+            }
             connection.respond(
                 request.stream,
                 HTTPResponse(status: 200, headers: headers, body: [UInt8](repeating: 65, count: 300_000)))

@@ -32,7 +32,8 @@ struct SplitMix: RandomNumberGenerator {
                 for request in server.takeComplete() {
                     server.respond(
                         request.stream,
-                        HTTPResponse(status: 200, headers: [.init(name: "apns-id", value: "1-2-3")], body: Array("{}".utf8)))
+                        HTTPResponse(
+                            status: 200, headers: [.init(name: "apns-id", value: "1-2-3")], body: Array("{}".utf8)))
                 }
                 let bytes = try gather { server.gather(into: $0) }
                 sent += bytes
@@ -74,9 +75,12 @@ struct SplitMix: RandomNumberGenerator {
             var bytes = good
             for _ in 0..<Int.random(in: 1...8, using: &random) where bytes.count > 1 {
                 switch Int.random(in: 0..<4, using: &random) {
-                case 0: bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                case 0:
+                    bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
                 case 1: bytes.remove(at: Int.random(in: 0..<bytes.count, using: &random))
-                case 2: bytes.insert(UInt8.random(in: 0...255, using: &random), at: Int.random(in: 0..<bytes.count, using: &random))
+                case 2:
+                    bytes.insert(
+                        UInt8.random(in: 0...255, using: &random), at: Int.random(in: 0..<bytes.count, using: &random))
                 default: bytes = Array(bytes.prefix(Int.random(in: 1...bytes.count, using: &random)))
                 }
             }
@@ -97,7 +101,8 @@ struct SplitMix: RandomNumberGenerator {
 
     @Test func `cannot break the HTTP/1.1 reader`() {
         let seeds = [
-            "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
             "POST /x HTTP/1.1\r\nhost: a\r\nContent-Length: 2\r\n\r\n{}",
         ]
         var random = SplitMix(state: 11)

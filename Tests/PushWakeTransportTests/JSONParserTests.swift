@@ -22,7 +22,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", 1), ("{", 1), ("{\"a\":1,}", 1), ("{\n\"a\": 1\n\"b\": 2}", 3), ("{} x", 1), ("{\"a\":1,\"a\":2}", 1), ("nul", 1),
+        ("", 1), ("{", 1), ("{\"a\":1,}", 1), ("{\n\"a\": 1\n\"b\": 2}", 3), ("{} x", 1), ("{\"a\":1,\"a\":2}", 1),
+        ("nul", 1),
     ])
     func `says where a text goes wrong`(text: String, line: Int) {
         #expect {
@@ -33,7 +34,9 @@ import Testing
     }
 
     @Test func `refuses what is too long, too deep or not UTF-8`() {
-        #expect(throws: JSONParser.Failure.self) { try JSONParser.parse([UInt8](repeating: 0x20, count: 100), limit: 99) }
+        #expect(throws: JSONParser.Failure.self) {
+            try JSONParser.parse([UInt8](repeating: 0x20, count: 100), limit: 99)
+        }
         #expect(throws: JSONParser.Failure.self) { try JSONParser.parse([UInt8](repeating: 0x5B, count: 100_000)) }
         #expect(throws: JSONParser.Failure.self) { try JSONParser.parse([0x22, 0xFF, 0x22]) }
     }

@@ -93,8 +93,10 @@ import Testing
     @Test(arguments: [
         ("127.0.0.1", true), ("10.1.2.3", true), ("192.168.1.1", true), ("172.31.0.1", true), ("172.32.0.1", false),
         ("169.254.1.1", true), ("100.64.0.1", true), ("8.8.8.8", false), ("::1", true), ("fe80::1", true),
-        ("fd00::1", true), ("2001:db8::1", true), ("::ffff:127.0.0.1", true), ("::ffff:8.8.8.8", false), ("0.0.0.0", true),
-        ("169.254.169.254", true), ("224.0.0.1", true), ("::", true), ("64:ff9b::7f00:1", true), ("2002:7f00:1::", true),
+        ("fd00::1", true), ("2001:db8::1", true), ("::ffff:127.0.0.1", true), ("::ffff:8.8.8.8", false),
+        ("0.0.0.0", true),
+        ("169.254.169.254", true), ("224.0.0.1", true), ("::", true), ("64:ff9b::7f00:1", true),
+        ("2002:7f00:1::", true),
         ("2a00:1450:4001:80b::200e", false),
     ])
     func `knows local addresses`(ip: String, isLocal: Bool) throws {
@@ -104,7 +106,9 @@ import Testing
     }
 
     @Test func `tries the address families in turn`() throws {
-        let addresses = try ["2001:db8::1", "2001:db8::2", "192.0.2.1"].map { try #require(SocketAddress(ip: $0, port: 1)) }
+        let addresses = try ["2001:db8::1", "2001:db8::2", "192.0.2.1"].map {
+            try #require(SocketAddress(ip: $0, port: 1))
+        }
         #expect(Connector.interleave(addresses).map(\.ip) == ["2001:db8::1", "192.0.2.1", "2001:db8::2"])
     }
 }

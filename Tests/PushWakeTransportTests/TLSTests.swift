@@ -76,7 +76,8 @@ import Testing
         let tls = try TLSContext.server(identity: issued.identity, clientCAs: [bench.authority.certificate])
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
         let server = try HTTPServer(loop: bench.loop, listening: address, tls: tls, handler: bench)
-        let client = try bench.authority.issueClient("Apple Push Services: com.example.phone", userID: "com.example.phone")
+        let client = try bench.authority.issueClient(
+            "Apple Push Services: com.example.phone", userID: "com.example.phone")
         let identity = try TLSIdentity(certificatePEM: client.certificatePEM + client.keyPEM, keyPEM: client.keyPEM)
         let pool = try bench.makePool(port: server.address.port, identity: identity)
         #expect(bench.send(pool)?.response?.status == 200)

@@ -28,6 +28,7 @@ public struct ConnectionStateMachine: ~Copyable {
     private var openStreams = 0
     private var lastHeard: Int64
 
+    /// Begins with a connection that is being opened.
     public init(probesFirst: Bool, pingAfter: Int64?, now: Int64) {
         self.probesFirst = probesFirst
         self.pingAfter = pingAfter
@@ -40,6 +41,7 @@ public struct ConnectionStateMachine: ~Copyable {
         case none
     }
 
+    /// TCP stands.
     public mutating func connected() -> ConnectedAction {
         guard state == .connecting else { return .none }
         state = .securing
@@ -53,6 +55,7 @@ public struct ConnectionStateMachine: ~Copyable {
         case none
     }
 
+    /// TLS stands.
     public mutating func secured(now: Int64) -> SecuredAction {
         guard state == .securing else { return .none }
         lastHeard = now
@@ -78,6 +81,7 @@ public struct ConnectionStateMachine: ~Copyable {
         case wait
     }
 
+    /// A request asks for a stream.
     public mutating func wanted(now: Int64) -> UseAction {
         guard state == .ready || state == .probing else { return .wait }
         guard let pingAfter, openStreams == 0, now - lastHeard >= pingAfter else { return .use }
@@ -85,6 +89,7 @@ public struct ConnectionStateMachine: ~Copyable {
         return .ping
     }
 
+    /// A request was sent.
     public mutating func streamOpened() { openStreams += 1 }
 
     /// What comes of a PING's answer.
@@ -93,6 +98,7 @@ public struct ConnectionStateMachine: ~Copyable {
         case none
     }
 
+    /// A PING came back.
     public mutating func pong(now: Int64) -> PongAction {
         lastHeard = now
         guard state == .checking else { return .none }
@@ -135,6 +141,7 @@ public struct ConnectionStateMachine: ~Copyable {
         case none
     }
 
+    /// No more streams shall be opened.
     public mutating func drain() -> DrainAction {
         switch state {
         case .draining, .closed: return .none
@@ -155,6 +162,7 @@ public struct ConnectionStateMachine: ~Copyable {
         case none
     }
 
+    /// The connection is gone.
     public mutating func closed() -> ClosedAction {
         defer { state = .closed }
         switch state {
@@ -166,7 +174,10 @@ public struct ConnectionStateMachine: ~Copyable {
 
     /// Neither draining nor closed: requests may yet go here.
     public var isUsable: Bool { state != .draining && state != .closed }
+    /// TLS stands.
     public var isEstablished: Bool { state == .ready || state == .probing || state == .checking || state == .draining }
+    /// A PING is on its way.
     public var isWaitingForPong: Bool { state == .checking }
+    /// Nothing is open, and something may be opened.
     public var isIdle: Bool { openStreams == 0 && (state == .ready || state == .probing) }
 }

@@ -14,6 +14,7 @@ public struct PoolStateMachine: ~Copyable {
     /// Milliseconds; no attempt before.
     private var notBefore = Int64.min
 
+    /// Delays in milliseconds.
     public init(maxConnections: Int, firstDelay: Int64 = 500, longestDelay: Int64 = 60_000) {
         self.maxConnections = max(1, maxConnections)
         backoff = Backoff(first: firstDelay, cap: longestDelay)
@@ -35,6 +36,7 @@ public struct PoolStateMachine: ~Copyable {
         return .connect
     }
 
+    /// A connection stands.
     public mutating func attemptSucceeded() {
         attempts = max(0, attempts - 1)
         connections += 1
