@@ -110,6 +110,36 @@ import Testing
         #expect(bench.connections.count == 2)
     }
 
+    @Test func `loses and doubles nothing over many GOAWAYs and refusals`() throws {
+        let bench = try Workbench()
+        try bench.serve(limits: HTTPServerLimits(maxConcurrentStreams: 100))
+        let pool = try bench.makePool { $0.maxConnections = 2 }
+        var processed: [String: Int] = [:]
+        bench.script = { request, connection in
+            if request.stream > 601 {
+                connection.goAway(lastStream: 601)
+            } else if request.stream % 67 == 0 {
+                connection.reset(request.stream, code: 7)
+            } else {
+                processed[request.path, default: 0] += 1
+                connection.respond(request.stream, HTTPResponse(status: 200))
+            }
+        }
+        var answered = 0
+        var problems: [String] = []
+        for number in 0..<6000 {
+            pool.send(makeRequest("/\(number)"), deadline: .max) { result in
+                if result.response != nil { answered += 1 } else { problems.append(result.problem) }
+            }
+        }
+        bench.run(seconds: 30) { answered + problems.count == 6000 }
+        #expect(answered == 6000)
+        #expect(problems.isEmpty)
+        #expect(processed.count == 6000)
+        #expect(processed.values.allSatisfy { $0 == 1 })
+        #expect(bench.connections.count >= 20)
+    }
+
     @Test func `sends a refused stream again`() throws {
         let bench = try Workbench()
         try bench.serve()
