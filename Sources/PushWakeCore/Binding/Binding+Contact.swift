@@ -20,6 +20,7 @@ extension Binding {
 
     private static func isAboutPush(_ parameter: ArraySlice<UInt8>) -> Bool {
         let name = parameter.prefix { $0 != UInt8(ascii: "=") }.map(ASCII.lowercased)
-        return name.starts(with: "pn-".utf8) || name.starts(with: "push-token-".utf8) || name.elementsEqual("app-id".utf8)
+        return name.starts(with: "pn-".utf8) || name.starts(with: "push-token-".utf8)
+            || name.elementsEqual("app-id".utf8)
     }
 }
