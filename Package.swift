@@ -24,16 +24,20 @@ let safe: [SwiftSetting] = common + [.strictMemorySafety()]
 // builds because a target's linker settings follow it into the test bundle.
 // lld: gold leaves local Swift names in the table of exported symbols.
 let isDistribution = Context.environment["PUSHWAKE_DIST"] != nil
-let libraryLinking: [LinkerSetting] = isDistribution
-    ? [.unsafeFlags([
-        "-static-stdlib", "-use-ld=lld",
-        "-Xlinker", "-soname=libpushwake.so.1",
-        "-Xlinker", "--version-script=\(Context.packageDirectory)/include/pushwake.map",
-        "-Xlinker", "-z", "-Xlinker", "nodelete",
-        "-Xlinker", "--gc-sections", "-Xlinker", "--as-needed",
-        "-Xlinker", "-s",
-    ])] : []
-let executableLinking: [LinkerSetting] = isDistribution
+let libraryLinking: [LinkerSetting] =
+    isDistribution
+    ? [
+        .unsafeFlags([
+            "-static-stdlib", "-use-ld=lld",
+            "-Xlinker", "-soname=libpushwake.so.1",
+            "-Xlinker", "--version-script=\(Context.packageDirectory)/include/pushwake.map",
+            "-Xlinker", "-z", "-Xlinker", "nodelete",
+            "-Xlinker", "--gc-sections", "-Xlinker", "--as-needed",
+            "-Xlinker", "-s",
+        ])
+    ] : []
+let executableLinking: [LinkerSetting] =
+    isDistribution
     ? [.unsafeFlags(["-static-stdlib", "-Xlinker", "--gc-sections", "-Xlinker", "-s"])] : []
 
 let package = Package(
@@ -61,7 +65,8 @@ let package = Package(
         .target(name: "PushWakeCore", swiftSettings: safe),
         .target(
             name: "PushWakeTransport",
-            dependencies: ["PushWakeCore", "COpenSSL", "CNGHTTP2", "CJansson", "CLinux"], swiftSettings: common + hotPath),
+            dependencies: ["PushWakeCore", "COpenSSL", "CNGHTTP2", "CJansson", "CLinux"],
+            swiftSettings: common + hotPath),
         .target(name: "PushWakeStore", dependencies: ["PushWakeCore", "CSQLite"], swiftSettings: common),
         .target(
             name: "PushWakeEngine", dependencies: ["PushWakeCore", "PushWakeTransport", "PushWakeStore"],
@@ -70,7 +75,9 @@ let package = Package(
             name: "PushWakeABI", dependencies: ["CPushWake", "PushWakeCore", "PushWakeEngine"],
             swiftSettings: common, linkerSettings: libraryLinking),
         .target(
-            name: "PushWakeSimulator", dependencies: ["PushWakeCore", "PushWakeTransport", "COpenSSL", "CNGHTTP2", "CLinux"], swiftSettings: common),
+            name: "PushWakeSimulator",
+            dependencies: ["PushWakeCore", "PushWakeTransport", "COpenSSL", "CNGHTTP2", "CLinux"], swiftSettings: common
+        ),
         .executableTarget(
             name: "pushwake",
             dependencies: [

@@ -151,7 +151,8 @@ public func pushwake_query(
         let count = try handle.client.query(query, argument: argument.string) { row in
             let arena = TextArena()
             let fields = row.map { field in
-                pushwake_field(name: arena.keep(field.name), text: arena.keep(orEmpty: field.text), number: field.number)
+                pushwake_field(
+                    name: arena.keep(field.name), text: arena.keep(orEmpty: field.text), number: field.number)
             }
             return fields.withUnsafeBufferPointer { on_row?(context, $0.baseAddress, $0.count) ?? 1 } == 0
         }
@@ -188,7 +189,9 @@ private func put(_ request: pushwake_wake_request, kind: EngineProtocol.Kind, in
     engine.put(.toURI, request.to_uri.bytes.span)
     engine.put(.contentType, request.content_type.bytes.span)
     engine.put(.text, request.text.bytes.span)
-    for contact in UnsafeBufferPointer(start: request.contacts, count: request.contacts == nil ? 0 : request.contact_count) {
+    for contact in UnsafeBufferPointer(
+        start: request.contacts, count: request.contacts == nil ? 0 : request.contact_count)
+    {
         engine.put(.contactURI, contact.uri.bytes.span)
         engine.put(.contactInstance, contact.instance.bytes.span)
         engine.put(.contactAge, Int64(contact.registered_ago))
@@ -196,9 +199,11 @@ private func put(_ request: pushwake_wake_request, kind: EngineProtocol.Kind, in
     }
 }
 
-private func read(_ reply: MessageReader, into out: inout pushwake_wake_result, contacts request: pushwake_wake_request) {
+private func read(_ reply: MessageReader, into out: inout pushwake_wake_result, contacts request: pushwake_wake_request)
+{
     var reader = reply
-    let contacts = UnsafeMutableBufferPointer(start: request.contacts, count: request.contacts == nil ? 0 : request.contact_count)
+    let contacts = UnsafeMutableBufferPointer(
+        start: request.contacts, count: request.contacts == nil ? 0 : request.contact_count)
     while let field = reader.next() {
         switch field.tag {
         case .bindings: out.bindings = CInt(clamping: reader.number(field))

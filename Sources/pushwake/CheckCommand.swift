@@ -44,13 +44,16 @@ struct SettingsCommand: ParsableCommand {
 
     func run() throws {
         Console.say("# Settings\n")
-        Console.say("Made by `pushwake settings` from the one table that Kamailio modparams, pushwake.conf and `pushwake check` share.\n")
+        Console.say(
+            "Made by `pushwake settings` from the one table that Kamailio modparams, pushwake.conf and `pushwake check` share.\n"
+        )
         Console.say("| name | values | default | meaning | elsewhere |\n|---|---|---|---|---|")
         for key in SettingKey.allCases {
             let row = SettingsTable.description(of: key)
             let fallback = row.defaultValue.description
             Console.say(
-                "| `\(row.name)` | \(values(row)) | \(fallback.isEmpty ? "" : "`\(fallback)`") | \(row.help) | \(others(row)) |")
+                "| `\(row.name)` | \(values(row)) | \(fallback.isEmpty ? "" : "`\(fallback)`") | \(row.help) | \(others(row)) |"
+            )
         }
     }
 

@@ -8,7 +8,9 @@ import PushWakeEngine
 struct LoadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "load", abstract: "Measures the delivery path against a simulator.",
-        discussion: "Sends pushes to as many different tokens; exit code 0 when all were accepted. Only loopback addresses are taken.")
+        discussion:
+            "Sends pushes to as many different tokens; exit code 0 when all were accepted. Only loopback addresses are taken."
+    )
 
     @Option(name: .long, help: "apns or fcm.") var provider = "apns"
     @Option(name: .long, help: "Where the simulator listens, such as https://127.0.0.1:8443.") var url: String
@@ -92,7 +94,9 @@ struct SimulatorDirectory {
             return
         }
         guard let key = keyFile() else {
-            throw SettingError(setting: "--dir", message: "\(path) holds no AuthKey_XXXXXXXXXX.p8; start pushwake simulate --dir \(path) first")
+            throw SettingError(
+                setting: "--dir",
+                message: "\(path) holds no AuthKey_XXXXXXXXXX.p8; start pushwake simulate --dir \(path) first")
         }
         try settings.set(.apnsKey, to: "\(path)/\(key)")
         try settings.set(.apnsKeyID, to: String(key.dropFirst("AuthKey_".count).dropLast(".p8".count)))
@@ -115,7 +119,9 @@ struct SimulatorDirectory {
 
     /// A string member of simulator.json, wherever it stands.
     private func value(_ name: String) -> String? {
-        guard let text = TextFile.read("\(path)/simulator.json"), let found = text.firstRange(of: "\"\(name)\"") else { return nil }
+        guard let text = TextFile.read("\(path)/simulator.json"), let found = text.firstRange(of: "\"\(name)\"") else {
+            return nil
+        }
         let rest = text[found.upperBound...].drop { $0 == " " || $0 == ":" || $0 == "\n" }
         guard rest.first == "\"" else { return nil }
         return String(rest.dropFirst().prefix { $0 != "\"" })

@@ -26,11 +26,14 @@ struct SendCommand: ParsableCommand {
     @Option(name: .long, help: "Title of the notification.") var title: String?
     @Option(name: .long, help: "Text of the message.") var text: String?
     @Option(name: .customLong("call-id"), help: "Call-ID; made up when missing.") var callID: String?
-    @Option(name: .long, help: ArgumentHelp("Longest wait for the outcome.", valueName: "seconds")) var timeout: Int = 30
+    @Option(name: .long, help: ArgumentHelp("Longest wait for the outcome.", valueName: "seconds")) var timeout: Int =
+        30
 
     func validate() throws {
         if PushEvent(name: event) == nil {
-            throw ValidationError("there is no event \(event); write call, chat, cancel, custom, refresh, missed, elsewhere or group-chat")
+            throw ValidationError(
+                "there is no event \(event); write call, chat, cancel, custom, refresh, missed, elsewhere or group-chat"
+            )
         }
         if aor == nil && (platform == nil || token == nil) {
             throw ValidationError("give an AoR, or --platform, --package and --token")
@@ -57,7 +60,8 @@ struct SendCommand: ParsableCommand {
         let rows = EngineClient.rows(of: reply)
         if rows.isEmpty { Console.complain("nothing was sent") }
         Console.show(rows, asJSON: json)
-        let isDone = !rows.isEmpty && rows.allSatisfy { row in row.contains { $0.name == "outcome" && $0.text == "accepted" } }
+        let isDone =
+            !rows.isEmpty && rows.allSatisfy { row in row.contains { $0.name == "outcome" && $0.text == "accepted" } }
         if !isDone { throw ExitCode(1) }
     }
 }

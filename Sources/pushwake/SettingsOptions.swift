@@ -12,7 +12,9 @@ struct SettingsOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("One setting; may be repeated.", valueName: "name=value"))
     var set: [String] = []
 
-    @Option(name: .long, help: "Unix socket of the engine (the setting engine_socket, or PUSHWAKE_SOCKET in the environment).")
+    @Option(
+        name: .long,
+        help: "Unix socket of the engine (the setting engine_socket, or PUSHWAKE_SOCKET in the environment).")
     var socket: String?
 
     /// The values that file and options give; every problem goes to standard error and ends the command.

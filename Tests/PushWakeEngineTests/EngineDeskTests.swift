@@ -15,7 +15,10 @@ private final class DeskBench {
 
     init(_ values: [String: String] = [:]) throws {
         var settings = Settings()
-        let keys = ["apns_key": "/nonexistent/AuthKey_ABC123DEFG.p8", "apns_team_id": "DEF123GHIJ", "fcm_key": "/nonexistent/key.json"]
+        let keys = [
+            "apns_key": "/nonexistent/AuthKey_ABC123DEFG.p8", "apns_team_id": "DEF123GHIJ",
+            "fcm_key": "/nonexistent/key.json",
+        ]
         for (name, value) in keys.merging(values, uniquingKeysWith: { $1 }) { try settings.set(name, to: value) }
         loop = try Loop()
         let log = EngineLog(threshold: .error) { _, _ in }
@@ -46,7 +49,8 @@ private final class DeskBench {
 
     @discardableResult
     func register(
-        _ contact: String, headers: [(String, String)] = [], callID: String = "a@b", cseq: Int64 = 1, expires: String = "3600"
+        _ contact: String, headers: [(String, String)] = [], callID: String = "a@b", cseq: Int64 = 1,
+        expires: String = "3600"
     ) throws -> MessageReader {
         try ask(.register) { writer in
             writer.put(.aor, "bob")
@@ -96,7 +100,8 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     @Test func `reports the contact that a phone without instance has left`() throws {
         let bench = try DeskBench()
         try bench.register("<sip:bob@10.0.0.1:5060>", headers: [("X-MPUSH", "a:project:t:1")], callID: "one")
-        let reply = try bench.register("<sip:bob@10.0.0.1:6070>", headers: [("X-MPUSH", "a:project:t:1")], callID: "two")
+        let reply = try bench.register(
+            "<sip:bob@10.0.0.1:6070>", headers: [("X-MPUSH", "a:project:t:1")], callID: "two")
         #expect(EngineClient.text(.staleContact, in: reply) == "sip:bob@10.0.0.1:5060")
         #expect(bench.currentTokens() == ["t:1"])
     }
@@ -118,7 +123,9 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         ("<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=null>", [(String, String)]()),
         ("<sip:bob@10.9.9.9:7777>", [("X-MPUSH", "null")]),
     ])
-    func `unbinds on a null token, from wherever the phone sends it`(contact: String, headers: [(String, String)]) throws {
+    func `unbinds on a null token, from wherever the phone sends it`(contact: String, headers: [(String, String)])
+        throws
+    {
         let bench = try DeskBench()
         try bench.register(fcm)
         try bench.register(contact, headers: headers, callID: "other@call", cseq: 5)

@@ -22,7 +22,9 @@ import Testing
         }
         let requests = try fixture.requests()
         #expect(requests.count == 2)
-        #expect(requests.allSatisfy { $0["headers"]?["ttl"]?.string == "30" && $0["headers"]?["urgency"]?.string == "high" })
+        #expect(
+            requests.allSatisfy { $0["headers"]?["ttl"]?.string == "30" && $0["headers"]?["urgency"]?.string == "high" }
+        )
         #expect(requests[0]["headers"]?["content-encoding"] == nil)
         #expect(requests[1]["headers"]?["content-encoding"]?.string == "aes128gcm")
     }
@@ -54,7 +56,9 @@ import Testing
 
     @Test func `is sent again after a 503 and gives up on a second 401`() throws {
         let fixture = try DeliveryFixture(
-            script: #"{"rules":[{"token":"busy","count":1,"status":503,"headers":{"retry-after":"0"}},{"token":"deaf","status":401}]}"#)
+            script:
+                #"{"rules":[{"token":"busy","count":1,"status":503,"headers":{"retry-after":"0"}},{"token":"deaf","status":401}]}"#
+        )
         defer { fixture.end() }
         try fixture.setWebPush()
         let busy = try fixture.push(fixture.subscription("busy", keys: true), call)
@@ -123,7 +127,9 @@ import Testing
     }
 
     @Test(arguments: [(false, Outcome.unavailable), (true, .accepted)])
-    func `are not reached when their name leads inside, unless that is allowed`(isAllowed: Bool, outcome: Outcome) throws {
+    func `are not reached when their name leads inside, unless that is allowed`(isAllowed: Bool, outcome: Outcome)
+        throws
+    {
         let fixture = try DeliveryFixture()
         defer { fixture.end() }
         try fixture.setWebPush(hosts: "localhost,*.example.com", allowsLocal: isAllowed)
@@ -138,7 +144,8 @@ import Testing
         var end: Verdict?
         fixture.loop.updateTime()
         let job = PushJob(
-            id: 1, pushID: PushID(high: 1, low: 1), binding: Binding(provider: .webpush, token: target, dialect: .rfc8599),
+            id: 1, pushID: PushID(high: 1, low: 1),
+            binding: Binding(provider: .webpush, token: target, dialect: .rfc8599),
             content: PushContent(event: .call, callID: "c"), type: nil, deadline: fixture.loop.now + 1000, startedAt: 0
         ) { _, verdict, _ in end = verdict }
         lane.submit(job)

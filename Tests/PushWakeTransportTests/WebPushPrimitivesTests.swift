@@ -14,7 +14,9 @@ import Testing
         var text = PushWakeCore.Base64URL.encode(der).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
         while text.count % 4 != 0 { text.append("=") }
         return try PrivateKey(
-            pem: Array("-----BEGIN EC PRIVATE KEY-----\n\(String(text[..<64]))\n\(String(text[64...]))\n-----END EC PRIVATE KEY-----\n".utf8))
+            pem: Array(
+                "-----BEGIN EC PRIVATE KEY-----\n\(String(text[..<64]))\n\(String(text[64...]))\n-----END EC PRIVATE KEY-----\n"
+                    .utf8))
     }
 
     /// RFC 8291, Appendix A.
@@ -23,7 +25,8 @@ import Testing
         let salt = try decoded("DGv6ra1nlYgDCS1FRnbzlw")
         let body = try WebPushMessage.encrypt(
             Array("When I grow up, I want to be a watermelon".utf8),
-            publicKey: decoded("BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"),
+            publicKey: decoded(
+                "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"),
             secret: decoded("BTBZMqHH6r4Tts7J_aSIgg"), WebPushPrimitives(makeKey: { own }, makeSalt: { salt }))
         #expect(
             try body
@@ -45,7 +48,8 @@ import Testing
         var off = try PrivateKey.makeP256().publicPoint()
         off[64] ^= 1
         #expect(throws: PushRefusal.unusableKeys) {
-            try WebPushMessage.encrypt([1], publicKey: off, secret: [UInt8](repeating: 7, count: 16), WebPushPrimitives())
+            try WebPushMessage.encrypt(
+                [1], publicKey: off, secret: [UInt8](repeating: 7, count: 16), WebPushPrimitives())
         }
     }
 }

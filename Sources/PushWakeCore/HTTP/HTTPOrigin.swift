@@ -50,7 +50,8 @@ public struct HTTPOrigin: Hashable, Sendable {
             port = parsed
         }
         let legal = host.utf8.allSatisfy {
-            ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7A || $0 >= 0x30 && $0 <= 0x3A || $0 == 0x2D || $0 == 0x2E || $0 == 0x5F
+            ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7A || $0 >= 0x30 && $0 <= 0x3A || $0 == 0x2D || $0 == 0x2E
+                || $0 == 0x5F
         }
         guard !host.isEmpty, host.utf8.count <= 253, legal else { return nil }
         return HTTPOrigin(host: host.lowercased(), port: port)

@@ -13,10 +13,13 @@ public struct NetworkList: Equatable, Sendable {
     public init?(_ text: String) {
         for entry in text.split(separator: ",") {
             let parts = entry.split(separator: "/", omittingEmptySubsequences: false)
-            guard let first = parts.first, let bytes = Self.bytes(String(first.filter { $0 != " " })) else { return nil }
+            guard let first = parts.first, let bytes = Self.bytes(String(first.filter { $0 != " " })) else {
+                return nil
+            }
             var bits = bytes.count * 8
             if parts.count > 1 {
-                guard parts.count == 2, let length = Int(parts[1].filter { $0 != " " }), (0...bits).contains(length) else {
+                guard parts.count == 2, let length = Int(parts[1].filter { $0 != " " }), (0...bits).contains(length)
+                else {
                     return nil
                 }
                 bits = length

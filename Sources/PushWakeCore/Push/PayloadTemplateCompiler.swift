@@ -251,7 +251,8 @@ struct PayloadTemplateCompiler {
         var compiler = Self(source, PayloadRules())
         while compiler.position < compiler.source.count {
             let here = compiler.position
-            let found = TemplateText.keyword(in: compiler.source, at: here)
+            let found =
+                TemplateText.keyword(in: compiler.source, at: here)
                 ?? TemplateText.dollarName(in: compiler.source, at: here)
             if let (field, length) = found {
                 compiler.emit(field)

@@ -17,7 +17,8 @@ public enum SettingsTable {
         case .engineMode:
             .init(
                 "engine_mode", .choice(["supervised", "external"]), "supervised",
-                "supervised: this module starts the engine and restarts it when it dies. external: systemd or another PBX on this host runs it.")
+                "supervised: this module starts the engine and restarts it when it dies. external: systemd or another PBX on this host runs it."
+            )
         case .enginePath:
             .init(
                 "engine_path", .path, "pushwake",
@@ -47,7 +48,8 @@ public enum SettingsTable {
         case .persist:
             .init(
                 "persist", .integer(0...3650), "30", unit: "days", other: "m:pushnotification_persists",
-                "A binding outlives its SIP registration for so many days since the last REGISTER. 0: it ends with the registration.")
+                "A binding outlives its SIP registration for so many days since the last REGISTER. 0: it ends with the registration."
+            )
         default: nil
         }
     }
@@ -61,15 +63,18 @@ public enum SettingsTable {
         case .awakeFor:
             .init(
                 "awake_for", .integer(0...3600), "0", unit: "s",
-                "A phone that registered within so many seconds counts as awake and is not pushed. 0: only an open connection counts.")
+                "A phone that registered within so many seconds counts as awake and is not pushed. 0: only an open connection counts."
+            )
         case .unregisterPolicy:
             .init(
                 "unregister_policy", .choice(["keep", "remove"]), "keep", other: "m:pushnotification_disableunreg",
-                "keep: a phone that unregisters can still be woken; only a null token unbinds. remove: unregistering unbinds, as RFC 8599 has it.")
+                "keep: a phone that unregisters can still be woken; only a null token unbinds. remove: unregistering unbinds, as RFC 8599 has it."
+            )
         case .send555:
             .init(
                 "send_555", .flag, "0", other: "m:pushnotification_send555",
-                "Answer 555 to a REGISTER that names a push service that is not supported (RFC 8599, 5.6.1). 0: accept it without sip.pns.")
+                "Answer 555 to a REGISTER that names a push service that is not supported (RFC 8599, 5.6.1). 0: accept it without sip.pns."
+            )
         case .minExpires:
             .init(
                 "min_expires", .integer(0...86_400), "0", unit: "s",
@@ -86,7 +91,8 @@ public enum SettingsTable {
         case .cancelPush:
             .init(
                 "cancel_push", .flag, "1", other: "m:pushnotification_cancel",
-                "Tell a phone that was pushed and did not register in time that the caller has hung up or another phone has answered. Never to a PushKit token.")
+                "Tell a phone that was pushed and did not register in time that the caller has hung up or another phone has answered. Never to a PushKit token."
+            )
         case .fastAGIListen:
             .init(
                 "fastagi_listen", .text, "",
@@ -108,7 +114,8 @@ public enum SettingsTable {
         case .templateDirectory:
             .init(
                 "template_dir", .path, "", other: "m:fcmmessage.txt, m:pushkitmessage.txt",
-                "Directory with payload templates of your own (PROVIDER.json, PROVIDER.APP.json). Empty: the built-in ones.")
+                "Directory with payload templates of your own (PROVIDER.json, PROVIDER.APP.json). Empty: the built-in ones."
+            )
         case .caFile:
             .init(
                 "ca_file", .path, "",
@@ -148,7 +155,8 @@ public enum SettingsTable {
         case .apnsURL:
             .init(
                 "apns_url", .origin, "https://api.push.apple.com",
-                other: "m:pushkit_serverurl_http2, f:module::PushNotification/apns-server", "Apple's production service.")
+                other: "m:pushkit_serverurl_http2, f:module::PushNotification/apns-server",
+                "Apple's production service.")
         case .apnsSandboxURL:
             .init(
                 "apns_sandbox_url", .origin, "https://api.sandbox.push.apple.com",
@@ -157,7 +165,8 @@ public enum SettingsTable {
         case .apnsTopic:
             .init(
                 "apns_topic", .text, "", other: "m:pushnotification_topic",
-                "Topic of every push. Empty: the bundle id that the phone sent, with .voip for calls to a PushKit token.")
+                "Topic of every push. Empty: the bundle id that the phone sent, with .voip for calls to a PushKit token."
+            )
         case .apnsConnections:
             .init("apns_connections", .integer(1...64), "1", "Connections to Apple at once, per environment.")
         case .fcmKey:
@@ -179,7 +188,8 @@ public enum SettingsTable {
         case .vapidKey:
             .init(
                 "vapid_key", .path, "",
-                "P-256 private key, PEM, that signs for Web Push (VAPID). Phones get its public half in sip.vapid. Empty: no Web Push.")
+                "P-256 private key, PEM, that signs for Web Push (VAPID). Phones get its public half in sip.vapid. Empty: no Web Push."
+            )
         case .vapidSubject:
             .init(
                 "vapid_subject", .text, "",
@@ -188,11 +198,13 @@ public enum SettingsTable {
             .init(
                 "webpush_hosts", .text,
                 "fcm.googleapis.com,*.push.services.mozilla.com,*.push.apple.com,*.notify.windows.com",
-                "Hosts that Web Push and UnifiedPush subscriptions may lead to, comma separated; *.example.com for all below it, * for any public host.")
+                "Hosts that Web Push and UnifiedPush subscriptions may lead to, comma separated; *.example.com for all below it, * for any public host."
+            )
         case .webPushAllowLocal:
             .init(
                 "webpush_allow_local", .flag, "0",
-                "Let subscriptions lead to loopback and private addresses, for a push service of your own; its host must be in webpush_hosts too.")
+                "Let subscriptions lead to loopback and private addresses, for a push service of your own; its host must be in webpush_hosts too."
+            )
         case .acrobits:
             .init("acrobits", .flag, "0", "Push to apps of Acrobits' through their mediator.")
         default:

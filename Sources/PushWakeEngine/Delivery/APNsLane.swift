@@ -17,7 +17,8 @@ final class APNsLane: ProviderLane {
 
     /// `sign` makes an ES256 signature, raw r and s; nil when the key cannot.
     init(
-        label: String, pool: ProviderPool, credential: consuming APNsCredential, builder: APNsRequestBuilder, maxFail: Int,
+        label: String, pool: ProviderPool, credential: consuming APNsCredential, builder: APNsRequestBuilder,
+        maxFail: Int,
         loop: Loop, log: EngineLog, sign: @escaping ([UInt8]) -> [UInt8]?
     ) {
         self.label = label
@@ -75,7 +76,9 @@ final class APNsLane: ProviderLane {
         let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
         let verdict = APNsResponse.sparing(APNsResponse.verdict(response, body), job.binding, type)
         if verdict.connection == .retire { pool.retire(connection) }
-        if verdict.next == .renewCredential, credential.expired(generation: generation, now: loop.wallSeconds) == .giveUp {
+        if verdict.next == .renewCredential,
+            credential.expired(generation: generation, now: loop.wallSeconds) == .giveUp
+        {
             var final = verdict
             final.next = .finish
             return conclude(job, final, response.status)

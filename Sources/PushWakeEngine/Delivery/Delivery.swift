@@ -115,7 +115,8 @@ final class Delivery {
         case .keepAndAlarm:
             log(
                 .error,
-                "most tokens of \(binding.provider.name) \(binding.app) are called bad (\(verdict.reason)); none is removed: check environment and topic")
+                "most tokens of \(binding.provider.name) \(binding.app) are called bad (\(verdict.reason)); none is removed: check environment and topic"
+            )
             return false
         case .keep, nil: return false
         }

@@ -24,7 +24,8 @@ final class FCMLane: ProviderLane {
 
     /// `sign` makes an RS256 signature; nil when the key cannot.
     init(
-        account: ServiceAccount, pool: ProviderPool, tokenPool: ProviderPool, builder: FCMRequestBuilder, maxFail: Int, loop: Loop,
+        account: ServiceAccount, pool: ProviderPool, tokenPool: ProviderPool, builder: FCMRequestBuilder, maxFail: Int,
+        loop: Loop,
         log: EngineLog, sign: @escaping ([UInt8]) -> [UInt8]?
     ) {
         label = "fcm \(account.project)"

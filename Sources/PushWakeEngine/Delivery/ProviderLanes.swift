@@ -23,7 +23,8 @@ struct ProviderLanes {
         guard let payloads else { return }
         do throws(TLSError) {
             let builder = LaneBuilder(
-                settings: settings, tls: try LaneBuilder.tls(settings), payloads: payloads, resolver: Resolver(loop: loop),
+                settings: settings, tls: try LaneBuilder.tls(settings), payloads: payloads,
+                resolver: Resolver(loop: loop),
                 loop: loop, log: log)
             openAPNs(builder, &problems)
             openFCM(builder, &problems)
@@ -171,7 +172,8 @@ struct LaneBuilder {
     }
 
     private func pool(
-        _ origin: HTTPOrigin, _ label: String, connections: Int64, adjust: (inout HTTPPoolConfiguration) -> Void = { _ in }
+        _ origin: HTTPOrigin, _ label: String, connections: Int64,
+        adjust: (inout HTTPPoolConfiguration) -> Void = { _ in }
     ) -> ProviderPool {
         var configuration = HTTPPoolConfiguration()
         configuration.maxConnections = Int(connections)
@@ -179,7 +181,8 @@ struct LaneBuilder {
         configuration.answerTimeout = settings.integer(.requestTimeout)
         configuration.limits = HTTPAnswerLimits(keptHeaders: ["retry-after"])
         adjust(&configuration)
-        let pool = HTTPConnectionPool(origin: origin, tls: tls, configuration: configuration, loop: loop, resolver: resolver)
+        let pool = HTTPConnectionPool(
+            origin: origin, tls: tls, configuration: configuration, loop: loop, resolver: resolver)
         return ProviderPool(pool, label: label, log: log)
     }
 }

@@ -22,7 +22,8 @@ extension PushJob {
     /// Goes on as the verdict of an attempt says: ends here, or back to the lane now or later.
     func conclude(_ verdict: Verdict, status: Int, on lane: any ProviderLane, _ loop: Loop) {
         let step = RetryPolicy().step(
-            after: verdict, attempts: attempts, renewals: renewals, now: loop.now, deadline: deadline, random: pushID.low)
+            after: verdict, attempts: attempts, renewals: renewals, now: loop.now, deadline: deadline,
+            random: pushID.low)
         switch step {
         case .finish(let final): finish(final, status: status)
         case .retry(let time): loop.schedule(at: time) { lane.submit(self) }

@@ -26,11 +26,12 @@ struct ExplainedSettings {
         _ binding: Binding, _ content: PushContent, _ type: APNsPushType?, _ id: PushID, _ now: Int64
     ) throws(PushRefusal) -> HTTPRequest {
         guard let type else { throw .noSuchPush }
-        let isSandbox = switch binding.environment {
-        case .production: false
-        case .sandbox: true
-        case .standard: settings.text(.apnsEnvironment) == "sandbox"
-        }
+        let isSandbox =
+            switch binding.environment {
+            case .production: false
+            case .sandbox: true
+            case .standard: settings.text(.apnsEnvironment) == "sandbox"
+            }
         let origin = HTTPOrigin(settings.text(isSandbox ? .apnsSandboxURL : .apnsURL))
         return try APNsRequest.build(
             binding, content, type, payloads: payloads,
@@ -55,7 +56,9 @@ struct ExplainedSettings {
     }
 
     private func acrobits(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
-        guard let builder = AcrobitsRequest(settings: AcrobitsSettings(url: settings.text(.acrobitsURL))) else { throw .noTemplate }
+        guard let builder = AcrobitsRequest(settings: AcrobitsSettings(url: settings.text(.acrobitsURL))) else {
+            throw .noTemplate
+        }
         return try builder.build(binding, content, now: now).request
     }
 }

@@ -80,9 +80,11 @@ public final class LoadRun {
         started += 1
         running += 1
         let content = PushContent(
-            event: .call, callID: "load-\(index)@127.0.0.1", fromURI: "sip:alice@example.com", fromDisplay: "Alice Example",
+            event: .call, callID: "load-\(index)@127.0.0.1", fromURI: "sip:alice@example.com",
+            fromDisplay: "Alice Example",
             toURI: "sip:bob@example.com", timeToLive: 40, sentAt: loop.wallSeconds)
-        delivery.push(binding(index), content, type: provider == .apns ? .voip : nil, deadline: loop.now + 15_000) { [self] job, verdict, _ in
+        delivery.push(binding(index), content, type: provider == .apns ? .voip : nil, deadline: loop.now + 15_000) {
+            [self] job, verdict, _ in
             running -= 1
             latencies.append(Int32(clamping: SystemClock.monotonicMicroseconds() - job.startedAt))
             count(verdict)

@@ -38,7 +38,9 @@ extension EngineDesk {
                 for contact in stale { writer.put(.staleContact, contact) }
             }
         } catch {
-            log(.error, "bindings of aor=\(registration.aor) call_id=\(registration.callID) could not be stored: \(error)")
+            log(
+                .error,
+                "bindings of aor=\(registration.aor) call_id=\(registration.callID) could not be stored: \(error)")
             fail(message, peer, "the store cannot be written: \(error)")
         }
         for contact in registration.contacts where !registration.isRemoval(contact) {

@@ -34,7 +34,8 @@ extension EngineDesk {
         let content = self.content(of: message, event)
         for target in targets {
             statistics.pushed += 1
-            delivery.push(target.binding, content, type: target.type, deadline: deadline) { [self] job, verdict, status in
+            delivery.push(target.binding, content, type: target.type, deadline: deadline) {
+                [self] job, verdict, status in
                 pending.results.append(settle(job, verdict, status))
                 pending.pending -= 1
                 if waits && pending.pending == 0 { answer(pending) }
@@ -53,7 +54,8 @@ extension EngineDesk {
         let deadline = SystemClock.monotonicMilliseconds() + 60_000
         for target in targets {
             statistics.pushed += 1
-            delivery.push(target.binding, content, type: target.type, deadline: deadline) { [self] job, verdict, status in
+            delivery.push(target.binding, content, type: target.type, deadline: deadline) {
+                [self] job, verdict, status in
                 _ = settle(job, verdict, status)
             }
         }

@@ -28,7 +28,9 @@ extension EngineDesk {
                 $0.provider == binding.provider && $0.app == binding.app && $0.token == binding.token
             }
             guard let current else { return false }
-            if let since = verdict.goneSince, current.registeredAt.multipliedReportingOverflow(by: 1000).partialValue > since {
+            if let since = verdict.goneSince,
+                current.registeredAt.multipliedReportingOverflow(by: 1000).partialValue > since
+            {
                 log(.info, "binding kept aor=\(binding.aor): it registered after its token was called dead")
                 return false
             }

@@ -39,7 +39,8 @@ extension EngineDesk {
         for skipped in plan.skipped {
             log(
                 .debug,
-                "no push event=\(request.event.name) aor=\(request.aor) call_id=\(request.callID): \(skipped.reason.rawValue)")
+                "no push event=\(request.event.name) aor=\(request.aor) call_id=\(request.callID): \(skipped.reason.rawValue)"
+            )
         }
         for planned in plan.pushes {
             let binding = bindings[planned.index]

@@ -120,7 +120,9 @@ public final class EngineService {
         } catch {
             log(.error, "old bindings could not be dropped: \(error)")
         }
-        if let failure = checkpoints?.takeFailure() { log(.warning, "the store's log could not be emptied: \(failure)") }
+        if let failure = checkpoints?.takeFailure() {
+            log(.warning, "the store's log could not be emptied: \(failure)")
+        }
         loop.schedule(after: pause) { [weak self] in self?.housekeeping() }
     }
 }

@@ -50,7 +50,8 @@ public struct RegistrationPolicy: Sendable {
         guard !registration.isPushedUpstream else { return lines }
         for binding in registration.bindings where !supports(binding.provider) {
             let parameter = binding.dialect == .mpush ? "X-MPUSH" : "pn-provider"
-            let line = "\(parameter): pushes through \(binding.provider.name) are not set up here; set \(Self.remedy(binding.provider))"
+            let line =
+                "\(parameter): pushes through \(binding.provider.name) are not set up here; set \(Self.remedy(binding.provider))"
             if !lines.contains(line) { lines.append(line) }
         }
         return lines

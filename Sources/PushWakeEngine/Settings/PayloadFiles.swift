@@ -34,7 +34,8 @@ enum PayloadFiles {
     }
 
     private static func load(
-        _ path: String, _ provider: Provider, _ app: String, into library: inout PayloadLibrary, _ problems: inout [String]
+        _ path: String, _ provider: Provider, _ app: String, into library: inout PayloadLibrary,
+        _ problems: inout [String]
     ) {
         do throws(SystemError) {
             let source = try FileContent.read(path)
@@ -58,7 +59,9 @@ enum PayloadFiles {
         let stem = name.dropLast(".json".count)
         for provider in [Provider.apns, .fcm, .webpush] {
             if stem == provider.name { return (provider, "") }
-            if stem.hasPrefix("\(provider.name).") { return (provider, String(stem.dropFirst(provider.name.count + 1))) }
+            if stem.hasPrefix("\(provider.name).") {
+                return (provider, String(stem.dropFirst(provider.name.count + 1)))
+            }
         }
         return nil
     }

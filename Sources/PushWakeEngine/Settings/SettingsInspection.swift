@@ -48,13 +48,18 @@ public struct SettingsInspection {
             return
         }
         if APNsKeyFile.keyID(settings).isEmpty {
-            add(.error, .apnsKeyID, "is missing and the file name of apns_key does not tell it; set the key's ten characters")
+            add(
+                .error, .apnsKeyID,
+                "is missing and the file name of apns_key does not tell it; set the key's ten characters")
         }
         if settings.text(.apnsTeamID).isEmpty {
             add(.error, .apnsTeamID, "is missing; set the ten characters of your Apple team id")
         }
         for key in [SettingKey.apnsKeyID, .apnsTeamID] where !settings.text(key).utf8.allSatisfy(Self.isWordCharacter) {
-            add(.error, key, "\"\(settings.text(key).prefix(40))\" holds something else than letters and digits; copy it from Apple's site")
+            add(
+                .error, key,
+                "\"\(settings.text(key).prefix(40))\" holds something else than letters and digits; copy it from Apple's site"
+            )
         }
         do throws(KeyFileError) {
             _ = try APNsKeyFile.read(path)
@@ -77,11 +82,15 @@ public struct SettingsInspection {
         let path = settings.text(.vapidKey)
         let subject = settings.text(.vapidSubject)
         guard !path.isEmpty else {
-            if !subject.isEmpty { add(.error, .vapidKey, "vapid_subject is set but no key; set vapid_key to a P-256 key") }
+            if !subject.isEmpty {
+                add(.error, .vapidKey, "vapid_subject is set but no key; set vapid_key to a P-256 key")
+            }
             return
         }
         if !subject.hasPrefix("mailto:") && !subject.hasPrefix("https:") {
-            add(.error, .vapidSubject, "push services want to know who sends; set mailto:you@example.com or an https: URI")
+            add(
+                .error, .vapidSubject,
+                "push services want to know who sends; set mailto:you@example.com or an https: URI")
         }
         let isHost = { (host: String) in
             host == "*" || HTTPOrigin("https://\(host.hasPrefix("*.") ? String(host.dropFirst(2)) : host)")?.port == 443
@@ -90,7 +99,9 @@ public struct SettingsInspection {
         for entry in entries {
             let hosts = WebPushSettings.hosts(String(entry))
             guard hosts.isEmpty || !hosts.allSatisfy(isHost) else { continue }
-            add(.error, .webPushHosts, "\"\(entry.prefix(80))\" is no host; write names without https:// and port, or *")
+            add(
+                .error, .webPushHosts, "\"\(entry.prefix(80))\" is no host; write names without https:// and port, or *"
+            )
         }
         do throws(KeyFileError) {
             _ = try VAPIDKeyFile.read(path)
@@ -112,7 +123,9 @@ public struct SettingsInspection {
             let certificates = try Certificate.all(inPEM: bytes)
             if certificates.isEmpty { add(.warning, .caFile, "\(path) holds no certificate; give a PEM file") }
             for certificate in certificates where certificate.expiresAt < now {
-                add(.warning, .caFile, "\(path): the certificate of \(certificate.subject("CN") ?? "an authority") has expired; renew it")
+                add(
+                    .warning, .caFile,
+                    "\(path): the certificate of \(certificate.subject("CN") ?? "an authority") has expired; renew it")
             }
         } catch {
             add(.warning, .caFile, "\(path): \(error.message); give a PEM file")
@@ -129,7 +142,9 @@ public struct SettingsInspection {
             add(.error, key, "is empty; set a path")
         }
         if settings.text(.engineSocket).utf8.count > 107 {
-            add(.error, .engineSocket, "is longer than the 107 bytes that a Unix socket may have; choose a shorter path")
+            add(
+                .error, .engineSocket, "is longer than the 107 bytes that a Unix socket may have; choose a shorter path"
+            )
         }
     }
 

@@ -48,7 +48,9 @@ import Testing
     @Test func `are read from a file with comments, sections and quotes`() {
         var settings = Settings()
         let problems = settings.read(
-            file: "[general]\r\n; a comment\n# another\napns_team_id = \"DEF123GHIJ\"\nwake_timeout => 20\n\nsend_555=yes\n")
+            file:
+                "[general]\r\n; a comment\n# another\napns_team_id = \"DEF123GHIJ\"\nwake_timeout => 20\n\nsend_555=yes\n"
+        )
         #expect(problems.isEmpty)
         #expect(settings.text(.apnsTeamID) == "DEF123GHIJ")
         #expect(settings.integer(.wakeTimeout) == 20)

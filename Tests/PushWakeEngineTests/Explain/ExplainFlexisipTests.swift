@@ -13,24 +13,25 @@ private let alerts = "alert org.example.phone \(production)\(Fixture.remote)"
 private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
 
 @Suite struct `What Flexisip's phones are pushed with` {
-    @Test(arguments: [
-        ("pn-prid={R}&{V};pn-param=T.org.example.phone", nil, nil),
-        ("pn-prid={R}:remote;pn-param=T.org.example.phone.remote&voip", nil, nil),
-        ("pn-prid={V}:voip&{R}:voip;pn-param=T.org.example.phone.voip&remote", nil, nil),
-        ("pn-prid={R}:remote;pn-param=T.org.example.phone.remote&remote", alerts, alerts),
-        ("pn-prid={R}:remote;pn-param=T.org.example.phone", alerts, alerts),
-        ("pn-prid={R}%3Aremote%26{V}%3Avoip;pn-param=T.org.example.phone.remote%26voip", calls, alerts),
-        ("pn-prid={R};pn-param=T.org.example.phone", alerts, alerts),
-        ("pn-prid={R}:remote;pn-param=T.org.example.phone.remote", alerts, alerts),
-        ("pn-prid={R}:remote&{V}:voip;pn-param=T.org.example.phone.remote&voip", calls, alerts),
-        ("pn-prid={V}:voip&{R}:remote;pn-param=T.org.example.phone.voip&remote", calls, alerts),
-        ("pn-prid={V};pn-param=T.org.example.phone.voip", calls, nil),
-        // Apple's tokens have no fixed length.
-        (
-            "pn-prid=5ab8;pn-param=T.org.example.phone", "alert org.example.phone \(production)5ab8",
-            "alert org.example.phone \(production)5ab8"
-        ),
-    ] as [(String, String?, String?)])
+    @Test(
+        arguments: [
+            ("pn-prid={R}&{V};pn-param=T.org.example.phone", nil, nil),
+            ("pn-prid={R}:remote;pn-param=T.org.example.phone.remote&voip", nil, nil),
+            ("pn-prid={V}:voip&{R}:voip;pn-param=T.org.example.phone.voip&remote", nil, nil),
+            ("pn-prid={R}:remote;pn-param=T.org.example.phone.remote&remote", alerts, alerts),
+            ("pn-prid={R}:remote;pn-param=T.org.example.phone", alerts, alerts),
+            ("pn-prid={R}%3Aremote%26{V}%3Avoip;pn-param=T.org.example.phone.remote%26voip", calls, alerts),
+            ("pn-prid={R};pn-param=T.org.example.phone", alerts, alerts),
+            ("pn-prid={R}:remote;pn-param=T.org.example.phone.remote", alerts, alerts),
+            ("pn-prid={R}:remote&{V}:voip;pn-param=T.org.example.phone.remote&voip", calls, alerts),
+            ("pn-prid={V}:voip&{R}:remote;pn-param=T.org.example.phone.voip&remote", calls, alerts),
+            ("pn-prid={V};pn-param=T.org.example.phone.voip", calls, nil),
+            // Apple's tokens have no fixed length.
+            (
+                "pn-prid=5ab8;pn-param=T.org.example.phone", "alert org.example.phone \(production)5ab8",
+                "alert org.example.phone \(production)5ab8"
+            ),
+        ] as [(String, String?, String?)])
     func `chooses the token that fits`(parameters: String, call: String?, chat: String?) throws {
         let form = parameters.replacing("{R}", with: Fixture.remote).replacing("{V}", with: Fixture.voip)
         let contact = "pn-provider=apns;\(form)"
@@ -83,31 +84,42 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
 }
 
 @Suite struct `Which requests wake a phone` {
-    @Test(arguments: [
-        ("INVITE", [], ""), ("INVITE", ["X-fs-message-type: another-type"], ""),
-        ("INVITE", ["Content-Type: application/sdp"], ""), ("MESSAGE", ["Content-Type: another/type"], ""),
-        ("MESSAGE", ["Content-Type: text/plain"], ""),
-        ("REFER", ["Content-Type: application/im-iscomposing+xml", "Replaces: 1@192.0.2.3;to-tag=2;from-tag=2"], ""),
-    ] as [(String, [String], String)])
+    @Test(
+        arguments: [
+            ("INVITE", [], ""), ("INVITE", ["X-fs-message-type: another-type"], ""),
+            ("INVITE", ["Content-Type: application/sdp"], ""), ("MESSAGE", ["Content-Type: another/type"], ""),
+            ("MESSAGE", ["Content-Type: text/plain"], ""),
+            (
+                "REFER", ["Content-Type: application/im-iscomposing+xml", "Replaces: 1@192.0.2.3;to-tag=2;from-tag=2"],
+                ""
+            ),
+        ] as [(String, [String], String)])
     func `pushes`(method: String, headers: [String], to: String) throws {
         let explained = try Fixture().explain(Fixture.remoteOnly, Fixture.request(method, headers: headers, to: to))
         #expect(explained.target == alerts)
         #expect(explained.skipped.isEmpty)
     }
 
-    @Test(arguments: [
-        ("ACK", [], "", "ACK wakes no phone"), ("CANCEL", [], "", "CANCEL wakes no phone"),
-        ("OPTIONS", [], "", "OPTIONS wakes no phone"), ("SUBSCRIBE", [], "", "SUBSCRIBE wakes no phone"),
-        ("INVITE", [], ";tag=1928301774", "the request is inside a dialog and its Request-URI has no pn-purr"),
-        ("INVITE", ["X-fs-message-type: chat-service"], "", "the request is for the chat service, not for its user"),
-        ("INVITE", ["Priority: non-urgent"], "", "the request is non-urgent"),
-        ("INVITE", ["Replaces: 1@h;to-tag=2;from-tag=3"], "", "the INVITE replaces a call that is answered already"),
-        (
-            "MESSAGE", ["c: application/im-iscomposing+xml ;charset=utf-8"], "",
-            "the MESSAGE only says that somebody is typing"
-        ),
-        ("MESSAGE", ["Content-Type: Message/IMDN+xml"], "", "the MESSAGE only says that another one arrived"),
-    ] as [(String, [String], String, String)])
+    @Test(
+        arguments: [
+            ("ACK", [], "", "ACK wakes no phone"), ("CANCEL", [], "", "CANCEL wakes no phone"),
+            ("OPTIONS", [], "", "OPTIONS wakes no phone"), ("SUBSCRIBE", [], "", "SUBSCRIBE wakes no phone"),
+            ("INVITE", [], ";tag=1928301774", "the request is inside a dialog and its Request-URI has no pn-purr"),
+            (
+                "INVITE", ["X-fs-message-type: chat-service"], "",
+                "the request is for the chat service, not for its user"
+            ),
+            ("INVITE", ["Priority: non-urgent"], "", "the request is non-urgent"),
+            (
+                "INVITE", ["Replaces: 1@h;to-tag=2;from-tag=3"], "",
+                "the INVITE replaces a call that is answered already"
+            ),
+            (
+                "MESSAGE", ["c: application/im-iscomposing+xml ;charset=utf-8"], "",
+                "the MESSAGE only says that somebody is typing"
+            ),
+            ("MESSAGE", ["Content-Type: Message/IMDN+xml"], "", "the MESSAGE only says that another one arrived"),
+        ] as [(String, [String], String, String)])
     func `does not push`(method: String, headers: [String], to: String, reason: String) throws {
         let explained = try Fixture().explain(Fixture.twoTokens, Fixture.request(method, headers: headers, to: to))
         #expect(explained.requests.isEmpty)
@@ -167,15 +179,17 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
         #expect(explained["body.customPayload"] == .object([]))
     }
 
-    @Test(arguments: [
-        ("INVITE", [], "", nil, "IC_MSG"),
-        ("INVITE", ["Content-Type: application/resource-lists+xml"], "", nil, "GC_MSG"),
-        ("INVITE", ["Content-Type: application/resource-lists+xml"], ";pn-groupchat-str=G", nil, "G"),
-        ("MESSAGE", ["Content-Type: text/plain"], "", nil, "IM_MSG"),
-        ("MESSAGE", ["Content-Type: text/plain"], ";pn-msg-str=M", nil, "M"),
-        ("INVITE", [], "", .missed, "Missing call"), ("INVITE", [], ";pn-missing-call-str=MISSED", .missed, "MISSED"),
-        ("INVITE", [], "", .answeredElsewhere, "Accepted elsewhere"),
-    ] as [(String, [String], String, PushEvent?, String)])
+    @Test(
+        arguments: [
+            ("INVITE", [], "", nil, "IC_MSG"),
+            ("INVITE", ["Content-Type: application/resource-lists+xml"], "", nil, "GC_MSG"),
+            ("INVITE", ["Content-Type: application/resource-lists+xml"], ";pn-groupchat-str=G", nil, "G"),
+            ("MESSAGE", ["Content-Type: text/plain"], "", nil, "IM_MSG"),
+            ("MESSAGE", ["Content-Type: text/plain"], ";pn-msg-str=M", nil, "M"),
+            ("INVITE", [], "", .missed, "Missing call"),
+            ("INVITE", [], ";pn-missing-call-str=MISSED", .missed, "MISSED"),
+            ("INVITE", [], "", .answeredElsewhere, "Accepted elsewhere"),
+        ] as [(String, [String], String, PushEvent?, String)])
     func `has the string for the request`(
         method: String, headers: [String], wish: String, event: PushEvent?, key: String
     ) throws {
