@@ -34,6 +34,11 @@ let libraryLinking: [LinkerSetting] =
             "-Xlinker", "-z", "-Xlinker", "nodelete",
             "-Xlinker", "--gc-sections", "-Xlinker", "--as-needed",
             "-Xlinker", "-s",
+            // The same libraries as by default, but libc without its linker script, which would name the dynamic
+            // loader as a library of its own: every process has it anyway.
+            "-Xclang-linker", "-nodefaultlibs",
+            "-Xlinker", "-lstdc++", "-Xlinker", "-lm", "-Xlinker", "-l:libgcc_s.so.1", "-Xlinker", "-lgcc",
+            "-Xlinker", "-l:libc.so.6", "-Xlinker", "-l:libc_nonshared.a",
         ])
     ] : []
 let executableLinking: [LinkerSetting] =
