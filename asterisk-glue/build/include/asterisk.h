@@ -1,1 +1,0 @@
-/work/wt/asterisk/.cache/asterisk-sid/usr/include/asterisk.h
