@@ -164,6 +164,21 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(bench.desk.statistics.pushed == 1)
     }
 
+    @Test func `pushes once for two calls within the window, and both wait`() throws {
+        let bench = try DeskBench(["ignore_same": "5000"])
+        try bench.register(fcm)
+        for call in ["call@1", "call@2"] {
+            let reply = try bench.ask(.wake) { writer in
+                writer.put(.event, Int64(0))
+                writer.put(.aor, "bob")
+                writer.put(.callID, call)
+            }
+            #expect(EngineClient.number(.pushed, in: reply) == 1)
+        }
+        #expect(bench.desk.statistics.pushed == 1)
+        #expect(bench.desk.statistics.suppressed == 1)
+    }
+
     @Test func `counts a phone with an open connection as awake`() throws {
         let bench = try DeskBench()
         try bench.register(fcm)

@@ -131,7 +131,7 @@ public enum SettingsTable {
         case .queueSize:
             .init(
                 "queue_size", .integer(1...10_000_000), "100000", other: "f:module::PushNotification/max-queue-size",
-                "Pushes that may wait at once. Past it a push is refused, refreshes before messages before calls.")
+                "Pushes that may be under way at once. Past it a push is refused, and the log and the result say so.")
         case .maxFail:
             .init(
                 "max_fail", .integer(0...1_000_000), "10000", other: "m:fcm_maxfail",

@@ -171,6 +171,13 @@ extension EngineDesk {
             timeToLive: UInt32(clamping: isCall ? hold(request) : settings.integer(.messageTimeToLive)),
             sentAt: SystemClock.wallSeconds())
         wake.pushed += 1
+        if settings.integer(.ignoreSame) > 0, dedupe.note(binding, content, now: now) == .tooSoon {
+            // The push before is waking it: this request waits for the same REGISTER.
+            wake.accepted += 1
+            wakes[key] = wake
+            statistics.suppressed += 1
+            return
+        }
         wake.pending += 1
         wakes[key] = wake
         statistics.pushed += 1

@@ -16,6 +16,8 @@ final class EngineDesk {
     let policy: RegistrationPolicy
     var statistics = Statistics()
     var wakes = WakeRegister()
+    /// Tells a second push to one device within `ignore_same`.
+    var dedupe: Dedupe
     /// Connections that want results.
     var subscribers: [EnginePeer] = []
     var writer = MessageWriter()
@@ -26,6 +28,7 @@ final class EngineDesk {
         self.settings = settings
         self.store = store
         self.delivery = delivery
+        dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
         self.log = log
         policy = RegistrationPolicy(settings: settings, vapidKey: VAPIDKeyFile.publicKey(settings))
     }
