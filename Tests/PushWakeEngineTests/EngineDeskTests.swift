@@ -81,6 +81,21 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(tokens == ["abc:def"])
     }
 
+    @Test(arguments: [Int64.max, Int64.min, -1])
+    func `survives any grant that a client claims`(granted: Int64) throws {
+        let bench = try DeskBench()
+        _ = try bench.ask(.register) { writer in
+            writer.put(.aor, "bob")
+            writer.put(.callID, "a@b")
+            writer.put(.granted, granted)
+            writer.put(.headerName, "Contact")
+            writer.put(.headerValue, fcm)
+        }
+        let bindings = bench.store.bindings(of: "bob", now: SystemClock.wallSeconds())
+        #expect(bindings.map(\.token) == ["abc:def"])
+        #expect(bindings.allSatisfy { $0.expiresAt > $0.registeredAt && $0.forgetAt >= $0.expiresAt })
+    }
+
     @Test func `promises nothing for what cannot be used, and names the parameter`() throws {
         let bench = try DeskBench()
         let reply = try bench.register("<sip:bob@10.0.0.1;pn-provider=fcm;pn-param=project;pn-prid=a%00b>")

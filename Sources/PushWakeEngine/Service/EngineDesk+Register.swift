@@ -78,7 +78,8 @@ extension EngineDesk {
             var bindings = policy.usable(contact, of: registration)
             guard !bindings.isEmpty else { continue }
             let requested = registration.requestedExpires(of: contact).map(Int64.init) ?? Self.defaultExpires
-            let expires = granted > 0 ? granted : requested
+            // SIP has 32 bits for it (RFC 3261, 20.19); the socket has 64.
+            let expires = granted > 0 ? min(granted, Int64(UInt32.max)) : requested
             let persist = settings.integer(.persist) * 86_400
             for index in bindings.indices {
                 bindings[index].registeredAt = now
