@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+extension LaneBuilder {
+    /// Nil when it is not set up, or when its key cannot be used: then `problems` says why.
+    func openWebPush(_ problems: inout [String]) -> WebPushLanes? {
+        guard !settings.text(.vapidKey).isEmpty else { return nil }
+        do throws(KeyFileError) {
+            return try webPush()
+        } catch {
+            problems.append("vapid_key: \(error.message)")
+            return nil
+        }
+    }
+
+    /// Services are found as phones name them, so nothing is connected yet.
+    func webPush() throws(KeyFileError) -> WebPushLanes {
+        let signer = try VAPIDKeyFile.read(settings.text(.vapidKey))
+        let sender = WebPushSender(
+            publicKey: signer.key.publicPoint(), subject: settings.text(.vapidSubject),
+            settings: WebPushSettings(settings), payloads: payloads, sign: { try? signer.sign($0) })
+        return WebPushLanes(sender, loop: loop) { origin, sender in webPush(to: origin, sender) }
+    }
+
+    /// The lane to one service. What its name resolves to is judged too: a public name may lead inside.
+    func webPush(to origin: HTTPOrigin, _ sender: WebPushSender) -> WebPushLane {
+        let label = "webpush \(origin.authority)"
+        let pool = pool(origin, label, connections: 1) {
+            $0.refusesLocalAddresses = !sender.settings.allowsPrivateAddresses
+            $0.closeAfter = 60_000
+        }
+        return WebPushLane(
+            origin: origin, sender: sender, pool: pool, loop: loop, label: label,
+            maxFail: Int(settings.integer(.maxFail)))
+    }
+}

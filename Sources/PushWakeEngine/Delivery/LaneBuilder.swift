@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+/// Puts lanes together from settings.
+struct LaneBuilder {
+    let settings: Settings
+    let tls: TLSContext
+    let payloads: PayloadLibrary
+    let resolver: Resolver
+    let loop: Loop
+    let log: EngineLog
+
+    /// What providers are verified against.
+    static func tls(_ settings: Settings) throws(TLSError) -> TLSContext {
+        let file = settings.text(.caFile)
+        return try TLSContext.client(caFile: file.isEmpty ? nil : file)
+    }
+
+    /// Connections to one server; `adjust` says what is special about it.
+    func pool(
+        _ origin: HTTPOrigin, _ label: String, connections: Int64,
+        adjust: (inout HTTPPoolConfiguration) -> Void = { _ in }
+    ) -> ProviderPool {
+        var configuration = HTTPPoolConfiguration()
+        configuration.maxConnections = Int(connections)
+        configuration.connectTimeout = settings.integer(.connectTimeout)
+        configuration.answerTimeout = settings.integer(.requestTimeout)
+        configuration.limits = HTTPAnswerLimits(keptHeaders: ["retry-after"])
+        adjust(&configuration)
+        let pool = HTTPConnectionPool(
+            origin: origin, tls: tls, configuration: configuration, loop: loop, resolver: resolver)
+        return ProviderPool(pool, label: label, log: log)
+    }
+}
