@@ -51,6 +51,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private var deadlineTimer: Loop.TimerID?
     private var timerDeadline = Int64.max
     private var isClosed = false
+    private var isWindingDown = false
 
     /// Opens nothing yet.
     public init(
@@ -114,6 +115,12 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     /// Opens no more streams on all connections that stand: the credential or the settings are new.
     public func retireConnections() {
         for connection in connections where connection.machine.isEstablished { connection.drain() }
+    }
+
+    /// Another pool takes over: what is open or waiting here is still answered, and no connection stays idle.
+    public func windDown() {
+        isWindingDown = true
+        retireConnections()
     }
 
     /// Ends everything: waiting requests are unreachable, open ones lost.
@@ -213,6 +220,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             machine.attemptSucceeded()
         }
         drainQueue()
+        if isWindingDown { connection.drain() }
         offerCapacity()
     }
 

@@ -63,15 +63,71 @@ final class DeliveryFixture {
         try settings.set(.webPushAllowLocal, to: allowsLocal ? "1" : "0")
     }
 
+    func set(_ key: SettingKey, to value: String) throws { try settings.set(key, to: value) }
+
+    /// Replaces a file.
+    func write(_ path: String, _ bytes: [UInt8]) throws {
+        let file = try #require(fopen(path, "w"))
+        defer { fclose(file) }
+        #expect(fwrite(bytes, 1, bytes.count, file) == bytes.count)
+    }
+
     func setAcrobits() throws {
         try settings.set(.acrobits, to: "1")
         try settings.set(.acrobitsURL, to: origin + "/pnm2/send")
     }
 
+    /// A delivery with these settings that has opened nothing yet; its log goes to `lines`.
+    func delivery() -> Delivery {
+        let log = EngineLog(threshold: .debug) { [weak self] _, text in self?.lines.append(text) }
+        return Delivery(settings: settings, loop: loop, log: log)
+    }
+
+    /// Turns the loop until something holds, or so long.
+    func turn(seconds: Int64, until condition: () -> Bool) {
+        let end = SystemClock.monotonicMilliseconds() + seconds * 1000
+        while !condition(), SystemClock.monotonicMilliseconds() < end { loop.turn(waitingUpTo: 50) }
+    }
+
+    /// Sends one push through a delivery that is open already; nil when it does not end.
+    func send(
+        _ binding: Binding, _ content: PushContent, _ type: PushWakeCore.APNsPushType?, through delivery: Delivery
+    ) -> End? {
+        var end: End?
+        loop.updateTime()
+        delivery.push(binding, content, type: type, deadline: loop.now + 5000) { job, verdict, status in
+            end = End(verdict: verdict, status: status, attempts: job.attempts)
+        }
+        turn(seconds: 7) { end != nil }
+        return end
+    }
+
+    /// How a call to a phone ends, through a delivery that is open already.
+    func call(_ binding: Binding, _ delivery: Delivery) throws -> Verdict {
+        let content = PushContent(event: .call, callID: "c1", fromURI: "sip:bob@example.com")
+        return try #require(send(binding, content, .voip, through: delivery)).verdict
+    }
+
+    /// Plays another script from now on.
+    func play(_ script: String) { _ = control("script --data-binary '\(script)'") }
+
+    /// One of the simulator's counters.
+    func counter(_ name: String) -> Int64? {
+        (try? JSONReader.read(Array(control("counters").utf8)))?[name]?.integer
+    }
+
+    private func control(_ request: String) -> String {
+        let command = "curl -s --cacert \(directory)/files/ca.pem \(origin)/_simulator/\(request)"
+        guard let pipe = popen(command, "r") else { return "" }
+        defer { pclose(pipe) }
+        var text = [UInt8](repeating: 0, count: 65_536)
+        let count = fread(&text, 1, text.count, pipe)
+        return String(decoding: text.prefix(count), as: UTF8.self)
+    }
+
     /// Sends pushes at once and turns the loop until all have ended.
     func push(_ pushes: [(Binding, PushContent)], seconds: Int64 = 5) throws -> [End] {
-        let log = EngineLog(threshold: .debug) { [weak self] _, text in self?.lines.append(text) }
-        let delivery = Delivery(settings: settings, loop: loop, log: log)
+        let delivery = delivery()
         #expect(delivery.open() == [])
         var ends: [Int: End] = [:]
         loop.updateTime()

@@ -35,6 +35,8 @@ final class APNsLane: ProviderLane {
 
     func warmUp() { pool.warmUp() }
 
+    func retire() { pool.windDown() }
+
     func submit(_ job: PushJob) {
         if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
         guard let type = job.type else { return job.finish(Verdict(.rejected, reason: "VoipTokenOnly"), status: 0) }

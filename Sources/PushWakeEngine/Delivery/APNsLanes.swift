@@ -18,6 +18,12 @@ struct APNsLanes {
         }
     }
 
+    /// Other lanes take their place.
+    func retire() {
+        production.retire()
+        sandbox.retire()
+    }
+
     /// Connects to the environment of ordinary bindings.
     func warmUp() { (standardIsSandbox ? sandbox : production).warmUp() }
 }

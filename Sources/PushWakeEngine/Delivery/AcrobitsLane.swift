@@ -22,6 +22,8 @@ final class AcrobitsLane: ProviderLane {
 
     func warmUp() { pool.warmUp() }
 
+    func retire() { pool.windDown() }
+
     func submit(_ job: PushJob) {
         if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
         job.attempts += 1

@@ -10,6 +10,11 @@ final class Delivery {
     private let log: EngineLog
     private var settings: Settings
     private var lanes = ProviderLanes()
+    /// Key files by provider, and what was wrong with them when they were read last.
+    private var watches: [Provider: KeyWatch] = [:]
+    private var knownProblems: [Provider: [String]] = [:]
+    /// Called with the public VAPID key whenever it may have changed.
+    var onVAPIDKey: ((String) -> Void)?
     private var jobs: [UInt64: PushJob] = [:]
     private var lastID: UInt64 = 0
     private var random: Randomness
@@ -27,13 +32,46 @@ final class Delivery {
     /// Reads keys and templates and opens the lanes; returns what is wrong.
     func open() -> [String] {
         var problems: [String] = []
-        lanes = ProviderLanes(settings, loop: loop, log: log, problems: &problems)
-        lanes.warmUp()
+        // Stamps first: a file that changes while it is read is read once more.
+        for provider in Provider.allCases { watches[provider] = KeyWatch(Self.keyPaths(of: provider, settings)) }
+        lanes.open(settings, loop: loop, log: log, problems: &problems)
+        for provider in Provider.allCases { knownProblems[provider] = problems }
+        onVAPIDKey?(lanes.vapidKey)
         return problems
     }
 
-    /// Reads keys and templates again. Pushes under way finish on the old lanes.
+    /// Reads keys and templates again. Pushes under way finish on the old lanes; what is broken stays as it was.
     func reload() -> [String] { open() }
+
+    /// Looks every second for keys that are new, and takes them.
+    func watchKeys() {
+        loop.schedule(after: 1000) { [weak self] in
+            guard let self else { return }
+            lookAtKeys()
+            watchKeys()
+        }
+    }
+
+    private func lookAtKeys() {
+        for provider in Provider.allCases where watches[provider]?.look() == true {
+            var problems: [String] = []
+            lanes.reopen(provider, problems: &problems)
+            // One broken file among many is not complained of again when another one changes.
+            for problem in problems where knownProblems[provider]?.contains(problem) != true { log(.warning, problem) }
+            knownProblems[provider] = problems
+            log(.notice, "the keys for \(provider.name) have changed and were read again")
+            if provider == .webpush { onVAPIDKey?(lanes.vapidKey) }
+        }
+    }
+
+    private static func keyPaths(of provider: Provider, _ settings: Settings) -> [String] {
+        switch provider {
+        case .apns: [settings.text(.apnsKey)]
+        case .fcm: [settings.text(.fcmKey)]
+        case .webpush: [settings.text(.vapidKey)]
+        case .acrobits, .webhook: []
+        }
+    }
 
     /// Pushes that have no verdict yet.
     var queued: Int { jobs.count }

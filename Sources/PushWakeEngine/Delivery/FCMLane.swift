@@ -21,6 +21,8 @@ final class FCMLane: ProviderLane {
     private var waiting: [PushJob] = []
     private var random = Randomness()
     private var isTokenRefused = false
+    /// Another lane has taken over: tokens are fetched for waiting pushes only, not ahead of need.
+    private var isRetired = false
 
     /// `sign` makes an RS256 signature; nil when the key cannot.
     init(
@@ -91,6 +93,12 @@ final class FCMLane: ProviderLane {
         if case .fetch = credential.authorization(now: loop.now) { fetchToken() }
     }
 
+    func retire() {
+        isRetired = true
+        pool.windDown()
+        tokenPool.windDown()
+    }
+
     private func fetchToken() {
         let input = FCMTokenRequest.signingInput(account, now: loop.wallSeconds)
         guard let signature = sign(input) else { return tokenFailed("SigningFailed", after: nil, isFinal: true) }
@@ -135,7 +143,7 @@ final class FCMLane: ProviderLane {
     private func scheduleRefresh() {
         guard let deadline = credential.deadline else { return }
         loop.schedule(at: deadline) { [weak self] in
-            guard let self, credential.refreshIsDue(now: loop.now) else { return }
+            guard let self, !isRetired, credential.refreshIsDue(now: loop.now) else { return }
             fetchToken()
         }
     }

@@ -4,16 +4,12 @@ internal import PushWakeCore
 internal import PushWakeTransport
 
 extension LaneBuilder {
-    /// Nil when it is not set up, or when its key cannot be used: then `problems` says why.
-    func openAPNs(_ problems: inout [String]) -> APNsLanes? {
-        guard !settings.text(.apnsKey).isEmpty else { return nil }
-        do throws(KeyFileError) {
-            return APNsLanes(
+    /// Nil when it is not set up, or when there never was a key that could be used; `problems` says why.
+    func openAPNs(replacing old: APNsLanes?, _ problems: inout [String]) -> APNsLanes? {
+        replace(old, .apnsKey, &problems, retire: { $0.retire() }) { () throws(KeyFileError) in
+            APNsLanes(
                 production: try apns(.production), sandbox: try apns(.sandbox),
                 standardIsSandbox: settings.text(.apnsEnvironment) == "sandbox")
-        } catch {
-            problems.append("apns_key: \(error.message)")
-            return nil
         }
     }
 

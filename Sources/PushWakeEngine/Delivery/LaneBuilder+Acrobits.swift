@@ -5,9 +5,10 @@ internal import PushWakeTransport
 
 extension LaneBuilder {
     /// Nil when it is not set up, or when its URL cannot be used: then `problems` says so.
-    func openAcrobits(_ problems: inout [String]) -> AcrobitsLane? {
+    func openAcrobits(replacing old: AcrobitsLane?, _ problems: inout [String]) -> AcrobitsLane? {
         guard settings.flag(.acrobits) else { return nil }
         let lane = acrobits()
+        old?.retire()
         if lane == nil { problems.append("acrobits_url: is no https URL; no push goes through Acrobits") }
         return lane
     }

@@ -4,14 +4,10 @@ internal import PushWakeCore
 internal import PushWakeTransport
 
 extension LaneBuilder {
-    /// Nil when it is not set up, or when its key cannot be used: then `problems` says why.
-    func openFCM(_ problems: inout [String]) -> FCMLane? {
-        guard !settings.text(.fcmKey).isEmpty else { return nil }
-        do throws(KeyFileError) {
-            return try fcm()
-        } catch {
-            problems.append("fcm_key: \(error.message)")
-            return nil
+    /// Nil when it is not set up, or when there never was a key that could be used; `problems` says why.
+    func openFCM(replacing old: FCMLane?, _ problems: inout [String]) -> FCMLane? {
+        replace(old, .fcmKey, &problems, retire: { $0.retire() }) { () throws(KeyFileError) in
+            try fcm()
         }
     }
 

@@ -4,14 +4,10 @@ internal import PushWakeCore
 internal import PushWakeTransport
 
 extension LaneBuilder {
-    /// Nil when it is not set up, or when its key cannot be used: then `problems` says why.
-    func openWebPush(_ problems: inout [String]) -> WebPushLanes? {
-        guard !settings.text(.vapidKey).isEmpty else { return nil }
-        do throws(KeyFileError) {
-            return try webPush()
-        } catch {
-            problems.append("vapid_key: \(error.message)")
-            return nil
+    /// Nil when it is not set up, or when there never was a key that could be used; `problems` says why.
+    func openWebPush(replacing old: WebPushLanes?, _ problems: inout [String]) -> WebPushLanes? {
+        replace(old, .vapidKey, &problems, retire: { $0.retire() }) { () throws(KeyFileError) in
+            try webPush()
         }
     }
 

@@ -18,6 +18,25 @@ struct LaneBuilder {
         return try TLSContext.client(caFile: file.isEmpty ? nil : file)
     }
 
+    /// A new lane for a key, and what is left to do for the one before; that one stays when the key cannot be used.
+    ///
+    /// `key` names the setting; while it is empty there is no lane.
+    func replace<Lane>(
+        _ old: Lane?, _ key: SettingKey, _ problems: inout [String], retire: (Lane) -> Void,
+        make: () throws(KeyFileError) -> Lane
+    ) -> Lane? {
+        guard !settings.text(key).isEmpty else { return nil }
+        do throws(KeyFileError) {
+            let lane = try make()
+            if let old { retire(old) }
+            return lane
+        } catch {
+            let ending = old == nil ? "" : "; the key read before is still used"
+            problems.append("\(SettingsTable.description(of: key).name): \(error.message)\(ending)")
+            return old
+        }
+    }
+
     /// Connections to one server; `adjust` says what is special about it.
     func pool(
         _ origin: HTTPOrigin, _ label: String, connections: Int64,

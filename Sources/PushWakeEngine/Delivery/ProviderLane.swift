@@ -16,6 +16,9 @@ protocol ProviderLane: AnyObject {
     /// Connects, and fetches what a push needs, before the first push does.
     func warmUp()
 
+    /// Another lane takes its place: what was submitted is still finished, then the connections end.
+    func retire()
+
     /// Sends a push; it is finished sooner or later, whatever happens.
     func submit(_ job: PushJob)
 }

@@ -6,38 +6,51 @@ internal import PushWakeTransport
 /// Which lane a push takes.
 struct ProviderLanes {
     private var apns: APNsLanes?
-    private var fcm: (any ProviderLane)?
+    private var fcm: FCMLane?
     private var webPush: WebPushLanes?
-    private var acrobits: (any ProviderLane)?
+    private var acrobits: AcrobitsLane?
+    private var builder: LaneBuilder?
 
     /// No lane at all.
     init() {}
 
-    /// Reads the keys that the settings name; a lane whose key cannot be used is missing, and `problems` says why.
-    init(_ settings: Settings, loop: Loop, log: EngineLog, problems: inout [String]) {
+    /// Reads templates and all keys, and makes new lanes. Where one cannot be made, `problems` says why, and the
+    /// one before stays if there is one.
+    mutating func open(_ settings: Settings, loop: Loop, log: EngineLog, problems: inout [String]) {
         let (payloads, templateProblems) = PayloadFiles.load(settings)
         problems += templateProblems
         guard let payloads else { return }
         do throws(TLSError) {
-            let builder = LaneBuilder(
+            builder = LaneBuilder(
                 settings: settings, tls: try LaneBuilder.tls(settings), payloads: payloads,
                 resolver: Resolver(loop: loop),
                 loop: loop, log: log)
-            apns = builder.openAPNs(&problems)
-            fcm = builder.openFCM(&problems)
-            webPush = builder.openWebPush(&problems)
-            acrobits = builder.openAcrobits(&problems)
+            for provider in Provider.allCases { reopen(provider, problems: &problems) }
         } catch {
             problems.append("ca_file: \(error.message); no provider can be verified, so no push is sent")
         }
     }
 
-    /// Gets the lanes that ordinary bindings take ready for the first call.
-    func warmUp() {
-        apns?.warmUp()
-        fcm?.warmUp()
-        acrobits?.warmUp()
+    /// Reads the keys of one provider again. Pushes under way finish on the old lanes.
+    mutating func reopen(_ provider: Provider, problems: inout [String]) {
+        guard let builder else { return }
+        switch provider {
+        case .apns:
+            apns = builder.openAPNs(replacing: apns, &problems)
+            apns?.warmUp()
+        case .fcm:
+            fcm = builder.openFCM(replacing: fcm, &problems)
+            fcm?.warmUp()
+        case .webpush: webPush = builder.openWebPush(replacing: webPush, &problems)
+        case .acrobits:
+            acrobits = builder.openAcrobits(replacing: acrobits, &problems)
+            acrobits?.warmUp()
+        case .webhook: break
+        }
     }
+
+    /// The public VAPID key in base64url; empty without Web Push.
+    var vapidKey: String { webPush?.publicKey ?? "" }
 
     /// The lane of a binding; nil when it is not set up.
     func lane(for binding: Binding) -> (any ProviderLane)? {

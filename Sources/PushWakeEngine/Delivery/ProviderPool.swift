@@ -36,6 +36,9 @@ final class ProviderPool {
         log(.notice, "\(label): works again")
     }
 
+    /// Another pool takes over: what is under way here is still answered, then the connections end.
+    func windDown() { pool.windDown() }
+
     /// Ends all connections.
     func close() { pool.close() }
 

@@ -43,6 +43,8 @@ final class WebPushLane: ProviderLane {
 
     func warmUp() { pool.warmUp() }
 
+    func retire() { pool.windDown() }
+
     /// Ends all connections; nothing can be sent any more.
     func close() { pool.close() }
 

@@ -13,6 +13,9 @@ final class WebPushLanes {
     private let makeLane: (HTTPOrigin, WebPushSender) -> WebPushLane
     private var lanes: [HTTPOrigin: WebPushLane] = [:]
 
+    /// The VAPID key's point in base64url, as phones need it to subscribe.
+    var publicKey: String { Base64URL.encode(sender.publicKey) }
+
     /// Services that have a lane now.
     var count: Int { lanes.count }
 
@@ -30,6 +33,9 @@ final class WebPushLanes {
             return RefusingLane(label: "webpush refused", verdict: error.verdict, loop: loop)
         }
     }
+
+    /// Other lanes take their place.
+    func retire() { for lane in lanes.values { lane.retire() } }
 
     private func lane(of origin: HTTPOrigin) -> any ProviderLane {
         if let lane = lanes[origin] { return lane }
@@ -68,6 +74,8 @@ final class RefusingLane: ProviderLane {
     var isHealthy: Bool { false }
 
     func warmUp() {}
+
+    func retire() {}
 
     func submit(_ job: PushJob) { loop.atEndOfTurn { [verdict] in job.finish(verdict, status: 0) } }
 }

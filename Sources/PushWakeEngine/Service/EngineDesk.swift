@@ -13,7 +13,7 @@ final class EngineDesk {
     let store: any BindingStore
     let delivery: Delivery
     let log: EngineLog
-    let policy: RegistrationPolicy
+    private(set) var policy: RegistrationPolicy
     var statistics = Statistics()
     var wakes = WakeRegister()
     /// Tells a second push to one device within `ignore_same`.
@@ -31,6 +31,7 @@ final class EngineDesk {
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
         self.log = log
         policy = RegistrationPolicy(settings: settings, vapidKey: VAPIDKeyFile.publicKey(settings))
+        delivery.onVAPIDKey = { [weak self] key in self?.policy.vapidKey = key }
     }
 
     /// Handles one message of a peer; every request gets exactly one reply, now or later.

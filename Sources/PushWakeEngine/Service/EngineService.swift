@@ -53,6 +53,7 @@ public final class EngineService {
         } catch {
             throw EngineFailure(message: "\(error)")
         }
+        delivery.watchKeys()
         openFastAGI(settings)
         everySecond()
         housekeeping()

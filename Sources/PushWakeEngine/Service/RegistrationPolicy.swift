@@ -20,9 +20,10 @@ public struct RegistrationPolicy: Sendable {
     private let supported: Set<Provider>
     private let sends555: Bool
     private let minExpires: Int
-    private let vapidKey: String
+    /// The public point in base64url that phones are told; empty without one.
+    var vapidKey: String
 
-    /// `vapidKey` is the public point in base64url that phones are told; only who writes Feature-Caps needs it.
+    /// Only who writes Feature-Caps needs `vapidKey`.
     public init(settings: Settings, vapidKey: String = "") {
         self.vapidKey = vapidKey
         var supported: Set<Provider> = []

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeTransport
+
+/// Notices that files of keys are new, changed or gone, by looking at them now and then.
+///
+/// It reads nothing. A change counts once it has looked the same twice in a row: who writes a file, or a
+/// certificate and its key, may not be done yet.
+struct KeyWatch {
+    private let paths: [String]
+    private var known: [String: FileStamp]
+    private var pending: [String: FileStamp]?
+
+    /// Watches files, and directories with all that is in them; what they look like now is no news.
+    init(_ paths: [String]) {
+        self.paths = paths.filter { !$0.isEmpty }
+        known = Self.look(at: self.paths)
+    }
+
+    /// Looks, and says whether there is a change that has settled.
+    mutating func look() -> Bool {
+        let seen = Self.look(at: paths)
+        guard seen != known else {
+            pending = nil
+            return false
+        }
+        guard seen == pending else {
+            pending = seen
+            return false
+        }
+        (known, pending) = (seen, nil)
+        return true
+    }
+
+    private static func look(at paths: [String]) -> [String: FileStamp] {
+        var stamps: [String: FileStamp] = [:]
+        for path in paths {
+            guard let stamp = FileStamp(path) else { continue }
+            stamps[path] = stamp
+            guard stamp.isDirectory, let names = try? FileContent.names(in: path, ending: "") else { continue }
+            for name in names where name != ".." { stamps["\(path)/\(name)"] = FileStamp("\(path)/\(name)") }
+        }
+        return stamps
+    }
+}
