@@ -14,6 +14,7 @@
 #include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
+#include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/ssl.h>
@@ -148,4 +149,15 @@ static inline int copenssl_password(char *buffer, int size, int rwflag, void *ar
 static inline EVP_PKEY *copenssl_read_private_key(BIO *bio, const char *password)
 {
     return PEM_read_bio_PrivateKey(bio, NULL, copenssl_password, (void *)password);
+}
+static inline EVP_PKEY *copenssl_read_private_key_in(BIO *bio, const char *password, OSSL_LIB_CTX *context)
+{
+    return PEM_read_bio_PrivateKey_ex(bio, NULL, copenssl_password, (void *)password, context, NULL);
+}
+
+/* What an error of PKCS12_parse means: 1 wrong password, 2 a cipher that this library context lacks, 0 other. */
+static inline int copenssl_pkcs12_failure(unsigned long code)
+{
+    if (ERR_GET_LIB(code) == ERR_LIB_PKCS12 && ERR_GET_REASON(code) == PKCS12_R_MAC_VERIFY_FAILURE) return 1;
+    return ERR_GET_REASON(code) == ERR_R_UNSUPPORTED ? 2 : 0;
 }

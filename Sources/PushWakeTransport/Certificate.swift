@@ -13,6 +13,29 @@ public final class Certificate {
         self.pointer = pointer
     }
 
+    /// A copy that shares nothing with the original; nil when memory is short.
+    init?(copying original: OpaquePointer) {
+        var bytes: UnsafeMutablePointer<UInt8>?
+        let count = i2d_X509(original, &bytes)
+        defer { CRYPTO_free(bytes, nil, 0) }
+        var start = UnsafePointer(bytes)
+        guard count > 0, let copy = d2i_X509(nil, &start, Int(count)) else { return nil }
+        pointer = copy
+    }
+
+    /// Reads one certificate in DER; nil when the bytes are none.
+    public init?(der: [UInt8]) {
+        let read = der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+            var start = buffer.baseAddress
+            return d2i_X509(nil, &start, buffer.count)
+        }
+        guard let read else {
+            _ = TLSError.drain("")
+            return nil
+        }
+        pointer = read
+    }
+
     deinit { X509_free(pointer) }
 
     /// All certificates of a PEM text, in order; none is no error.
@@ -28,12 +51,35 @@ public final class Certificate {
     }
 
     /// Seconds since 1970 after which it is no longer valid.
-    public var expiresAt: Int64 {
+    public var expiresAt: Int64 { Self.seconds(X509_get0_notAfter(pointer)) }
+
+    /// Seconds since 1970 from which it is valid.
+    public var validFrom: Int64 { Self.seconds(X509_get0_notBefore(pointer)) }
+
+    /// Whether it may issue others.
+    public var isAuthority: Bool { X509_check_ca(pointer) != 0 }
+
+    /// Whether subject and issuer are the same, as with a root.
+    public var isSelfIssued: Bool {
+        X509_NAME_cmp(X509_get_subject_name(pointer), X509_get_issuer_name(pointer)) == 0
+    }
+
+    /// Whether another certificate's key has signed this one.
+    public func isSigned(by issuer: Certificate) -> Bool {
+        defer { _ = TLSError.drain("") }
+        guard let key = X509_get0_pubkey(issuer.pointer) else { return false }
+        return X509_verify(pointer, key) == 1
+    }
+
+    /// Whether both are the same certificate.
+    public func isSame(as other: Certificate) -> Bool { X509_cmp(pointer, other.pointer) == 0 }
+
+    private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64 {
         var days: Int32 = 0
         var seconds: Int32 = 0
         guard let epoch = ASN1_TIME_set(nil, 0) else { return 0 }
         defer { ASN1_TIME_free(epoch) }
-        guard ASN1_TIME_diff(&days, &seconds, epoch, X509_get0_notAfter(pointer)) == 1 else { return 0 }
+        guard ASN1_TIME_diff(&days, &seconds, epoch, time) == 1 else { return 0 }
         return Int64(days) * 86_400 + Int64(seconds)
     }
 

@@ -46,8 +46,27 @@ public final class CertificateAuthority {
     }
 
     /// Issues a client certificate; `userID` becomes the subject's UID, as in Apple's push certificates.
-    public func issueClient(_ name: String, userID: String = "", days: Int = 365) throws(TLSError) -> IssuedIdentity {
-        try issue(subject: name, userID: userID, days: days, extensions: [(NID_ext_key_usage, "clientAuth")])
+    ///
+    /// `marks` are extensions of one's own, by dotted object id, as DER; negative `days` make one that has expired.
+    public func issueClient(
+        _ name: String, userID: String = "", marks: [(objectID: String, der: [UInt8])] = [], days: Int = 365
+    ) throws(TLSError) -> IssuedIdentity {
+        try issue(
+            subject: name, userID: userID, days: days, extensions: [(NID_ext_key_usage, "clientAuth")], marks: marks)
+    }
+
+    /// Issues an authority below this one.
+    public func issueAuthority(_ name: String, days: Int = 3650) throws(TLSError) -> CertificateAuthority {
+        let below = try PrivateKey.makeP256()
+        let made = try Self.make(
+            subject: name, key: below, issuer: certificate, issuerKey: key, days: days,
+            extensions: [(NID_basic_constraints, "critical,CA:TRUE"), (NID_key_usage, "critical,keyCertSign,cRLSign")])
+        return CertificateAuthority(made, below)
+    }
+
+    private init(_ certificate: Certificate, _ key: PrivateKey) {
+        self.certificate = certificate
+        self.key = key
     }
 
     /// A new certificate with its key, both in memory and as PEM.
@@ -61,13 +80,14 @@ public final class CertificateAuthority {
     }
 
     private func issue(
-        subject: String, userID: String = "", days: Int, extensions: [(Int32, String)]
+        subject: String, userID: String = "", days: Int, extensions: [(Int32, String)],
+        marks: [(objectID: String, der: [UInt8])] = []
     ) throws(TLSError) -> IssuedIdentity {
         let leafKey = try PrivateKey.makeP256()
         let leaf = try Self.make(
             subject: subject, userID: userID, key: leafKey, issuer: certificate, issuerKey: key, days: days,
             extensions: [(NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "digitalSignature")]
-                + extensions)
+                + extensions, marks: marks)
         return IssuedIdentity(
             identity: try TLSIdentity(certificate: leaf, key: leafKey, chain: []), certificatePEM: try leaf.pem(),
             keyPEM: try leafKey.pem())
@@ -75,7 +95,7 @@ public final class CertificateAuthority {
 
     private static func make(
         subject: String, userID: String = "", key: PrivateKey, issuer: Certificate?, issuerKey: PrivateKey, days: Int,
-        extensions: [(Int32, String)]
+        extensions: [(Int32, String)], marks: [(objectID: String, der: [UInt8])] = []
     ) throws(TLSError) -> Certificate {
         guard let pointer = X509_new() else { throw TLSError.drain("make a certificate") }
         let made = Certificate(owning: pointer)
@@ -99,10 +119,26 @@ public final class CertificateAuthority {
             X509_add_ext(pointer, added, -1)
             X509_EXTENSION_free(added)
         }
+        for mark in marks { try add(mark.objectID, mark.der, to: pointer) }
         guard X509_sign(pointer, issuerKey.pointer, EVP_sha256()) > 0 else {
             throw TLSError.drain("sign a certificate")
         }
         return made
+    }
+
+    private static func add(_ objectID: String, _ der: [UInt8], to certificate: OpaquePointer) throws(TLSError) {
+        guard let object = OBJ_txt2obj(objectID, 1), let value = ASN1_OCTET_STRING_new() else {
+            throw TLSError.drain("make the certificate extension \(objectID)")
+        }
+        defer {
+            ASN1_OBJECT_free(object)
+            ASN1_OCTET_STRING_free(value)
+        }
+        guard ASN1_OCTET_STRING_set(value, der, Int32(clamping: der.count)) == 1,
+            let made = X509_EXTENSION_create_by_OBJ(nil, object, 0, value)
+        else { throw TLSError.drain("make the certificate extension \(objectID)") }
+        X509_add_ext(certificate, made, -1)
+        X509_EXTENSION_free(made)
     }
 
     private static func setSerial(_ certificate: OpaquePointer) {

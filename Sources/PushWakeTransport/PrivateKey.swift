@@ -17,6 +17,26 @@ public final class PrivateKey {
         self.init(owning: key)
     }
 
+    /// A copy that shares nothing with the original; nil when memory is short.
+    init?(copying original: OpaquePointer) {
+        var bytes: UnsafeMutablePointer<UInt8>?
+        let count = i2d_PrivateKey(original, &bytes)
+        defer { CRYPTO_clear_free(bytes, Int(max(0, count)), nil, 0) }
+        var start = UnsafePointer(bytes)
+        guard count > 0, let copy = d2i_AutoPrivateKey(nil, &start, Int(count)) else { return nil }
+        pointer = copy
+    }
+
+    /// Reads a key in DER, unencrypted; nil when the bytes are none.
+    convenience init?(der: [UInt8]) {
+        let read = der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+            var start = buffer.baseAddress
+            return d2i_AutoPrivateKey(nil, &start, buffer.count)
+        }
+        guard let read else { return nil }
+        self.init(owning: read)
+    }
+
     deinit { EVP_PKEY_free(pointer) }
 
     /// Makes a new P-256 key.

@@ -29,29 +29,12 @@ public final class TLSIdentity {
             chain: Array(certificates.dropFirst()))
     }
 
-    /// Reads a PKCS#12 file (`.p12`, `.pfx`).
-    public convenience init(pkcs12: [UInt8], password: String) throws(TLSError) {
-        let bio = try MemoryBIO(pkcs12)
-        guard let box = d2i_PKCS12_bio(bio.pointer, nil) else { throw TLSError.drain("not a PKCS#12 file") }
-        defer { PKCS12_free(box) }
-        var key: OpaquePointer?
-        var certificate: OpaquePointer?
-        var stack: OpaquePointer?
-        guard PKCS12_parse(box, password, &key, &certificate, &stack) == 1 else {
-            throw TLSError.drain("cannot open the PKCS#12 file (wrong password?)")
-        }
-        let ownedKey = key.map { PrivateKey(owning: $0) }
-        let ownedCertificate = certificate.map { Certificate(owning: $0) }
-        defer { copenssl_free_certificates(stack) }
-        let chain = (0..<copenssl_certificate_count(stack)).compactMap { index in
-            copenssl_certificate_at(stack, index).map { Certificate(retaining: $0) }
-        }
-        guard let ownedKey, let ownedCertificate else {
-            throw TLSError("the PKCS#12 file holds no certificate with a private key")
-        }
-        try self.init(certificate: ownedCertificate, key: ownedKey, chain: chain)
-    }
-
     /// The end certificate.
     public var leaf: Certificate { certificate }
+
+    /// Whether both stand for the same certificate and key.
+    public func isSame(as other: TLSIdentity) -> Bool {
+        X509_cmp(certificate.pointer, other.certificate.pointer) == 0
+            && EVP_PKEY_eq(key.pointer, other.key.pointer) == 1
+    }
 }
