@@ -34,6 +34,8 @@ final class HTTP2ClientSession {
     private var hasPong = false
     /// No stream id is left, or the peer wants no more streams.
     private(set) var isExhausted = false
+    /// nghttp2 has given up; nothing more may be fed to it.
+    private var isBroken = false
 
     init(limits: HTTPAnswerLimits, streamCap: Int) throws(TLSError) {
         self.limits = limits
@@ -139,14 +141,18 @@ final class HTTP2ClientSession {
 
     /// Takes bytes from the peer; false when it broke the protocol.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard !isBroken else { return false }
         let count = nghttp2_session_mem_recv(session, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
-        return count == bytes.count
+        isBroken = count != bytes.count
+        return !isBroken
     }
 
     /// Fills the buffer with frames that will lie at `position` of the connection's output; nil when broken.
     func gather(into buffer: UnsafeMutableRawBufferPointer, position: UInt64) -> Int? {
         gatherPosition = position
-        return output.gather(session, into: buffer)
+        let count = output.gather(session, into: buffer)
+        if count == nil { isBroken = true }
+        return count
     }
 
     /// Neither side has anything more to say.
@@ -164,7 +170,7 @@ final class HTTP2ClientSession {
     /// The connection is gone: ends all streams. `sent` is how much of the output the kernel took.
     func connectionLost(_ reason: String, sent: UInt64) {
         for exchange in open {
-            exchange.end = exchange.position >= sent ? .notProcessed : .broken(reason)
+            exchange.end = exchange.position >= sent || exchange.isBodyUnsent ? .notProcessed : .broken(reason)
             ended.append(exchange)
             Unmanaged.passUnretained(exchange).release()
         }
@@ -232,7 +238,7 @@ final class HTTP2ClientSession {
     fileprivate func closed(_ exchange: HTTPExchange, code: UInt32) {
         if exchange.isAnswerComplete {
             exchange.end = .answered
-        } else if code == NGHTTP2_REFUSED_STREAM.rawValue || exchange.position == .max {
+        } else if code == NGHTTP2_REFUSED_STREAM.rawValue || exchange.position == .max || exchange.isBodyUnsent {
             exchange.end = .notProcessed
         } else {
             let reason = exchange.cancelReason ?? "stream ended: \(String(cString: nghttp2_http2_strerror(code)))"

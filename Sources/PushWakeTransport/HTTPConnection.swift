@@ -46,6 +46,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private var isBlocked = false
     private var isClosed = false
     private var lastHeard: Int64
+    private var lastAnswer: Int64
     private var isSuspected = false
     /// Bytes submitted since the last gathering, before compression.
     private var unsentBytes = 0
@@ -63,6 +64,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         self.loop = loop
         self.owner = owner
         lastHeard = loop.now
+        lastAnswer = loop.now
         machine = ConnectionStateMachine(
             probesFirst: configuration.probesFirst, pingAfter: configuration.pingAfter, now: loop.now)
         if configuration.proxy != nil { tunnel = ProxyTunnel(to: origin, proxy: configuration.proxy) }
@@ -270,8 +272,13 @@ final class HTTPConnection: LoopSource, TurnEnding {
             }
             if let goAway = session.goAway { sentAway(goAway) }
             if session.goAway != nil || session.isExhausted { drain() }
-            // SETTINGS may have raised the limit.
-            if !isClosed, freeStreams > 0 { owner?.connection(self, ended: []) }
+            guard !isClosed else { return }
+            // SETTINGS may have raised the limit, or left nothing of it.
+            if freeStreams > 0 {
+                owner?.connection(self, ended: [])
+            } else if timer == nil, openStreams == 0 {
+                setTimer(after: idleTime)
+            }
         case .http1(let session):
             report(session.takeEnded())
             if session.isExhausted { drain() }
@@ -291,11 +298,14 @@ final class HTTPConnection: LoopSource, TurnEnding {
         for exchange in exchanges {
             let status = exchange.response.status
             let isGood = exchange.end == .answered && status < 500 && status != 401 && status != 403
-            if exchange.end == .answered { answers += 1 }
+            if exchange.end == .answered {
+                answers += 1
+                lastAnswer = loop.now
+            }
             if machine.streamEnded(isGood: isGood) == .close { mustClose = true }
         }
         owner?.connection(self, ended: exchanges)
-        if openStreams == 0 { setTimer(after: configuration.closeAfter) }
+        if openStreams == 0 { setTimer(after: idleTime) }
         if mustClose { close("retired") }
     }
 
@@ -367,7 +377,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private func timeIsUp() {
         timer = nil
         if machine.isWaitingForPong { return finish("\(origin.authority) does not answer a ping", isOrderly: true) }
-        if openStreams == 0 { return drain() }
+        if openStreams == 0 { return idleTime == nil ? () : drain() }
         expireAnswers()
     }
 
@@ -382,9 +392,17 @@ final class HTTPConnection: LoopSource, TurnEnding {
             return suspect()
         }
         for exchange in session.open where exchange.submittedAt <= late { session.cancel(exchange, reason) }
+        // Signs of life are no answers: a server that gives only those is left.
+        if lastAnswer <= late { drain() }
         scheduleFlush()
         let next = session.open.lazy.map(\.submittedAt).filter { $0 > late }.min()
         setTimer(after: next.map { max(1, $0 - late) } ?? configuration.answerTimeout)
+    }
+
+    /// How long the connection is kept without a request; a server that allows none for long is left.
+    private var idleTime: Int64? {
+        guard case .http2(let session) = session, session.peerLimit == 0 else { return configuration.closeAfter }
+        return configuration.answerTimeout
     }
 
     /// Gives a silent connection a last chance: it may have been this process that slept.
@@ -418,6 +436,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
             session.terminate()
             if gather(channel) == nil { _ = channel.flush() }
         }
+        if !isOrderly { readLastAnswers() }
         isClosed = true
         // ORDER: before the requests are reported, or what their completions send would be placed here.
         _ = machine.closed()
@@ -429,10 +448,10 @@ final class HTTPConnection: LoopSource, TurnEnding {
         case .none: break
         case .http2(let session):
             session.connectionLost(reason, sent: sent)
-            owner?.connection(self, ended: session.takeEnded())
+            reportLast(session.takeEnded())
         case .http1(let session):
             session.connectionLost(reason, sent: sent)
-            owner?.connection(self, ended: session.takeEnded())
+            reportLast(session.takeEnded())
         }
         if let channel {
             loop.unwatch(channel.socket.descriptor)
@@ -440,5 +459,20 @@ final class HTTPConnection: LoopSource, TurnEnding {
         }
         owner?.connectionClosed(self, reason: reason)
         owner = nil
+    }
+
+    /// Takes what came before the end: where that is noticed while writing, answers lie unread.
+    private func readLastAnswers() {
+        guard let channel else { return }
+        switch session {
+        case .none: return
+        case .http2(let session): _ = channel.read { session.receive($0) }
+        case .http1(let session): _ = channel.read { session.receive($0) }
+        }
+    }
+
+    private func reportLast(_ exchanges: [HTTPExchange]) {
+        answers += exchanges.count { $0.end == .answered }
+        owner?.connection(self, ended: exchanges)
     }
 }

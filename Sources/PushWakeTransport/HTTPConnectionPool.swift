@@ -123,6 +123,12 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         retireConnections()
     }
 
+    /// Gives back all requests that no connection has taken yet, as `.recalled`: what they carry is out of date.
+    public func recallWaiting() {
+        for exchange in waiting.removeAll(where: { _ in true }) { exchange.completion(.recalled) }
+        if waiting.isEmpty { giveMemoryBack() }
+    }
+
     /// Ends everything: waiting requests are unreachable, open ones lost.
     public func close() {
         isClosed = true

@@ -13,6 +13,8 @@ public enum HTTPResult: Equatable, Sendable {
     case unreachable(String)
     /// Its deadline passed before it was sent.
     case expired
+    /// It had not been sent when `recallWaiting` asked for it.
+    case recalled
 }
 
 /// One request on its way through a pool, and what has come of it so far.
@@ -46,6 +48,8 @@ final class HTTPExchange {
     /// Place in the session's list of open exchanges.
     var index = -1
     var isAnswerComplete = false
+    /// Nothing can come of a request whose end has not left: no provider acts on half a body.
+    var isBodyUnsent: Bool { bodyOffset < request.body.count }
     /// Why this side gave it up.
     var cancelReason: String?
 

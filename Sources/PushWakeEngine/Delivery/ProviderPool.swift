@@ -45,6 +45,9 @@ final class ProviderPool {
     /// Sends nothing more over the connection that an answer came on.
     func retire(_ connection: Int) { pool.retireConnection(connection) }
 
+    /// Gives back what no connection has taken yet, as `.recalled`.
+    func recallWaiting() { pool.recallWaiting() }
+
     private func complain(_ text: String) {
         hasComplained = true
         log(.warning, "\(label): \(text); calls go through without push until this ends")

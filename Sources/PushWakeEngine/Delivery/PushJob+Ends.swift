@@ -46,6 +46,7 @@ extension HTTPResult {
             Verdict(.unavailable, reason: text, next: isRepeatable ? .retry(after: Self.pause) : .finish)
         case .unreachable(let text): Verdict(.unavailable, reason: text, next: .retry(after: Self.pause))
         case .expired: Verdict(.expired, reason: "DeadlinePassed")
+        case .recalled: Verdict(.unavailable, reason: "Recalled", next: .retry(after: 0))
         }
     }
 }
