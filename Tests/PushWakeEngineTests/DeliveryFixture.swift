@@ -55,6 +55,9 @@ final class DeliveryFixture {
         _ = system("rm -rf \(directory)")
     }
 
+    /// Sets one more setting; nil is a test that went wrong.
+    func set(_ key: SettingKey, _ value: String?) throws { try settings.set(key, to: #require(value)) }
+
     /// Web Push with the simulator's key, to its own address unless told otherwise.
     func setWebPush(hosts: String = "127.0.0.1", allowsLocal: Bool = true) throws {
         try settings.set(.vapidKey, to: directory + "/files/vapid.pem")
@@ -132,7 +135,9 @@ final class DeliveryFixture {
         var ends: [Int: End] = [:]
         loop.updateTime()
         for (index, push) in pushes.enumerated() {
-            delivery.push(push.0, push.1, type: nil, deadline: loop.now + seconds * 1000) { job, verdict, status in
+            let type: PushWakeCore.APNsPushType? = push.0.provider == .apns ? .voip : nil
+            let deadline = loop.now + seconds * 1000
+            delivery.push(push.0, push.1, type: type, deadline: deadline) { job, verdict, status in
                 #expect(ends[index] == nil)
                 ends[index] = End(verdict: verdict, status: status, attempts: job.attempts)
             }

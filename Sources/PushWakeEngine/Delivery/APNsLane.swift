@@ -70,6 +70,7 @@ final class APNsLane: ProviderLane {
 
     private func answered(_ job: PushJob, _ type: APNsPushType, _ generation: UInt32, _ exchange: HTTPResult) {
         guard case .answered(let response, let connection) = exchange else {
+            if exchange == .recalled { return resubmit(job) }
             // Sent again the push carries the same apns-id, and CallKit makes one call of both.
             return conclude(job, exchange.verdict(isRepeatable: true), 0)
         }
@@ -77,15 +78,26 @@ final class APNsLane: ProviderLane {
         // The body of a success is empty, so the common case parses nothing.
         let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
         let verdict = APNsResponse.sparing(APNsResponse.verdict(response, body), job.binding, type)
-        if verdict.connection == .retire { pool.retire(connection) }
-        if verdict.next == .renewCredential,
-            credential.expired(generation: generation, now: loop.wallSeconds) == .giveUp
-        {
-            var final = verdict
-            final.next = .finish
-            return conclude(job, final, response.status)
+        if verdict.next == .renewCredential {
+            tokenRefused(generation, connection)
+        } else if verdict.connection == .retire {
+            pool.retire(connection)
         }
         conclude(job, verdict, response.status)
+    }
+
+    /// Sees to it that no other push goes out with the refused token. One that is too young to be replaced stays,
+    /// and so does its connection: the push is tried once more and ends with the second refusal.
+    private func tokenRefused(_ refused: UInt32, _ connection: Int) {
+        let isFirstToHear = refused == credential.generation
+        guard credential.expired(generation: refused, now: loop.wallSeconds) == .resend else { return }
+        pool.retire(connection)
+        if isFirstToHear { pool.recallWaiting() }
+    }
+
+    private func resubmit(_ job: PushJob) {
+        job.attempts -= 1
+        submit(job)
     }
 
     private func conclude(_ job: PushJob, _ verdict: Verdict, _ status: Int) {

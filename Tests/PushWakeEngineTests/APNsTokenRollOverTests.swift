@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import PushWakeTransport
+import Testing
+
+@testable import PushWakeEngine
+@testable import PushWakeSimulator
+
+@Suite struct `An APNs provider token that is called expired` {
+    private func fixture(_ script: String) throws -> DeliveryFixture {
+        let fixture = try DeliveryFixture(script: script)
+        let made = try JSONReader.read(try FileContent.read(fixture.directory + "/files/simulator.json"))
+        try fixture.set(.apnsKey, made["apns_key"]?.string)
+        try fixture.set(.apnsKeyID, made["apns_key_id"]?.string)
+        try fixture.set(.apnsTeamID, made["apns_team_id"]?.string)
+        try fixture.set(.apnsURL, fixture.origin)
+        return fixture
+    }
+
+    private func pushes(_ count: Int) -> [(Binding, PushContent)] {
+        (0..<count).map { number in
+            let token = String(repeating: "00fc", count: 14) + String(10_000_000 + number)
+            return (
+                Binding(
+                    provider: .apns, app: "com.example.phone", service: .voip, token: token, dialect: .rfc8599),
+                PushContent(event: .call, callID: "\(number)@host", fromURI: "sip:a@example.com", timeToLive: 30)
+            )
+        }
+    }
+
+    @Test func `is replaced in the pushes that wait, too`() throws {
+        let fixture = try fixture(
+            #"{"streams":{"max_concurrent":10},"apns":{"token_age_s":2},"rules":[{"count":320,"delay_ms":100}]}"#)
+        defer { fixture.end() }
+        let ends = try fixture.push(pushes(450), seconds: 20)
+        #expect(ends.allSatisfy { $0.verdict.outcome == .accepted })
+        // Those that were on their way; not those that had been built with the old token and waited.
+        let refused = ends.count { $0.attempts > 1 }
+        #expect((1...20).contains(refused))
+    }
+
+    @Test func `may be called so again and again`() throws {
+        let fixture = try fixture(#"{"rules":[{"every":100,"reason":"ExpiredProviderToken"}]}"#)
+        defer { fixture.end() }
+        let ends = try fixture.push(pushes(1000), seconds: 20)
+        #expect(ends.allSatisfy { $0.verdict.outcome == .accepted })
+    }
+
+    @Test func `ends a push that is refused twice`() throws {
+        let fixture = try fixture(#"{"rules":[{"reason":"ExpiredProviderToken"}]}"#)
+        defer { fixture.end() }
+        let end = try fixture.push(pushes(1))[0]
+        #expect(end.verdict.outcome == .misconfigured)
+        #expect(end.verdict.reason == "ExpiredProviderToken")
+        #expect(try fixture.requests().count == 2)
+    }
+}
