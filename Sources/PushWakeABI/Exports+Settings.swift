@@ -69,10 +69,10 @@ public func pushwake_settings_set(_ settings: OpaquePointer!, _ name: pushwake_s
 
 @_cdecl("pushwake_settings_text") @implementation
 public func pushwake_settings_text(_ settings: OpaquePointer!, _ name: pushwake_str) -> pushwake_str {
-    guard let handle = borrow(settings, as: SettingsHandle.self), let key = SettingsTable.key(named: name.string)
+    guard let handle = borrow(settings, as: SettingsHandle.self), let text = handle.settings.text(named: name.string)
     else { return pushwake_str() }
     handle.arena.clear()
-    return handle.arena.keep(handle.settings.text(key))
+    return handle.arena.keep(text)
 }
 
 @_cdecl("pushwake_settings_integer") @implementation

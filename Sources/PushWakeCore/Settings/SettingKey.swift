@@ -38,6 +38,8 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case apnsTopic
     case apnsConnections
     case fcmKey
+    case fcmApp
+    case fcmKeyDirectory
     case fcmURL
     case fcmConnections
     case vapidKey
@@ -46,4 +48,16 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case webPushAllowLocal
     case acrobits
     case acrobitsURL
+    case webhookURL
+    case webhookMethod
+    case webhookHeaders
+    case webhookHeaderFile
+    case webhookBodyType
+    case webhookBody
+    case webhookBodyFile
+    case webhookSecretFile
+    case webhookAnswers
+    case webhookProviders
+    case webhookConnections
+    case webhookAllowLocal
 }

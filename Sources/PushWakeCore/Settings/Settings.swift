@@ -16,6 +16,7 @@ public struct SettingError: Error, Equatable, Sendable {
 public struct Settings: Equatable, Sendable {
     private var texts: [String]
     private var numbers: [Int64]
+    private var accounts = FCMAccountSettings()
 
     public init() {
         texts = SettingKey.allCases.map { SettingsTable.description(of: $0).defaultValue.description }
@@ -30,6 +31,15 @@ public struct Settings: Equatable, Sendable {
 
     public func flag(_ key: SettingKey) -> Bool { numbers[key.rawValue] != 0 }
 
+    /// The pairs `fcm_app1` and `fcm_key1` to `fcm_app1000` and `fcm_key1000` that are set.
+    public var fcmAccounts: [FCMAccountSettings.Pair] { accounts.pairs }
+
+    /// The value of a setting by name; nil when there is none of this name.
+    public func text(named name: String) -> String? {
+        if let key = SettingsTable.key(named: name) { return text(key) }
+        return FCMAccountSettings.Name(name).map { accounts[$0] }
+    }
+
     /// Whether the value is not the default.
     public func isChanged(_ key: SettingKey) -> Bool {
         texts[key.rawValue] != SettingsTable.description(of: key).defaultValue.description
@@ -38,6 +48,11 @@ public struct Settings: Equatable, Sendable {
     /// Sets a value by name, checking that it fits.
     public mutating func set(_ name: String, to value: String) throws(SettingError) {
         guard let key = SettingsTable.key(named: name) else {
+            if let numbered = FCMAccountSettings.Name(name) {
+                accounts[numbered] = try Self.check(
+                    value, for: SettingsTable.description(of: numbered.isKey ? .fcmKey : .fcmApp))
+                return
+            }
             throw SettingError(setting: name, message: Self.remedy(forUnknown: name))
         }
         try set(key, to: value)
@@ -146,6 +161,7 @@ extension Settings {
     /// All values as `name=value` lines: what the engine reads on its standard input.
     public func lines() -> String {
         SettingKey.allCases.map { "\(SettingsTable.description(of: $0).name)=\(text($0))\n" }.joined()
+            + accounts.lines()
     }
 
     /// Finding of a settings file: the line it is on (from 1) and the error.

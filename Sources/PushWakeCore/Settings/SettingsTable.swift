@@ -4,7 +4,7 @@
 public enum SettingsTable {
     /// The row of a key.
     public static func description(of key: SettingKey) -> SettingDescription {
-        engineRow(key) ?? callRow(key) ?? deliveryRow(key) ?? vendorRow(key) ?? openRow(key)
+        engineRow(key) ?? callRow(key) ?? deliveryRow(key) ?? vendorRow(key) ?? openRow(key) ?? webhookRow(key)
     }
 
     /// The key with this name.
@@ -172,7 +172,18 @@ public enum SettingsTable {
         case .fcmKey:
             .init(
                 "fcm_key", .path, "", other: "m:fcm_key, f:module::PushNotification/firebase-service-accounts",
-                "Google's service-account JSON file. Empty: no FCM.")
+                "Google's service-account JSON file, for every app that has none of its own. More of them: fcm_app1 to fcm_app1000 name a package or project, fcm_key1 to fcm_key1000 its file."
+            )
+        case .fcmApp:
+            .init(
+                "fcm_app", .text, "", other: "m:fcm_app",
+                "Package or project that fcm_key belongs to; needed only when no fcm_key is set and its file is fcmkey.PACKAGE.json."
+            )
+        case .fcmKeyDirectory:
+            .init(
+                "fcm_key_dir", .path, "",
+                "Directory with fcmkey.json, for apps without a file of their own, and fcmkey.PACKAGE.json, for one package or project each. Empty: where fcm_key is."
+            )
         case .fcmURL:
             .init("fcm_url", .origin, "https://fcm.googleapis.com", other: "m:fcm_serverurl", "Google's service.")
         case .fcmConnections:
@@ -183,7 +194,7 @@ public enum SettingsTable {
         }
     }
 
-    private static func openRow(_ key: SettingKey) -> SettingDescription {
+    private static func openRow(_ key: SettingKey) -> SettingDescription? {
         switch key {
         case .vapidKey:
             .init(
@@ -207,8 +218,64 @@ public enum SettingsTable {
             )
         case .acrobits:
             .init("acrobits", .flag, "0", "Push to apps of Acrobits' through their mediator.")
-        default:
+        case .acrobitsURL:
             .init("acrobits_url", .url, "https://pnm.cloudsoftphone.com/pnm2/send", "Acrobits' mediator.")
+        default: nil
+        }
+    }
+
+    private static func webhookRow(_ key: SettingKey) -> SettingDescription {
+        switch key {
+        case .webhookURL:
+            .init(
+                "webhook_url", .text, "", other: "f:module::PushNotification/external-push-uri",
+                "https URL for pushes that no other provider takes; keywords in path and query, such as $token or TOKEN, are filled in. Empty: no webhook."
+            )
+        case .webhookMethod:
+            .init(
+                "webhook_method", .choice(["POST", "GET", "PUT", "PATCH", "DELETE"]), "POST",
+                other: "f:module::PushNotification/external-push-method", "HTTP method of the webhook.")
+        case .webhookHeaders:
+            .init(
+                "webhook_headers", .text, "",
+                "Header fields with keywords, separated by |, such as X-Caller: FROM | X-Event: <event>. Secrets belong into webhook_header_file."
+            )
+        case .webhookHeaderFile:
+            .init(
+                "webhook_header_file", .path, "",
+                "File with more header fields, one a line, such as Authorization: Bearer KEY. Explain and log never show them."
+            )
+        case .webhookBodyType:
+            .init(
+                "webhook_body_type", .choice(["json", "form", "text", "none"]), "json",
+                "What the body is, which decides how values are escaped in it. With GET there is none.")
+        case .webhookBody:
+            .init(
+                "webhook_body", .text, "",
+                "Template of the body, with the keywords of payload templates. Empty, and no file: all that is known, as JSON or as a form; the message's text as text."
+            )
+        case .webhookBodyFile:
+            .init("webhook_body_file", .path, "", "File with the template of the body, in place of webhook_body.")
+        case .webhookSecretFile:
+            .init(
+                "webhook_secret_file", .path, "",
+                "File with the secret, at least 16 bytes, that signs x-pushwake-signature (HMAC-SHA-256). Empty: not signed."
+            )
+        case .webhookAnswers:
+            .init(
+                "webhook_answers", .text, "",
+                "What HTTP statuses mean where it is not the usual, such as 404=rejected 409=token-gone 5xx=unavailable.")
+        case .webhookProviders:
+            .init(
+                "webhook_providers", .text, "*",
+                "Values of pn-provider that the webhook serves, comma separated: names of your own, * for any that PushWake does not know, apns, fcm, webpush or acrobits to take these away from their own service."
+            )
+        case .webhookConnections:
+            .init("webhook_connections", .integer(1...64), "4", "Connections to the webhook at once.")
+        default:
+            .init(
+                "webhook_allow_local", .flag, "0",
+                "Let webhook_url lead to loopback and private addresses, for a server of your own.")
         }
     }
 }
