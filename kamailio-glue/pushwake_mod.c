@@ -172,6 +172,9 @@ static int mod_init(void)
 	if(bind_modules() < 0 || register_module_stats(exports.name, stats) != 0) {
 		return -1;
 	}
+	if(pw_params_accounts() < 0) {
+		return -1;
+	}
 	if(pushwake_settings_check(pw_settings, on_problem, NULL) != 0) {
 		LM_ERR("not started: see the settings named above\n");
 		return -1;

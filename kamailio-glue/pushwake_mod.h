@@ -92,6 +92,9 @@ int pw_was_said(pushwake_str message);
 
 /* pushwake_param.c */
 int pw_params_init(void);
+
+/* Hands the numbered parameters to the settings, once all are read. */
+int pw_params_accounts(void);
 extern param_export_t pw_params[];
 extern str pw_event_callback;
 extern str pw_failure_callback;

@@ -11,11 +11,19 @@
 
 #define PW_MAX_SETTINGS 128
 #define PW_OWN_PARAMS 2
+/* fcm_app1, fcm_key1 to fcm_app1000, fcm_key1000 */
+#define PW_MAX_ACCOUNTS 1000
+#define PW_ACCOUNT_NAME_LEN sizeof("fcm_app1000")
 
 pushwake_settings *pw_settings = NULL;
 str pw_event_callback = STR_NULL;
 str pw_failure_callback = STR_NULL;
-param_export_t pw_params[2 * PW_MAX_SETTINGS + PW_OWN_PARAMS + 1];
+param_export_t pw_params[2 * PW_MAX_SETTINGS + 2 * PW_MAX_ACCOUNTS
+						 + PW_OWN_PARAMS + 1];
+
+/* Numbered parameters have no row: Kamailio keeps their values here. */
+static char pw_account_names[2 * PW_MAX_ACCOUNTS][PW_ACCOUNT_NAME_LEN];
+static char *pw_account_values[2 * PW_MAX_ACCOUNTS];
 
 static int set_row(size_t index, modparam_t type, void *value)
 {
@@ -96,6 +104,14 @@ int pw_params_init(void)
 		param->param_pointer = (void *)rows[i];
 		param++;
 	}
+	for(i = 0; i < 2 * PW_MAX_ACCOUNTS; i++) {
+		snprintf(pw_account_names[i], PW_ACCOUNT_NAME_LEN, "fcm_%s%u",
+				i % 2 == 0 ? "app" : "key", (unsigned)(i / 2 + 1));
+		param->name = pw_account_names[i];
+		param->type = PARAM_STRING;
+		param->param_pointer = &pw_account_values[i];
+		param++;
+	}
 	param->name = "event_callback";
 	param->type = PARAM_STR;
 	param->param_pointer = &pw_event_callback;
@@ -103,6 +119,26 @@ int pw_params_init(void)
 	param->name = "failure_callback";
 	param->type = PARAM_STR;
 	param->param_pointer = &pw_failure_callback;
+	return 0;
+}
+
+int pw_params_accounts(void)
+{
+	pushwake_str text;
+	size_t i;
+
+	for(i = 0; i < 2 * PW_MAX_ACCOUNTS; i++) {
+		if(pw_account_values[i] == NULL) {
+			continue;
+		}
+		if(pushwake_settings_set(pw_settings, pw_text(pw_account_names[i]),
+				   pw_text(pw_account_values[i]))
+				< 0) {
+			text = pushwake_settings_error(pw_settings);
+			LM_ERR("modparam %s: %.*s\n", pw_account_names[i], PW_FMT(text));
+			return -1;
+		}
+	}
 	return 0;
 }
 

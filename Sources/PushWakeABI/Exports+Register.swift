@@ -16,7 +16,7 @@ public func pushwake_register_check(
     clear(&out.pointee)
     // Parsing is the engine's work: a trap must not reach a SIP worker. Only a refusal has to be known here.
     guard handle.policy.mayRefuse else { return 0 }
-    var reader = RegistrationReader()
+    var reader = RegistrationReader(others: handle.policy.others)
     for header in UnsafeBufferPointer(start: request.pointee.headers, count: request.pointee.header_count) {
         reader.header(name: header.name.bytes.span, value: header.value.bytes.span)
     }

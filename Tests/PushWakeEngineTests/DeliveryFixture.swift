@@ -75,6 +75,24 @@ final class DeliveryFixture {
         #expect(fwrite(bytes, 1, bytes.count, file) == bytes.count)
     }
 
+    func set(_ name: String, _ value: String) throws { try settings.set(name, to: value) }
+
+    /// FCM with the simulator's first account for every app.
+    func setFCM() throws {
+        try settings.set(.fcmKey, to: directory + "/files/fcmkey.json")
+        try settings.set(.fcmURL, to: origin)
+    }
+
+    /// A service account of another project.
+    var secondAccount: String { directory + "/files/fcm/fcmkey.com.example.second.json" }
+
+    /// A webhook that signs with the simulator's secret.
+    func setWebhook() throws {
+        try settings.set(.webhookURL, to: origin + "/webhook/$token")
+        try settings.set(.webhookSecretFile, to: directory + "/files/webhook.secret")
+        try settings.set(.webhookAllowLocal, to: "1")
+    }
+
     func setAcrobits() throws {
         try settings.set(.acrobits, to: "1")
         try settings.set(.acrobitsURL, to: origin + "/pnm2/send")
@@ -129,9 +147,11 @@ final class DeliveryFixture {
     }
 
     /// Sends pushes at once and turns the loop until all have ended.
-    func push(_ pushes: [(Binding, PushContent)], seconds: Int64 = 5) throws -> [End] {
+    /// `problems` are the beginnings of what the settings are expected to be blamed for.
+    func push(_ pushes: [(Binding, PushContent)], seconds: Int64 = 5, problems: [String] = []) throws -> [End] {
         let delivery = delivery()
-        #expect(delivery.open() == [])
+        let found = delivery.open()
+        #expect(found.count == problems.count && zip(found, problems).allSatisfy { $0.hasPrefix($1) }, "\(found)")
         var ends: [Int: End] = [:]
         loop.updateTime()
         for (index, push) in pushes.enumerated() {

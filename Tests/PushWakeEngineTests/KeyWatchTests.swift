@@ -57,6 +57,19 @@ import Testing
         #expect(seen == [false, true])
     }
 
+    @Test func `sees only files whose name fits, where it is told which`() throws {
+        defer { end() }
+        var seen: [Bool] = []
+        var watch = KeyWatch([directory], names: { $0.hasPrefix("fcmkey.") })
+        try write("bindings.db", "1")
+        seen.append(watch.look())
+        seen.append(watch.look())
+        try write("fcmkey.com.example.new.json", "1")
+        seen.append(watch.look())
+        seen.append(watch.look())
+        #expect(seen == [false, false, false, true])
+    }
+
     @Test func `a setting that names nothing is watched until something is there`() throws {
         defer { end() }
         var seen: [Bool] = []

@@ -11,9 +11,9 @@ import Testing
     private func answer(
         _ body: String, path: String? = nil, authorization: String? = nil, tokenAge: Int64 = 0
     ) -> ProviderAnswer {
-        var service = FCMService(project: "p")
+        var service = FCMService(projects: ["p", "q"])
         var tokens = AccessTokens()
-        let token = tokens.issue(until: ServiceFixture.seconds + 3_599)
+        let token = tokens.issue(until: ServiceFixture.seconds + 3_599, for: "p")
         let headers = [("authorization", authorization ?? "Bearer \(token)")]
         let request = ReceivedRequest("POST", path ?? self.path, headers: headers, body: Array(body.utf8))
         return service.answer(request, tokens: tokens, now: ServiceFixture.now + tokenAge * 1_000)
@@ -102,7 +102,10 @@ import Testing
         #expect(answer(#"{"message":{"token":"a"}}"#, tokenAge: 3_599).status == 401)
     }
 
-    @Test(arguments: [("/v1/projects/q/messages:send", 403), ("/v1/projects/p/messages", 404), ("/v1/x", 404)])
+    @Test(arguments: [
+        ("/v1/projects/q/messages:send", 403), ("/v1/projects/r/messages:send", 403), ("/v1/projects/p/messages", 404),
+        ("/v1/x", 404),
+    ])
     func `refuses another project or path`(path: String, status: Int) {
         #expect(answer(#"{"message":{"token":"a"}}"#, path: path).status == status)
     }
@@ -110,7 +113,10 @@ import Testing
 
 @Suite struct `OAuth service` {
     private let service = OAuthService(
-        account: .init(email: "push@p.iam.gserviceaccount.com", keyID: "k1", verify: ServiceFixture.isGood),
+        accounts: [
+            .init(project: "q", email: "push@q.iam.gserviceaccount.com", keyID: "k2", verify: ServiceFixture.isGood),
+            .init(project: "p", email: "push@p.iam.gserviceaccount.com", keyID: "k1", verify: ServiceFixture.isGood),
+        ],
         audience: "https://127.0.0.1:8443/token")
 
     private func assertion(_ changes: [String: JSONValue] = [:], signature: String = "good") -> String {
@@ -144,8 +150,8 @@ import Testing
         #expect(answer.json?["expires_in"]?.integer == 3_599)
         #expect(answer.json?["token_type"]?.string == "Bearer")
         let token = try #require(answer.json?["access_token"]?.string)
-        #expect(tokens.isValid(Array(token.utf8)[...], now: ServiceFixture.seconds + 3_598))
-        #expect(!tokens.isValid(Array(token.utf8)[...], now: ServiceFixture.seconds + 3_599))
+        #expect(tokens.project(of: Array(token.utf8)[...], now: ServiceFixture.seconds + 3_598) == "p")
+        #expect(tokens.project(of: Array(token.utf8)[...], now: ServiceFixture.seconds + 3_599) == nil)
     }
 
     @Test(

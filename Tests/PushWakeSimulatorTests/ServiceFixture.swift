@@ -55,16 +55,22 @@ enum ServiceFixture {
         return ReceivedRequest(method, path, headers: headers + extra, body: Array(body.utf8))
     }
 
+    /// Stands for an HMAC.
+    static func makeCode(_ bytes: [UInt8]) -> [UInt8] { bytes.reversed().prefix(32).map { $0 ^ 0x5A } }
+
     static func makeHouse() -> ProviderHouse {
         ProviderHouse(
             apns: makeAPNs(),
             oauth: OAuthService(
-                account: .init(email: "push@p.iam.gserviceaccount.com", keyID: "k1", verify: isGood),
+                accounts: [
+                    .init(project: "p", email: "push@p.iam.gserviceaccount.com", keyID: "k1", verify: isGood)
+                ],
                 audience: "https://127.0.0.1:8443/token"),
-            fcm: FCMService(project: "p"),
+            fcm: FCMService(projects: ["p"]),
             webPush: WebPushService(ownKey: [4] + Array(repeating: 7, count: 64)) { _, signed, signature in
                 isGood(signed, signature)
-            })
+            },
+            webhook: WebhookService { makeCode($0) })
     }
 }
 

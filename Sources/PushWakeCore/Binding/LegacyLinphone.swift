@@ -6,7 +6,9 @@
 /// them a PushKit token.
 enum LegacyLinphone {
     /// Reads a Contact that has `pn-type` or `pn-tok`.
-    static func read(_ parameters: PushParameters, warnings: inout [Problem]) throws(Problem) -> PushRequest {
+    static func read(
+        _ parameters: PushParameters, others: WebhookProviders, warnings: inout [Problem]
+    ) throws(Problem) -> PushRequest {
         if parameters.isNull(.legacyToken) { return .unbind }
         let type = try parameters.required(.legacyType, for: "pn-tok")
         let token = try parameters.required(.legacyToken, for: "pn-type")
@@ -14,6 +16,13 @@ enum LegacyLinphone {
         let wishes = parameters.wishes(warnings: &warnings)
 
         guard let provider = provider(named: type) else {
+            if others.serves(named: type) {
+                try TokenRules.check(app: app, from: "app-id")
+                try TokenRules.check(token: token, of: .webhook, from: "pn-tok")
+                return .bind([
+                    Binding(otherService: type, app: app, token: token, dialect: .legacyLinphone, wishes: wishes)
+                ])
+            }
             throw TokenRules.unknownProvider(type, "pn-type", known: "apple, android, firebase or google")
         }
         var binding = Binding(provider: provider, app: app, token: token, dialect: .legacyLinphone, wishes: wishes)

@@ -17,13 +17,16 @@ public enum PushRequest: Equatable, Sendable {
 extension PushRequest {
     /// Reads the parameters of one Contact in the dialect they are written in. With several dialects in one
     /// Contact RFC 8599 counts, then the older Linphone form, then `push-token-*`.
-    static func read(_ parameters: PushParameters, warnings: inout [Problem]) throws(Problem) -> PushRequest {
+    /// `others` are services that are not known and served all the same.
+    static func read(
+        _ parameters: PushParameters, others: WebhookProviders = .none, warnings: inout [Problem]
+    ) throws(Problem) -> PushRequest {
         if parameters.isEmpty { return .none }
         if parameters[.provider] != nil || parameters[.prid] != nil {
-            return try RFC8599.read(parameters, warnings: &warnings)
+            return try RFC8599.read(parameters, others: others, warnings: &warnings)
         }
         if parameters[.legacyType] != nil || parameters[.legacyToken] != nil {
-            return try LegacyLinphone.read(parameters, warnings: &warnings)
+            return try LegacyLinphone.read(parameters, others: others, warnings: &warnings)
         }
         if parameters[.tokenType] != nil || parameters[.tokenID] != nil {
             return try PushToken.read(parameters, warnings: &warnings)

@@ -5,7 +5,9 @@
 /// The RFC knows them in the Contact URI only; `PushParameters` says why they are read elsewhere too.
 enum RFC8599 {
     /// Reads a Contact that has `pn-provider` or `pn-prid`.
-    static func read(_ parameters: PushParameters, warnings: inout [Problem]) throws(Problem) -> PushRequest {
+    static func read(
+        _ parameters: PushParameters, others: WebhookProviders, warnings: inout [Problem]
+    ) throws(Problem) -> PushRequest {
         if parameters.isNull(.prid) { return .unbind }
         let name = parameters[.provider] ?? ""
         let token = parameters[.prid] ?? ""
@@ -21,6 +23,9 @@ enum RFC8599 {
         }
 
         guard let (provider, environment) = service(named: name) else {
+            if others.serves(named: name) {
+                return .bind([try other(name, parameters, token: token, warnings: &warnings)])
+            }
             throw TokenRules.unknownProvider(name, "pn-provider", known: "apns, apns.dev, fcm, webpush or acrobits")
         }
         let wishes = parameters.wishes(warnings: &warnings)
@@ -51,6 +56,18 @@ enum RFC8599 {
         case 8 where bytes.equalsIgnoringCase("acrobits"): return (.acrobits, .standard)
         default: return nil
         }
+    }
+
+    /// Nobody knows what such a service needs, so `pn-param` may be missing.
+    private static func other(
+        _ name: String, _ parameters: PushParameters, token: String, warnings: inout [Problem]
+    ) throws(Problem) -> Binding {
+        let app = parameters[.param] ?? ""
+        if !app.isEmpty { try TokenRules.check(app: app, from: "pn-param") }
+        try TokenRules.check(token: token, of: .webhook, from: "pn-prid")
+        return Binding(
+            otherService: name, app: app, token: token, dialect: .rfc8599,
+            wishes: parameters.wishes(warnings: &warnings))
     }
 
     private static func webPush(

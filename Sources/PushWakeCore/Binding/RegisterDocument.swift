@@ -10,13 +10,16 @@ public enum RegisterDocument {
     }
 
     /// Reads a message whose lines end in CRLF or LF; what is wrong with it is among the problems.
-    public static func read(_ bytes: Span<UInt8>) -> (registration: Registration, isSIP: Bool) {
+    /// `others` are services that are not known and served all the same.
+    public static func read(
+        _ bytes: Span<UInt8>, others: WebhookProviders = .none
+    ) -> (registration: Registration, isSIP: Bool) {
         guard let message = SIPMessage(bytes) else {
             let problem = Problem(
                 .notSIP, "", "does not begin like a SIP message; give a REGISTER with all its headers")
             return (Registration(problems: [problem]), false)
         }
-        var reader = RegistrationReader()
+        var reader = RegistrationReader(others: others)
         for header in message.headers {
             reader.header(name: bytes.part(header.name), value: bytes.part(header.value))
         }

@@ -14,9 +14,10 @@ public struct RegistrationReader: ~Copyable {
     private var mpush = PushRequest.none
     private var hasMPush = false
     private var hasExpires = false
+    private let others: WebhookProviders
 
-    /// Has read nothing yet.
-    public init() {}
+    /// Has read nothing yet. Push services that are not known are problems, unless `others` has them served.
+    public init(others: WebhookProviders = .none) { self.others = others }
 
     /// Takes one header; names may be compact ones.
     public mutating func header(name: Span<UInt8>, value: Span<UInt8>) {
@@ -197,7 +198,7 @@ extension RegistrationReader {
         contact.purr = push[.purr] ?? ""
         contact.providerName = push[.provider] ?? ""
         var warnings: [Problem] = []
-        contact.push = try PushRequest.read(push, warnings: &warnings)
+        contact.push = try PushRequest.read(push, others: others, warnings: &warnings)
         for warning in warnings { report(warning) }
     }
 

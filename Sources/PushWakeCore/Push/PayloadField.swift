@@ -10,7 +10,7 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
     case callID, priority, notificationPriority, apnsPriority, timeToLive, pushType
     case sound, text, message, title, body
     case instance, date, chatRoom, badge, alertKey, alertSound, sentAt, expiresAt, selector
-    case platform, kind
+    case platform, kind, provider
 
     /// Stands in a template without quotes too, because it always is a number.
     public var isNumber: Bool {
@@ -51,7 +51,7 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
         ("to-uri", .toURI), ("caller", .caller), ("from-user", .fromUser), ("from-host", .fromHost),
         ("priority", .priority), ("apns-priority", .apnsPriority), ("push-type", .pushType), ("sound", .sound),
         ("text", .text), ("title", .title), ("body", .body), ("sent-at", .sentAt), ("expires-at", .expiresAt),
-        ("selector", .selector), ("platform", .platform), ("kind", .kind),
+        ("selector", .selector), ("platform", .platform), ("kind", .kind), ("provider", .provider),
     ]
 
     /// Flexisip's `$name`s for a URL, where `<name>` cannot stand.

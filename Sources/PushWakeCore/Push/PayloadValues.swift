@@ -51,7 +51,8 @@ public struct PayloadValues: Sendable {
         case .title: appendTitle(escape, to: &out)
         case .message, .body: appendBody(escape, to: &out)
         case .package: escape.append(package, to: &out)
-        case .platform: escape.append(PayloadWording.platform(of: binding.provider), to: &out)
+        case .platform: escape.append(PayloadWording.platform(of: binding), to: &out)
+        case .provider: escape.append(binding.providerName, to: &out)
         case .kind: escape.append(content.event == .call ? "call" : "message", to: &out)
         case .token: escape.append(binding.token, to: &out)
         case .event: escape.append(content.event.name, to: &out)
@@ -81,7 +82,7 @@ public struct PayloadValues: Sendable {
         case .selector: return hasDetails ? binding.wishes["pn-selector"] ?? "" : ""
         case .sound: return hasDetails ? sound : ""
         case .alertSound: return hasDetails ? wishedSound ?? "empty" : "empty"
-        case .alertKey: return PayloadWording.alertKey(of: content.event, wishes: keyWishes)
+        case .alertKey: return PayloadWording.alertKey(of: content.event, content.occasion, wishes: keyWishes)
         default: return ""
         }
     }
@@ -156,7 +157,7 @@ public struct PayloadValues: Sendable {
             if content.title != "null" { escape.append(content.title, to: &out) }
             return
         }
-        let phrase = PayloadWording.title(of: content.event)
+        let phrase = PayloadWording.title(of: content.event, content.occasion)
         guard hasCaller else { return escape.append(phrase.withoutName, to: &out) }
         escape.append(phrase.before, to: &out)
         // Mizutech names the number in the title of a call, and the person everywhere else.
@@ -166,10 +167,10 @@ public struct PayloadValues: Sendable {
 
     private func appendBody(_ escape: TextEscape, to out: inout [UInt8]) {
         let text = messageText
-        if content.event == .custom || content.event == .chat && !text.isEmpty {
+        if content.event == .custom && content.occasion == .usual || content.event == .chat && !text.isEmpty {
             return escape.append(text, to: &out)
         }
-        let phrase = PayloadWording.body(of: content.event)
+        let phrase = PayloadWording.body(of: content.event, content.occasion)
         guard hasCaller else { return escape.append(phrase.withoutName, to: &out) }
         escape.append(phrase.before, to: &out)
         appendCaller(escape, &out)

@@ -16,7 +16,18 @@ enum PayloadWording {
     }
 
     /// TITLE; Mizutech's words for calls.
-    static func title(of event: PushEvent) -> Phrase {
+    static func title(of event: PushEvent, _ occasion: PushOccasion) -> Phrase {
+        switch occasion {
+        case .usual: break
+        case .messageWaiting: return Phrase("Voice message from ", withoutName: "New voice message")
+        case .otherRequest: return Phrase("Request from ", withoutName: "New request")
+        case .declinedElsewhere:
+            return Phrase("Call from ", " declined elsewhere", withoutName: "Call declined elsewhere")
+        }
+        return title(of: event)
+    }
+
+    private static func title(of event: PushEvent) -> Phrase {
         switch event {
         case .call: Phrase("Call from ", withoutName: "Incoming call")
         case .chat: Phrase("Message from ", withoutName: "New message")
@@ -30,8 +41,9 @@ enum PayloadWording {
     }
 
     /// BODY and MESSAGE; Mizutech's words for calls. A chat with text shows its text instead.
-    static func body(of event: PushEvent) -> Phrase {
-        switch event {
+    static func body(of event: PushEvent, _ occasion: PushOccasion) -> Phrase {
+        if occasion != .usual { return title(of: event, occasion) }
+        return switch event {
         case .call: Phrase("Incoming VoIP call from ", withoutName: "Incoming VoIP call")
         case .groupChat: Phrase("", " invites you to a group chat", withoutName: "You are invited to a group chat")
         default: title(of: event)
@@ -39,17 +51,23 @@ enum PayloadWording {
     }
 
     /// What Flexisip's external push calls a provider (`$type`).
-    static func platform(of provider: Provider) -> String {
-        switch provider {
+    static func platform(of binding: Binding) -> String {
+        switch binding.provider {
         case .apns: "apple"
         case .fcm: "firebase"
-        case .webpush, .acrobits, .webhook: provider.name
+        case .webpush, .acrobits, .webhook: binding.providerName
         }
     }
 
     /// `loc-key` of an Apple push: the phone's wish, or Flexisip's default.
-    static func alertKey(of event: PushEvent, wishes: Binding.Wishes) -> String {
-        switch event {
+    static func alertKey(of event: PushEvent, _ occasion: PushOccasion, wishes: Binding.Wishes) -> String {
+        switch occasion {
+        case .usual: break
+        case .messageWaiting: return wishes["pn-mwi-str"] ?? "MWI_NOTIFY_STR"
+        case .otherRequest: return "IC_SIL"
+        case .declinedElsewhere: return wishes["pn-call-declined-elsewhere-str"] ?? "Declined elsewhere"
+        }
+        return switch event {
         case .call: wishes["pn-call-str"] ?? "IC_MSG"
         case .chat, .custom: wishes["pn-msg-str"] ?? "IM_MSG"
         case .groupChat: wishes["pn-groupchat-str"] ?? "GC_MSG"

@@ -5,6 +5,7 @@
 /// Text comes from SIP headers and may hold any bytes; rendering makes it valid JSON.
 public struct PushContent: Equatable, Sendable {
     public var event: PushEvent
+    public var occasion: PushOccasion
     public var callID: String
     /// `sip:alice@example.com`, as sent.
     public var fromURI: String
@@ -21,10 +22,12 @@ public struct PushContent: Equatable, Sendable {
     public var sentAt: Int64
 
     public init(
-        event: PushEvent, callID: String = "", fromURI: String = "", fromDisplay: String = "", toURI: String = "",
+        event: PushEvent, occasion: PushOccasion = .usual, callID: String = "", fromURI: String = "",
+        fromDisplay: String = "", toURI: String = "",
         text: String = "", title: String = "", timeToLive: UInt32 = 0, sentAt: Int64 = 0
     ) {
         self.event = event
+        self.occasion = occasion
         self.callID = callID
         self.fromURI = fromURI
         self.fromDisplay = fromDisplay

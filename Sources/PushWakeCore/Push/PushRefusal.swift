@@ -14,6 +14,10 @@ public enum PushRefusal: Error, Equatable, Sendable {
     case forbiddenURL
     /// The provider has no push for such an event.
     case noSuchPush
+    /// No webhook is set up for the binding's push service.
+    case noWebhook
+    /// No service account is set up for the package or project.
+    case noAccount
     /// The phone's encryption keys are not what RFC 8291 asks for, or encrypting failed.
     case unusableKeys
 
@@ -26,6 +30,8 @@ public enum PushRefusal: Error, Equatable, Sendable {
         case .noTemplate: Verdict(.misconfigured, reason: "NoTemplate")
         case .forbiddenURL: Verdict(.rejected, reason: "ForbiddenURL")
         case .noSuchPush: Verdict(.rejected, reason: "NoSuchPush")
+        case .noWebhook: Verdict(.misconfigured, reason: "NoWebhook")
+        case .noAccount: Verdict(.misconfigured, reason: "NoServiceAccount")
         case .unusableKeys: Verdict(.rejected, reason: "UnusableKeys")
         }
     }

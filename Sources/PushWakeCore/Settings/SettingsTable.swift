@@ -264,7 +264,8 @@ public enum SettingsTable {
         case .webhookAnswers:
             .init(
                 "webhook_answers", .text, "",
-                "What HTTP statuses mean where it is not the usual, such as 404=rejected 409=token-gone 5xx=unavailable.")
+                "What HTTP statuses mean where it is not the usual, such as 404=rejected 409=token-gone 5xx=unavailable."
+            )
         case .webhookProviders:
             .init(
                 "webhook_providers", .text, "*",

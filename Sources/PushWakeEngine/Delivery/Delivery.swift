@@ -33,7 +33,7 @@ final class Delivery {
     func open() -> [String] {
         var problems: [String] = []
         // Stamps first: a file that changes while it is read is read once more.
-        for provider in Provider.allCases { watches[provider] = KeyWatch(Self.keyPaths(of: provider, settings)) }
+        for provider in Provider.allCases { watches[provider] = Self.watch(over: provider, settings) }
         lanes.open(settings, loop: loop, log: log, problems: &problems)
         for provider in Provider.allCases { knownProblems[provider] = problems }
         onVAPIDKey?(lanes.vapidKey)
@@ -64,12 +64,17 @@ final class Delivery {
         }
     }
 
-    private static func keyPaths(of provider: Provider, _ settings: Settings) -> [String] {
+    private static func watch(over provider: Provider, _ settings: Settings) -> KeyWatch {
         switch provider {
-        case .apns: [settings.text(.apnsKey)]
-        case .fcm: [settings.text(.fcmKey)]
-        case .webpush: [settings.text(.vapidKey)]
-        case .acrobits, .webhook: []
+        case .apns: KeyWatch([settings.text(.apnsKey)])
+        case .fcm:
+            KeyWatch(
+                [settings.text(.fcmKey), FCMKeySources.directory(settings)] + settings.fcmAccounts.map(\.file),
+                names: FCMKeySources.isKeyName)
+        case .webpush: KeyWatch([settings.text(.vapidKey)])
+        case .webhook:
+            KeyWatch([.webhookSecretFile, .webhookHeaderFile, .webhookBodyFile].map { settings.text($0) })
+        case .acrobits: KeyWatch([])
         }
     }
 

@@ -14,6 +14,7 @@ final class FCMLane: ProviderLane {
     private let pool: ProviderPool
     private let tokenPool: ProviderPool
     private let account: ServiceAccount
+    private let isGuess: (_ app: String) -> Bool
     private let sign: ([UInt8]) -> [UInt8]?
     private var credential = FCMCredential()
     private var builder: FCMRequestBuilder
@@ -24,11 +25,12 @@ final class FCMLane: ProviderLane {
     /// Another lane has taken over: tokens are fetched for waiting pushes only, not ahead of need.
     private var isRetired = false
 
-    /// `sign` makes an RS256 signature; nil when the key cannot.
+    /// `isGuess` tells apps that came here only because no account was named for them; `sign` makes an RS256
+    /// signature, nil when the key cannot.
     init(
         account: ServiceAccount, pool: ProviderPool, tokenPool: ProviderPool, builder: FCMRequestBuilder, maxFail: Int,
         loop: Loop,
-        log: EngineLog, sign: @escaping ([UInt8]) -> [UInt8]?
+        log: EngineLog, isGuess: @escaping (_ app: String) -> Bool, sign: @escaping ([UInt8]) -> [UInt8]?
     ) {
         label = "fcm \(account.project)"
         breaker = Breaker(maxFail: maxFail)
@@ -38,6 +40,7 @@ final class FCMLane: ProviderLane {
         self.builder = builder
         self.loop = loop
         self.log = log
+        self.isGuess = isGuess
         self.sign = sign
     }
 
@@ -82,6 +85,10 @@ final class FCMLane: ProviderLane {
         var verdict = FCMResponse.verdict(response, body, now: loop.wallSeconds)
         if verdict.next == .renewCredential, credential.refused(generation: generation, now: loop.now) == .giveUp {
             verdict.next = .finish
+        }
+        if verdict.reason == "SENDER_ID_MISMATCH", isGuess(job.binding.app) {
+            // The token may well live, in a project whose account nobody has set.
+            verdict = Verdict(.misconfigured, reason: "SENDER_ID_MISMATCH (set fcm_appN and fcm_keyN for this app)")
         }
         job.conclude(verdict, status: response.status, on: self, loop)
     }

@@ -6,9 +6,10 @@ internal import PushWakeTransport
 /// Which lane a push takes.
 struct ProviderLanes {
     private var apns: APNsLanes?
-    private var fcm: FCMLane?
+    private var fcm: FCMLanes?
     private var webPush: WebPushLanes?
     private var acrobits: AcrobitsLane?
+    private var webhook: WebhookRoute?
     private var builder: LaneBuilder?
 
     /// No lane at all.
@@ -45,7 +46,9 @@ struct ProviderLanes {
         case .acrobits:
             acrobits = builder.openAcrobits(replacing: acrobits, &problems)
             acrobits?.warmUp()
-        case .webhook: break
+        case .webhook:
+            webhook = builder.openWebhook(replacing: webhook, &problems)
+            webhook?.lane.warmUp()
         }
     }
 
@@ -54,9 +57,10 @@ struct ProviderLanes {
 
     /// The lane of a binding; nil when it is not set up.
     func lane(for binding: Binding) -> (any ProviderLane)? {
-        switch binding.provider {
+        if let webhook, webhook.takes(binding) { return webhook.lane }
+        return switch binding.provider {
         case .apns: apns?.lane(for: binding)
-        case .fcm: fcm
+        case .fcm: fcm?.lane(for: binding)
         case .webpush: webPush?.lane(for: binding)
         case .acrobits: acrobits
         case .webhook: nil

@@ -41,6 +41,9 @@ struct ExplainedPlan {
         case .noTemplate: "there is no payload template for this provider"
         case .forbiddenURL: "the URL is not https or its host is not allowed"
         case .noSuchPush: Plan.Reason.noSuchPush.rawValue
+        case .noWebhook: "no webhook serves this push service; set webhook_url and webhook_providers"
+        case .noAccount:
+            "no service account serves this package or project; set fcm_key, or fcm_appN and fcm_keyN"
         case .unusableKeys: "the phone's encryption keys cannot be used"
         }
     }

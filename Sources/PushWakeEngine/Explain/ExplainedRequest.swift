@@ -7,12 +7,14 @@ struct ExplainedRequest {
     /// What the request is to phones that sleep.
     enum Need: Equatable {
         /// It wakes them with this event.
-        case push(PushEvent)
+        case push(PushEvent, PushOccasion = .usual)
         /// It wakes nobody, and why.
         case none(String)
     }
 
     let need: Need
+    /// What the Reason header says about the end of a call (RFC 3326).
+    let ending: CallEnding
     let callID: String
     let fromURI: String
     let fromDisplay: String
@@ -36,10 +38,11 @@ struct ExplainedRequest {
         toURI = to?.uri ?? ""
         let isText = type.isEmpty || type.hasPrefix("text/")
         text = isText && message.method == "MESSAGE" ? file.body(atMost: Self.longestText) : ""
-        need = Self.need(of: file, type, isInDialog: to?.hasTag ?? false)
+        ending = CallEnding(reason: file.text("reason"))
+        need = Self.need(of: file, type, ending, isInDialog: to?.hasTag ?? false)
     }
 
-    private static func need(of file: RequestFile, _ type: String, isInDialog: Bool) -> Need {
+    private static func need(of file: RequestFile, _ type: String, _ ending: CallEnding, isInDialog: Bool) -> Need {
         // RFC 8599, 6.1.2: inside a dialog only a phone that is addressed by its PURR is woken.
         if isInDialog && !file.isAddressedByPURR {
             return .none("the request is inside a dialog and its Request-URI has no pn-purr")
@@ -58,7 +61,15 @@ struct ExplainedRequest {
             case "message/imdn+xml": return .none("the MESSAGE only says that another one arrived")
             default: return .push(.chat)
             }
-        case "REFER": return .push(.custom)
+        case "REFER": return .push(.custom, .otherRequest)
+        case "NOTIFY":
+            let package = file.text("event", "o").lowercased().prefix { $0 != ";" && $0 != " " }
+            guard package == "message-summary" else { return .none("a NOTIFY wakes a phone only for message-summary") }
+            return .push(.custom, .messageWaiting)
+        case "CANCEL":
+            // Somebody rang: phones that were pushed and have not come hear how it ended.
+            guard file.has("reason") else { return .none("CANCEL wakes no phone") }
+            return .push(ending.event, ending.occasion)
         case let method: return .none("\(method) wakes no phone")
         }
     }

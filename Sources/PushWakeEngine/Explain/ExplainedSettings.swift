@@ -6,19 +6,24 @@ internal import PushWakeCore
 struct ExplainedSettings {
     let settings: Settings
     let payloads: PayloadLibrary
-    /// Project of the service account; nil when there is none, then the app of the binding stands in for it.
-    let project: String?
+    /// Nil when none is set or it makes no sense.
+    let webhook: WebhookSetup?
+    /// Project of the service account for a package or project; nil when none serves it.
+    let project: (_ app: String) -> String?
 
     /// Says what one push looks like on the wire; `now` in seconds since 1970.
     func request(
         _ binding: Binding, _ content: PushContent, type: APNsPushType?, id: PushID, now: Int64
     ) throws(PushRefusal) -> HTTPRequest {
-        switch binding.provider {
+        if let webhook, webhook.providers.serves(binding) {
+            return try Self.webhook(webhook, binding, content, id, now)
+        }
+        return switch binding.provider {
         case .apns: try apns(binding, content, type, id, now)
         case .fcm: try fcm(binding, content, now)
         case .webpush: try webPush(binding, content, now)
         case .acrobits: try acrobits(binding, content, now)
-        case .webhook: throw .noTemplate
+        case .webhook: throw .noWebhook
         }
     }
 
@@ -41,8 +46,9 @@ struct ExplainedSettings {
     }
 
     private func fcm(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
-        try FCMRequest.build(
-            binding, content, payloads: payloads, settings: FCMSettings(project: project ?? binding.app),
+        guard let project = project(binding.app) else { throw .noAccount }
+        return try FCMRequest.build(
+            binding, content, payloads: payloads, settings: FCMSettings(project: project),
             authorization: Array("Bearer <access token>".utf8),
             authority: HTTPOrigin(settings.text(.fcmURL))?.authority ?? "fcm.googleapis.com", now: now)
     }
@@ -53,6 +59,24 @@ struct ExplainedSettings {
             authorization: Array("vapid t=<token>, k=<public key>".utf8), crypto: PlainWebPush(), now: now)
         request.body = PlainWebPush.payload(of: request.body)
         return request
+    }
+
+    /// Signature and secret fields stand for themselves by name.
+    private static func webhook(
+        _ webhook: WebhookSetup, _ binding: Binding, _ content: PushContent, _ id: PushID, _ now: Int64
+    ) throws(PushRefusal) -> HTTPRequest {
+        let request = try webhook.request.build(binding, content, id: id, now: now) { _ in
+            webhook.secret.isEmpty ? nil : Array("t=<seconds>,v1=<signature>".utf8)
+        }
+        guard !webhook.secretFields.isEmpty else { return request }
+        var shown = HTTPRequest(reservingBytes: 512, fields: request.fields.count)
+        for field in request.fields {
+            let name = request.name(of: field)
+            let isSecret = webhook.secretFields.contains(name)
+            shown.append(name, isSecret ? "<secret>" : request.value(of: field))
+        }
+        shown.body = request.body
+        return shown
     }
 
     private func acrobits(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {

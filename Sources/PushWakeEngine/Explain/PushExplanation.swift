@@ -65,7 +65,8 @@ public struct PushExplanation: Sendable {
     static func explain(
         register: [UInt8], request: [UInt8], event: PushEvent?, _ settings: ExplainedSettings, now: Int64, id: PushID
     ) throws(Failure) -> PushExplanation {
-        let (registration, isSIP) = RegisterDocument.read(register.span)
+        let others = WebhookProviders(settings.settings)
+        let (registration, isSIP) = RegisterDocument.read(register.span, others: others)
         guard isSIP else { throw .notSIP("the file of --register does not begin like a SIP message; give a REGISTER") }
         let candidates = registration.contacts.flatMap { contact in
             contact.bindings.map { Candidate($0, obstacle: obstacle(to: contact, of: registration)) }
@@ -86,21 +87,30 @@ public struct PushExplanation: Sendable {
             throw .notSIP("the file of --request does not begin like a SIP request; give an INVITE or a MESSAGE")
         }
         var plan = ExplainedPlan()
-        switch event.map(ExplainedRequest.Need.push) ?? request.need {
+        let asked = event.map { ExplainedRequest.Need.push($0, Self.occasion(of: $0, request)) }
+        switch asked ?? request.need {
         case .none(let reason):
             for candidate in candidates { plan.skip(candidate.binding, candidate.obstacle ?? reason) }
-        case .push(let event):
-            let content = content(event, request, settings.settings, now)
+        case .push(let event, let occasion):
+            let content = content(event, occasion, request, settings.settings, now)
             plan.add(candidates, content, settings, now: now, id: id)
         }
         return plan.json
     }
 
+    /// An event by hand keeps what the request says about it.
+    private static func occasion(of event: PushEvent, _ request: ExplainedRequest) -> PushOccasion {
+        if event == .answeredElsewhere { return request.ending.occasion }
+        if case .push(event, let occasion) = request.need { return occasion }
+        return .usual
+    }
+
     private static func content(
-        _ event: PushEvent, _ request: ExplainedRequest, _ settings: Settings, _ now: Int64
+        _ event: PushEvent, _ occasion: PushOccasion, _ request: ExplainedRequest, _ settings: Settings, _ now: Int64
     ) -> PushContent {
         PushContent(
-            event: event, callID: request.callID, fromURI: request.fromURI, fromDisplay: request.fromDisplay,
+            event: event, occasion: occasion, callID: request.callID, fromURI: request.fromURI,
+            fromDisplay: request.fromDisplay,
             toURI: request.toURI, text: request.text,
             timeToLive: UInt32(clamping: settings.integer(event == .call ? .wakeTimeout : .messageTimeToLive)),
             sentAt: now)
@@ -118,16 +128,17 @@ public struct PushExplanation: Sendable {
         let (payloads, templateProblems) = PayloadFiles.load(settings)
         problems += templateProblems
         guard let payloads else { throw .unreadable("no payload can be used") }
-        var project: String?
-        let key = settings.text(.fcmKey)
-        if !key.isEmpty {
-            do throws(KeyFileError) {
-                project = try FCMKeyFile.read(key).0.project
-            } catch {
-                problems.append("fcm_key: \(error.message)")
-            }
+        let accounts = FCMKeySources.areSet(in: settings) ? FCMKeys(settings) : nil
+        problems += (accounts?.problems ?? []).map { "\($0.setting): \($0.message)" }
+        var webhook: WebhookSetup?
+        do throws(SettingError) {
+            webhook = try WebhookSetup.load(settings)
+        } catch {
+            problems.append("\(error.setting): \(error.message)")
         }
-        return ExplainedSettings(settings: settings, payloads: payloads, project: project)
+        return ExplainedSettings(settings: settings, payloads: payloads, webhook: webhook) { app in
+            accounts.map { $0.project(for: app) } ?? app
+        }
     }
 
     private static func randomID() -> PushID {

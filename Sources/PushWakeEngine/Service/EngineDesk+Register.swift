@@ -19,7 +19,7 @@ extension EngineDesk {
     /// Stores what a phone said when it registered, and lets those go on who wait for it.
     func register(_ message: MessageReader, _ peer: EnginePeer) {
         statistics.registers += 1
-        let (registration, granted) = Self.registration(in: message)
+        let (registration, granted) = registration(in: message)
         let now = SystemClock.wallSeconds()
         do throws(StoreError) {
             let removed = registration.isPushedUpstream ? 0 : try unbind(registration, now)
@@ -48,8 +48,8 @@ extension EngineDesk {
         }
     }
 
-    private static func registration(in message: MessageReader) -> (Registration, granted: Int64) {
-        var headers = RegistrationReader()
+    private func registration(in message: MessageReader) -> (Registration, granted: Int64) {
+        var headers = RegistrationReader(others: policy.others)
         var fields = message
         var (aor, callID, cseq, granted) = ("", "", UInt32(0), Int64(-1))
         var name = 0..<0

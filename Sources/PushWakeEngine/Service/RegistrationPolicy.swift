@@ -22,37 +22,43 @@ public struct RegistrationPolicy: Sendable {
     private let minExpires: Int
     /// The public point in base64url that phones are told; empty without one.
     var vapidKey: String
+    /// What a webhook serves.
+    public let others: WebhookProviders
 
     /// Only who writes Feature-Caps needs `vapidKey`.
     public init(settings: Settings, vapidKey: String = "") {
         self.vapidKey = vapidKey
         var supported: Set<Provider> = []
         if !settings.text(.apnsKey).isEmpty { supported.insert(.apns) }
-        if !settings.text(.fcmKey).isEmpty { supported.insert(.fcm) }
+        if FCMKeySources.areSet(in: settings) { supported.insert(.fcm) }
         if !settings.text(.vapidKey).isEmpty { supported.insert(.webpush) }
         if settings.flag(.acrobits) { supported.insert(.acrobits) }
+        others = WebhookProviders(settings)
+        supported.formUnion(others.known)
         self.supported = supported
         sends555 = settings.flag(.send555)
         minExpires = Int(settings.integer(.minExpires))
     }
 
-    /// Whether pushes to this provider are set up at all.
-    public func supports(_ provider: Provider) -> Bool { supported.contains(provider) }
+    /// Whether pushes to this binding's provider are set up at all.
+    public func supports(_ binding: Binding) -> Bool {
+        supported.contains(binding.provider) || others.serves(binding)
+    }
 
     /// Tokens that shall be stored: of contacts that stay registered, for providers that are set up.
     public func usable(_ contact: RegisteredContact, of registration: Registration) -> [Binding] {
         guard !registration.isPushedUpstream, !registration.isRemoval(contact) else { return [] }
-        return contact.bindings.filter { supports($0.provider) }
+        return contact.bindings.filter(supports)
     }
 
     /// What is wrong, in words for the log: what the reader found, and providers that are not set up.
     public func problems(of registration: Registration) -> [String] {
         var lines = registration.problems.map { "\($0.parameter): \($0.message)" }
         guard !registration.isPushedUpstream else { return lines }
-        for binding in registration.bindings where !supports(binding.provider) {
+        for binding in registration.bindings where !supports(binding) {
             let parameter = binding.dialect == .mpush ? "X-MPUSH" : "pn-provider"
             let line =
-                "\(parameter): pushes through \(binding.provider.name) are not set up here; set \(Self.remedy(binding.provider))"
+                "\(parameter): pushes through \(binding.providerName) are not set up here; set \(Self.remedy(binding.provider))"
             if !lines.contains(line) { lines.append(line) }
         }
         return lines
@@ -112,20 +118,21 @@ public struct RegistrationPolicy: Sendable {
 
     /// Services to name in answer to a query; an empty name asks for all.
     private func offers(for name: String) -> [String] {
-        let known = Provider.allCases.filter(supports).map(\.name)
-        if name.isEmpty { return known }
+        let known = Provider.allCases.filter(supported.contains).map(\.name)
+        if name.isEmpty { return known + others.names }
         let wanted = name.lowercased()
-        if wanted == "apns.dev" && supports(.apns) { return [name] }
-        return known.filter { $0 == wanted }
+        if wanted == "apns.dev" && supported.contains(.apns) { return [name] }
+        if known.contains(wanted) { return [wanted] }
+        return others.serves(named: wanted) ? [name] : []
     }
 
     private static func remedy(_ provider: Provider) -> String {
         switch provider {
         case .apns: "apns_key, apns_key_id and apns_team_id"
-        case .fcm: "fcm_key"
+        case .fcm: "fcm_key, or fcm_app1 and fcm_key1"
         case .webpush: "vapid_key and vapid_subject"
         case .acrobits: "acrobits"
-        case .webhook: "another provider in the phone"
+        case .webhook: "webhook_url and webhook_providers"
         }
     }
 }

@@ -8,18 +8,21 @@ internal import PushWakeTransport
 /// certificate and its key, may not be done yet.
 struct KeyWatch {
     private let paths: [String]
+    private let isOurs: ((_ name: String) -> Bool)?
     private var known: [String: FileStamp]
     private var pending: [String: FileStamp]?
 
-    /// Watches files, and directories with all that is in them; what they look like now is no news.
-    init(_ paths: [String]) {
+    /// Watches files, and directories with all that is in them, or only with the files whose name fits; what they
+    /// look like now is no news.
+    init(_ paths: [String], names isOurs: ((_ name: String) -> Bool)? = nil) {
         self.paths = paths.filter { !$0.isEmpty }
-        known = Self.look(at: self.paths)
+        self.isOurs = isOurs
+        known = Self.look(at: self.paths, isOurs)
     }
 
     /// Looks, and says whether there is a change that has settled.
     mutating func look() -> Bool {
-        let seen = Self.look(at: paths)
+        let seen = Self.look(at: paths, isOurs)
         guard seen != known else {
             pending = nil
             return false
@@ -32,13 +35,14 @@ struct KeyWatch {
         return true
     }
 
-    private static func look(at paths: [String]) -> [String: FileStamp] {
+    private static func look(at paths: [String], _ isOurs: ((_ name: String) -> Bool)?) -> [String: FileStamp] {
         var stamps: [String: FileStamp] = [:]
         for path in paths {
             guard let stamp = FileStamp(path) else { continue }
-            stamps[path] = stamp
+            // A directory changes with every file in it, and some are none of ours.
+            if isOurs == nil || !stamp.isDirectory { stamps[path] = stamp }
             guard stamp.isDirectory, let names = try? FileContent.names(in: path, ending: "") else { continue }
-            for name in names where name != ".." { stamps["\(path)/\(name)"] = FileStamp("\(path)/\(name)") }
+            for name in names where name != ".." && isOurs?(name) != false { stamps["\(path)/\(name)"] = FileStamp("\(path)/\(name)") }
         }
         return stamps
     }

@@ -23,6 +23,7 @@ public struct SettingsInspection {
         inspection.inspectAPNs()
         inspection.inspectFCM()
         inspection.inspectWebPush()
+        inspection.inspectWebhook()
         inspection.inspectAuthorities()
         inspection.inspectTemplates()
         inspection.inspectPaths()
@@ -69,12 +70,9 @@ public struct SettingsInspection {
     }
 
     private mutating func inspectFCM() {
-        let path = settings.text(.fcmKey)
-        guard !path.isEmpty else { return }
-        do throws(KeyFileError) {
-            _ = try FCMKeyFile.read(path)
-        } catch {
-            add(.warning, .fcmKey, error.message)
+        guard FCMKeySources.areSet(in: settings) else { return }
+        for problem in FCMKeys(settings).problems {
+            findings.append(Finding(level: .warning, setting: problem.setting, message: problem.message))
         }
     }
 
@@ -107,6 +105,24 @@ public struct SettingsInspection {
             _ = try VAPIDKeyFile.read(path)
         } catch {
             add(.warning, .vapidKey, error.message)
+        }
+    }
+
+    private mutating func inspectWebhook() {
+        do throws(SettingError) {
+            if try WebhookSetup.load(settings) != nil { return }
+            let others: [SettingKey] = [
+                .webhookHeaders, .webhookHeaderFile, .webhookBody, .webhookBodyFile, .webhookSecretFile,
+            ]
+            if others.contains(where: settings.isChanged) {
+                add(
+                    .error, .webhookURL, "is empty, while other settings of the webhook are set; set it to an https URL"
+                )
+            }
+        } catch {
+            // A file may be there tomorrow; a text that makes no sense stays so.
+            let level: LogLevel = error.setting.hasSuffix("_file") ? .warning : .error
+            findings.append(Finding(level: level, setting: error.setting, message: error.message))
         }
     }
 

@@ -5,31 +5,37 @@ struct AccessTokens: Sendable {
     /// More live tokens than this are not kept; the oldest goes.
     static let most = 10_000
 
-    private var expiries: [[UInt8]: Int64] = [:]
+    private var grants: [[UInt8]: Grant] = [:]
+    private struct Grant: Sendable {
+        let expiry: Int64
+        let project: String
+    }
+
     private var order: [[UInt8]] = []
 
     init() {}
 
-    /// Makes a token that expires at `expiry`, seconds since the epoch.
-    mutating func issue(until expiry: Int64) -> String {
+    /// Makes a token for a project that expires at `expiry`, seconds since the epoch.
+    mutating func issue(until expiry: Int64, for project: String) -> String {
         var generator = SystemRandomNumberGenerator()
         var bytes: [UInt8] = []
         for _ in 0..<30 { bytes.append(UInt8.random(in: .min ... .max, using: &generator)) }
         let token = "ya29.simulated-" + Base64URL.encode(bytes)
-        expiries[Array(token.utf8)] = expiry
+        grants[Array(token.utf8)] = Grant(expiry: expiry, project: project)
         order.append(Array(token.utf8))
-        if order.count > Self.most { expiries[order.removeFirst()] = nil }
+        if order.count > Self.most { grants[order.removeFirst()] = nil }
         return token
     }
 
-    /// Says whether a token was handed out and has not expired.
-    func isValid(_ token: ArraySlice<UInt8>, now: Int64) -> Bool {
-        expiries[Array(token)].map { now < $0 } ?? false
+    /// The project that a token was handed out for; nil when it is unknown or has expired.
+    func project(of token: ArraySlice<UInt8>, now: Int64) -> String? {
+        guard let grant = grants[Array(token)], now < grant.expiry else { return nil }
+        return grant.project
     }
 
     /// Forgets all tokens, as after a key was revoked.
     mutating func revokeAll() {
-        expiries = [:]
+        grants = [:]
         order = []
     }
 }

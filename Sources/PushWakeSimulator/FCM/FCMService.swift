@@ -4,47 +4,51 @@ import PushWakeCore
 
 /// Firebase Cloud Messaging, HTTP v1: `POST /v1/projects/<project>/messages:send`.
 struct FCMService {
-    private let project: String
+    private let projects: Set<String>
     private var messages: UInt64 = 0
 
-    init(project: String) { self.project = project }
+    init(projects: Set<String>) { self.projects = projects }
 
     /// Judges one request; `now` in milliseconds since the epoch.
     mutating func answer(_ request: ReceivedRequest, tokens: AccessTokens, now: Int64) -> ProviderAnswer {
         do throws(FCMError) {
-            try checkPath(request)
-            try Self.checkAuthorization(request, tokens: tokens, now: now / 1_000)
+            let project = try Self.project(in: request)
+            let owner = try Self.owner(of: request, tokens: tokens, now: now / 1_000)
+            guard projects.contains(project), owner == project else { throw Self.denied(project) }
             let document = try Self.document(request.body)
             try FCMSchema.request.check(document, at: "")
-            return try send(document, body: request.body, now: now)
+            return try send(document, to: project, body: request.body, now: now)
         } catch {
             return error.answer
         }
     }
 
-    private func checkPath(_ request: ReceivedRequest) throws(FCMError) {
+    private static func project(in request: ReceivedRequest) throws(FCMError) -> String {
         let path = request.text(.path) ?? ""
         let prefix = "/v1/projects/"
         let suffix = "/messages:send"
         guard path.hasPrefix(prefix), path.hasSuffix(suffix), path.utf8.count > prefix.utf8.count + suffix.utf8.count,
             request.text(.method) == "POST"
         else { throw FCMError(404, "NOT_FOUND", "Method not found.") }
-        let named = path.dropFirst(prefix.count).dropLast(suffix.count)
-        guard named == project else {
-            throw FCMError(
-                403, "PERMISSION_DENIED",
-                "Permission 'cloudmessaging.messages.create' denied on resource "
-                    + "'//cloudresourcemanager.googleapis.com/projects/\(named)' (or it may not exist).")
-        }
+        return String(path.dropFirst(prefix.count).dropLast(suffix.count))
     }
 
-    private static func checkAuthorization(
-        _ request: ReceivedRequest, tokens: AccessTokens, now: Int64
-    ) throws(FCMError) {
+    private static func denied(_ project: String) -> FCMError {
+        FCMError(
+            403, "PERMISSION_DENIED",
+            "Permission 'cloudmessaging.messages.create' denied on resource "
+                + "'//cloudresourcemanager.googleapis.com/projects/\(project)' (or it may not exist).")
+    }
+
+    /// The project whose account got the access token.
+    private static func owner(
+        of request: ReceivedRequest, tokens: AccessTokens, now: Int64
+    ) throws(FCMError) -> String {
         guard let value = request.bytes(.authorization), value.count > 7,
             String(decoding: value.prefix(7), as: UTF8.self).lowercased() == "bearer ",
-            tokens.isValid(value.dropFirst(7), now: now)
+            let project = tokens.project(of: value.dropFirst(7), now: now)
         else { throw .unauthenticated }
+        return project
     }
 
     private static func document(_ body: [UInt8]) throws(FCMError) -> JSONValue {
@@ -56,7 +60,9 @@ struct FCMService {
         }
     }
 
-    private mutating func send(_ document: JSONValue, body: [UInt8], now: Int64) throws(FCMError) -> ProviderAnswer {
+    private mutating func send(
+        _ document: JSONValue, to project: String, body: [UInt8], now: Int64
+    ) throws(FCMError) -> ProviderAnswer {
         guard let message = document["message"], case .object = message else {
             throw .invalidArgument("The message is not set.", field: "message")
         }
@@ -69,16 +75,16 @@ struct FCMService {
         let limit = message["token"] == nil ? 2_048 : 4_096
         guard Self.payloadSize(message) <= limit else { throw .tooLarge }
         if message["token"] != nil { try Self.checkToken(Array(target.utf8)[...]) }
-        if document["validate_only"] == .bool(true) { return success("fake_message_id") }
+        if document["validate_only"] == .bool(true) { return Self.success(project, "fake_message_id") }
         messages &+= 1
         let digits = String(messages, radix: 16)
         let tail = String(repeating: "0", count: max(0, 16 - digits.count)) + digits
-        var answer = success("0:\(now)\(messages % 1_000)%\(tail)")
+        var answer = Self.success(project, "0:\(now)\(messages % 1_000)%\(tail)")
         answer.push = PushIdentity(token: Array(target.utf8)[...], body: body)
         return answer
     }
 
-    private func success(_ id: String) -> ProviderAnswer {
+    private static func success(_ project: String, _ id: String) -> ProviderAnswer {
         ProviderAnswer(
             status: 200, reason: "ok",
             json: .object([.init("name", .string("projects/\(project)/messages/\(id)"))]))

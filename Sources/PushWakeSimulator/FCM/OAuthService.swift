@@ -4,8 +4,9 @@ import PushWakeCore
 
 /// Google's token endpoint for service accounts: an RS256 assertion for a bearer token (RFC 7523).
 struct OAuthService {
-    /// The service account that the endpoint knows.
+    /// A service account that the endpoint knows.
     struct Account {
+        let project: String
         /// `client_email`.
         let email: String
         /// `private_key_id`.
@@ -13,7 +14,8 @@ struct OAuthService {
         /// Verifies RS256 with its key.
         let verify: SignatureCheck
 
-        init(email: String, keyID: String, verify: @escaping SignatureCheck) {
+        init(project: String, email: String, keyID: String, verify: @escaping SignatureCheck) {
+            self.project = project
             self.email = email
             self.keyID = keyID
             self.verify = verify
@@ -22,7 +24,7 @@ struct OAuthService {
 
     /// Seconds that a new access token lives.
     var lifetime: Int64 = 3_599
-    private let account: Account
+    private let accounts: [Account]
     /// The endpoint's own URL, as `aud` must name it.
     private let audience: String
     static let scopes: Set<String> = [
@@ -30,8 +32,8 @@ struct OAuthService {
     ]
     private static let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-    init(account: Account, audience: String) {
-        self.account = account
+    init(accounts: [Account], audience: String) {
+        self.accounts = accounts
         self.audience = audience
     }
 
@@ -50,8 +52,13 @@ struct OAuthService {
         guard let assertion = form["assertion"] else {
             return Self.error(400, "invalid_request", "Required parameter is missing: assertion")
         }
-        if let refusal = refusal(of: assertion, now: now / 1_000) { return refusal }
-        let token = tokens.issue(until: (now / 1_000).addingClamped(lifetime))
+        let account: Account
+        do throws(Refusal) {
+            account = try self.account(behind: assertion, now: now / 1_000)
+        } catch {
+            return error.answer
+        }
+        let token = tokens.issue(until: (now / 1_000).addingClamped(lifetime), for: account.project)
         let json = JSONValue.object([
             .init("access_token", .string(token)), .init("expires_in", .integer(lifetime)),
             .init("token_type", .string("Bearer")),
@@ -59,36 +66,42 @@ struct OAuthService {
         return ProviderAnswer(status: 200, reason: "ok", json: json)
     }
 
-    private func refusal(of assertion: String, now: Int64) -> ProviderAnswer? {
+    private struct Refusal: Error {
+        let answer: ProviderAnswer
+
+        init(_ error: String, _ description: String) { answer = OAuthService.error(400, error, description) }
+    }
+
+    private func account(behind assertion: String, now: Int64) throws(Refusal) -> Account {
         guard let token = WebToken(Array(assertion.utf8)[...]), token.algorithm == "RS256" else {
-            return Self.error(400, "invalid_grant", "Bad JWT: not three base64url parts signed with RS256.")
+            throw Refusal("invalid_grant", "Bad JWT: not three base64url parts signed with RS256.")
         }
-        guard token.claims["iss"]?.string == account.email else {
-            return Self.error(400, "invalid_grant", "Invalid grant: account not found")
+        guard let account = accounts.first(where: { $0.email == token.claims["iss"]?.string }) else {
+            throw Refusal("invalid_grant", "Invalid grant: account not found")
         }
         guard token.keyID == nil || token.keyID == account.keyID, account.verify(token.signed, token.signature) else {
-            return Self.error(400, "invalid_grant", "Invalid JWT Signature.")
+            throw Refusal("invalid_grant", "Invalid JWT Signature.")
         }
         guard [audience, "https://oauth2.googleapis.com/token"].contains(token.claims["aud"]?.string) else {
-            return Self.error(
-                400, "invalid_grant", "Invalid JWT: Failed audience check. The right audience is \(audience)")
+            throw Refusal(
+                "invalid_grant", "Invalid JWT: Failed audience check. The right audience is \(audience)")
         }
         guard let issued = token.claims["iat"]?.integer, let expiry = token.claims["exp"]?.integer, expiry > now,
             issued <= now.addingClamped(300), expiry <= issued.addingClamped(3_600)
         else {
-            return Self.error(
-                400, "invalid_grant",
+            throw Refusal(
+                "invalid_grant",
                 "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. "
                     + "Check your iat and exp values in the JWT claim.")
         }
         let scope = token.claims["scope"]?.string ?? ""
         guard !scope.isEmpty else {
-            return Self.error(400, "invalid_scope", "Empty or missing scope not allowed.")
+            throw Refusal("invalid_scope", "Empty or missing scope not allowed.")
         }
         guard scope.split(separator: " ").contains(where: { Self.scopes.contains(String($0)) }) else {
-            return Self.error(400, "invalid_scope", "Invalid OAuth scope or ID token audience provided.")
+            throw Refusal("invalid_scope", "Invalid OAuth scope or ID token audience provided.")
         }
-        return nil
+        return account
     }
 
     /// An error in Google's form.

@@ -9,17 +9,19 @@ struct SimulatorFiles {
     static let team = "DEF123GHIJ"
     static let bundle = "com.example.phone"
     static let project = "pushwake-simulator"
-    private static let accountEmail = "push@\(project).iam.gserviceaccount.com"
+    static let secondProject = "pushwake-simulator-2"
+    /// The app that the second account is named for.
+    static let secondPackage = "com.example.second"
 
     let apnsKeyID: String
     let apnsKey: PrivateKey
-    let accountKeyID: String
-    let accountKey: PrivateKey
+    let account: AccountFile
+    /// In a directory of its own, so that who looks beside the first does not find it.
+    let secondAccount: AccountFile
     let vapidKey: PrivateKey
-    let email: String
-    let project: String
+    /// What signs a webhook's requests.
+    let webhookSecret: [UInt8]
     private let store: FileStore
-    private let account: JSONValue
     private let subscription: JSONValue
 
     /// Reads the directory, and makes what is missing.
@@ -29,14 +31,11 @@ struct SimulatorFiles {
         (apnsKeyID, apnsKey) = try Self.apnsKey(store)
         vapidKey = try Self.key("vapid.pem", store)
         subscription = try Self.subscription(store)
-        account = try Self.account(store)
-        guard let pem = account["private_key"]?.string, let id = account["private_key_id"]?.string,
-            let email = account["client_email"]?.string, let project = account["project_id"]?.string
-        else { throw FileStore.Failure(description: "\(store.path("fcmkey.json")) is not a service account") }
-        accountKey = try PrivateKey(pem: Array(pem.utf8))
-        accountKeyID = id
-        self.email = email
-        self.project = project
+        account = try AccountFile("fcmkey.json", in: store, makingFor: Self.project)
+        secondAccount = try AccountFile(
+            "fcmkey.\(Self.secondPackage).json", in: FileStore(making: store.path("fcm")),
+            makingFor: Self.secondProject)
+        webhookSecret = try Self.webhookSecret(store)
     }
 
     /// Path of the server's certificate.
@@ -47,7 +46,8 @@ struct SimulatorFiles {
 
     /// Writes what depends on the port: `token_uri` and `simulator.json`.
     func publish(origin: String, port: UInt16) throws {
-        try writeAccount(tokenURI: "\(origin)/token")
+        try account.publish(tokenURI: "\(origin)/token")
+        try secondAccount.publish(tokenURI: "\(origin)/token")
         let apns = JSONValue.object([
             .init("url", .string(origin)), .init("key", .string(store.path("AuthKey_\(apnsKeyID).p8"))),
             .init("key_id", .string(apnsKeyID)), .init("team_id", .string(Self.team)),
@@ -55,7 +55,13 @@ struct SimulatorFiles {
         ])
         let fcm = JSONValue.object([
             .init("url", .string(origin)), .init("key", .string(store.path("fcmkey.json"))),
-            .init("project", .string(project)), .init("token_uri", .string("\(origin)/token")),
+            .init("project", .string(account.project)), .init("token_uri", .string("\(origin)/token")),
+            .init("key_dir", .string(store.path("fcm"))), .init("second_key", .string(secondAccount.path)),
+            .init("second_project", .string(secondAccount.project)),
+            .init("second_package", .string(Self.secondPackage)),
+        ])
+        let webhook = JSONValue.object([
+            .init("url", .string("\(origin)/webhook/$token")), .init("secret", .string(store.path("webhook.secret"))),
         ])
         let webPush = JSONValue.object([
             .init("url", .string("\(origin)/push/")), .init("vapid_key", .string(store.path("vapid.pem"))),
@@ -68,19 +74,12 @@ struct SimulatorFiles {
             .init("ca_file", .string(store.path("ca.pem"))), .init("certificate", .string(store.path("server.pem"))),
             .init("apns_key", .string(store.path("AuthKey_\(apnsKeyID).p8"))), .init("apns_key_id", .string(apnsKeyID)),
             .init("apns_team_id", .string(Self.team)), .init("apns_topic", .string(Self.bundle)),
-            .init("fcm_key", .string(store.path("fcmkey.json"))), .init("fcm_project", .string(project)),
+            .init("fcm_key", .string(store.path("fcmkey.json"))), .init("fcm_project", .string(account.project)),
             .init("apns", apns), .init("fcm", fcm), .init("webpush", webPush),
-            .init("acrobits", .object([.init("url", .string("\(origin)/pnm2/send"))])),
+            .init("acrobits", .object([.init("url", .string("\(origin)/pnm2/send"))])), .init("webhook", webhook),
             .init("control", .string("\(origin)/_simulator/")),
         ])
         try store.write("simulator.json", JSONText.bytes(all) + [0x0A], mode: 0o644)
-    }
-
-    private func writeAccount(tokenURI: String) throws {
-        guard account["token_uri"]?.string != tokenURI, case .object(var members) = account else { return }
-        members.removeAll { $0.name == "token_uri" }
-        members.append(.init("token_uri", .string(tokenURI)))
-        try store.write("fcmkey.json", JSONText.bytes(.object(members)) + [0x0A], mode: 0o600)
     }
 
     // MARK: Making
@@ -111,17 +110,12 @@ struct SimulatorFiles {
         return (String(name.dropFirst("AuthKey_".count).dropLast(".p8".count)), try key(name, store))
     }
 
-    private static func account(_ store: FileStore) throws -> JSONValue {
-        if let bytes = try store.read("fcmkey.json") { return try JSONReader.read(bytes) }
-        let id = (0..<20).map { _ in UInt8.random(in: .min ... .max) }
-        let hex = id.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        return .object([
-            .init("type", .string("service_account")), .init("project_id", .string(project)),
-            .init("private_key_id", .string(hex)),
-            .init("private_key", .string(String(decoding: try PrivateKey.makeRSA().pem(), as: UTF8.self))),
-            .init("client_email", .string(accountEmail)), .init("client_id", .string("100000000000000000001")),
-            .init("universe_domain", .string("googleapis.com")),
-        ])
+    /// 32 random bytes in base64url, on one line.
+    private static func webhookSecret(_ store: FileStore) throws -> [UInt8] {
+        if let bytes = try store.read("webhook.secret") { return bytes.filter { $0 > 0x20 } }
+        let made = Array(Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max) }).utf8)
+        try store.write("webhook.secret", made + [0x0A], mode: 0o600)
+        return made
     }
 
     /// The keys of a browser or app, so that bodies which the simulator took can be decrypted.

@@ -5,6 +5,7 @@ enum HeaderName: UInt8, Sendable {
     case other, method, path, authority, scheme, authorization
     case apnsTopic, apnsPushType, apnsPriority, apnsExpiration, apnsID, apnsCollapseID
     case contentType, contentEncoding, ttl, urgency, topic
+    case webhookSignature, webhookID
 
     /// Bit in a set of names seen.
     var bit: UInt32 { 1 &<< UInt32(rawValue) }
@@ -29,10 +30,16 @@ enum HeaderName: UInt8, Sendable {
             }
         case 10: first == UInt8(ascii: ":") ? .authority : .apnsTopic
         case 12: .contentType
-        case 13: first == UInt8(ascii: "a") && last == UInt8(ascii: "n") ? .authorization : .apnsPriority
+        case 13:
+            switch last {
+            case UInt8(ascii: "n"): .authorization
+            case UInt8(ascii: "d"): .webhookID
+            default: .apnsPriority
+            }
         case 14: .apnsPushType
         case 15: .apnsExpiration
         case 16: first == UInt8(ascii: "a") ? .apnsCollapseID : .contentEncoding
+        case 20: .webhookSignature
         default: .other
         }
     }
@@ -63,6 +70,8 @@ enum HeaderName: UInt8, Sendable {
         case .ttl: "ttl"
         case .urgency: "urgency"
         case .topic: "topic"
+        case .webhookSignature: "x-pushwake-signature"
+        case .webhookID: "x-pushwake-id"
         }
     }
 }

@@ -37,6 +37,10 @@ extension ProviderHouse {
         case .acrobits:
             let code = scripted.status ?? 200
             return AcrobitsService.answer(http: 200, code: code, reason ?? (code == 200 ? "OK" : "By script"))
+        case .webhook:
+            let status = scripted.status ?? 400
+            guard status >= 300 else { return ProviderAnswer(status: status, reason: reason ?? "ok") }
+            return WebhookService.refusal(status, reason ?? "By script")
         case .control: return ProviderAnswer(status: 404)
         }
     }

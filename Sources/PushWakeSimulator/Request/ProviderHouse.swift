@@ -22,16 +22,20 @@ struct ProviderHouse {
     var fcm: FCMService
     var webPush: WebPushService
     let acrobits = AcrobitsService()
+    let webhook: WebhookService
     var counters = SimulatorCounters()
     private(set) var tokens = AccessTokens()
     private(set) var script = FaultScript()
     private var faults = FaultBook([])
 
-    init(apns: APNsService, oauth: OAuthService, fcm: FCMService, webPush: WebPushService) {
+    init(
+        apns: APNsService, oauth: OAuthService, fcm: FCMService, webPush: WebPushService, webhook: WebhookService
+    ) {
         self.apns = apns
         self.oauth = oauth
         self.fcm = fcm
         self.webPush = webPush
+        self.webhook = webhook
     }
 
     /// Begins a script from its start.
@@ -140,6 +144,7 @@ struct ProviderHouse {
         case .fcm: fcm.answer(request, tokens: tokens, now: now)
         case .webpush: webPush.answer(request, now: now)
         case .acrobits: acrobits.answer(request)
+        case .webhook: webhook.answer(request, now: now)
         case .control: answerControl(request)
         }
     }
@@ -156,6 +161,7 @@ struct ProviderHouse {
         case .acrobits:
             let token = (try? JSONReader.read(request.body))?["DeviceToken"]?.string
             return Array((token ?? "").utf8)[...]
+        case .webhook: return WebhookService.token(of: request)
         case .oauth, .control: return []
         }
     }

@@ -2,7 +2,7 @@
 
 /// Who answers a request; the raw value is the word in logs, scripts and counters.
 enum ProviderName: String, CaseIterable, Sendable {
-    case apns, fcm, oauth, webpush, acrobits
+    case apns, fcm, oauth, webpush, acrobits, webhook
     /// The simulator's own endpoint.
     case control
 
@@ -18,6 +18,8 @@ enum ProviderName: String, CaseIterable, Sendable {
             self = .webpush
         } else if Self.starts(path, "/pnm2") {
             self = .acrobits
+        } else if Self.starts(path, "/webhook") {
+            self = .webhook
         } else if Self.starts(path, "/_simulator/") {
             self = .control
         } else {

@@ -61,7 +61,7 @@ struct SimulatorCounters: Sendable {
 
     /// All counts as one object.
     var json: JSONValue {
-        let pushes: [ProviderName] = [.apns, .fcm, .webpush, .acrobits]
+        let pushes: [ProviderName] = [.apns, .fcm, .webpush, .acrobits, .webhook]
         func sum(_ count: KeyPath<Provider, Int>) -> JSONValue {
             .integer(Int64(pushes.reduce(0) { $0 + self[$1][keyPath: count] }))
         }
@@ -106,7 +106,8 @@ struct SimulatorCounters: Sendable {
         case .oauth: 2
         case .webpush: 3
         case .acrobits: 4
-        case .control: 5
+        case .webhook: 5
+        case .control: 6
         }
     }
 }

@@ -119,19 +119,23 @@ public final class SimulatorServer {
 
     private static func house(_ files: SimulatorFiles, origin: String) throws -> ProviderHouse {
         let apnsKey = try SignatureVerifier(files.apnsKey)
-        let accountKey = try SignatureVerifier(files.accountKey)
         let apns = APNsService(keys: [
             .init(id: files.apnsKeyID, team: SimulatorFiles.team) { apnsKey.verify($1, of: $0) }
         ])
-        let account = OAuthService.Account(email: files.email, keyID: files.accountKeyID) {
-            accountKey.verify($1, of: $0)
+        let accounts = try [files.account, files.secondAccount].map { file in
+            let key = try SignatureVerifier(file.key)
+            return OAuthService.Account(project: file.project, email: file.email, keyID: file.keyID) {
+                key.verify($1, of: $0)
+            }
         }
+        let secret = files.webhookSecret
+        let webhook = WebhookService { Crypto.hmacSHA256(key: secret, $0) }
         let webPush = WebPushService(ownKey: files.vapidKey.publicPoint()) { point, signed, signature in
             (try? SignatureVerifier(point: point))?.verify(signature, of: signed) ?? false
         }
         return ProviderHouse(
-            apns: apns, oauth: OAuthService(account: account, audience: "\(origin)/token"),
-            fcm: FCMService(project: files.project), webPush: webPush)
+            apns: apns, oauth: OAuthService(accounts: accounts, audience: "\(origin)/token"),
+            fcm: FCMService(projects: Set(accounts.map(\.project))), webPush: webPush, webhook: webhook)
     }
 }
 

@@ -56,7 +56,9 @@ struct ExplainFixture {
     func explain(register: [UInt8], _ request: [UInt8], event: PushEvent? = nil) throws -> Explained {
         let explanation = try PushExplanation.explain(
             register: register, request: request, event: event,
-            ExplainedSettings(settings: settings, payloads: try PayloadLibrary(family), project: project),
+            ExplainedSettings(
+                settings: settings, payloads: try PayloadLibrary(family), webhook: try WebhookSetup.load(settings),
+                project: { [project] app in project ?? app }),
             now: Self.now, id: PushID(high: 1, low: 2))
         let document = try JSONParser.parse(explanation.json)
         return Explained(

@@ -51,6 +51,6 @@ public struct FCMDirectory: Sendable {
         return entries[place].project == nil ? .broken(place) : .account(place)
     }
 
-    /// Whether an account was named for this app or is of this project: none but the default may guess.
-    public func knows(_ app: String) -> Bool { places[app] != nil }
+    /// Whether the default serves this app only because none of several accounts was named for it.
+    public func isGuess(for app: String) -> Bool { entries.count > 1 && places[app] == nil }
 }

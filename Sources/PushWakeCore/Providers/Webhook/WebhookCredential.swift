@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 /// The signature that tells a webhook's receiver that a request is genuine and fresh:
-/// `x-pushwake-signature: t=<seconds>,v1=<hex HMAC-SHA-256 of "<seconds>.<body>">`.
+/// `x-pushwake-signature: t=<seconds>,v1=<hex HMAC-SHA-256 of "<seconds>.<body>">`, with path and query in place
+/// of a body that is empty.
 public enum WebhookCredential {
     public static let headerName = "x-pushwake-signature"
+    /// Names the push, the same in every attempt: who has seen it before need not show it again.
+    public static let idHeaderName = "x-pushwake-id"
+    /// Bytes below which a secret can be guessed.
+    public static let shortestSecret = 16
 
     /// The bytes to authenticate with the shared secret; `now` in seconds since 1970.
     public static func signingInput(_ body: [UInt8], now: Int64) -> [UInt8] {

@@ -20,10 +20,15 @@ public struct WebhookRequest: Sendable {
     public let origin: HTTPOrigin
     private let method: String
     private let path: PayloadTemplate
-    private let headers: [(name: String, value: PayloadTemplate)]
+    private let headers: [(name: String, value: HeaderValue)]
     private let body: PayloadTemplate?
     private let contentType: String?
     private let settings: WebhookSettings
+
+    private enum HeaderValue: Sendable {
+        case template(PayloadTemplate)
+        case literal(String)
+    }
 
     /// Compiles the templates.
     public init(settings: WebhookSettings) throws(Problem) {
@@ -35,21 +40,26 @@ public struct WebhookRequest: Sendable {
         let target = path.hasPrefix("/") ? path : "/" + path
         guard target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .badURL }
         self.path = PayloadTemplate(text: target.utf8, escape: .percent)
-        var headers: [(name: String, value: PayloadTemplate)] = []
+        var headers: [(name: String, value: HeaderValue)] = []
         for header in settings.headers {
             let name = header.name.lowercased()
             let isSendable = header.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
             guard HeaderText.isFieldName(name), isSendable else { throw .badHeader(header.name) }
-            headers.append((name, PayloadTemplate(text: header.value.utf8, escape: .line)))
+            let value =
+                header.isLiteral
+                ? HeaderValue.literal(header.value)
+                : .template(PayloadTemplate(text: header.value.utf8, escape: .line))
+            headers.append((name, value))
         }
         self.headers = headers
         (body, contentType) = try Self.compile(settings.body)
     }
 
-    /// Builds one request. `signature` gets the time and the finished body and returns the value of
-    /// `x-pushwake-signature`, or nil when there is no secret. `now` in seconds since 1970.
+    /// Builds one request. `signature` gets the finished body, or path and query when there is none, and returns
+    /// the value of `x-pushwake-signature`, or nil when there is no secret. `now` in seconds since 1970.
     public func build(
-        _ binding: Binding, _ content: PushContent, now: Int64, signature: (_ body: [UInt8]) -> [UInt8]? = { _ in nil }
+        _ binding: Binding, _ content: PushContent, id: PushID? = nil, now: Int64,
+        signature: (_ text: [UInt8]) -> [UInt8]? = { _ in nil }
     ) throws(PushRefusal) -> HTTPRequest {
         let values = PayloadValues(binding: binding, content: content, settings: settings.payload, now: now)
         var request = HTTPRequest(reservingBytes: 512, fields: headers.count + 7)
@@ -58,15 +68,22 @@ public struct WebhookRequest: Sendable {
         request.append(":authority", origin.authority)
         var target: [UInt8] = []
         guard path.render(values, limit: Self.longestTarget, into: &target) else { throw .payloadTooLarge }
+        guard !Self.climbs(target) else { throw .unusableToken }
         request.append(":path", neverIndexed: true) { $0.append(contentsOf: target) }
         if let body, !body.render(values, limit: Self.longestBody, into: &request.body) { throw .payloadTooLarge }
         if let contentType, !headers.contains(where: { $0.name == "content-type" }) {
             request.append("content-type", contentType)
         }
         for header in headers {
-            request.append(header.name, neverIndexed: true) { header.value.render(values, into: &$0) }
+            request.append(header.name, neverIndexed: true) { out in
+                switch header.value {
+                case .template(let template): template.render(values, into: &out)
+                case .literal(let text): out.append(contentsOf: text.utf8)
+                }
+            }
         }
-        if let value = signature(request.body) {
+        if let id { request.append(WebhookCredential.idHeaderName, neverIndexed: true) { id.append(to: &$0) } }
+        if let value = signature(request.body.isEmpty ? target : request.body) {
             request.append(WebhookCredential.headerName, neverIndexed: true) { $0.append(contentsOf: value) }
         }
         return request
@@ -83,6 +100,14 @@ public struct WebhookRequest: Sendable {
             do throws(PayloadTemplateError) {
                 return (try PayloadTemplate(json: text.utf8), "application/json")
             } catch { throw .badBody(error) }
+        }
+    }
+
+    /// A segment of `.` or `..`, which a server or a proxy may take for another path than the operator's.
+    private static func climbs(_ target: [UInt8]) -> Bool {
+        let path = target.prefix { $0 != UInt8(ascii: "?") }
+        return path.split(separator: UInt8(ascii: "/")).contains {
+            $0.elementsEqual([0x2E]) || $0.elementsEqual([0x2E, 0x2E])
         }
     }
 

@@ -18,10 +18,13 @@ public struct WebhookSettings: Equatable, Sendable {
     public struct Header: Equatable, Sendable {
         public let name: String
         public let value: String
+        /// The value is sent as it is: a key may look like a keyword.
+        public let isLiteral: Bool
 
-        public init(name: String, value: String) {
+        public init(name: String, value: String, isLiteral: Bool = false) {
             self.name = name
             self.value = value
+            self.isLiteral = isLiteral
         }
     }
 

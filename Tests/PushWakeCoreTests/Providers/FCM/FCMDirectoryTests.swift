@@ -15,11 +15,16 @@ import Testing
             [
                 ("fcm_key", "/etc/pw/main.json"), ("fcm_app", "com.example.main"), ("fcm_app1", "com.example.one"),
                 ("fcm_key1", "/etc/pw/one.json"), ("fcm_app2", "com.example.two"),
-            ], ["fcmkey.com.example.three.json", "fcmkey.com.example.two.json", "fcmkey.json", "main.json", "fcmkey..json"])
+            ],
+            [
+                "fcmkey.com.example.three.json", "fcmkey.com.example.two.json", "fcmkey.json", "main.json",
+                "fcmkey..json",
+            ])
         #expect(sources.problems.isEmpty)
         #expect(
             sources.all == [
-                FCMKeySource(setting: "fcm_key", path: "/etc/pw/main.json", apps: ["com.example.main"], isDefault: true),
+                FCMKeySource(
+                    setting: "fcm_key", path: "/etc/pw/main.json", apps: ["com.example.main"], isDefault: true),
                 FCMKeySource(setting: "fcm_key1", path: "/etc/pw/one.json", apps: ["com.example.one"]),
                 FCMKeySource(
                     setting: "fcm_key2", path: "/etc/pw/fcmkey.com.example.two.json", apps: ["com.example.two"]),
@@ -84,10 +89,16 @@ import Testing
         #expect(directory.choice(for: app) == choice)
     }
 
+    @Test func `is a guess where several were set and none was named`() {
+        #expect(["com.example.other", ""].allSatisfy { directory.isGuess(for: $0) })
+        #expect(!directory.isGuess(for: "one") && !directory.isGuess(for: "com.example.broken"))
+        let alone = FCMDirectory([.init(apps: [], project: "p", isDefault: true)])
+        #expect(!alone.isGuess(for: "com.example.other"))
+    }
+
     @Test func `is nobody where there is no default`() {
         let directory = FCMDirectory([.init(apps: ["a"], project: "p", isDefault: false)])
         #expect(directory.choice(for: "b") == .none)
-        #expect(directory.knows("p") && !directory.knows("b"))
         #expect(FCMDirectory([]).choice(for: "a") == .none)
     }
 

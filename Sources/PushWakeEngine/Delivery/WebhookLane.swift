@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+/// Pushes to an HTTP server of the operator's own.
+final class WebhookLane: ProviderLane {
+    let label: String
+    var breaker: Breaker
+    private let loop: Loop
+    private let pool: ProviderPool
+    private let setup: WebhookSetup
+
+    init(_ setup: WebhookSetup, pool: ProviderPool, label: String, maxFail: Int, loop: Loop) {
+        self.setup = setup
+        self.pool = pool
+        self.label = label
+        self.loop = loop
+        breaker = Breaker(maxFail: maxFail)
+    }
+
+    var isHealthy: Bool { pool.isHealthy }
+
+    func warmUp() { pool.warmUp() }
+
+    func retire() { pool.windDown() }
+
+    func submit(_ job: PushJob) {
+        if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
+        job.attempts += 1
+        do throws(PushRefusal) {
+            let now = loop.wallSeconds
+            let request = try setup.request.build(job.binding, job.content, id: job.pushID, now: now) { text in
+                setup.signature(of: text, now: now)
+            }
+            pool.send(request, deadline: job.deadline) { [self] exchange in answered(job, exchange) }
+        } catch {
+            let verdict = error.verdict
+            loop.atEndOfTurn { job.finish(verdict, status: 0) }
+        }
+    }
+
+    private func answered(_ job: PushJob, _ exchange: HTTPResult) {
+        let isRepeatable = setup.isIdempotent || job.isRepeatable
+        guard case .answered(let response, _) = exchange else {
+            return job.conclude(exchange.verdict(isRepeatable: isRepeatable), status: 0, on: self, loop)
+        }
+        pool.noteAnswer()
+        var verdict = WebhookResponse.verdict(response, setup.answers, now: loop.wallSeconds)
+        // 429 and 503 say that nothing was done; after any other error nobody knows.
+        if !isRepeatable, response.status != 429, response.status != 503 { verdict.next = .finish }
+        job.conclude(verdict, status: response.status, on: self, loop)
+    }
+}
+
+/// The webhook's lane, and whom it serves.
+struct WebhookRoute {
+    let lane: WebhookLane
+    /// One bit for each of PushWake's own providers that it takes over.
+    private let takenOver: UInt64
+    private let providers: WebhookProviders
+
+    init(_ lane: WebhookLane, _ providers: WebhookProviders) {
+        self.lane = lane
+        self.providers = providers
+        takenOver = providers.known.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
+    }
+
+    /// Whether a push to this binding goes this way.
+    func takes(_ binding: Binding) -> Bool {
+        if binding.provider == .webhook { return providers.serves(binding) }
+        return takenOver >> UInt64(binding.provider.rawValue) & 1 == 1
+    }
+}

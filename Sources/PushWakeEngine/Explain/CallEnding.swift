@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// How a call ended for a phone that did not take it, as a CANCEL's Reason header says (RFC 3326).
+enum CallEnding: Equatable {
+    /// The caller hung up, or nobody says.
+    case missed
+    /// `SIP;cause=200`: another phone answered.
+    case acceptedElsewhere
+    /// `SIP;cause=600`: another phone declined for all.
+    case declinedElsewhere
+
+    /// Reads the value of the header; reasons of other protocols say nothing.
+    init(reason: String) {
+        self = .missed
+        for value in reason.lowercased().split(separator: ",") {
+            let parts = value.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+            guard parts.first == "sip" else { continue }
+            if parts.contains("cause=200") { self = .acceptedElsewhere }
+            if parts.contains("cause=600") || parts.contains("cause=603") { self = .declinedElsewhere }
+            return
+        }
+    }
+
+    var event: PushEvent { self == .missed ? .cancel : .answeredElsewhere }
+
+    var occasion: PushOccasion { self == .declinedElsewhere ? .declinedElsewhere : .usual }
+}

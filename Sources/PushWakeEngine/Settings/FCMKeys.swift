@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+/// All service accounts that the settings name, read from their files. A file that cannot be used is a problem of
+/// its own apps: the others keep working.
+struct FCMKeys {
+    /// One account and what signs for it.
+    struct Key {
+        let account: ServiceAccount
+        let signer: Signer
+    }
+
+    /// One for each file, in the order of the settings.
+    let sources: [FCMKeySource]
+    /// In the same order; nil where the file cannot be used.
+    let keys: [Key?]
+    let directory: FCMDirectory
+    /// What is wrong, by setting.
+    let problems: [SettingError]
+
+    /// A file that was good in `old` and cannot be used now is used as it was.
+    init(_ settings: Settings, keeping old: FCMKeys? = nil) {
+        var (names, problems) = Self.names(settings)
+        let named = FCMKeySources(settings, names: names)
+        problems += named.problems
+        keys = named.all.map { source in
+            do throws(KeyFileError) {
+                let (account, signer) = try FCMKeyFile.read(source.path)
+                return Key(account: account, signer: signer)
+            } catch {
+                let before = old?.key(at: source.path)
+                let ending = before == nil ? "" : "; the key read before is still used"
+                problems.append(SettingError(setting: source.setting, message: error.message + ending))
+                return before
+            }
+        }
+        sources = named.all
+        directory = FCMDirectory(
+            zip(named.all, keys).map { source, key in
+                FCMDirectory.Entry(apps: source.apps, project: key?.account.project, isDefault: source.isDefault)
+            })
+        self.problems = problems
+    }
+
+    private func key(at path: String) -> Key? { zip(sources, keys).first { $0.0.path == path }?.1 }
+
+    /// The project that a package or project is pushed through, for somebody who only looks: when the only file
+    /// cannot be read, the app stands in for its project.
+    func project(for app: String) -> String? {
+        switch directory.choice(for: app) {
+        case .account(let place): keys[place]?.account.project
+        case .broken, .none: sources.count > 1 ? nil : app
+        }
+    }
+
+    /// The directory beside `fcm_key` need not be readable; one that was named must be.
+    private static func names(_ settings: Settings) -> ([String], [SettingError]) {
+        let directory = FCMKeySources.directory(settings)
+        guard !directory.isEmpty else { return ([], []) }
+        do throws(SystemError) {
+            let names = try FileContent.names(in: directory, ending: ".json")
+            let isEmpty = settings.isChanged(.fcmKeyDirectory) && !names.contains(where: FCMKeySources.isKeyName)
+            let problem = SettingError(
+                setting: "fcm_key_dir", message: "\(directory) holds no fcmkey.json and no fcmkey.PACKAGE.json")
+            return (names, isEmpty ? [problem] : [])
+        } catch {
+            guard settings.isChanged(.fcmKeyDirectory) else { return ([], []) }
+            let message = "cannot \(error); name a directory that is readable for the PBX"
+            return ([], [SettingError(setting: "fcm_key_dir", message: message)])
+        }
+    }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+/// The webhook that the settings and their files describe, compiled.
+struct WebhookSetup {
+    let request: WebhookRequest
+    let answers: WebhookAnswers
+    let providers: WebhookProviders
+    /// What signs the requests; empty when they are not signed.
+    let secret: [UInt8]
+    let allowsLocal: Bool
+    /// The method says that a second copy changes nothing (RFC 9110, 9.2.2).
+    let isIdempotent: Bool
+    /// Fields whose values only the server may see, lower case.
+    let secretFields: Set<String>
+
+    /// Nil when no webhook is set.
+    static func load(_ settings: Settings) throws(SettingError) -> WebhookSetup? {
+        guard !settings.text(.webhookURL).isEmpty else { return nil }
+        return try WebhookSetup(settings)
+    }
+
+    private init(_ settings: Settings) throws(SettingError) {
+        let secretHeaders = try Self.headers(in: settings)
+        let body = try Self.body(settings)
+        let headers = try Self.headers(settings.text(.webhookHeaders).split(separator: "|"), .webhookHeaders)
+        guard let answers = WebhookAnswers(setting: settings.text(.webhookAnswers)) else {
+            throw Self.problem(
+                .webhookAnswers,
+                "makes no sense; write STATUS=OUTCOME, such as 404=rejected 409=token-gone 5xx=unavailable")
+        }
+        self.answers = answers
+        do throws(WebhookProviders.Mistake) {
+            providers = try WebhookProviders(setting: settings.text(.webhookProviders))
+        } catch {
+            throw Self.problem(
+                .webhookProviders,
+                "\"\(error.entry.prefix(40))\" is no name of a push service; separate names with commas")
+        }
+        secret = try Self.secret(settings)
+        allowsLocal = settings.flag(.webhookAllowLocal)
+        isIdempotent = ["GET", "PUT", "DELETE"].contains(settings.text(.webhookMethod))
+        secretFields = Set(secretHeaders.map { $0.name.lowercased() })
+        do throws(WebhookRequest.Problem) {
+            request = try WebhookRequest(
+                settings: WebhookSettings(
+                    method: settings.text(.webhookMethod), url: settings.text(.webhookURL),
+                    headers: headers + secretHeaders, body: body, answers: answers))
+        } catch {
+            throw Self.problem(error, settings)
+        }
+        if !allowsLocal, PrivateAddress.isPrivate(host: request.origin.host) {
+            throw Self.problem(
+                .webhookURL,
+                "\(request.origin.host) is not on the public Internet; set webhook_allow_local to 1 if it is yours")
+        }
+    }
+
+    /// The value of the signature's field; nil without a secret. `now` in seconds since 1970.
+    func signature(of text: [UInt8], now: Int64) -> [UInt8]? {
+        guard !secret.isEmpty else { return nil }
+        let code = Crypto.hmacSHA256(key: secret, WebhookCredential.signingInput(text, now: now))
+        // No code is worse than none: the server would take it for a forgery of its own.
+        return code.isEmpty ? nil : WebhookCredential.headerValue(code, now: now)
+    }
+
+    // MARK: Files and texts
+
+    private static func problem(_ key: SettingKey, _ message: String) -> SettingError {
+        SettingError(setting: SettingsTable.description(of: key).name.description, message: message)
+    }
+
+    private static func read(_ key: SettingKey, _ settings: Settings, _ remedy: String) throws(SettingError) -> [UInt8]
+    {
+        do throws(SystemError) {
+            return try FileContent.read(settings.text(key))
+        } catch {
+            throw problem(key, "cannot \(error); \(remedy)")
+        }
+    }
+
+    private static func secret(_ settings: Settings) throws(SettingError) -> [UInt8] {
+        let key = SettingKey.webhookSecretFile
+        guard !settings.text(key).isEmpty else { return [] }
+        let bytes = try read(key, settings, "give a file with the secret, readable for the PBX")
+        // Editors end a file with a line end, which is no part of the secret.
+        let text = bytes.prefix { $0 != 0x0A && $0 != 0x0D }
+        guard text.count >= WebhookCredential.shortestSecret else {
+            throw problem(
+                key,
+                "holds fewer than \(WebhookCredential.shortestSecret) bytes in its first line; make one with: openssl rand -hex 32"
+            )
+        }
+        return Array(text)
+    }
+
+    private static func headers(in settings: Settings) throws(SettingError) -> [WebhookSettings.Header] {
+        let key = SettingKey.webhookHeaderFile
+        guard !settings.text(key).isEmpty else { return [] }
+        let bytes = try read(key, settings, "give a file with one header field a line, readable for the PBX")
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw problem(key, "is not UTF-8") }
+        return try headers(text.split(whereSeparator: \.isNewline), key).map {
+            .init(name: $0.name, value: $0.value, isLiteral: true)
+        }
+    }
+
+    private static func headers(
+        _ lines: [Substring], _ key: SettingKey
+    ) throws(SettingError) -> [WebhookSettings.Header] {
+        var headers: [WebhookSettings.Header] = []
+        for (number, line) in lines.enumerated() where line.contains(where: { $0 != " " && $0 != "\t" }) {
+            guard let colon = line.firstIndex(of: ":") else {
+                // The line may be a secret.
+                throw problem(key, "field \(number + 1) has no ':'; write Name: value")
+            }
+            headers.append(.init(name: trimmed(line[..<colon]), value: trimmed(line[line.index(after: colon)...])))
+        }
+        return headers
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        var rest = text.drop { $0 == " " || $0 == "\t" }
+        while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
+        return String(rest)
+    }
+
+    // MARK: The body
+
+    private static func body(_ settings: Settings) throws(SettingError) -> WebhookSettings.Body {
+        let type = settings.text(.webhookBodyType)
+        if type == "none" || settings.text(.webhookMethod) == "GET" { return .none }
+        var template = settings.text(.webhookBody)
+        if !settings.text(.webhookBodyFile).isEmpty {
+            guard template.isEmpty else {
+                throw problem(.webhookBodyFile, "webhook_body is set too; keep one of them")
+            }
+            let bytes = try read(.webhookBodyFile, settings, "give a file with the template, readable for the PBX")
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw problem(.webhookBodyFile, "is not UTF-8")
+            }
+            template = text
+        }
+        switch type {
+        case "form": return .form(template.isEmpty ? WebhookSettings.usualForm : trimmed(template[...]))
+        case "text": return .text(template.isEmpty ? "<text>" : template)
+        default: return .json(template.isEmpty ? WebhookSettings.usualJSON : template)
+        }
+    }
+
+    private static func problem(_ problem: WebhookRequest.Problem, _ settings: Settings) -> SettingError {
+        switch problem {
+        case .badURL:
+            self.problem(
+                .webhookURL,
+                "is no https URL with a host that is written out; write https://host/path, keywords after the host")
+        case .badMethod: self.problem(.webhookMethod, "is no method of HTTP")
+        case .badHeader(let name):
+            self.problem(.webhookHeaders, "\"\(name.prefix(40))\" cannot be sent as a header field; leave it out")
+        case .badBody(let error):
+            self.problem(
+                settings.text(.webhookBodyFile).isEmpty ? .webhookBody : .webhookBodyFile,
+                "line \(error.line), column \(error.column): \(error.message)")
+        }
+    }
+}
