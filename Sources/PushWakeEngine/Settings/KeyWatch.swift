@@ -42,7 +42,9 @@ struct KeyWatch {
             // A directory changes with every file in it, and some are none of ours.
             if isOurs == nil || !stamp.isDirectory { stamps[path] = stamp }
             guard stamp.isDirectory, let names = try? FileContent.names(in: path, ending: "") else { continue }
-            for name in names where name != ".." && isOurs?(name) != false { stamps["\(path)/\(name)"] = FileStamp("\(path)/\(name)") }
+            for name in names where name != ".." && isOurs?(name) != false {
+                stamps["\(path)/\(name)"] = FileStamp("\(path)/\(name)")
+            }
         }
         return stamps
     }
