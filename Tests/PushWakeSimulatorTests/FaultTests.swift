@@ -166,6 +166,17 @@ import Testing
         #expect(json["repeats"]?.integer == 0)
     }
 
+    @Test func `do not call a push doubled whose sender could not know`() {
+        var ledger = PushLedger()
+        let push = PushIdentity(token: [1], body: [2], id: [3])
+        for (isAnswered, isNew) in [(false, true), (true, true), (true, false)] {
+            #expect(ledger.enter(push, isAnswered: isAnswered) == isNew)
+        }
+        #expect(ledger.distinct == 1)
+        #expect(ledger.resends == 1)
+        #expect(ledger.duplicates == 1)
+    }
+
     @Test func `tell the same content under another id`() {
         let other = "0f8fad5b-d9cb-469f-a165-708677289500"
         let json = counted([push(ServiceFixture.id), push(other)])

@@ -41,7 +41,7 @@ struct SimulatorCounters: Sendable {
         let slot = Self.slot(provider)
         if answer.status < 300, answer.reason == "ok" {
             providers[slot].accepted += 1
-            if let push = answer.push, !ledger.enter(push) { providers[slot].duplicates += 1 }
+            if let push = answer.push, !ledger.enter(push, isAnswered: true) { providers[slot].duplicates += 1 }
             return
         }
         providers[slot].rejected += 1
@@ -56,7 +56,7 @@ struct SimulatorCounters: Sendable {
         providers[slot].unanswered += 1
         guard let push else { return }
         providers[slot].accepted += 1
-        if !ledger.enter(push) { providers[slot].duplicates += 1 }
+        if !ledger.enter(push, isAnswered: false) { providers[slot].duplicates += 1 }
     }
 
     /// All counts as one object.
@@ -69,6 +69,7 @@ struct SimulatorCounters: Sendable {
             .init("requests", sum(\.requests)), .init("accepted", sum(\.accepted)),
             .init("distinct", .integer(Int64(ledger.distinct))),
             .init("duplicates", .integer(Int64(ledger.duplicates))),
+            .init("resends", .integer(Int64(ledger.resends))),
             .init("repeats", .integer(Int64(ledger.repeats))), .init("rejected", sum(\.rejected)),
             .init("unanswered", sum(\.unanswered)), .init("ledger_full", .bool(ledger.isFull)),
         ]
