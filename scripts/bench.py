@@ -21,6 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import bench_engine
+
 ROOT = Path(__file__).resolve().parent.parent
 BENCH = ROOT / ".build/bench"
 PEER_PYTHON = ROOT / ".cache/bench-venv/bin/python"
@@ -205,6 +207,8 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--count", type=int, default=100_000, help="pushes per run")
     parser.add_argument("--quick", action="store_true", help="only the ratio at 100 streams")
+    parser.add_argument("--bindings", type=int, default=1_000_000, help="bindings in the engine's store")
+    parser.add_argument("--proof", action="store_true", help="only the bad day and the engine with many bindings")
     parser.add_argument("--json", type=Path, help="also write the medians to this file")
     arguments = parser.parse_args()
 
@@ -217,6 +221,14 @@ def main():
         pair = [bare(keys), load(keys)]
         options = dict(runs=arguments.runs, environment=environment)
 
+        if not arguments.quick:
+            with simulator(keys) as server:
+                results["bad day"] = [bench_engine.bad_day(server, keys, load(keys), arguments.count, streams)
+                                      for streams in (100, 1000)]
+                results["bindings"] = bench_engine.bindings(
+                    PUSHWAKE, Path(directory), server, keys, (1000, arguments.bindings), 20_000, pinned(CLIENT_CORE))
+        if arguments.proof:
+            return
         with sink(keys) as server:
             results["100"] = table("sink", server, pair, arguments.count, 100, **options)
             if not arguments.quick:

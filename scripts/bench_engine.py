@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""The whole engine in the benchmark: cost per push with few and with many bindings, and a provider's bad day."""
+import json
+import os
+import random
+import socket
+import ssl
+import struct
+import subprocess
+import time
+import urllib.request
+
+REGISTER, SEND, QUERY, REPLY = 1, 5, 6, 64
+AOR, CALL_ID, CSEQ, GRANTED, HEADER_NAME, HEADER_VALUE, EVENT, FROM_URI, FROM_DISPLAY, WAITS = 1, 2, 3, 4, 5, 6, 7, 9, 10, 48
+CALL = 0
+WINDOW = 100
+
+
+def message(kind, number, *fields):
+    """One message of Sources/PushWakeEngine/Protocol/EngineProtocol.swift."""
+    parts = [struct.pack("<BBI", 1, kind, number)]
+    for tag, value in fields:
+        data = struct.pack("<q", value) if isinstance(value, int) else value.encode()
+        parts += [struct.pack("<BI", tag, len(data)), data]
+    return b"".join(parts)
+
+
+class Engine:
+    """`pushwake engine` with a SQLite store in `directory`, and a client of its socket."""
+
+    def __init__(self, pushwake, directory, url, files, pin):
+        directory.mkdir()
+        made = json.loads((files / "simulator.json").read_text())
+        settings = {name: made[name] for name in ("ca_file", "apns_key", "apns_key_id", "apns_team_id")} | {
+            "apns_url": url, "apns_sandbox_url": url, "engine_socket": directory / "socket",
+            "store_path": directory / "bindings.db", "log_level": "error"}
+        (directory / "settings.conf").write_text("".join(f"{name} = {value}\n" for name, value in settings.items()))
+        self.process = subprocess.Popen([pushwake, "engine", "--settings", directory / "settings.conf"], preexec_fn=pin)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        for _ in range(200):
+            try:
+                self.socket.connect(str(directory / "socket"))
+                break
+            except OSError:
+                time.sleep(0.05)
+        self.socket.settimeout(30)
+
+    def stop(self):
+        self.socket.close()
+        self.process.terminate()
+        self.process.wait(30)
+
+    def exchange(self, messages):
+        """Sends all, so many at a time, and returns how many were answered and not refused."""
+        waiting = good = 0
+        for data in messages:
+            self.socket.send(data)
+            waiting += 1
+            if waiting == WINDOW:
+                good += self.socket.recv(1 << 18)[1] == REPLY
+                waiting -= 1
+        return good + sum(self.socket.recv(1 << 18)[1] == REPLY for _ in range(waiting))
+
+    def register(self, users):
+        def one(user):
+            token = f"{user:016x}" + "ab" * 24
+            contact = (f"<sip:{user}@192.0.2.{user % 250}:5060;transport=tls;pn-provider=apns;pn-prid={token}:voip"
+                       ";pn-param=ABCDE12345.com.example.phone.voip>")
+            return message(REGISTER, user, (AOR, f"user{user}@example.com"), (CALL_ID, f"{user}-reg"), (CSEQ, 1),
+                           (GRANTED, 3600), (HEADER_NAME, "Contact"), (HEADER_VALUE, contact))
+        return self.exchange(one(user) for user in users)
+
+    def push(self, users):
+        return self.exchange(
+            message(SEND, index, (EVENT, CALL), (AOR, f"user{user}@example.com"), (CALL_ID, f"{index}@bench"),
+                    (FROM_URI, "sip:alice@example.com"), (FROM_DISPLAY, "Alice Example"), (WAITS, 1))
+            for index, user in enumerate(users))
+
+    def cpu(self):
+        """Microseconds of all its threads."""
+        tasks = f"/proc/{self.process.pid}/task"
+        return sum(int(open(f"{tasks}/{task}/schedstat").read().split()[0]) for task in os.listdir(tasks)) / 1e3
+
+    def memory(self):
+        """Megabytes that it has in memory."""
+        lines = open(f"/proc/{self.process.pid}/status").read().splitlines()
+        return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+def bindings(pushwake, directory, server, keys, counts, pushes, pin):
+    """Prints the cost of a push through the whole engine for each number of bindings in its store."""
+    print(f"\nwhole engine, SQLite: a call to each of {pushes:,} random users, {WINDOW} at a time")
+    print(f"  {'bindings':>12}{'cpu us/push':>14}{'cpu us/REGISTER':>18}{'memory MB':>12}{'lost':>6}")
+    result = {}
+    for count in counts:
+        engine = Engine(pushwake, directory / f"engine-{count}", f"https://127.0.0.1:{server.port}", keys.directory, pin)
+        try:
+            begin = engine.cpu()
+            stored = engine.register(range(count))
+            registering = (engine.cpu() - begin) / count
+            choice = random.Random(7)
+            users = [choice.randrange(count) for _ in range(pushes)]
+            engine.push(users[:1000])
+            begin = engine.cpu()
+            lost = pushes - engine.push(users)
+            row = {"cpu_us_per_push": (engine.cpu() - begin) / pushes, "cpu_us_per_register": registering,
+                   "memory_mb": engine.memory(), "lost": lost + count - stored}
+        finally:
+            engine.stop()
+        print(f"  {count:12,}{row['cpu_us_per_push']:14.2f}{row['cpu_us_per_register']:18.2f}{row['memory_mb']:12.1f}"
+              f"{row['lost']:6}", flush=True)
+        result[str(count)] = row
+    return result
+
+
+def script(count):
+    """A provider's bad day: what the rules do is in docs/simulator.md."""
+    return {"rules": [
+        {"provider": "apns", "every": 1000, "goaway": {"reason": "Shutdown"}},
+        {"provider": "apns", "every": 5000, "close": "fin"},
+        {"provider": "apns", "every": 4900, "close": "rst"},
+        {"provider": "apns", "probability": 0.01, "reason": "ServiceUnavailable"},
+        {"provider": "apns", "after": count // 2, "count": 1, "reason": "ExpiredProviderToken"}]}
+
+
+def bad_day(server, keys, client, count, concurrency):
+    """Prints what became of so many pushes, as their sender and as the simulator counted them."""
+    context = ssl.create_default_context(cafile=keys.ca)
+
+    def control(name, body=None):
+        request = urllib.request.Request(f"https://127.0.0.1:{server.port}/_simulator/{name}", data=body)
+        with urllib.request.urlopen(request, context=context, timeout=30) as answer:
+            return answer.read()
+
+    control("reset", b"")
+    control("script", json.dumps(script(count)).encode())
+    said = client.measure(server.port, count, concurrency, {})
+    seen = json.loads(control("counters"))
+    control("reset", b"")
+    row = {"count": count, "lost": count - seen["distinct"], "doubled": seen["duplicates"] + seen["repeats"],
+           "not_accepted": count - said["accepted"], "seconds": said["seconds"], "requests": seen["requests"],
+           "goaways": seen["goaways_sent"], "closed": seen["closes"],
+           "refused": seen["providers"]["apns"]["reasons"]}
+    refused = ", ".join(f"{number:,} {reason}" for reason, number in row["refused"].items())
+    print(f"\na bad day: {count:,} pushes, {concurrency} at a time, through {row['goaways']} GOAWAYs, {row['closed']} closed "
+          f"connections (FIN and RST), {refused}")
+    print(f"  lost {row['lost']}, doubled {row['doubled']}, not accepted {row['not_accepted']}; {row['requests']:,} requests in "
+          f"{row['seconds']:.1f} s", flush=True)
+    return row
