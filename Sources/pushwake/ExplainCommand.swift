@@ -12,12 +12,14 @@ struct ExplainCommand: ParsableCommand {
             pushwake explain --register register.sip --request invite.sip --settings pushwake.conf
             pushwake explain --aor 2222 --request invite.sip --settings pushwake.conf
 
+            With --aor the running engine answers, with its own settings; without one the store's file is read.
+
             Exit code 0 when done, 1 when a file is no SIP, 2 when something cannot be read.
             """)
 
     @OptionGroup var options: SettingsOptions
     @Option(name: .long, help: "File with the REGISTER of the phone, or - for standard input.") var register: String?
-    @Option(name: .long, help: "AoR whose bindings are read from the file that store_path names.") var aor: String?
+    @Option(name: .long, help: "AoR whose bindings the engine has, or the file that store_path names.") var aor: String?
     @Option(name: .long, help: "File with the request: an INVITE, a MESSAGE, …") var request: String?
     @Option(name: .long, help: "call, chat, cancel, … in place of what the request says.") var event: String?
     @Flag(name: .long, help: "Accepted for symmetry: the output is always JSON.") var json = false
@@ -34,13 +36,7 @@ struct ExplainCommand: ParsableCommand {
         do throws(PushExplanation.Failure) {
             let explanation: PushExplanation
             if let aor {
-                // Whoever only asks makes no file.
-                let path = settings.text(.storePath)
-                if access(path, F_OK) != 0 {
-                    throw .unreadable("store_path: there is no \(path); name the engine's settings")
-                }
-                explanation = try PushExplanation.explain(
-                    aor: aor, request: try contents(request), event: chosen, settings: settings)
+                explanation = try explain(aor, try contents(request), chosen, settings)
             } else {
                 explanation = try PushExplanation.explain(
                     register: try contents(register ?? ""), request: try contents(request), event: chosen,
@@ -54,6 +50,27 @@ struct ExplainCommand: ParsableCommand {
             case .unreadable(let message): throw complaint(message, 2)
             }
         }
+    }
+
+    /// The engine knows best; a file can be read without one.
+    private func explain(
+        _ aor: String, _ request: [UInt8], _ event: PushEvent?, _ settings: Settings
+    ) throws(PushExplanation.Failure) -> PushExplanation {
+        do throws(ClientError) {
+            return try EngineClient(settings: settings).explain(aor: aor, request: request, event: event)
+        } catch {
+            switch error {
+            case .unavailable(let text):
+                if settings.text(.store) == "memory" {
+                    throw .unreadable("no engine answers (\(text)), and with store=memory nobody else has bindings")
+                }
+            case .timeout: throw .unreadable("the engine did not answer in time")
+            case .tooLarge:
+                throw .unreadable("the request is longer than one message to the engine; give a shorter one")
+            case .refused(let text): throw .notSIP(text)
+            }
+        }
+        return try PushExplanation.explain(aor: aor, request: request, event: event, settings: settings)
     }
 
     private func contents(_ path: String) throws(PushExplanation.Failure) -> [UInt8] {

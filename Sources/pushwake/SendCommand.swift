@@ -10,6 +10,9 @@ struct SendCommand: ParsableCommand {
         discussion: """
             pushwake send custom 2222 --text hi
             pushwake send call --platform apns --package com.example.phone --token TOKEN
+            pushwake send call --platform webpush --token https://push.example.com/ID --p256dh KEY --auth SECRET
+            pushwake send call --platform acrobits --package com.example.app --token TOKEN --selector SELECTOR
+            pushwake send call --platform huawei --token TOKEN     # through the webhook
 
             Exit code 0 when every push was accepted, 1 otherwise.
             """)
@@ -18,9 +21,17 @@ struct SendCommand: ParsableCommand {
     @Flag(name: .long, help: "JSON instead of a table.") var json = false
     @Argument(help: "call, chat, cancel, custom, refresh, missed, elsewhere, group-chat (or 0 to 7).") var event: String
     @Argument(help: "AoR, as the registrar has it.") var aor: String?
-    @Option(name: .long, help: "apns, fcm, webpush, acrobits; or a, i, j, w.") var platform: String?
+    @Option(name: .long, help: "apns, fcm, webpush, acrobits; a, i, j, w; or a pn-provider that the webhook serves.")
+    var platform: String?
     @Option(name: .long, help: "Bundle id, package or project.") var package: String?
     @Option(name: .long, help: "Device token, registration token or subscription URL.") var token: String?
+    @Option(name: .long, help: "Web Push: public key of the subscription; without it the push is empty.")
+    var p256dh: String?
+    @Option(name: .long, help: "Web Push: secret of the subscription.") var auth: String?
+    @Option(name: .long, help: "Acrobits: selector of the account in the app.") var selector: String?
+    @Option(name: .long, help: "Apple: production or sandbox; as apns_environment says when missing.")
+    var environment: String?
+    @Option(name: .long, help: "Apple and Acrobits: voip or remote, what the token is for.") var service: String?
     @Option(name: .long, help: "Caller, as a SIP URI.") var from: String?
     @Option(name: .long, help: "Caller's display name.") var name: String?
     @Option(name: .long, help: "Title of the notification.") var title: String?
@@ -38,6 +49,15 @@ struct SendCommand: ParsableCommand {
         if aor == nil && (platform == nil || token == nil) {
             throw ValidationError("give an AoR, or --platform, --package and --token")
         }
+        if (p256dh == nil) != (auth == nil) {
+            throw ValidationError("a subscription has both --p256dh and --auth, or neither")
+        }
+        if let environment, !["production", "sandbox"].contains(environment) {
+            throw ValidationError("--environment takes production or sandbox")
+        }
+        if let service, !["voip", "remote"].contains(service) {
+            throw ValidationError("--service takes voip or remote")
+        }
         if timeout < 1 || timeout > 3600 { throw ValidationError("--timeout takes 1 to 3600 seconds") }
     }
 
@@ -49,6 +69,13 @@ struct SendCommand: ParsableCommand {
         client.put(.provider, platform ?? "")
         client.put(.app, package ?? "")
         client.put(.token, token ?? "")
+        for (name, value) in [("pn-p256dh", p256dh), ("pn-auth", auth), ("pn-selector", selector)] {
+            guard let value else { continue }
+            client.put(.wishName, name)
+            client.put(.wishValue, value)
+        }
+        if let environment { client.put(.environment, environment) }
+        if let service { client.put(.service, service) }
         client.put(.fromURI, from ?? "")
         client.put(.fromDisplay, name ?? "")
         client.put(.title, title ?? "")

@@ -209,6 +209,42 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(EngineClient.number(.awake, in: reply) == 1)
         #expect(EngineClient.number(.pushed, in: reply) == 0)
     }
+
+    @Test func `explains what it would push to a user, with its own store`() throws {
+        let bench = try DeskBench()
+        try bench.register("<sip:bob@192.0.2.1;pn-provider=fcm;pn-prid=abc;pn-param=my-project>")
+        let request = ExplainFixture.request("INVITE")
+        let reply = try bench.ask(.query) { writer in
+            writer.put(.query, EngineQuery.explain.rawValue)
+            writer.put(.argument, "bob")
+            writer.put(.text, request)
+        }
+        #expect(reply.kind == .reply)
+        let document = try JSONParser.parse(Array(EngineClient.text(.text, in: reply).utf8))
+        let url = document["requests"]?.array?.first?["url"]?.string
+        #expect(url == "https://fcm.googleapis.com/v1/projects/my-project/messages:send")
+        #expect(EngineClient.text(.problem, in: reply).hasPrefix("fcm_key: cannot read"))
+        let refused = try bench.ask(.query) { writer in
+            writer.put(.query, EngineQuery.explain.rawValue)
+            writer.put(.argument, "bob")
+            writer.put(.text, "no SIP")
+        }
+        #expect(refused.kind == .failure)
+    }
+
+    @Test(arguments: [
+        ("pigeon", "", "there is no provider \"pigeon\""), ("apns", "voip", "a PushKit token may only get calls"),
+    ])
+    func `refuses a push by hand that cannot be meant`(provider: String, service: String, text: String) throws {
+        let reply = try DeskBench().ask(.send) { writer in
+            writer.put(.event, Int64(PushEvent.chat.rawValue))
+            writer.put(.provider, provider)
+            writer.put(.token, "00ff")
+            writer.put(.service, service)
+        }
+        #expect(reply.kind == .failure)
+        #expect(EngineClient.text(.message, in: reply).hasPrefix(text))
+    }
 }
 
 extension MessageReader {

@@ -17,6 +17,13 @@ public struct PushExplanation: Sendable {
         case notSIP(String)
         /// Something that the settings name cannot be read.
         case unreadable(String)
+
+        /// The sentence alone.
+        var message: String {
+            switch self {
+            case .notSIP(let message), .unreadable(let message): message
+            }
+        }
     }
 
     /// Explains `request` for the phone that sent `register`; `event` in place of the request's own.
@@ -32,19 +39,28 @@ public struct PushExplanation: Sendable {
         return explanation
     }
 
-    /// Explains `request` for the phones of a user, as they stand in the file that the settings name (`store_path`).
+    /// Explains `request` for the phones of a user, as they stand in the file that the settings name (`store_path`);
+    /// the file is only read.
     public static func explain(
         aor: String, request: [UInt8], event: PushEvent? = nil, settings: Settings
+    ) throws(Failure) -> PushExplanation {
+        let bindings: [Binding]
+        do throws(StoreError) {
+            bindings = try SQLiteStore(reading: settings.text(.storePath)).bindings(
+                of: aor, now: SystemClock.wallSeconds())
+        } catch {
+            throw .unreadable("store_path: \(error)")
+        }
+        return try explain(bindings, of: aor, request: request, event: event, settings: settings)
+    }
+
+    /// Explains `request` for these bindings of a user.
+    static func explain(
+        _ bindings: [Binding], of aor: String, request: [UInt8], event: PushEvent?, settings: Settings
     ) throws(Failure) -> PushExplanation {
         var problems: [String] = []
         let explained = try Self.settings(settings, &problems)
         let now = SystemClock.wallSeconds()
-        let bindings: [Binding]
-        do throws(StoreError) {
-            bindings = try SQLiteStore(path: settings.text(.storePath)).bindings(of: aor, now: now)
-        } catch {
-            throw .unreadable("store_path: \(error)")
-        }
         if bindings.isEmpty { problems.append("\(aor) has no push binding") }
         let json = try explain(bindings.map { Candidate($0) }, request, event, explained, now: now, id: randomID())
         return PushExplanation(json: json, problems: problems)

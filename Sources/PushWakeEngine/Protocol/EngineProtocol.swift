@@ -90,5 +90,12 @@ public enum EngineProtocol {
         case waits = 48
         /// The sender does not know the contacts of the user.
         case blind = 49
+        /// A wish of a binding that is given by hand; `wishValue` ends it.
+        case wishName = 60
+        case wishValue = 61
+        /// `production` or `sandbox`.
+        case environment = 62
+        /// `voip` or `remote`.
+        case service = 63
     }
 }

@@ -17,6 +17,7 @@ extension EngineDesk {
             case .bindings: try bindings(message, peer, of: argument, after: cursor)
             case .remove: try remove(message, peer, argument)
             case .reload: reload(message, peer)
+            case .explain: try explain(message, peer, aor: argument)
             case nil: fail(message, peer, "unknown query; install engine and module of one release")
             }
         } catch {
@@ -47,6 +48,26 @@ extension EngineDesk {
             for binding in live { Self.put(binding, removed: "", now, &writer) }
             for mark in gone { Self.put(mark.binding, removed: mark.reason, now, &writer) }
             if aor.isEmpty, let last = users.last { writer.put(.cursor, last) }
+        }
+    }
+
+    private func explain(_ message: MessageReader, _ peer: EnginePeer, aor: String) throws(StoreError) {
+        var request: [UInt8] = []
+        var fields = message
+        while let field = fields.next() {
+            if field.tag == .text { request = Array(fields.bytes[field.range]) }
+        }
+        let bindings = try store.bindings(of: aor, now: SystemClock.wallSeconds())
+        let event = PushEvent(name: EngineClient.text(.name, in: message))
+        do throws(PushExplanation.Failure) {
+            let explanation = try PushExplanation.explain(
+                bindings, of: aor, request: request, event: event, settings: settings)
+            reply(to: message, peer) { writer in
+                writer.put(.text, explanation.json.span)
+                for problem in explanation.problems { writer.put(.problem, problem) }
+            }
+        } catch {
+            fail(message, peer, error.message)
         }
     }
 

@@ -75,16 +75,49 @@ extension EngineDesk {
     private func targets(of message: MessageReader, _ event: PushEvent) -> Result<[Target], Refusal> {
         let aor = EngineClient.text(.aor, in: message)
         guard aor.isEmpty else { return devices(of: aor, event) }
-        let letter = EngineClient.text(.provider, in: message)
+        return target(of: message, event).map { [$0] }
+    }
+
+    /// One token by hand, with the wishes that its service needs.
+    private func target(of message: MessageReader, _ event: PushEvent) -> Result<Target, Refusal> {
+        let name = EngineClient.text(.provider, in: message)
+        let app = EngineClient.text(.app, in: message)
         let token = EngineClient.text(.token, in: message)
-        guard let provider = Self.provider(named: letter) else {
-            return .failure(Refusal(text: "there is no provider \"\(letter)\"; write apns, fcm, webpush or acrobits"))
-        }
         guard !token.isEmpty else { return .failure(Refusal(text: "a token is missing")) }
-        var binding = Binding(
-            provider: provider, app: EngineClient.text(.app, in: message), token: token, dialect: .mpush)
-        if letter == "j" { binding.wishes["pn-platform"] = "ios" }
-        return .success([Target(binding: binding, type: APNsRequest.pushType(of: event, for: nil))])
+        var binding: Binding
+        if let provider = Self.provider(named: name) {
+            binding = Binding(provider: provider, app: app, token: token, dialect: .mpush)
+        } else if policy.others.serves(named: name) {
+            binding = Binding(otherService: name, app: app, token: token, dialect: .mpush)
+        } else {
+            let known = "apns, fcm, webpush, acrobits, or what webhook_providers has"
+            return .failure(Refusal(text: "there is no provider \"\(name)\"; write \(known)"))
+        }
+        if name == "j" { binding.wishes["pn-platform"] = "ios" }
+        Self.complete(&binding, from: message)
+        guard binding.provider == .apns else { return .success(Target(binding: binding, type: nil)) }
+        guard let type = APNsRequest.pushType(of: event, for: binding.service) else {
+            return .failure(Refusal(text: "a PushKit token may only get calls"))
+        }
+        return .success(Target(binding: binding, type: type))
+    }
+
+    private static func complete(_ binding: inout Binding, from message: MessageReader) {
+        var fields = message
+        var name = ""
+        while let field = fields.next() {
+            switch field.tag {
+            case .wishName: name = fields.text(field)
+            case .wishValue: binding.wishes[name] = fields.text(field)
+            case .environment:
+                let word = fields.text(field)
+                binding.environment = Environment.allCases.first { $0.name == word } ?? .standard
+            case .service:
+                let word = fields.text(field)
+                binding.service = Service.allCases.first { $0.name == word }
+            default: break
+            }
+        }
     }
 
     private func devices(of aor: String, _ event: PushEvent) -> Result<[Target], Refusal> {

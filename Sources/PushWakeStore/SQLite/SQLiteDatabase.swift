@@ -9,13 +9,20 @@ final class SQLiteDatabase {
     private let path: String
     private var statements: [String: SQLiteStatement] = [:]
 
+    /// How a file is opened.
+    enum Access {
+        case readWrite
+        /// Others may write meanwhile.
+        case readOnly
+        /// For a directory that may not be written to; only while nobody writes, and with nothing left in the log.
+        case immutable
+    }
+
     /// Opens an existing file, empty ones included; a lock of another process is awaited for `busyTimeout` ms.
-    init(path: String, busyTimeout: Int32) throws(StoreError) {
+    init(path: String, access: Access = .readWrite, busyTimeout: Int32) throws(StoreError) {
         self.path = path
-        // Names like ":memory:" mean something else to SQLite.
-        let name = path.hasPrefix("/") ? path : "./" + path
         var opened: OpaquePointer?
-        let code = sqlite3_open_v2(name, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        let code = sqlite3_open_v2(Self.name(of: path, access), &opened, Self.flags(access), nil)
         guard let opened, code == SQLITE_OK else {
             // SAFETY: a failed open leaves a handle to close, or nil, which close takes too.
             let number = opened.map { sqlite3_system_errno($0) } ?? 0
@@ -25,6 +32,25 @@ final class SQLiteDatabase {
         handle = opened
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, busyTimeout)
+    }
+
+    private static func name(of path: String, _ access: Access) -> String {
+        // Names like ":memory:" mean something else to SQLite.
+        let name = path.hasPrefix("/") ? path : "./" + path
+        guard access == .immutable else { return name }
+        let escaped = name.utf8.map { byte in
+            byte == UInt8(ascii: "%") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+                ? "%" + String(byte, radix: 16) : String(UnicodeScalar(byte))
+        }
+        return "file:\(escaped.joined())?immutable=1"
+    }
+
+    private static func flags(_ access: Access) -> Int32 {
+        switch access {
+        case .readWrite: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
+        case .readOnly: SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX
+        case .immutable: SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
+        }
     }
 
     deinit {

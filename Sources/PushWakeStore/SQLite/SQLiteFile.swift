@@ -26,6 +26,24 @@ enum SQLiteFile {
         }
     }
 
+    /// Refuses what is no file; makes nothing.
+    static func checkPresence(path: String) throws(StoreError) {
+        var status = stat()
+        guard !path.utf8.contains(0), stat(path, &status) == 0 else {
+            throw .unusable("there is no \(path); set store_path to the file of the engine")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw .unusable("\(path) is no regular file; set store_path to a file")
+        }
+        guard access(path, R_OK) == 0 else { throw failure("cannot be read", path: path, number: errno) }
+    }
+
+    /// Whether something stands in the log beside the file that is not in the file yet.
+    static func hasLog(path: String) -> Bool {
+        var status = stat()
+        return stat(path + "-wal", &status) == 0 && status.st_size > 0
+    }
+
     private static func makeDirectory(of path: String) throws(StoreError) {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex else { return }
         let directory = String(path[..<slash])

@@ -57,6 +57,16 @@ enum SQLiteSchema {
         }
     }
 
+    /// Refuses a file that this release cannot read as it is; changes nothing.
+    static func check(_ database: SQLiteDatabase, path: String) throws(StoreError) {
+        let version = try checkOwner(of: database, path: path)
+        guard version == steps.count else {
+            throw .unusable(
+                "\(path) has format \(version), this release reads \(steps.count); start the engine once, or use its release"
+            )
+        }
+    }
+
     private static func checkOwner(of database: SQLiteDatabase, path: String) throws(StoreError) -> Int {
         let tables = try database.number("SELECT count(*) FROM sqlite_schema") ?? 0
         let version = try database.number("PRAGMA user_version") ?? 0

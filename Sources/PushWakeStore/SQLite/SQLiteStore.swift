@@ -80,6 +80,34 @@ public final class SQLiteStore: BindingStore {
         database.setBusyTimeout(options.busyTimeout)
     }
 
+    /// Opens a file for reading only: nothing is made, changed or brought up to date, and whoever writes goes on.
+    public init(reading path: String) throws(StoreError) {
+        try SQLiteFile.checkPresence(path: path)
+        self.path = path
+        database = try Self.open(reading: path)
+        kinds = BindingKindTable(database)
+        users = UserTable(database)
+        markLifetime = BindingLimits.markLifetime
+        try database.execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON")
+    }
+
+    /// Without rights on the directory SQLite cannot read beside a writer; a file at rest it can.
+    private static func open(reading path: String) throws(StoreError) -> SQLiteDatabase {
+        do throws(StoreError) {
+            return try open(path, .readOnly)
+        } catch {
+            guard case .unusable = error, !SQLiteFile.hasLog(path: path) else { throw error }
+            guard let atRest = try? open(path, .immutable) else { throw error }
+            return atRest
+        }
+    }
+
+    private static func open(_ path: String, _ access: SQLiteDatabase.Access) throws(StoreError) -> SQLiteDatabase {
+        let database = try SQLiteDatabase(path: path, access: access, busyTimeout: openTimeout)
+        try SQLiteSchema.check(database, path: path)
+        return database
+    }
+
     /// Reads the bindings of one user, oldest REGISTER first.
     public func bindings(of aor: String, now: Int64) throws(StoreError) -> [Binding] {
         // One statement, so that no transaction is needed for one state of the file.

@@ -102,6 +102,8 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
 
     @Test(
         arguments: [
+            ("NOTIFY", ["Event: dialog"], "", "a NOTIFY wakes a phone only for message-summary"),
+            ("NOTIFY", [], "", "a NOTIFY wakes a phone only for message-summary"),
             ("ACK", [], "", "ACK wakes no phone"), ("CANCEL", [], "", "CANCEL wakes no phone"),
             ("OPTIONS", [], "", "OPTIONS wakes no phone"), ("SUBSCRIBE", [], "", "SUBSCRIBE wakes no phone"),
             ("INVITE", [], ";tag=1928301774", "the request is inside a dialog and its Request-URI has no pn-purr"),
@@ -189,6 +191,18 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
             ("INVITE", [], "", .missed, "Missing call"),
             ("INVITE", [], ";pn-missing-call-str=MISSED", .missed, "MISSED"),
             ("INVITE", [], "", .answeredElsewhere, "Accepted elsewhere"),
+            ("INVITE", [], ";pn-call-accepted-elsewhere-str=TAKEN", .answeredElsewhere, "TAKEN"),
+            ("INVITE", ["Reason: SIP;cause=600;text=\"Busy\""], "", .answeredElsewhere, "Declined elsewhere"),
+            ("CANCEL", ["Reason: SIP;cause=200;text=\"Call completed elsewhere\""], "", nil, "Accepted elsewhere"),
+            ("CANCEL", ["Reason: SIP ;cause=600"], "", nil, "Declined elsewhere"),
+            ("CANCEL", ["reason: Q.850;cause=16, SIP;cause=600"], "", nil, "Declined elsewhere"),
+            ("CANCEL", ["Reason: SIP;cause=600"], ";pn-call-declined-elsewhere-str=NO", nil, "NO"),
+            ("CANCEL", ["Reason: SIP;cause=487"], "", nil, "Missing call"),
+            ("CANCEL", ["Reason: Q.850;cause=200"], "", nil, "Missing call"),
+            ("NOTIFY", ["Event: message-summary"], "", nil, "MWI_NOTIFY_STR"),
+            ("NOTIFY", ["o: Message-Summary;id=1"], ";pn-mwi-str=MWI", nil, "MWI"),
+            ("REFER", [], "", nil, "IC_SIL"),
+            ("REFER", [], ";pn-msg-str=M", nil, "IC_SIL"),
         ] as [(String, [String], String, PushEvent?, String)])
     func `has the string for the request`(
         method: String, headers: [String], wish: String, event: PushEvent?, key: String
@@ -197,6 +211,24 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
             Fixture.remoteOnly + wish, Fixture.request(method, headers: headers), event: event)
         #expect(explained["body.aps.alert.loc-key"] == .string(key))
         #expect(explained["body.aps.sound"] == .string("empty"))
+    }
+
+    @Test func `says in a plain payload what it is about`() throws {
+        let fixture = Fixture(family: .plain)
+        for (request, title) in [
+            (Fixture.request("NOTIFY", headers: ["Event: message-summary"]), "Voice message from Alice"),
+            (Fixture.request("REFER"), "Request from Alice"),
+            (Fixture.request("CANCEL", headers: ["Reason: SIP;cause=600"]), "Call from Alice declined elsewhere"),
+        ] {
+            #expect(try fixture.explain(Fixture.remoteOnly, request)["body.aps.alert.title"] == .string(title))
+        }
+    }
+
+    @Test func `wakes an Android phone for a waiting message with data alone`() throws {
+        let request = Fixture.request("NOTIFY", headers: ["Event: message-summary"])
+        let explained = try Fixture().explain(Fixture.android, request)
+        #expect(explained["body.message.data"] != nil || explained["body.message.android.data"] != nil)
+        #expect(explained["body.message.notification"] == nil)
     }
 
     @Test func `replaces the alerts of one call`() throws {
