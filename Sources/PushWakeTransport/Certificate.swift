@@ -105,6 +105,15 @@ public final class Certificate {
             UnsafeBufferPointer(start: ASN1_STRING_get0_data(value), count: Int(max(0, ASN1_STRING_length(value)))))
     }
 
+    /// As DER.
+    public func der() throws(TLSError) -> [UInt8] {
+        var bytes: UnsafeMutablePointer<UInt8>?
+        let count = i2d_X509(pointer, &bytes)
+        defer { CRYPTO_free(bytes, nil, 0) }
+        guard count > 0 else { throw TLSError.drain("write the certificate") }
+        return Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
+    }
+
     /// As PEM.
     public func pem() throws(TLSError) -> [UInt8] {
         let bio = try MemoryBIO()

@@ -32,6 +32,19 @@ public final class TLSIdentity {
     /// The end certificate.
     public var leaf: Certificate { certificate }
 
+    /// As PKCS#12, encrypted with today's ciphers; `name` is what key stores show.
+    public func pkcs12(password: String, name: String) throws(TLSError) -> [UInt8] {
+        guard
+            let box = PKCS12_create(password, name, key.pointer, certificate.pointer, nil, 0, 0, 0, 0, 0)
+        else { throw TLSError.drain("make a PKCS#12 file") }
+        defer { PKCS12_free(box) }
+        var bytes: UnsafeMutablePointer<UInt8>?
+        let count = i2d_PKCS12(box, &bytes)
+        defer { CRYPTO_free(bytes, nil, 0) }
+        guard count > 0 else { throw TLSError.drain("make a PKCS#12 file") }
+        return Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
+    }
+
     /// Whether both stand for the same certificate and key.
     public func isSame(as other: TLSIdentity) -> Bool {
         X509_cmp(certificate.pointer, other.certificate.pointer) == 0

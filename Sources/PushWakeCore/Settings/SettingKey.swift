@@ -32,6 +32,8 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case apnsKey
     case apnsKeyID
     case apnsTeamID
+    case apnsCert
+    case apnsCertPasswordFile
     case apnsEnvironment
     case apnsURL
     case apnsSandboxURL

@@ -110,7 +110,7 @@ extension Settings {
     private static let retired: [(names: [String], remedy: String)] = [
         (
             ["pushkit_protocol", "pushkit_serverurl_legacy", "pushkit_port", "pushkit_localport"],
-            "Apple switched off its binary protocol in 2021; use apns_key, which speaks HTTP/2"
+            "Apple switched off its binary protocol in 2021; use apns_key or apns_cert, which speak HTTP/2"
         ),
         (
             [

@@ -143,11 +143,23 @@ public enum SettingsTable {
     private static func vendorRow(_ key: SettingKey) -> SettingDescription? {
         switch key {
         case .apnsKey:
-            .init("apns_key", .path, "", "Apple's .p8 key file (AuthKey_XXXXXXXXXX.p8). Empty: no APNs.")
+            .init(
+                "apns_key", .path, "",
+                "Apple's .p8 key file (AuthKey_XXXXXXXXXX.p8). Empty: only apns_cert, if that is set.")
         case .apnsKeyID:
             .init("apns_key_id", .text, "", "The ten characters of that key's id.")
         case .apnsTeamID:
             .init("apns_team_id", .text, "", "The ten characters of your Apple team id.")
+        case .apnsCert:
+            .init(
+                "apns_cert", .path, "",
+                other: "m:pushkit.p12, m:pushkit.pem, f:module::PushNotification/apple-certificate-dir",
+                "Apple's push certificate with its key (.p12, .pfx, .pem, or .cer with .key beside it), or a directory with one for each app. Where none covers an app, apns_key is used."
+            )
+        case .apnsCertPasswordFile:
+            .init(
+                "apns_cert_password_file", .path, "", other: "m:pushkit_sslcertpassword",
+                "File with the password of apns_cert, where no file of the same name with the ending .pwd has it.")
         case .apnsEnvironment:
             .init(
                 "apns_environment", .choice(["production", "sandbox"]), "production",

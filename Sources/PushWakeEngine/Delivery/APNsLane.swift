@@ -12,19 +12,23 @@ final class APNsLane: ProviderLane {
     private let pool: ProviderPool
     private let sign: ([UInt8]) -> [UInt8]?
     private var credential: APNsCredential
+    /// Apple knows the sender by the certificate of the connection: nothing is signed.
+    private let isCertified: Bool
     private var builder: APNsRequestBuilder
     private var generation: UInt32 = 0
 
-    /// `sign` makes an ES256 signature, raw r and s; nil when the key cannot.
+    /// Without a credential the pool's TLS has a certificate. `sign` makes an ES256 signature, raw r and s; nil
+    /// when the key cannot.
     init(
-        label: String, pool: ProviderPool, credential: consuming APNsCredential, builder: APNsRequestBuilder,
+        label: String, pool: ProviderPool, credential: consuming APNsCredential?, builder: APNsRequestBuilder,
         maxFail: Int,
         loop: Loop, log: EngineLog, sign: @escaping ([UInt8]) -> [UInt8]?
     ) {
         self.label = label
         breaker = Breaker(maxFail: maxFail)
         self.pool = pool
-        self.credential = credential
+        isCertified = credential == nil
+        self.credential = credential ?? APNsCredential(keyID: "", teamID: "")
         self.builder = builder
         self.loop = loop
         self.log = log
@@ -40,7 +44,9 @@ final class APNsLane: ProviderLane {
     func submit(_ job: PushJob) {
         if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
         guard let type = job.type else { return job.finish(Verdict(.rejected, reason: "VoipTokenOnly"), status: 0) }
-        guard renewToken() else { return job.finish(Verdict(.misconfigured, reason: "SigningFailed"), status: 0) }
+        guard isCertified || renewToken() else {
+            return job.finish(Verdict(.misconfigured, reason: "SigningFailed"), status: 0)
+        }
         job.attempts += 1
         let generation = generation
         do throws(PushRefusal) {
@@ -78,7 +84,7 @@ final class APNsLane: ProviderLane {
         // The body of a success is empty, so the common case parses nothing.
         let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
         let verdict = APNsResponse.sparing(APNsResponse.verdict(response, body), job.binding, type)
-        if verdict.next == .renewCredential {
+        if verdict.next == .renewCredential, !isCertified {
             tokenRefused(generation, connection)
         } else if verdict.connection == .retire {
             pool.retire(connection)

@@ -13,6 +13,8 @@ final class Delivery {
     /// Key files by provider, and what was wrong with them when they were read last.
     private var watches: [Provider: KeyWatch] = [:]
     private var knownProblems: [Provider: [String]] = [:]
+    /// Monotonic milliseconds.
+    private var nextTimeCheck: Int64 = 0
     /// Called with the public VAPID key whenever it may have changed.
     var onVAPIDKey: ((String) -> Void)?
     private var jobs: [UInt64: PushJob] = [:]
@@ -48,6 +50,7 @@ final class Delivery {
         loop.schedule(after: 1000) { [weak self] in
             guard let self else { return }
             lookAtKeys()
+            lookAtClock()
             watchKeys()
         }
     }
@@ -55,7 +58,7 @@ final class Delivery {
     private func lookAtKeys() {
         for provider in Provider.allCases where watches[provider]?.look() == true {
             var problems: [String] = []
-            lanes.reopen(provider, problems: &problems)
+            lanes.reopen(provider, keepsUnchanged: true, problems: &problems)
             // One broken file among many is not complained of again when another one changes.
             for problem in problems where knownProblems[provider]?.contains(problem) != true { log(.warning, problem) }
             knownProblems[provider] = problems
@@ -64,9 +67,27 @@ final class Delivery {
         }
     }
 
+    /// A certificate ends at its hour and not when its file changes.
+    private func lookAtClock() {
+        guard loop.now >= nextTimeCheck else { return }
+        nextTimeCheck = loop.now + 3_600_000
+        for problem in lanes.timeProblems(now: loop.wallSeconds) {
+            let text = "\(SettingsTable.description(of: .apnsCert).name): \(problem)"
+            guard knownProblems[.apns]?.contains(text) != true else { continue }
+            knownProblems[.apns, default: []].append(text)
+            log(.warning, text)
+        }
+    }
+
+    /// Where certificates, keys and passwords are or may be.
+    private static func certificatePaths(_ settings: Settings) -> [String] {
+        let path = settings.text(.apnsCert)
+        return path.isEmpty ? [] : APNsCertificateFile.files(of: path, settings)
+    }
+
     private static func watch(over provider: Provider, _ settings: Settings) -> KeyWatch {
         switch provider {
-        case .apns: KeyWatch([settings.text(.apnsKey)])
+        case .apns: KeyWatch([settings.text(.apnsKey)] + certificatePaths(settings))
         case .fcm:
             KeyWatch(
                 [settings.text(.fcmKey), FCMKeySources.directory(settings)] + settings.fcmAccounts.map(\.file),
@@ -102,8 +123,9 @@ final class Delivery {
             return job.id
         }
         jobs[job.id] = job
-        guard let lane = lanes.lane(for: binding) else {
-            loop.atEndOfTurn { job.finish(Verdict(.misconfigured, reason: "NoCredential"), status: 0) }
+        guard let lane = lanes.lane(for: binding, type, now: loop.wallSeconds) else {
+            let reason = lanes.reason(against: binding)
+            loop.atEndOfTurn { job.finish(Verdict(.misconfigured, reason: reason), status: 0) }
             return job.id
         }
         if delay > 0 {
@@ -137,11 +159,11 @@ final class Delivery {
     }
 
     /// Whether there is a way to push to this binding at all.
-    func canPush(_ binding: Binding) -> Bool { lanes.lane(for: binding) != nil }
+    func canPush(_ binding: Binding) -> Bool { lanes.lane(for: binding, nil, now: loop.wallSeconds) != nil }
 
-    /// Whether a call may rely on a push to this binding.
-    func isHealthy(for binding: Binding) -> Bool {
-        guard let lane = lanes.lane(for: binding) else { return false }
+    /// Whether a call may rely on a push to this binding; `type` is for Apple.
+    func isHealthy(for binding: Binding, _ type: APNsPushType?) -> Bool {
+        guard let lane = lanes.lane(for: binding, type, now: loop.wallSeconds) else { return false }
         return lane.isHealthy && !lane.breaker.isOpen
     }
 

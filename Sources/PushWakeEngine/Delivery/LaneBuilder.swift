@@ -13,9 +13,9 @@ struct LaneBuilder {
     let log: EngineLog
 
     /// What providers are verified against.
-    static func tls(_ settings: Settings) throws(TLSError) -> TLSContext {
+    static func tls(_ settings: Settings, identity: TLSIdentity? = nil) throws(TLSError) -> TLSContext {
         let file = settings.text(.caFile)
-        return try TLSContext.client(caFile: file.isEmpty ? nil : file)
+        return try TLSContext.client(caFile: file.isEmpty ? nil : file, identity: identity)
     }
 
     /// A new lane for a key, and what is left to do for the one before; that one stays when the key cannot be used.
@@ -39,7 +39,7 @@ struct LaneBuilder {
 
     /// Connections to one server; `adjust` says what is special about it.
     func pool(
-        _ origin: HTTPOrigin, _ label: String, connections: Int64,
+        _ origin: HTTPOrigin, _ label: String, connections: Int64, tls: TLSContext? = nil,
         adjust: (inout HTTPPoolConfiguration) -> Void = { _ in }
     ) -> ProviderPool {
         var configuration = HTTPPoolConfiguration()
@@ -49,7 +49,7 @@ struct LaneBuilder {
         configuration.limits = HTTPAnswerLimits(keptHeaders: ["retry-after"])
         adjust(&configuration)
         let pool = HTTPConnectionPool(
-            origin: origin, tls: tls, configuration: configuration, loop: loop, resolver: resolver)
+            origin: origin, tls: tls ?? self.tls, configuration: configuration, loop: loop, resolver: resolver)
         return ProviderPool(pool, label: label, log: log)
     }
 }

@@ -26,19 +26,21 @@ struct ProviderLanes {
                 settings: settings, tls: try LaneBuilder.tls(settings), payloads: payloads,
                 resolver: Resolver(loop: loop),
                 loop: loop, log: log)
-            for provider in Provider.allCases { reopen(provider, problems: &problems) }
+            for provider in Provider.allCases { reopen(provider, keepsUnchanged: false, problems: &problems) }
         } catch {
             problems.append("ca_file: \(error.message); no provider can be verified, so no push is sent")
         }
     }
 
     /// Reads the keys of one provider again. Pushes under way finish on the old lanes.
-    mutating func reopen(_ provider: Provider, problems: inout [String]) {
+    ///
+    /// With `keepsUnchanged` the lanes of files that have not changed go on as they are.
+    mutating func reopen(_ provider: Provider, keepsUnchanged: Bool, problems: inout [String]) {
         guard let builder else { return }
         switch provider {
         case .apns:
-            apns = builder.openAPNs(replacing: apns, &problems)
-            apns?.warmUp()
+            apns = builder.openAPNs(replacing: apns, keepsUnchanged: keepsUnchanged, &problems)
+            apns?.warmUp(now: SystemClock.wallSeconds())
         case .fcm:
             fcm = builder.openFCM(replacing: fcm, &problems)
             fcm?.warmUp()
@@ -55,15 +57,23 @@ struct ProviderLanes {
     /// The public VAPID key in base64url; empty without Web Push.
     var vapidKey: String { webPush?.publicKey ?? "" }
 
-    /// The lane of a binding; nil when it is not set up.
-    func lane(for binding: Binding) -> (any ProviderLane)? {
+    /// Certificates that are over or nearly so.
+    func timeProblems(now: Int64) -> [String] { apns?.timeProblems(now: now) ?? [] }
+
+    /// The lane of a push; nil when none is set up for it. `type` is for Apple; `now` in seconds since 1970.
+    func lane(for binding: Binding, _ type: APNsPushType?, now: Int64) -> (any ProviderLane)? {
         if let webhook, webhook.takes(binding) { return webhook.lane }
         return switch binding.provider {
-        case .apns: apns?.lane(for: binding)
+        case .apns: apns?.lane(for: binding, type, now: now)
         case .fcm: fcm?.lane(for: binding)
         case .webpush: webPush?.lane(for: binding)
         case .acrobits: acrobits
         case .webhook: nil
         }
+    }
+
+    /// Why there is no lane for a binding.
+    func reason(against binding: Binding) -> String {
+        binding.provider == .apns && apns?.certified.isEmpty == false ? "NoCertificateForTopic" : "NoCredential"
     }
 }

@@ -46,7 +46,9 @@ extension EngineDesk {
             let binding = bindings[planned.index]
             push(binding, planned, request, key, now)
             // A contact is held only when a push for its phone is on a way that works.
-            if let place = places[planned.index], delivery.isHealthy(for: binding) { answer.verdicts[place] = 1 }
+            if let place = places[planned.index], delivery.isHealthy(for: binding, planned.type) {
+                answer.verdicts[place] = 1
+            }
         }
         answer.pushed = wakes[key]?.pushed ?? 0
         return answer

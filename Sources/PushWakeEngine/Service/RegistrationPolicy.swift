@@ -29,7 +29,7 @@ public struct RegistrationPolicy: Sendable {
     public init(settings: Settings, vapidKey: String = "") {
         self.vapidKey = vapidKey
         var supported: Set<Provider> = []
-        if !settings.text(.apnsKey).isEmpty { supported.insert(.apns) }
+        if !settings.text(.apnsKey).isEmpty || !settings.text(.apnsCert).isEmpty { supported.insert(.apns) }
         if FCMKeySources.areSet(in: settings) { supported.insert(.fcm) }
         if !settings.text(.vapidKey).isEmpty { supported.insert(.webpush) }
         if settings.flag(.acrobits) { supported.insert(.acrobits) }
@@ -128,7 +128,7 @@ public struct RegistrationPolicy: Sendable {
 
     private static func remedy(_ provider: Provider) -> String {
         switch provider {
-        case .apns: "apns_key, apns_key_id and apns_team_id"
+        case .apns: "apns_key, apns_key_id and apns_team_id, or apns_cert"
         case .fcm: "fcm_key, or fcm_app1 and fcm_key1"
         case .webpush: "vapid_key and vapid_subject"
         case .acrobits: "acrobits"

@@ -21,6 +21,7 @@ public struct SettingsInspection {
     public static func inspect(_ settings: Settings) -> [Finding] {
         var inspection = SettingsInspection(settings: settings, now: SystemClock.wallSeconds())
         inspection.inspectAPNs()
+        inspection.inspectAPNsCertificates()
         inspection.inspectFCM()
         inspection.inspectWebPush()
         inspection.inspectWebhook()
@@ -66,6 +67,30 @@ public struct SettingsInspection {
             _ = try APNsKeyFile.read(path)
         } catch {
             add(.warning, .apnsKey, error.message)
+        }
+    }
+
+    private mutating func inspectAPNsCertificates() {
+        guard !settings.text(.apnsCert).isEmpty else {
+            if !settings.text(.apnsCertPasswordFile).isEmpty {
+                add(
+                    .error, .apnsCert, "a password file is set but no certificate; set apns_cert to Apple's certificate"
+                )
+            }
+            return
+        }
+        do throws(KeyFileError) {
+            let paths = try APNsCertificateFiles.paths(settings)
+            if paths.isEmpty {
+                add(
+                    .warning, .apnsCert,
+                    "\(settings.text(.apnsCert)) holds no certificate yet; put .p12 or .pem files there")
+            }
+            for problem in APNsCertificateFiles(paths, settings).allProblems(now: now) {
+                add(.warning, .apnsCert, problem)
+            }
+        } catch {
+            add(.warning, .apnsCert, error.message)
         }
     }
 

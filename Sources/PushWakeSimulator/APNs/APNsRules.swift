@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeCore
+
 /// What may differ from Apple's defaults, mostly so that hours need not pass in a test.
 struct APNsRules: Equatable, Sendable {
     /// Seconds after which a provider token is refused.
@@ -10,6 +12,10 @@ struct APNsRules: Equatable, Sendable {
     var clockSkew: Int64 = 60
     /// Bundle ids that the team may push to; empty: any.
     var topics: [String] = []
+    /// `production` or `sandbox`: where this service is, for certificates that are for one of them; nil: both at once.
+    var environment: Environment?
+    /// Certificates of any authority are good, such as Apple's own.
+    var takesAnyCertificate = false
     /// The only team; nil: the one of the generated key.
     var team: String?
 

@@ -35,8 +35,12 @@ struct APNsService {
         do throws(APNsRefusal) {
             let token = try Self.deviceToken(request)
             try Self.checkHeaders(request)
-            try checkProviderToken(request, session: &session, now: now / 1_000)
-            let type = try checkTopic(request)
+            if let certificate = session.certificate {
+                try check(certificate, now: now / 1_000)
+            } else {
+                try checkProviderToken(request, session: &session, now: now / 1_000)
+            }
+            let type = try checkTopic(request, certificate: session.certificate)
             try Self.checkPriority(request, type: type)
             try Self.checkPayload(request, type: type)
             try Self.checkDevice(token)
@@ -90,6 +94,20 @@ struct APNsService {
         }
     }
 
+    /// With a certificate Apple does not look at `authorization`.
+    private func check(_ certificate: ClientCertificate, now: Int64) throws(APNsRefusal) {
+        guard certificate.isTrusted || rules.takesAnyCertificate, certificate.validity.contains(now),
+            !certificate.topics.isEmpty
+        else { throw APNsRefusal(.badCertificate) }
+        let isHere =
+            switch rules.environment {
+            case .production: certificate.isForProduction
+            case .sandbox: certificate.isForSandbox
+            case .standard, nil: certificate.isForProduction || certificate.isForSandbox
+            }
+        guard isHere else { throw APNsRefusal(.badCertificateEnvironment) }
+    }
+
     private func checkProviderToken(
         _ request: ReceivedRequest, session: inout APNsSession, now: Int64
     ) throws(APNsRefusal) {
@@ -128,9 +146,18 @@ struct APNsService {
         session.issuedAt = issuedAt
     }
 
-    private func checkTopic(_ request: ReceivedRequest) throws(APNsRefusal) -> APNsPushType {
-        guard let topic = request.bytes(.apnsTopic) else { throw APNsRefusal(.missingTopic) }
+    private func checkTopic(
+        _ request: ReceivedRequest, certificate: ClientCertificate?
+    ) throws(APNsRefusal) -> APNsPushType {
+        // A certificate with one topic speaks for a request that names none.
+        let implied = certificate.flatMap { $0.topics.count == 1 ? $0.topics.first : nil }
+        guard let topic = request.bytes(.apnsTopic) ?? implied.map({ Array($0.utf8)[...] }) else {
+            throw APNsRefusal(.missingTopic)
+        }
         guard Self.isTopic(topic) else { throw APNsRefusal(.badTopic) }
+        if let certificate, !certificate.topics.contains(where: { topic.elementsEqual($0.utf8) }) {
+            throw APNsRefusal(.topicDisallowed)
+        }
         let actual = APNsPushType.ofTopic(topic)
         var type = actual
         if let value = request.bytes(.apnsPushType) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// What APNs remembers about one connection: the provider token that it verified last.
+/// What APNs remembers about one connection: certificate, and the provider token that it verified last.
 struct APNsSession: Sendable {
+    /// What the sender showed in the TLS handshake; nil: nothing, so it needs provider tokens.
+    var certificate: ClientCertificate?
     /// The whole `authorization` value, so that the same bytes are verified once.
     var authorization: [UInt8] = []
     /// `iat` of that token.

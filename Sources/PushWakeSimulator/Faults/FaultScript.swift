@@ -63,6 +63,8 @@ public struct FaultScript: Equatable, Sendable {
         rules.tokenChange = try part.number("token_change_s") ?? rules.tokenChange
         rules.clockSkew = try part.number("clock_skew_s") ?? rules.clockSkew
         rules.team = try part.text("team")
+        rules.environment = try part.choice("environment", AppleWorld.self)?.environment
+        rules.takesAnyCertificate = try part.flag("any_certificate") ?? rules.takesAnyCertificate
         rules.topics = (try part.list("topics") ?? []).compactMap(\.string)
         try part.end()
         return rules
@@ -76,6 +78,13 @@ public struct FaultScript: Equatable, Sendable {
         try part.end()
         return rules
     }
+}
+
+/// Apple's two worlds, by the words of a script.
+private enum AppleWorld: String {
+    case production, sandbox
+
+    var environment: Environment { self == .production ? .production : .sandbox }
 }
 
 /// Takes the members of a JSON object one by one, so that what is left over is a mistake.

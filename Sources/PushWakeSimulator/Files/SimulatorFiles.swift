@@ -21,6 +21,8 @@ struct SimulatorFiles {
     let vapidKey: PrivateKey
     /// What signs a webhook's requests.
     let webhookSecret: [UInt8]
+    /// Signs the certificates of senders; its key is kept, so that there may be more of them.
+    let pushAuthority: Certificate
     private let store: FileStore
     private let subscription: JSONValue
 
@@ -29,6 +31,7 @@ struct SimulatorFiles {
         store = try FileStore(making: directory)
         try Self.makeServer(store)
         (apnsKeyID, apnsKey) = try Self.apnsKey(store)
+        pushAuthority = try PushCertificates.make(store)
         vapidKey = try Self.key("vapid.pem", store)
         subscription = try Self.subscription(store)
         account = try AccountFile("fcmkey.json", in: store, makingFor: Self.project)
@@ -51,6 +54,8 @@ struct SimulatorFiles {
         let apns = JSONValue.object([
             .init("url", .string(origin)), .init("key", .string(store.path("AuthKey_\(apnsKeyID).p8"))),
             .init("key_id", .string(apnsKeyID)), .init("team_id", .string(Self.team)),
+            .init("certificates", .string(store.path(PushCertificates.directory))),
+            .init("certified_apps", .array(PushCertificates.apps.map { .string($0) })),
             .init("topic", .string(Self.bundle)), .init("voip_topic", .string(Self.bundle + ".voip")),
         ])
         let fcm = JSONValue.object([
@@ -73,6 +78,7 @@ struct SimulatorFiles {
             .init("url", .string(origin)), .init("port", .integer(Int64(port))),
             .init("ca_file", .string(store.path("ca.pem"))), .init("certificate", .string(store.path("server.pem"))),
             .init("apns_key", .string(store.path("AuthKey_\(apnsKeyID).p8"))), .init("apns_key_id", .string(apnsKeyID)),
+            .init("apns_cert", .string(store.path(PushCertificates.directory))),
             .init("apns_team_id", .string(Self.team)), .init("apns_topic", .string(Self.bundle)),
             .init("fcm_key", .string(store.path("fcmkey.json"))), .init("fcm_project", .string(account.project)),
             .init("apns", apns), .init("fcm", fcm), .init("webpush", webPush),

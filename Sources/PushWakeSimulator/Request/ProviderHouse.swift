@@ -75,7 +75,7 @@ struct ProviderHouse {
                 effects = [.settings([.init(id: 3, value: script.fcmMaxStreams)])]
             }
         }
-        let isFirstPush = script.isStrict && !memory.apns.hasAcceptedPush
+        let isFirstPush = script.isStrict && memory.apns.certificate == nil && !memory.apns.hasAcceptedPush
         var reaction = react(to: request, provider: provider, memory: &memory, now: now)
         if isFirstPush, memory.apns.hasAcceptedPush {
             effects.append(.settings([.init(id: 3, value: script.maxStreams)]))

@@ -19,7 +19,7 @@ final class RequestLog {
     deinit { close(descriptor) }
 
     /// Adds one line; `now` in milliseconds since the epoch.
-    func add(_ request: ReceivedRequest, _ reaction: Reaction, connection: Int, stream: Int32, now: Int64) {
+    func add(_ request: ReceivedRequest, _ reaction: Reaction, _ memory: ConnectionMemory, stream: Int32, now: Int64) {
         buffer.append(contentsOf: "{\"t\":\(now / 1_000).".utf8)
         let fraction = now % 1_000
         if fraction < 100 { buffer.append(UInt8(ascii: "0")) }
@@ -33,7 +33,9 @@ final class RequestLog {
         let outcome = reaction.outcome
         buffer.append(contentsOf: ",\"status\":\(outcome.status)".utf8)
         member("reason", outcome.reason)
-        buffer.append(contentsOf: ",\"connection\":\(connection),\"stream\":\(stream)}\n".utf8)
+        buffer.append(contentsOf: ",\"connection\":\(memory.number),\"stream\":\(stream)".utf8)
+        if let certificate = memory.apns.certificate { member("certificate", certificate.topics.first ?? "") }
+        buffer.append(contentsOf: "}\n".utf8)
         if buffer.count > 1_048_576 { flush() }
     }
 

@@ -73,12 +73,24 @@ final class ServedConnection: LoopSource {
         SSL_get0_alpn_selected(tls, &name, &count)
         let isHTTP2 = UnsafeBufferPointer(start: name, count: Int(count)).elementsEqual("h2".utf8)
         let script = server.house.script
+        memory.apns.certificate = clientCertificate()
+        let isSlow = script.isStrict && memory.apns.certificate == nil
         conversation =
             isHTTP2
-            ? HTTP2Conversation(judge: self, maxStreams: script.isStrict ? 1 : script.maxStreams)
+            ? HTTP2Conversation(judge: self, maxStreams: isSlow ? 1 : script.maxStreams)
             : HTTP1Conversation(judge: self)
         guard conversation != nil else { return close() }
         talk()
+    }
+
+    private func clientCertificate() -> ClientCertificate? {
+        guard let shown = SSL_get0_peer_certificate(tls) else { return nil }
+        var bytes: UnsafeMutablePointer<UInt8>?
+        let count = Int(i2d_X509(shown, &bytes))
+        defer { CRYPTO_free(bytes, nil, 0) }
+        guard count > 0, let certificate = Certificate(der: Array(UnsafeBufferPointer(start: bytes, count: count)))
+        else { return nil }
+        return ClientCertificate(certificate, authority: server.pushAuthority)
     }
 
     /// Reads all there is, and answers in between so that answers of many requests leave together.
@@ -207,7 +219,7 @@ extension ServedConnection: RequestJudge {
     func judge(_ request: ReceivedRequest, stream: Int32) -> Reaction {
         let reaction = server.house.react(to: request, memory: &memory, now: server.now)
         guard reaction.provider != .control else { return reaction }
-        server.log?.add(request, reaction, connection: memory.number, stream: stream, now: server.now)
+        server.log?.add(request, reaction, memory, stream: stream, now: server.now)
         return reaction
     }
 

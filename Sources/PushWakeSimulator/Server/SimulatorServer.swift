@@ -35,6 +35,8 @@ public final class SimulatorServer {
     private(set) var now: Int64 = 0
     let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
     private let listener: Socket
+    /// Who must have signed the certificates of senders.
+    let pushAuthority: Certificate
     private let context: ServerContext
     private let failingContext: ServerContext
     /// `https://127.0.0.1:8443`, with the port that was picked.
@@ -56,6 +58,7 @@ public final class SimulatorServer {
             log = try logPath.map { path throws(FileStore.Failure) in try RequestLog(path: path) }
             context = try ServerContext(files: (files.certificatePath, files.serverKeyPath))
             failingContext = try ServerContext(files: nil)
+            pushAuthority = files.pushAuthority
             house = try Self.house(files, origin: origin)
             house.play(options.script)
             try files.publish(origin: origin, port: bound.port)

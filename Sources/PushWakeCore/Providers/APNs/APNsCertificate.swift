@@ -69,6 +69,29 @@ public struct APNsCertificate: Equatable, Sendable {
     /// Whether `now`, in seconds since 1970, lies in its time.
     public func isValid(at now: Int64) -> Bool { now >= validFrom && now <= validUntil }
 
+    /// How a certificate stands to its time.
+    public enum Timeliness: Equatable, Sendable {
+        case valid
+        /// It ends within 30 days; the date in ISO 8601.
+        case ending(on: String)
+        case expired(on: String)
+        case early(from: String)
+    }
+
+    /// How it stands at `now`, in seconds since 1970.
+    public func timeliness(at now: Int64) -> Timeliness {
+        if now < validFrom { return .early(from: Self.date(validFrom)) }
+        if now > validUntil { return .expired(on: Self.date(validUntil)) }
+        let (soon, overflow) = now.addingReportingOverflow(30 * 86_400)
+        return overflow || validUntil > soon ? .valid : .ending(on: Self.date(validUntil))
+    }
+
+    private static func date(_ seconds: Int64) -> String {
+        let date = CivilDate.from(daysSince1970: seconds / 86_400)
+        let digits = { (number: Int64) in number < 10 ? "0\(number)" : "\(number)" }
+        return "\(date.year)-\(digits(date.month))-\(digits(date.day))"
+    }
+
     private static func topics(_ parts: Parts, _ name: APNsCertificateName) -> [String] {
         var found: [String] = []
         func add(_ topic: String) {
@@ -105,7 +128,7 @@ struct APNsCertificateName: Equatable {
     init(_ fileName: String) {
         var stem = fileName[...]
         if let dot = stem.lastIndex(of: ".") { stem = stem[..<dot] }
-        for prefix in ["pushkitcert.", "pushkit."] where stem.hasPrefix(prefix) {
+        for prefix in ["pushkitcert.", "pushkitcert", "pushkit."] where stem.hasPrefix(prefix) {
             stem = stem.dropFirst(prefix.count)
             break
         }
