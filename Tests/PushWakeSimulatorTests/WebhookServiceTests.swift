@@ -32,7 +32,9 @@ import Testing
 
     @Test(arguments: [
         ("", "BadSignature"), ("t=1,v1=00", "StaleSignature"), ("v1=00,t=1", "BadSignature"),
-        ("t=-9223372036854775808,v1=00", "StaleSignature"), ("t=\(ServiceFixture.seconds),v1=", "BadSignature"),
+        ("t=-9223372036854775808,v1=00", "StaleSignature"),
+        ("t=\(Int64.min + ServiceFixture.seconds),v1=00", "StaleSignature"),
+        ("t=\(ServiceFixture.seconds),v1=", "BadSignature"),
         ("t=\(ServiceFixture.seconds),v1=00,v1=00", "BadSignature"),
     ])
     func `refuses another signature`(signature: String, reason: String) {

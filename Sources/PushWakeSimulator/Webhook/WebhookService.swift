@@ -62,7 +62,7 @@ struct WebhookService {
         guard parts.count == 2, parts[0].hasPrefix("t="), parts[1].hasPrefix("v1="),
             let time = Int64(parts[0].dropFirst(2))
         else { throw Refusal(reason: "BadSignature") }
-        guard abs(now.subtractingReportingOverflow(time).partialValue) <= Self.tolerance else {
+        guard now.subtractingReportingOverflow(time).partialValue.magnitude <= UInt64(Self.tolerance) else {
             throw Refusal(reason: "StaleSignature")
         }
         let code = authenticate(Array("\(parts[0].dropFirst(2)).".utf8) + Self.signedText(of: request))
