@@ -109,6 +109,10 @@ import Testing
         #expect(try fixture.call(phone, delivery).outcome == .accepted)
         let (first, second) = ("pushwake-simulator", "pushwake-simulator-2")
         #expect(try projects(fixture) == [first, second, second])
+        // The first account's file never changed: it went on with its token.
+        #expect(try fixture.call(binding("com.example.phone"), delivery).outcome == .accepted)
+        let tokens = try fixture.requests().compactMap { $0["body"]?.string }.filter { $0.contains("assertion=") }
+        #expect(tokens.count == 2)
     }
 
     @Test func `are judged by check, each under its setting`() throws {

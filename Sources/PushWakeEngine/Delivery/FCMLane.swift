@@ -13,8 +13,9 @@ final class FCMLane: ProviderLane {
     private let log: EngineLog
     private let pool: ProviderPool
     private let tokenPool: ProviderPool
-    private let account: ServiceAccount
-    private let isGuess: (_ app: String) -> Bool
+    let account: ServiceAccount
+    /// Tells apps that came here only because no account was named for them.
+    var isGuess: (_ app: String) -> Bool = { _ in false }
     private let sign: ([UInt8]) -> [UInt8]?
     private var credential = FCMCredential()
     private var builder: FCMRequestBuilder
@@ -25,12 +26,11 @@ final class FCMLane: ProviderLane {
     /// Another lane has taken over: tokens are fetched for waiting pushes only, not ahead of need.
     private var isRetired = false
 
-    /// `isGuess` tells apps that came here only because no account was named for them; `sign` makes an RS256
-    /// signature, nil when the key cannot.
+    /// `sign` makes an RS256 signature; nil when the key cannot.
     init(
         account: ServiceAccount, pool: ProviderPool, tokenPool: ProviderPool, builder: FCMRequestBuilder, maxFail: Int,
         loop: Loop,
-        log: EngineLog, isGuess: @escaping (_ app: String) -> Bool, sign: @escaping ([UInt8]) -> [UInt8]?
+        log: EngineLog, sign: @escaping ([UInt8]) -> [UInt8]?
     ) {
         label = "fcm \(account.project)"
         breaker = Breaker(maxFail: maxFail)
@@ -40,7 +40,6 @@ final class FCMLane: ProviderLane {
         self.builder = builder
         self.loop = loop
         self.log = log
-        self.isGuess = isGuess
         self.sign = sign
     }
 

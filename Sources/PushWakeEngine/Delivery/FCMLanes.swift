@@ -11,16 +11,19 @@ struct FCMLanes {
     private let refusing: [RefusingLane]
     private let nobody: RefusingLane
 
-    /// `makeLane` opens the lane of one account.
-    init(_ keys: FCMKeys, loop: Loop, makeLane: (FCMKeys.Key, FCMDirectory) -> FCMLane) {
+    /// `makeLane` opens the lane of one account; accounts that have a lane in `kept` stay on it, with token and
+    /// connections.
+    init(_ keys: FCMKeys, keeping kept: FCMLanes?, loop: Loop, makeLane: (FCMKeys.Key) -> FCMLane) {
         self.keys = keys
-        var made: [(account: ServiceAccount, lane: FCMLane)] = []
+        let before = kept?.distinct ?? []
+        var made: [FCMLane] = []
         lanes = keys.keys.map { key in
             guard let key else { return nil }
             // Two files may hold the same account: Google counts by project, and so does the breaker.
-            if let known = made.first(where: { $0.account == key.account }) { return known.lane }
-            let lane = makeLane(key, keys.directory)
-            made.append((key.account, lane))
+            if let known = made.first(where: { $0.account == key.account }) { return known }
+            let lane = before.first { $0.account == key.account } ?? makeLane(key)
+            lane.isGuess = { keys.directory.isGuess(for: $0) }
+            made.append(lane)
             return lane
         }
         refusing = keys.sources.map { source in
@@ -50,8 +53,11 @@ struct FCMLanes {
     /// Connects each account.
     func warmUp() { for lane in distinct { lane.warmUp() } }
 
-    /// Other lanes have taken over; pushes under way finish.
-    func retire() { for lane in distinct { lane.retire() } }
+    /// Others have taken over, except for lanes that they took along; pushes under way finish.
+    func retire(replacedBy new: FCMLanes) {
+        let inUse = new.distinct
+        for lane in distinct where !inUse.contains(where: { $0 === lane }) { lane.retire() }
+    }
 
     private var distinct: [FCMLane] {
         var seen: [FCMLane] = []

@@ -42,7 +42,7 @@ struct ProviderLanes {
             apns = builder.openAPNs(replacing: apns, keepsUnchanged: keepsUnchanged, &problems)
             apns?.warmUp(now: SystemClock.wallSeconds())
         case .fcm:
-            fcm = builder.openFCM(replacing: fcm, &problems)
+            fcm = builder.openFCM(replacing: fcm, keepsUnchanged: keepsUnchanged, &problems)
             fcm?.warmUp()
         case .webpush: webPush = builder.openWebPush(replacing: webPush, &problems)
         case .acrobits:
