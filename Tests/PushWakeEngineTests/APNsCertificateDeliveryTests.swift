@@ -295,4 +295,31 @@ import Testing
         fixture.play(#"{"apns": {"any_certificate": true}}"#)
         #expect(try fixture.call(phone("com.example.strange"), delivery).outcome == .accepted)
     }
+
+    @Test func `are explained as they would be sent`() throws {
+        let fixture = try fixture()
+        defer { fixture.end() }
+        func explained(_ app: String) throws -> JSONValue {
+            let register = """
+                REGISTER sip:example.com SIP/2.0\r
+                To: <sip:alice@example.com>\r
+                Call-ID: 1\r
+                CSeq: 1 REGISTER\r
+                Contact: <sip:a@192.0.2.1;pn-provider=apns;pn-param=DEF123GHIJ.\(app).voip;pn-prid=00fc>;expires=60\r
+                \r
+
+                """
+            let invite = "INVITE sip:alice@example.com SIP/2.0\r\nCall-ID: 2\r\nCSeq: 1 INVITE\r\n\r\n"
+            let explanation = try PushExplanation.explain(
+                register: Array(register.utf8), request: Array(invite.utf8), settings: fixture.settings)
+            #expect(explanation.problems == [])
+            return try JSONReader.read(explanation.json)
+        }
+        let covered = try explained("com.example.tablet")
+        let headers = try #require(covered["requests"]?.array?.first?["headers"])
+        #expect(headers["apns-topic"]?.string == "com.example.tablet.voip" && headers["authorization"] == nil)
+        let other = try explained("com.example.other")
+        #expect(other["requests"]?.array?.isEmpty == true)
+        #expect(other["skipped"]?.array?.first?["reason"]?.string?.contains("no certificate in apns_cert") == true)
+    }
 }

@@ -18,6 +18,8 @@ public enum PushRefusal: Error, Equatable, Sendable {
     case noWebhook
     /// No service account is set up for the package or project.
     case noAccount
+    /// No certificate covers the topic, and no key is set up.
+    case noCertificate
     /// The phone's encryption keys are not what RFC 8291 asks for, or encrypting failed.
     case unusableKeys
 
@@ -32,6 +34,7 @@ public enum PushRefusal: Error, Equatable, Sendable {
         case .noSuchPush: Verdict(.rejected, reason: "NoSuchPush")
         case .noWebhook: Verdict(.misconfigured, reason: "NoWebhook")
         case .noAccount: Verdict(.misconfigured, reason: "NoServiceAccount")
+        case .noCertificate: Verdict(.misconfigured, reason: "NoCertificateForTopic")
         case .unusableKeys: Verdict(.rejected, reason: "UnusableKeys")
         }
     }

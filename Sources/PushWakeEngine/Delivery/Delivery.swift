@@ -124,8 +124,8 @@ final class Delivery {
         }
         jobs[job.id] = job
         guard let lane = lanes.lane(for: binding, type, now: loop.wallSeconds) else {
-            let reason = lanes.reason(against: binding)
-            loop.atEndOfTurn { job.finish(Verdict(.misconfigured, reason: reason), status: 0) }
+            let refusal = lanes.refusal(of: binding)
+            loop.atEndOfTurn { job.finish(refusal, status: 0) }
             return job.id
         }
         if delay > 0 {

@@ -72,8 +72,11 @@ struct ProviderLanes {
         }
     }
 
-    /// Why there is no lane for a binding.
-    func reason(against binding: Binding) -> String {
-        binding.provider == .apns && apns?.certified.isEmpty == false ? "NoCertificateForTopic" : "NoCredential"
+    /// How a push ends for which there is no lane.
+    func refusal(of binding: Binding) -> Verdict {
+        guard binding.provider == .apns, apns?.certified.isEmpty == false else {
+            return Verdict(.misconfigured, reason: "NoCredential")
+        }
+        return PushRefusal.noCertificate.verdict
     }
 }

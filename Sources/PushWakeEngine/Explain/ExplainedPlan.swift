@@ -44,6 +44,8 @@ struct ExplainedPlan {
         case .noWebhook: "no webhook serves this push service; set webhook_url and webhook_providers"
         case .noAccount:
             "no service account serves this package or project; set fcm_key, or fcm_appN and fcm_keyN"
+        case .noCertificate:
+            "no certificate in apns_cert is for this app and kind of push here, and apns_key is not set"
         case .unusableKeys: "the phone's encryption keys cannot be used"
         }
     }

@@ -8,6 +8,8 @@ struct ExplainedSettings {
     let payloads: PayloadLibrary
     /// Nil when none is set or it makes no sense.
     let webhook: WebhookSetup?
+    /// Apple's certificates; nil when none are set.
+    var certificates: APNsCertificateChoice?
     /// Project of the service account for a package or project; nil when none serves it.
     let project: (_ app: String) -> String?
 
@@ -37,11 +39,14 @@ struct ExplainedSettings {
             case .sandbox: true
             case .standard: settings.text(.apnsEnvironment) == "sandbox"
             }
+        let isCertified =
+            certificates?.certificate(for: binding.app, type, in: isSandbox ? .sandbox : .production, now: now) != nil
+        if certificates != nil, !isCertified, settings.text(.apnsKey).isEmpty { throw .noCertificate }
         let origin = HTTPOrigin(settings.text(isSandbox ? .apnsSandboxURL : .apnsURL))
         return try APNsRequest.build(
             binding, content, type, payloads: payloads,
             settings: APNsSettings(topic: APNsTopic(setting: settings.text(.apnsTopic))),
-            authorization: Array("bearer <provider token>".utf8),
+            authorization: isCertified ? [] : Array("bearer <provider token>".utf8),
             authority: origin?.authority ?? "api.push.apple.com", id: id, now: now)
     }
 

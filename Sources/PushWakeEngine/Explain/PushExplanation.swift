@@ -152,9 +152,27 @@ public struct PushExplanation: Sendable {
         } catch {
             problems.append("\(error.setting): \(error.message)")
         }
-        return ExplainedSettings(settings: settings, payloads: payloads, webhook: webhook) { app in
+        let certificates = certificates(settings, &problems)
+        return ExplainedSettings(
+            settings: settings, payloads: payloads, webhook: webhook, certificates: certificates
+        ) { app in
             accounts.map { $0.project(for: app) } ?? app
         }
+    }
+
+    private static func certificates(_ settings: Settings, _ problems: inout [String]) -> APNsCertificateChoice? {
+        guard !settings.text(.apnsCert).isEmpty else { return nil }
+        let name = SettingsTable.description(of: .apnsCert).name
+        var files: [APNsCertificateFile] = []
+        do throws(KeyFileError) {
+            let found = APNsCertificateFiles(try APNsCertificateFiles.paths(settings), settings)
+            problems += found.allProblems(now: SystemClock.wallSeconds()).map { "\(name): \($0)" }
+            files = found.usable
+        } catch {
+            problems.append("\(name): \(error.message)")
+        }
+        return APNsCertificateChoice(
+            files.map(\.certificate), topic: APNsTopic(setting: settings.text(.apnsTopic)))
     }
 
     private static func randomID() -> PushID {

@@ -160,9 +160,15 @@ struct APNsCertificateFile {
             return Failure(
                 message: "\(keyPath) does not open with the password in \(password); put the right one there")
         case .oldEncryption:
+            let key = Name(keyPath)
+            let isBox = [".p12", ".pfx"].contains { key.name.lowercased().hasSuffix($0) }
+            let command =
+                isBox
+                ? "openssl pkcs12 -legacy -in \(key.name) -nodes -out \(key.stem).pem"
+                : "openssl pkey -provider legacy -provider default -in \(key.name) -out new.key"
             return Failure(
                 message:
-                    "\(keyPath) is encrypted with an old cipher, and OpenSSL's legacy provider is not installed here; install it, or elsewhere: openssl pkcs12 -legacy -in \(name.name) -nodes -out \(name.stem).pem"
+                    "\(keyPath) is encrypted with an old cipher, and OpenSSL's legacy provider is not installed here; install it, or write the file anew elsewhere: \(command)"
             )
         case .noCertificate:
             return Failure(message: "\(path) holds no certificate; export the certificate together with its key")

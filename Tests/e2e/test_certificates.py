@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""Apple's client certificates, from the files to the push; the files are made by libraries that are not ours."""
+
+import datetime
+import json
+import shutil
+import subprocess
+import uuid
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import pkcs12
+
+from phones import rfc8599_apns
+from servers import PUSHWAKE, wait_until
+
+PRODUCTION = x509.ObjectIdentifier("1.2.840.113635.100.6.3.2")
+TOPICS = x509.ObjectIdentifier("1.2.840.113635.100.6.3.6")
+USER_ID = x509.ObjectIdentifier("0.9.2342.19200300.100.1.1")
+
+
+def der(tag, content):
+    assert len(content) < 128
+    return bytes([tag, len(content)]) + content
+
+
+def topic_list(app):
+    def text(value):
+        return der(0x0C, value.encode())
+
+    return der(0x30, text(app) + der(0x30, text("app")) + text(f"{app}.voip") + der(0x30, text("voip")))
+
+
+class Certificates:
+    """A directory for apns_cert, filled with what the simulator's authority signs."""
+
+    def __init__(self, directory, simulator):
+        self.directory = directory
+        files = simulator.directory / "files"
+        self.issuer = x509.load_pem_x509_certificate((files / "apns-ca.pem").read_bytes())
+        self.issuer_key = serialization.load_pem_private_key((files / "apns-ca.key").read_bytes(), None)
+        directory.mkdir()
+
+    def make(self, app, days=365):
+        """An RSA key, as Apple's users have it, and its certificate."""
+        key = rsa.generate_private_key(65537, 2048)
+        now = datetime.datetime.now(datetime.timezone.utc)
+        subject = x509.Name([
+            x509.NameAttribute(USER_ID, app),
+            x509.NameAttribute(x509.NameOID.COMMON_NAME, f"Apple Push Services: {app}")])
+        certificate = (
+            x509.CertificateBuilder().subject_name(subject).issuer_name(self.issuer.subject).public_key(key.public_key())
+            .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=400))
+            .not_valid_after(now + datetime.timedelta(days=days))
+            .add_extension(x509.UnrecognizedExtension(PRODUCTION, b"\x05\x00"), False)
+            .add_extension(x509.UnrecognizedExtension(TOPICS, topic_list(app)), False)
+            .sign(self.issuer_key, hashes.SHA256()))
+        return key, certificate
+
+    def pem(self, name, app, days=365):
+        key, certificate = self.make(app, days)
+        text = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
+        path = self.directory / name
+        path.write_bytes(certificate.public_bytes(serialization.Encoding.PEM) + text)
+        return path
+
+    def keychain(self, name, app, password):
+        """As the keychain of macOS exports it."""
+        key, certificate = self.make(app)
+        encryption = (
+            serialization.PrivateFormat.PKCS12.encryption_builder()
+            .key_cert_algorithm(pkcs12.PBES.PBESv1SHA1And3KeyTripleDESCBC).hmac_hash(hashes.SHA1())
+            .build(password.encode()))
+        path = self.directory / name
+        path.write_bytes(pkcs12.serialize_key_and_certificates(app.encode(), key, certificate, None, encryption))
+        path.with_suffix(".pwd").write_text(password + "\n")
+        return path
+
+
+class Engine:
+    """`pushwake engine` without any PBX."""
+
+    def __init__(self, directory, simulator, settings):
+        self.log = directory / "engine.log"
+        self.settings = directory / "pushwake.conf"
+        made = simulator.settings()
+        values = {
+            "engine_socket": directory / "engine.sock", "store_path": directory / "bindings.db",
+            "ca_file": made["ca_file"], "apns_url": simulator.url, "apns_sandbox_url": simulator.url, **settings}
+        self.settings.write_text("".join(f"{name} = {value}\n" for name, value in values.items()))
+        self.process = subprocess.Popen(
+            [PUSHWAKE, "engine", "--settings", self.settings], stdin=subprocess.DEVNULL, stdout=self.log.open("ab"),
+            stderr=subprocess.STDOUT)
+        wait_until("the engine listens", lambda: "listens on" in self.text())
+
+    def text(self):
+        return self.log.read_text()
+
+    def run(self, *arguments):
+        return subprocess.run([PUSHWAKE, *arguments, "--settings", self.settings], capture_output=True, text=True,
+                              timeout=60, check=False)
+
+    def call(self, app, token=None):
+        """Outcome and reason of a push for a call."""
+        done = self.run("send", "call", "--platform", "apns", "--package", app, "--token", token or uuid.uuid4().hex,
+                        "--json")
+        row = json.loads(done.stdout)[0]
+        assert (done.returncode == 0) == (row["outcome"] == "accepted")
+        return row["outcome"], row["reason"]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(10)
+
+
+@pytest.fixture
+def make_engine(tmp_path, simulator):
+    started = []
+
+    def make(**settings):
+        engine = Engine(tmp_path, simulator, settings)
+        started.append(engine)
+        return engine
+
+    yield make
+    for engine in started:
+        engine.stop()
+
+
+def test_send_goes_out_with_the_certificate_of_its_app(tmp_path, simulator, make_engine):
+    made = Certificates(tmp_path / "apns", simulator)
+    made.pem("com.example.one.pem", "com.example.one")
+    made.keychain("pushkit.com.example.two.p12", "com.example.two", "käse 1")
+    engine = make_engine(apns_cert=made.directory)
+    for app in ("com.example.one", "com.example.two"):
+        token = uuid.uuid4().hex
+        assert engine.call(app, token) == ("accepted", "")
+        sent = simulator.wait_push(token)
+        assert sent["certificate"] == app
+        assert sent["headers"]["apns-topic"] == f"{app}.voip" and "authorization" not in sent["headers"]
+    assert engine.call("com.example.three") == ("misconfigured", "NoCertificateForTopic")
+
+    # A third app comes while the engine runs, and the first one goes.
+    made.pem("com.example.three.pem", "com.example.three")
+    wait_until("the new file is read", lambda: engine.call("com.example.three")[0] == "accepted")
+    (made.directory / "com.example.one.pem").unlink()
+    wait_until("the file is gone", lambda: engine.call("com.example.one")[1] == "NoCertificateForTopic")
+    assert engine.call("com.example.two")[0] == "accepted"
+
+
+def test_check_and_log_name_what_is_wrong(tmp_path, simulator, make_engine):
+    made = Certificates(tmp_path / "apns", simulator)
+    good = made.pem("com.example.good.pem", "com.example.good")
+    old = made.pem("com.example.old.pem", "com.example.old", days=-2)
+    soon = made.pem("com.example.soon.pem", "com.example.soon", days=10)
+    locked = made.keychain("com.example.locked.p12", "com.example.locked", "secret-word")
+    locked.with_suffix(".pwd").write_text("another-word\n")
+    engine = make_engine(apns_cert=made.directory)
+    checked = subprocess.run([PUSHWAKE, "check", engine.settings], capture_output=True, text=True, check=False)
+    for text in (engine.text(), checked.stdout + checked.stderr):
+        assert f"{old} expired on " in text
+        assert f"{soon} expires on " in text
+        assert f"{locked} does not open with the password in {locked.with_suffix('.pwd')}" in text
+        assert str(good) not in text
+        assert "secret-word" not in text and "another-word" not in text
+    assert engine.call("com.example.good")[0] == "accepted"
+    assert engine.call("com.example.soon")[0] == "accepted"
+    assert engine.call("com.example.old") == ("misconfigured", "NoCertificateForTopic")
+
+    locked.with_suffix(".pwd").write_text("secret-word\n")
+    wait_until("the right password is read", lambda: engine.call("com.example.locked")[0] == "accepted")
+
+
+def test_a_certificate_is_enough_for_kamailio(tmp_path, make_kamailio, actors, simulator):
+    shutil.copytree(simulator.directory / "files" / "apns", tmp_path / "apns")
+    kamailio = make_kamailio(settings={
+        "apns_key": None, "apns_key_id": None, "apns_team_id": None, "apns_cert": tmp_path / "apns"})
+    kamailio.start().wait_engine()
+    push = rfc8599_apns()
+    phone = actors.phone(kamailio, "certified", push)
+    assert phone.register().headers("Feature-Caps") == ['*;+sip.pns="apns"']
+    caller = actors.call(kamailio, "certified", "call")
+    phone.wait_and_wake()
+    caller.finish()
+    sent = simulator.wait_push(push.token)
+    assert sent["status"] == 200 and sent["certificate"] == "com.example.phone"
