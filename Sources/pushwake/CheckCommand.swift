@@ -63,6 +63,7 @@ struct SettingsCommand: ParsableCommand {
         case .text: "text"
         case .path: "path"
         case .origin, .url: "https URL"
+        case .proxy: "host:port"
         case .integer(let range): "\(range.lowerBound) to \(range.upperBound)\(unit)"
         case .flag: "0 or 1"
         case .choice(let choices): choices.map { "`\($0)`" }.joined(separator: ", ")

@@ -1,27 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-/// How busy an engine is, 0 to 4 (Mizutech's `wsload`).
-public enum LoadLevel: UInt8, Comparable, Sendable, CaseIterable {
-    case idle = 0
-    case low = 1
-    case normal = 2
-    case high = 3
-    case overload = 4
-
-    /// The level for a queue that is filled so far, in parts of 100.
-    public init(queueFill fill: Int) {
-        switch fill {
-        case ..<5: self = .idle
-        case ..<20: self = .low
-        case ..<50: self = .normal
-        case ..<80: self = .high
-        default: self = .overload
-        }
-    }
-
-    public static func < (a: LoadLevel, b: LoadLevel) -> Bool { a.rawValue < b.rawValue }
-}
-
 /// Whether an event is worth a push under load (Mizutech's `pushnotification`, `…_chat`, `…_cancel`).
 public enum LoadPolicy: UInt8, Sendable, CaseIterable {
     case never = 0
@@ -29,13 +7,37 @@ public enum LoadPolicy: UInt8, Sendable, CaseIterable {
     case unlessOverloaded = 2
     case always = 3
 
+    /// The word that stands for it in the settings.
+    public var name: String {
+        switch self {
+        case .never: "never"
+        case .onLowLoad: "low_load"
+        case .unlessOverloaded: "unless_overloaded"
+        case .always: "always"
+        }
+    }
+
+    /// The policy with this name.
+    public init?(name: String) {
+        guard let policy = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = policy
+    }
+
     /// True when a push may be sent at this level.
     public func allows(_ level: LoadLevel) -> Bool {
         switch self {
         case .never: false
-        case .onLowLoad: level <= .low
-        case .unlessOverloaded: level < .overload
+        case .onLowLoad: level <= .normal
+        case .unlessOverloaded: level < .extreme
         case .always: true
         }
+    }
+
+    /// How a push ends that may not be sent; nil when it may.
+    public func refusal(at level: LoadLevel) -> Verdict? {
+        guard !allows(level) else { return nil }
+        // Switched off is nobody's overload, and waiting does not help.
+        if self == .never { return Verdict(.rejected, reason: "SwitchedOff") }
+        return Verdict(.overloaded, reason: "LoadLevel \(level.rawValue)")
     }
 }

@@ -1,23 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 /// Pushes that wait to be sent: bounded, calls before messages before refreshes, first in first out in each
-/// class; every operation takes the same time however many wait.
+/// class; to let one in or take one out costs the same however many wait.
 public struct PushQueue<Element> {
-    /// The classes, most urgent first.
-    public enum Priority: Int, CaseIterable, Sendable {
-        case call
-        case message
-        case refresh
-
-        /// The class of an event: what tells a phone to ring or to stop goes first.
-        public init(of event: PushEvent) {
-            switch event {
-            case .call, .cancel, .answeredElsewhere: self = .call
-            case .chat, .custom, .missed, .groupChat: self = .message
-            case .refresh: self = .refresh
-            }
-        }
-    }
+    public typealias Priority = PushPriority
 
     /// What became of a push that came in.
     public enum Admission {
@@ -40,12 +26,18 @@ public struct PushQueue<Element> {
 
     public var isEmpty: Bool { count == 0 }
 
-    /// How full it is, in parts of 100.
-    public var fill: Int { count * 100 / capacity }
+    /// How full it is, in parts of 100, when so many places are taken by what waits elsewhere.
+    public func fill(beside others: Int = 0) -> Int { (count + others) * 100 / capacity }
 
-    /// Lets an element in, or says who must go.
-    public mutating func append(_ element: Element, _ priority: Priority) -> Admission {
-        guard count >= capacity else {
+    /// Whether an element of this class would be let in.
+    public func admits(_ priority: Priority, beside others: Int = 0) -> Bool {
+        count + others < capacity
+            || Priority.allCases.contains { $0.rawValue > priority.rawValue && lines[$0.rawValue].count > 0 }
+    }
+
+    /// Lets an element in, or says who must go. `others` are places that are taken by what waits elsewhere.
+    public mutating func append(_ element: Element, _ priority: Priority, beside others: Int = 0) -> Admission {
+        guard count + others >= capacity else {
             lines[priority.rawValue].append(element)
             count += 1
             return .queued
@@ -59,6 +51,12 @@ public struct PushQueue<Element> {
         return .refused
     }
 
+    /// Gives back its turn to an element that was taken out and could not be sent, full or not.
+    public mutating func putBack(_ element: Element, _ priority: Priority) {
+        lines[priority.rawValue].prepend(element)
+        count += 1
+    }
+
     /// Takes the most urgent element, the oldest of its class.
     public mutating func popFirst() -> Element? {
         for index in lines.indices {
@@ -68,5 +66,13 @@ public struct PushQueue<Element> {
             }
         }
         return nil
+    }
+
+    /// Takes out all that match, the most urgent first.
+    public mutating func removeAll(where matches: (Element) -> Bool) -> [Element] {
+        var removed: [Element] = []
+        for index in lines.indices { removed += lines[index].removeAll(where: matches) }
+        count -= removed.count
+        return removed
     }
 }

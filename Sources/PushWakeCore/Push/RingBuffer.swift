@@ -15,6 +15,13 @@ struct RingBuffer<Element> {
         count += 1
     }
 
+    mutating func prepend(_ element: Element) {
+        if count == slots.count { grow() }
+        head = (head + slots.count - 1) & (slots.count - 1)
+        slots[head] = element
+        count += 1
+    }
+
     mutating func popFirst() -> Element? {
         guard count > 0 else { return nil }
         let element = slots[head].take()
@@ -30,6 +37,25 @@ struct RingBuffer<Element> {
         count -= 1
         shrinkWhenEmpty()
         return element
+    }
+
+    /// Takes out all that match, in order; the others keep theirs.
+    mutating func removeAll(where matches: (Element) -> Bool) -> [Element] {
+        var removed: [Element] = []
+        var kept = 0
+        for offset in 0..<count {
+            let place = (head + offset) & (slots.count - 1)
+            guard let element = slots[place].take() else { continue }
+            if matches(element) {
+                removed.append(element)
+            } else {
+                slots[(head + kept) & (slots.count - 1)] = element
+                kept += 1
+            }
+        }
+        count = kept
+        shrinkWhenEmpty()
+        return removed
     }
 
     private mutating func grow() {

@@ -18,6 +18,8 @@ public struct Verdict: Equatable, Sendable {
         case finish
         /// Send the same push again, no sooner than after this many milliseconds.
         case retry(after: Int64)
+        /// The same for all pushes of this credential: the provider wants none for so many milliseconds.
+        case hold(Int64)
         /// Get a fresh credential (JWT or OAuth token), then send once more.
         case renewCredential
     }

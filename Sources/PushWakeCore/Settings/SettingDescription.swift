@@ -10,6 +10,8 @@ public struct SettingDescription: Sendable {
         case origin
         /// `https://host[:port]/path`.
         case url
+        /// `[http://][user:password@]host:port`; a secret, as it may hold a password.
+        case proxy
         case integer(ClosedRange<Int64>)
         /// 0 or 1; also yes/no, on/off, true/false.
         case flag

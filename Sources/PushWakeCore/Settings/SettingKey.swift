@@ -22,6 +22,11 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case messageTimeToLive
     case ignoreSame
     case cancelPush
+    case loadCall
+    case loadCancel
+    case loadChat
+    case loadMissed
+    case loadRefresh
     case fastAGIListen
     case fastAGIAllow
     case caFile
@@ -29,6 +34,9 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case requestTimeout
     case queueSize
     case maxFail
+    case httpProxy
+    case httpProxyAuth
+    case noProxy
     case apnsKey
     case apnsKeyID
     case apnsTeamID

@@ -67,7 +67,9 @@ public struct Settings: Equatable, Sendable {
 
     private static func check(_ value: String, for row: SettingDescription) throws(SettingError) -> String {
         func refuse(_ remedy: String) -> SettingError {
-            SettingError(setting: row.name.description, message: "\"\(value.prefix(80))\" does not fit; \(remedy)")
+            // A proxy's address may hold a password.
+            let shown = row.kind == .proxy ? "the value" : "\"\(value.prefix(80))\""
+            return SettingError(setting: row.name.description, message: "\(shown) does not fit; \(remedy)")
         }
         if value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
             throw SettingError(setting: row.name.description, message: "the value holds a control character; remove it")
@@ -82,6 +84,11 @@ public struct Settings: Equatable, Sendable {
         case .url:
             guard let (_, path) = HTTPOrigin.split(value), HeaderText.isTarget(path) else {
                 throw refuse("write https://host/path")
+            }
+            return value
+        case .proxy:
+            guard value.isEmpty || ProxyAddress(value) != nil else {
+                throw refuse("write host:port or http://user:password@host:port")
             }
             return value
         case .integer(let range):

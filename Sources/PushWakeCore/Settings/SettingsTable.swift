@@ -4,7 +4,8 @@
 public enum SettingsTable {
     /// The row of a key.
     public static func description(of key: SettingKey) -> SettingDescription {
-        engineRow(key) ?? callRow(key) ?? deliveryRow(key) ?? vendorRow(key) ?? openRow(key) ?? webhookRow(key)
+        engineRow(key) ?? callRow(key) ?? loadRow(key) ?? deliveryRow(key) ?? vendorRow(key) ?? openRow(key)
+            ?? webhookRow(key)
     }
 
     /// The key with this name.
@@ -90,7 +91,7 @@ public enum SettingsTable {
                 "No second push to the same device within this window; twice as long for messages. 0: off.")
         case .cancelPush:
             .init(
-                "cancel_push", .flag, "1", other: "m:pushnotification_cancel",
+                "cancel_push", .flag, "1",
                 "Tell a phone that was pushed and did not register in time that the caller has hung up or another phone has answered. Never to a PushKit token."
             )
         case .fastAGIListen:
@@ -101,6 +102,30 @@ public enum SettingsTable {
             .init(
                 "fastagi_allow", .text, "127.0.0.0/8,::1/128",
                 "Networks that may connect to FastAGI, comma separated.")
+        default: nil
+        }
+    }
+
+    private static func loadRow(_ key: SettingKey) -> SettingDescription? {
+        let policies = SettingDescription.Kind.choice(LoadPolicy.allCases.map(\.name))
+        return switch key {
+        case .loadCall:
+            .init(
+                "load_call", policies, "always", other: "m:pushnotification",
+                "At which load calls are pushed. low_load: at level 0 and 1; unless_overloaded: up to level 3; `pushwake stats` shows the level."
+            )
+        case .loadCancel:
+            .init(
+                "load_cancel", policies, "always", other: "m:pushnotification_cancel",
+                "The same for the news that a call is over.")
+        case .loadChat:
+            .init(
+                "load_chat", policies, "unless_overloaded", other: "m:pushnotification_chat",
+                "The same for messages, group messages and texts by hand.")
+        case .loadMissed:
+            .init("load_missed", policies, "unless_overloaded", "The same for missed calls.")
+        case .loadRefresh:
+            .init("load_refresh", policies, "unless_overloaded", "The same for pushes that ask a phone to register.")
         default: nil
         }
     }
@@ -131,11 +156,26 @@ public enum SettingsTable {
         case .queueSize:
             .init(
                 "queue_size", .integer(1...10_000_000), "100000", other: "f:module::PushNotification/max-queue-size",
-                "Pushes that may be under way at once. Past it a push is refused, and the log and the result say so.")
+                "Pushes that may wait for one provider and credential. Past it the least urgent is refused (refreshes before messages before calls), and log and result say so. A Web Push service has a sixteenth."
+            )
         case .maxFail:
             .init(
                 "max_fail", .integer(0...1_000_000), "10000", other: "m:fcm_maxfail",
                 "After so many failures in a row a credential rests; the first success ends that. 0: never.")
+        case .httpProxy:
+            .init(
+                "http_proxy", .proxy, "",
+                "HTTP proxy that all providers are reached through (CONNECT): host:port, or http://user:password@host:port. Empty: none."
+            )
+        case .httpProxyAuth:
+            .init(
+                "http_proxy_auth", .path, "",
+                "File whose first line is user:password for http_proxy; better than a password in the setting.")
+        case .noProxy:
+            .init(
+                "no_proxy", .text, "",
+                "Hosts that are reached without http_proxy, comma separated: names, .example.com for all below it, addresses, networks such as 10.0.0.0/8."
+            )
         default: nil
         }
     }

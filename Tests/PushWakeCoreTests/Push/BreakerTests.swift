@@ -43,17 +43,3 @@ import Testing
         #expect(!breaker.isOpen)
     }
 }
-
-@Suite struct `Load policy by level` {
-    @Test(arguments: [
-        (0, LoadLevel.idle), (4, .idle), (5, .low), (20, .normal), (50, .high), (80, .overload), (100, .overload),
-    ])
-    func `reads the level off the queue`(fill: Int, level: LoadLevel) {
-        #expect(LoadLevel(queueFill: fill) == level)
-    }
-
-    @Test(arguments: [(LoadPolicy.never, 0), (.onLowLoad, 2), (.unlessOverloaded, 4), (.always, 5)])
-    func `allows pushes up to a level`(policy: LoadPolicy, allowed: Int) {
-        #expect(LoadLevel.allCases.filter { policy.allows($0) }.count == allowed)
-    }
-}

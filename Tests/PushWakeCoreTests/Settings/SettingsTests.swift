@@ -36,6 +36,10 @@ import Testing
         ("fcm_protocol", "0", "Google switched off the legacy FCM API in 2024"),
         ("pushkit_serverurl_legacy", "x", "Apple switched off its binary protocol in 2021"),
         ("zzzzzzzzzzzzzzzz", "1", "docs/settings.md"),
+        ("load_chat", "sometimes", "write one of never, low_load, unless_overloaded, always"),
+        ("pushnotification_chat", "2", "here it is called load_chat"),
+        ("pushnotification", "1", "here it is called load_call"),
+        ("http_proxy", "proxy.example.com", "write host:port or http://user:password@host:port"),
     ])
     func `name the setting and the remedy when a value does not fit`(name: String, value: String, remedy: String) {
         var settings = Settings()

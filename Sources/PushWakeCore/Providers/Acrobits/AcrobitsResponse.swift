@@ -15,7 +15,7 @@ public enum AcrobitsResponse {
         case 200...299: return Verdict(.accepted)
         case 404, 410: return Verdict(code == nil ? .misconfigured : .tokenGone, reason: reason)
         case 400, 401, 403, 407: return Verdict(.misconfigured, reason: reason)
-        case 429: return Verdict(.throttled, reason: reason, next: .retry(after: wait ?? pause))
+        case 429: return Verdict(.throttled, reason: reason, next: wait.map { .hold($0) } ?? .retry(after: pause))
         case 300...499: return Verdict(.rejected, reason: reason)
         default: return Verdict(.unavailable, reason: reason, next: .retry(after: wait ?? pause))
         }

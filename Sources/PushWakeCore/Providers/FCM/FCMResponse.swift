@@ -22,7 +22,7 @@ public enum FCMResponse {
         case "INVALID_ARGUMENT":
             return Verdict(blamesToken(error) ? .tokenGone : .rejected, reason: detailed(word, error))
         case "QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED":
-            return Verdict(.throttled, reason: word, next: .retry(after: wait ?? quotaPause))
+            return Verdict(.throttled, reason: word, next: throttled(error, wait))
         case "UNAUTHENTICATED":
             return Verdict(.misconfigured, reason: word, next: .renewCredential)
         case "THIRD_PARTY_AUTH_ERROR", "PERMISSION_DENIED", "FAILED_PRECONDITION":
@@ -38,12 +38,23 @@ public enum FCMResponse {
 
     private static func verdict(forStatus status: Int, reason: String, wait: Int64?) -> Verdict {
         switch status {
-        case 429: Verdict(.throttled, reason: reason, next: .retry(after: wait ?? quotaPause))
+        case 429: Verdict(.throttled, reason: reason, next: .hold(wait ?? quotaPause))
         case 401: Verdict(.misconfigured, reason: reason, next: .renewCredential)
         case 403, 407: Verdict(.misconfigured, reason: reason)
         case 400...499: Verdict(.rejected, reason: reason)
         default: Verdict(.unavailable, reason: reason, next: .retry(after: wait ?? pause))
         }
+    }
+
+    /// One phone or topic that gets too much is no reason to stop for the others; Google says which it was in a
+    /// `QuotaFailure` or in words.
+    private static func throttled(_ error: JSONValue?, _ wait: Int64?) -> Verdict.Next {
+        let subjects = (error?["details"]?.array ?? []).flatMap { $0["violations"]?.array ?? [] }.compactMap {
+            $0["subject"]?.string
+        }
+        let text = (subjects + [error?["message"]?.string ?? ""]).joined(separator: " ").lowercased()
+        let isNarrow = text.firstRange(of: "device") != nil || text.firstRange(of: "topic") != nil
+        return isNarrow ? .retry(after: wait ?? quotaPause) : .hold(wait ?? quotaPause)
     }
 
     /// The word to look up when the body gives none.

@@ -10,8 +10,10 @@ public enum WebhookResponse {
         let reason = outcome == .accepted ? "" : "HTTP \(response.status)"
         switch outcome {
         case .throttled, .unavailable:
-            let wait = RetryAfter.milliseconds(response, now: now) ?? pause
-            return Verdict(outcome, reason: reason, next: .retry(after: wait))
+            let told = RetryAfter.milliseconds(response, now: now)
+            // The operator's own server knows no device: who is to wait there is everybody.
+            if outcome == .throttled, let told { return Verdict(outcome, reason: reason, next: .hold(told)) }
+            return Verdict(outcome, reason: reason, next: .retry(after: told ?? pause))
         case .accepted, .tokenGone, .rejected, .misconfigured, .expired, .overloaded:
             return Verdict(outcome, reason: reason)
         }

@@ -56,14 +56,28 @@ import Testing
     }
 
     @Test(arguments: [
-        (429, "QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED", Outcome.throttled, Int64(60_000)),
-        (503, "UNAVAILABLE", "UNAVAILABLE", .unavailable, 10_000),
+        (503, "UNAVAILABLE", "UNAVAILABLE", Outcome.unavailable, Int64(10_000)),
         (500, "INTERNAL", "INTERNAL", .unavailable, 10_000),
     ])
     func `tries again later`(status: Int, code: String, word: String, outcome: Outcome, pause: Int64) {
         #expect(verdict(status, error(code, word)) == Verdict(outcome, reason: code, next: .retry(after: pause)))
         let told = verdict(status, error(code, word), retryAfter: "3")
         #expect(told.next == .retry(after: 3000))
+    }
+
+    @Test func `holds the project when its quota is used up, and not for one phone or topic`() {
+        let quota = verdict(429, error("QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED"))
+        #expect(quota == Verdict(.throttled, reason: "QUOTA_EXCEEDED", next: .hold(60_000)))
+        #expect(verdict(429, error("QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED"), retryAfter: "90").next == .hold(90_000))
+        #expect(verdict(429, "<html>").next == .hold(60_000))
+        let project =
+            #"{"error":{"code":429,"message":"Quota exceeded for quota metric 'Send requests' and limit 'Send requests per minute' of service 'fcm.googleapis.com'","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMIT_EXCEEDED"}]}}"#
+        #expect(verdict(429, project).next == .hold(60_000))
+        for violation in ["device:fGx", "topic:news"] {
+            let narrow =
+                #"{"error":{"code":429,"message":"Rate exceeded","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"\#(violation)"}]}]}}"#
+            #expect(verdict(429, narrow).next == .retry(after: 60_000))
+        }
     }
 
     @Test(arguments: [

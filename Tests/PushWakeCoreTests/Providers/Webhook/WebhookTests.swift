@@ -97,6 +97,8 @@ import Testing
         #expect(
             [404, 201, 409, 410].map { answers.outcome(of: $0) } == [.rejected, .unavailable, .tokenGone, .tokenGone])
         #expect(WebhookResponse.verdict(HTTPResponse(status: 201), answers).next == .retry(after: 2000))
+        let told = HTTPResponse(status: 429, headers: [.init(name: "retry-after", value: "9")])
+        #expect(WebhookResponse.verdict(told, WebhookAnswers()).next == .hold(9000))
         #expect(WebhookResponse.verdict(HTTPResponse(status: 409), answers) == Verdict(.tokenGone, reason: "HTTP 409"))
     }
 
