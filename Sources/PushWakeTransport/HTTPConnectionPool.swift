@@ -25,6 +25,12 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     public var onNotice: ((String) -> Void)?
     /// Streams have become free and nothing waits here: hand over more.
     public var onCapacity: (() -> Void)?
+    /// A connection could not be made, for this reason; the next attempt is not made before this time (milliseconds).
+    public var onFailure: ((_ reason: String, _ retryAt: Int64) -> Void)?
+    /// Requests that the owner keeps until there is room: they count when connections are opened.
+    public var waitingOutside = 0 {
+        didSet { if waitingOutside > oldValue { seekConnection() } }
+    }
     /// Where requests go.
     public let origin: HTTPOrigin
     /// Counts; never reset.
@@ -75,6 +81,12 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     public var inFlightCount: Int { (connections + draining).reduce(0) { $0 + $1.openStreams } }
     /// Streams that are free now on connections that stand.
     public var freeStreams: Int { connections.reduce(0) { $0 + $1.freeStreams } }
+    /// Whether a request that is sent now leaves with this turn.
+    public var hasRoom: Bool {
+        guard waiting.isEmpty else { return false }
+        for connection in connections where connection.freeStreams > 0 { return true }
+        return false
+    }
     /// Connections that stand and take requests.
     public var openConnections: Int { connections.reduce(0) { $0 + ($1.machine.isEstablished ? 1 : 0) } }
 
@@ -136,6 +148,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         if let deadlineTimer { loop.cancel(deadlineTimer) }
         for connection in connections + draining { connection.close("closed") }
         for exchange in waiting.removeAll(where: { _ in true }) { exchange.completion(.unreachable("closed")) }
+        onFailure?("closed", .max)
     }
 
     private func place(_ exchange: HTTPExchange) -> Bool {
@@ -156,21 +169,25 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
                 break
             }
         }
-        if waiting.isEmpty { giveMemoryBack() } else { seekConnection() }
+        if waiting.isEmpty { giveMemoryBack() }
+        if !waiting.isEmpty || waitingOutside > 0 { seekConnection() }
     }
 
     /// After a jam the allocator keeps what a hundred thousand requests took, unless it is asked.
     private func giveMemoryBack() {
         guard mostWaiting >= 10_000 else { return }
         mostWaiting = 0
-        loop.schedule(after: 500) { malloc_trim(0) }
+        returnMemorySoon()
     }
+
+    /// Asks the allocator to give back, in half a second, what a jam that is over has left.
+    public func returnMemorySoon() { loop.schedule(after: 500) { malloc_trim(0) } }
 
     // MARK: Connections
 
     private func seekConnection() {
         guard !isClosed else { return }
-        perform(machine.demand(waiting: waiting.count, free: freeStreams, now: loop.now))
+        perform(machine.demand(waiting: waiting.count + waitingOutside, free: freeStreams, now: loop.now))
     }
 
     private func perform(_ action: PoolStateMachine.DemandAction) {
@@ -180,7 +197,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             guard connectTimer == nil else { return }
             connectTimer = loop.schedule(at: time) {
                 self.connectTimer = nil
-                if !self.waiting.isEmpty { self.seekConnection() }
+                if !self.waiting.isEmpty || self.waitingOutside > 0 { self.seekConnection() }
             }
         case .connect:
             let target = configuration.proxy?.origin ?? origin
@@ -193,7 +210,14 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         switch answer {
         case .failed(let text): attemptFailed(text)
         case .addresses(var addresses):
-            if configuration.refusesLocalAddresses { addresses.removeAll(where: \.isLocal) }
+            // A proxy resolves the provider's name itself; its own address is the operator's choice.
+            if configuration.refusesLocalAddresses {
+                if configuration.proxy == nil {
+                    addresses.removeAll(where: \.isLocal)
+                } else if PrivateAddress.isPrivate(host: origin.host) {
+                    addresses.removeAll()
+                }
+            }
             guard !addresses.isEmpty else {
                 return attemptFailed("\(origin.host) has only local addresses, which are not allowed")
             }
@@ -216,7 +240,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             configuration.failsFast || $0.deadline <= action.retryAt
         }
         for exchange in hopeless { exchange.completion(.unreachable(reason)) }
-        if waiting.isEmpty { giveMemoryBack() } else { seekConnection() }
+        onFailure?(reason, action.retryAt)
+        if waiting.isEmpty { giveMemoryBack() }
+        if !waiting.isEmpty || waitingOutside > 0 { seekConnection() }
     }
 
     func connectionStands(_ connection: HTTPConnection) {
@@ -226,7 +252,6 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             machine.attemptSucceeded()
         }
         drainQueue()
-        if isWindingDown { connection.drain() }
         offerCapacity()
     }
 
@@ -296,7 +321,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     }
 
     private func offerCapacity() {
-        if waiting.isEmpty, freeStreams > 0 { onCapacity?() }
+        if let onCapacity, hasRoom { onCapacity() }
+        // A new connection takes one request until the server's SETTINGS are there: it ends when all have gone.
+        if isWindingDown, waiting.isEmpty, waitingOutside == 0 { retireConnections() }
     }
 
     // MARK: Time

@@ -32,9 +32,15 @@ struct ProxyTunnel {
         do throws(HTTP1Parser.Failure) {
             guard let answer = try parser.next() else { return }
             let status = answer.startLine.dropFirst(9).prefix(3)
-            state = status.first == "2" ? .open : .refused("the proxy refuses: \(answer.startLine)")
+            state = status.first == "2" ? .open : .refused(Self.refusal(status, answer.startLine))
         } catch {
             state = .refused("the proxy does not speak HTTP")
         }
+    }
+
+    private static func refusal(_ status: Substring, _ line: String) -> String {
+        let words = String(line.prefix(120))
+        return status == "407"
+            ? "the proxy wants a name and password, or others: \(words)" : "the proxy refuses: \(words)"
     }
 }

@@ -106,6 +106,6 @@ import Testing
             $0.proxy = .init(HTTPOrigin(host: "127.0.0.1", port: proxy.port))
             $0.failsFast = true
         }
-        #expect(bench.send(pool)?.problem == "the proxy refuses: HTTP/1.1 407 Error")
+        #expect(bench.send(pool)?.problem == "the proxy wants a name and password, or others: HTTP/1.1 407 Error")
     }
 }
