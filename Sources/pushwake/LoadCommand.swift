@@ -13,11 +13,12 @@ struct LoadCommand: ParsableCommand {
     )
 
     @Option(name: .long, help: "apns or fcm.") var provider = "apns"
-    @Option(name: .long, help: "Where the simulator listens, such as https://127.0.0.1:8443.") var url: String
+    @Option(name: .long, help: "Where the simulator listens.") var url = "https://127.0.0.1:8443"
     @Option(name: .long, help: "Directory with the files that the simulator made.") var dir: String
     @Option(name: .long, help: "Pushes to send.") var count = 10_000
     @Option(name: .long, help: "Pushes under way at once.") var concurrency = 100
     @Option(name: .long, help: "Connections at most.") var connections = 1
+    @Flag(name: .long, help: "Sends nothing: lets the pushes wait and go, and weighs the process.") var jam = false
     @Flag(name: .long, help: "One JSON object instead of lines.") var json = false
 
     func validate() throws {
@@ -42,6 +43,7 @@ struct LoadCommand: ParsableCommand {
             Console.complain("\(error.setting): \(error.message)")
             throw ExitCode(2)
         }
+        if jam { return try weigh(settings) }
         let report: LoadReport
         do throws(EngineFailure) {
             report = try LoadRun(
@@ -58,6 +60,25 @@ struct LoadCommand: ParsableCommand {
         }
     }
 
+    private func weigh(_ settings: Settings) throws {
+        let report: JamRun.Report?
+        do throws(EngineFailure) {
+            report = try JamRun(settings: settings, count: count).run()
+        } catch {
+            Console.complain(error.message)
+            throw ExitCode(1)
+        }
+        guard let report else {
+            Console.complain("not all pushes waited for their deadline")
+            throw ExitCode(1)
+        }
+        show([
+            ("count", "\(report.count)"), ("bytes_per_push", "\(report.perPush)"),
+            ("before_bytes", "\(report.before)"), ("during_bytes", "\(report.during)"),
+            ("after_bytes", "\(report.after)"),
+        ])
+    }
+
     private func show(_ report: LoadReport) {
         let values: [(String, String)] = [
             ("count", "\(report.count)"), ("accepted", "\(report.accepted)"), ("rejected", "\(report.rejected)"),
@@ -65,6 +86,10 @@ struct LoadCommand: ParsableCommand {
             ("cpu_us_per_push", rounded(report.microsecondsPerPush)), ("p50_ms", rounded(report.medianMilliseconds)),
             ("p99_ms", rounded(report.p99Milliseconds)),
         ]
+        show(values)
+    }
+
+    private func show(_ values: [(String, String)]) {
         if json {
             Console.say("{" + values.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}")
         } else {

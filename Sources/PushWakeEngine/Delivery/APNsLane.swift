@@ -33,7 +33,10 @@ final class APNsLane: ProviderLane {
         self.loop = loop
         self.log = log
         self.sign = sign
+        pool.queue.onTurn = { [weak self] in self?.send($0) }
     }
+
+    var queue: LaneQueue? { pool.queue }
 
     var isHealthy: Bool { pool.isHealthy }
 
@@ -43,6 +46,11 @@ final class APNsLane: ProviderLane {
 
     func submit(_ job: PushJob) {
         if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
+        guard pool.queue.admits(job) else { return }
+        send(job)
+    }
+
+    private func send(_ job: PushJob) {
         guard let type = job.type else { return job.finish(Verdict(.rejected, reason: "VoipTokenOnly"), status: 0) }
         guard isCertified || renewToken() else {
             return job.finish(Verdict(.misconfigured, reason: "SigningFailed"), status: 0)

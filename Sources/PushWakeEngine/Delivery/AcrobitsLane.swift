@@ -16,7 +16,10 @@ final class AcrobitsLane: ProviderLane {
         self.pool = pool
         self.builder = builder
         self.loop = loop
+        pool.queue.onTurn = { [weak self] in self?.send($0) }
     }
+
+    var queue: LaneQueue? { pool.queue }
 
     var isHealthy: Bool { pool.isHealthy }
 
@@ -26,6 +29,11 @@ final class AcrobitsLane: ProviderLane {
 
     func submit(_ job: PushJob) {
         if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
+        guard pool.queue.admits(job) else { return }
+        send(job)
+    }
+
+    private func send(_ job: PushJob) {
         job.attempts += 1
         do throws(PushRefusal) {
             let (_, request) = try builder.build(job.binding, job.content, now: loop.wallSeconds)

@@ -9,7 +9,7 @@ final class Delivery {
     let loop: Loop
     private let log: EngineLog
     private var settings: Settings
-    private var lanes = ProviderLanes()
+    private var lanes: ProviderLanes
     /// Key files by provider, and what was wrong with them when they were read last.
     private var watches: [Provider: KeyWatch] = [:]
     private var knownProblems: [Provider: [String]] = [:]
@@ -20,6 +20,8 @@ final class Delivery {
     private var jobs: [UInt64: PushJob] = [:]
     private var lastID: UInt64 = 0
     private var random: Randomness
+    /// Pushes that wait because their phone wished so.
+    private var delayed = 0
     private let limit: Int
     private var brake = TokenRemovalBrake()
 
@@ -28,6 +30,7 @@ final class Delivery {
         self.loop = loop
         self.log = log
         limit = Int(settings.integer(.queueSize))
+        lanes = ProviderLanes(queues: LaneQueues(capacity: limit))
         random = Randomness()
     }
 
@@ -102,13 +105,17 @@ final class Delivery {
     /// Pushes that have no verdict yet.
     var queued: Int { jobs.count }
 
+    /// Where pushes wait, of all lanes.
+    var queues: LaneQueues { lanes.queues }
+
     /// Sends one push and returns its id; `completion` runs once, never before this returns.
     ///
     /// `type` is the kind of push for Apple. `delay` in milliseconds is how long the phone wished to be left alone.
+    /// With a `refusal` nothing is sent, and that is how the push ends.
     @discardableResult
     func push(
         _ binding: Binding, _ content: PushContent, type: APNsPushType?, delay: Int64 = 0, deadline: Int64,
-        completion: @escaping (PushJob, Verdict, Int) -> Void
+        refusal: Verdict? = nil, completion: @escaping (PushJob, Verdict, Int) -> Void
     ) -> UInt64 {
         lastID &+= 1
         let job = PushJob(
@@ -118,8 +125,8 @@ final class Delivery {
             self?.ended(job, verdict)
             completion(job, verdict, status)
         }
-        guard jobs.count < limit else {
-            loop.atEndOfTurn { job.finish(Verdict(.overloaded, reason: "QueueFull"), status: 0) }
+        if let refusal = refusal ?? (delay > 0 && delayed >= limit ? Verdict(.overloaded, reason: "QueueFull") : nil) {
+            loop.atEndOfTurn { job.finish(refusal, status: 0) }
             return job.id
         }
         jobs[job.id] = job
@@ -129,7 +136,11 @@ final class Delivery {
             return job.id
         }
         if delay > 0 {
-            loop.schedule(after: delay) { [weak self] in self?.submit(job, to: lane) }
+            delayed += 1
+            loop.schedule(after: delay) { [weak self] in
+                self?.delayed -= 1
+                self?.submit(job, to: lane)
+            }
         } else {
             submit(job, to: lane)
         }
@@ -153,6 +164,7 @@ final class Delivery {
         guard lane.breaker.note(outcome, now: loop.now) else { return }
         if lane.breaker.isOpen {
             log(.error, "\(lane.label): \(settings.integer(.maxFail)) failures in a row (\(verdict.reason)); it rests")
+            lane.queue?.endAll(Verdict(.unavailable, reason: "CredentialRests"))
         } else {
             log(.notice, "\(lane.label): works again")
         }
@@ -164,12 +176,17 @@ final class Delivery {
     /// Whether a call may rely on a push to this binding; `type` is for Apple.
     func isHealthy(for binding: Binding, _ type: APNsPushType?) -> Bool {
         guard let lane = lanes.lane(for: binding, type, now: loop.wallSeconds) else { return false }
-        return lane.isHealthy && !lane.breaker.isOpen
+        guard let queue = lane.queue else { return false }
+        return lane.isHealthy && !lane.breaker.isOpen && !queue.isHeld && queue.hasPlace(for: .call)
     }
 
     /// Drops what has not left yet for a call that is over.
     func cancel(_ ids: [UInt64]) {
-        for id in ids { jobs[id]?.isCancelled = true }
+        for id in ids {
+            guard let job = jobs[id] else { continue }
+            job.isCancelled = true
+            job.lane?.queue?.sweepSoon()
+        }
     }
 
     /// Whether the token of a verdict may be removed; when most tokens of a topic are called bad, the setup is

@@ -5,7 +5,7 @@ internal import PushWakeTransport
 
 /// Pushes for one Google project: one service account, one access token, one connection pool.
 ///
-/// Pushes that come while the first token is being fetched wait here; a refresh ahead of need makes nobody wait.
+/// Pushes that come while the first token is being fetched wait in the queue; a refresh ahead of need makes nobody wait.
 final class FCMLane: ProviderLane {
     let label: String
     var breaker: Breaker
@@ -20,7 +20,6 @@ final class FCMLane: ProviderLane {
     private var credential = FCMCredential()
     private var builder: FCMRequestBuilder
     private var generation: UInt32 = 0
-    private var waiting: [PushJob] = []
     private var random = Randomness()
     private var isTokenRefused = false
     /// Another lane has taken over: tokens are fetched for waiting pushes only, not ahead of need.
@@ -41,21 +40,29 @@ final class FCMLane: ProviderLane {
         self.loop = loop
         self.log = log
         self.sign = sign
+        pool.queue.onTurn = { [weak self] in self?.send($0) }
     }
+
+    var queue: LaneQueue? { pool.queue }
 
     var isHealthy: Bool { pool.isHealthy && tokenPool.isHealthy && !isTokenRefused }
 
     func submit(_ job: PushJob) {
         if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
+        guard pool.queue.admits(job) else { return }
+        send(job)
+    }
+
+    private func send(_ job: PushJob) {
         switch credential.authorization(now: loop.now) {
         case .use(let authorization, let current):
             if current != generation { (builder.authorization, generation) = (authorization, current) }
-            send(job)
+            transmit(job)
         case .fetch:
-            waiting.append(job)
+            pool.queue.park(job)
             fetchToken()
         case .wait:
-            waiting.append(job)
+            pool.queue.park(job)
         case .rest(let until, let reason):
             let verdict = Verdict(
                 isTokenRefused ? .misconfigured : .unavailable, reason: "OAuth \(reason)",
@@ -64,7 +71,7 @@ final class FCMLane: ProviderLane {
         }
     }
 
-    private func send(_ job: PushJob) {
+    private func transmit(_ job: PushJob) {
         job.attempts += 1
         let generation = generation
         do throws(PushRefusal) {
@@ -125,7 +132,7 @@ final class FCMLane: ProviderLane {
             credential.fetched(token, lifetime: lifetime, now: loop.now)
             isTokenRefused = false
             scheduleRefresh()
-            release()
+            pool.queue.resume()
         case .unavailable(let reason, let after): tokenFailed(reason, after: after, isFinal: false)
         case .refused(let reason): tokenFailed(reason, after: nil, isFinal: true)
         }
@@ -137,13 +144,7 @@ final class FCMLane: ProviderLane {
         credential.fetchFailed(reason: reason, after: after, now: loop.now, random: random.next())
         if isNews { log(.warning, "\(label): no access token from \(account.tokenURI): \(reason)") }
         scheduleRefresh()
-        release()
-    }
-
-    private func release() {
-        let jobs = waiting
-        waiting = []
-        for job in jobs { submit(job) }
+        pool.queue.resume()
     }
 
     private func scheduleRefresh() {

@@ -23,7 +23,8 @@ extension LaneBuilder {
     /// The lane to one service. What its name resolves to is judged too: a public name may lead inside.
     func webPush(to origin: HTTPOrigin, _ sender: WebPushSender) -> WebPushLane {
         let label = "webpush \(origin.authority)"
-        let pool = pool(origin, label, connections: 1) {
+        // Phones name these services: no one of them may take the memory of all.
+        let pool = pool(origin, label, connections: 1, share: 16) {
             $0.refusesLocalAddresses = !sender.settings.allowsPrivateAddresses
             $0.closeAfter = 60_000
         }

@@ -11,6 +11,7 @@ struct LaneBuilder {
     let resolver: Resolver
     let loop: Loop
     let log: EngineLog
+    var queues = LaneQueues(capacity: 100_000)
 
     /// What providers are verified against.
     static func tls(_ settings: Settings, identity: TLSIdentity? = nil) throws(TLSError) -> TLSContext {
@@ -37,9 +38,9 @@ struct LaneBuilder {
         }
     }
 
-    /// Connections to one server; `adjust` says what is special about it.
+    /// Connections to one server; `share` is which part of the queue's size it has, `adjust` says what is special.
     func pool(
-        _ origin: HTTPOrigin, _ label: String, connections: Int64, tls: TLSContext? = nil,
+        _ origin: HTTPOrigin, _ label: String, connections: Int64, tls: TLSContext? = nil, share: Int = 1,
         adjust: (inout HTTPPoolConfiguration) -> Void = { _ in }
     ) -> ProviderPool {
         var configuration = HTTPPoolConfiguration()
@@ -47,9 +48,11 @@ struct LaneBuilder {
         configuration.connectTimeout = settings.integer(.connectTimeout)
         configuration.answerTimeout = settings.integer(.requestTimeout)
         configuration.limits = HTTPAnswerLimits(keptHeaders: ["retry-after"])
+        configuration.proxy = ProxyFile.proxy(settings, to: origin.host)
         adjust(&configuration)
         let pool = HTTPConnectionPool(
             origin: origin, tls: tls ?? self.tls, configuration: configuration, loop: loop, resolver: resolver)
-        return ProviderPool(pool, label: label, log: log)
+        let queue = queues.make(pool, share: share, loop: loop)
+        return ProviderPool(pool, queue: queue, label: label, log: log)
     }
 }

@@ -13,6 +13,9 @@ protocol ProviderLane: AnyObject {
     /// False after a connection could not be made and until one is: calls should not rely on a push then.
     var isHealthy: Bool { get }
 
+    /// Where its pushes wait; nil when it has no connections.
+    var queue: LaneQueue? { get }
+
     /// Connects, and fetches what a push needs, before the first push does.
     func warmUp()
 

@@ -11,13 +11,16 @@ struct ProviderLanes {
     private var acrobits: AcrobitsLane?
     private var webhook: WebhookRoute?
     private var builder: LaneBuilder?
+    /// The queues of all lanes, those of lanes that stay when others are made too.
+    let queues: LaneQueues
 
     /// No lane at all.
-    init() {}
+    init(queues: LaneQueues) { self.queues = queues }
 
     /// Reads templates and all keys, and makes new lanes. Where one cannot be made, `problems` says why, and the
     /// one before stays if there is one.
     mutating func open(_ settings: Settings, loop: Loop, log: EngineLog, problems: inout [String]) {
+        problems += ProxyFile.problems(settings).map { "\(SettingsTable.description(of: $0.key).name): \($0.text)" }
         let (payloads, templateProblems) = PayloadFiles.load(settings)
         problems += templateProblems
         guard let payloads else { return }
@@ -25,7 +28,7 @@ struct ProviderLanes {
             builder = LaneBuilder(
                 settings: settings, tls: try LaneBuilder.tls(settings), payloads: payloads,
                 resolver: Resolver(loop: loop),
-                loop: loop, log: log)
+                loop: loop, log: log, queues: queues)
             for provider in Provider.allCases { reopen(provider, keepsUnchanged: false, problems: &problems) }
         } catch {
             problems.append("ca_file: \(error.message); no provider can be verified, so no push is sent")

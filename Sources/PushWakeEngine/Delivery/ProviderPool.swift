@@ -6,13 +6,16 @@ internal import PushWakeTransport
 /// The connections of one lane, and whether they work: what went wrong is logged when it begins and when
 /// it ends, not for each push.
 final class ProviderPool {
+    /// Where pushes wait.
+    let queue: LaneQueue
     private let pool: HTTPConnectionPool
     private let label: String
     private let log: EngineLog
     private var hasComplained = false
 
-    init(_ pool: HTTPConnectionPool, label: String, log: EngineLog) {
+    init(_ pool: HTTPConnectionPool, queue: LaneQueue, label: String, log: EngineLog) {
         self.pool = pool
+        self.queue = queue
         self.label = label
         self.log = log
         pool.onNotice = { [weak self] text in self?.complain(text) }

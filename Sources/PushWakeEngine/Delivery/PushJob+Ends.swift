@@ -21,12 +21,17 @@ extension PushJob {
 
     /// Goes on as the verdict of an attempt says: ends here, or back to the lane now or later.
     func conclude(_ verdict: Verdict, status: Int, on lane: any ProviderLane, _ loop: Loop) {
+        if case .hold(let pause) = verdict.next { lane.queue?.hold(pause) }
         let step = RetryPolicy().step(
             after: verdict, attempts: attempts, renewals: renewals, now: loop.now, deadline: deadline,
             random: pushID.low)
         switch step {
         case .finish(let final): finish(final, status: status)
-        case .retry(let time): loop.schedule(at: time) { lane.submit(self) }
+        case .retry(let time):
+            // Pauses take places in the queue: a provider out of order must not fill the memory.
+            guard let queue = lane.queue, queue.pause(until: time, { lane.submit(self) }) else {
+                return finish(verdict, status: status)
+            }
         case .renewCredential:
             renewals += 1
             lane.submit(self)

@@ -20,7 +20,7 @@ final class WebPushLane: ProviderLane {
     let label: String
     var breaker: Breaker
     /// Requests without an answer.
-    private(set) var inFlight = 0
+    private var inFlight = 0
     /// Monotonic milliseconds of the last push that came in.
     private(set) var usedAt: Int64 = 0
     private let origin: HTTPOrigin
@@ -37,7 +37,13 @@ final class WebPushLane: ProviderLane {
         self.label = label
         breaker = Breaker(maxFail: maxFail)
         credential = WebPushCredential(publicKey: sender.publicKey, subject: sender.subject)
+        pool.queue.onTurn = { [weak self] in self?.send($0) }
     }
+
+    var queue: LaneQueue? { pool.queue }
+
+    /// Nothing waits, comes back or is under way.
+    var isIdle: Bool { inFlight == 0 && pool.queue.count == 0 && pool.queue.pausing == 0 }
 
     var isHealthy: Bool { pool.isHealthy }
 
@@ -51,6 +57,11 @@ final class WebPushLane: ProviderLane {
     func submit(_ job: PushJob) {
         usedAt = loop.now
         if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
+        guard pool.queue.admits(job) else { return }
+        send(job)
+    }
+
+    private func send(_ job: PushJob) {
         guard let authorization = authorization() else {
             return job.finish(Verdict(.misconfigured, reason: "SigningFailed"), status: 0)
         }

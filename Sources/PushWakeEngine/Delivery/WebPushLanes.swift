@@ -49,7 +49,7 @@ final class WebPushLanes {
     }
 
     private func makeRoom() -> Bool {
-        let idle = lanes.filter { $0.value.inFlight == 0 }
+        let idle = lanes.filter(\.value.isIdle)
         guard let oldest = idle.min(by: { $0.value.usedAt < $1.value.usedAt }) else { return false }
         oldest.value.close()
         lanes[oldest.key] = nil
@@ -72,6 +72,8 @@ final class RefusingLane: ProviderLane {
     }
 
     var isHealthy: Bool { false }
+
+    var queue: LaneQueue? { nil }
 
     func warmUp() {}
 

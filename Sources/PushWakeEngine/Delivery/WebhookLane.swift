@@ -17,7 +17,10 @@ final class WebhookLane: ProviderLane {
         self.label = label
         self.loop = loop
         breaker = Breaker(maxFail: maxFail)
+        pool.queue.onTurn = { [weak self] in self?.send($0) }
     }
+
+    var queue: LaneQueue? { pool.queue }
 
     var isHealthy: Bool { pool.isHealthy }
 
@@ -27,6 +30,11 @@ final class WebhookLane: ProviderLane {
 
     func submit(_ job: PushJob) {
         if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
+        guard pool.queue.admits(job) else { return }
+        send(job)
+    }
+
+    private func send(_ job: PushJob) {
         job.attempts += 1
         do throws(PushRefusal) {
             let now = loop.wallSeconds

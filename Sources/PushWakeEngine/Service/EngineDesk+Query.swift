@@ -32,8 +32,19 @@ extension EngineDesk {
             Self.put("bindings", Int64(count), &writer)
             Self.put("wakes_remembered", Int64(wakes.count), &writer)
             Self.put("queued", Int64(delivery.queued), &writer)
+            put(load: delivery.queues, &writer)
             for row in statistics.rows() { Self.put(row.name, row.value, &writer) }
         }
+    }
+
+    private func put(load queues: LaneQueues, _ writer: inout MessageWriter) {
+        Self.put("waiting", Int64(queues.waiting), &writer)
+        Self.put("in_flight", Int64(queues.inFlight), &writer)
+        Self.put("providers_held", Int64(queues.held), &writer)
+        Self.put("load_level", Int64(load.meter.level.rawValue), &writer)
+        Self.put("load_queue_percent", Int64(load.meter.sample.queueFill), &writer)
+        Self.put("load_lag_ms", load.meter.sample.lag, &writer)
+        Self.put("load_cpu_percent", Int64(load.meter.sample.cpu), &writer)
     }
 
     private func bindings(

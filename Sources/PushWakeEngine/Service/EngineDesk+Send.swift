@@ -32,9 +32,10 @@ extension EngineDesk {
         let deadline = SystemClock.monotonicMilliseconds() + (seconds > 0 ? min(seconds, 3600) : 60) * 1000
         let pending = PendingSend(request: message, peer: peer, pending: targets.count)
         let content = self.content(of: message, event)
+        let refusal = refusal(of: event)
         for target in targets {
-            statistics.pushed += 1
-            delivery.push(target.binding, content, type: target.type, deadline: deadline) {
+            if refusal == nil { statistics.pushed += 1 }
+            delivery.push(target.binding, content, type: target.type, deadline: deadline, refusal: refusal) {
                 [self] job, verdict, status in
                 pending.results.append(settle(job, verdict, status))
                 pending.pending -= 1
@@ -52,9 +53,10 @@ extension EngineDesk {
         content.timeToLive = UInt32(clamping: settings.integer(isCall ? .wakeTimeout : .messageTimeToLive))
         content.sentAt = SystemClock.wallSeconds()
         let deadline = SystemClock.monotonicMilliseconds() + 60_000
+        let refusal = refusal(of: content.event)
         for target in targets {
-            statistics.pushed += 1
-            delivery.push(target.binding, content, type: target.type, deadline: deadline) {
+            if refusal == nil { statistics.pushed += 1 }
+            delivery.push(target.binding, content, type: target.type, deadline: deadline, refusal: refusal) {
                 [self] job, verdict, status in
                 _ = settle(job, verdict, status)
             }

@@ -46,9 +46,8 @@ extension EngineDesk {
             let binding = bindings[planned.index]
             push(binding, planned, request, key, now)
             // A contact is held only when a push for its phone is on a way that works.
-            if let place = places[planned.index], delivery.isHealthy(for: binding, planned.type) {
-                answer.verdicts[place] = 1
-            }
+            guard let place = places[planned.index], refusal(of: request.event) == nil else { continue }
+            if delivery.isHealthy(for: binding, planned.type) { answer.verdicts[place] = 1 }
         }
         answer.pushed = wakes[key]?.pushed ?? 0
         return answer
@@ -172,8 +171,9 @@ extension EngineDesk {
             fromDisplay: Self.displayName(request.fromDisplay), toURI: request.toURI, text: request.text,
             timeToLive: UInt32(clamping: isCall ? hold(request) : settings.integer(.messageTimeToLive)),
             sentAt: SystemClock.wallSeconds())
-        wake.pushed += 1
-        if settings.integer(.ignoreSame) > 0, dedupe.note(binding, content, now: now) == .tooSoon {
+        let refusal = refusal(of: request.event)
+        if refusal == nil { wake.pushed += 1 }
+        if refusal == nil, settings.integer(.ignoreSame) > 0, dedupe.note(binding, content, now: now) == .tooSoon {
             // The push before is waking it: this request waits for the same REGISTER.
             wake.accepted += 1
             wakes[key] = wake
@@ -182,9 +182,10 @@ extension EngineDesk {
         }
         wake.pending += 1
         wakes[key] = wake
-        statistics.pushed += 1
+        if refusal == nil { statistics.pushed += 1 }
         let id = delivery.push(
-            binding, content, type: planned.type, delay: planned.delay, deadline: now + hold(request) * 1000
+            binding, content, type: planned.type, delay: planned.delay, deadline: now + hold(request) * 1000,
+            refusal: refusal
         ) { [self] job, verdict, status in
             let result = settle(job, verdict, status)
             progress(key, binding.token, result)
@@ -204,6 +205,9 @@ extension EngineDesk {
         wakes[key] = wake
         if wake.pending == 0 && wake.accepted == 0 { failWaiters(key) }
     }
+
+    /// How a push for this event ends that the load does not allow; nil when it does.
+    func refusal(of event: PushEvent) -> Verdict? { loadPolicies[event].refusal(at: load.meter.level) }
 
     private func failWaiters(_ key: WakeKey) {
         guard let wake = wakes[key] else { return }
@@ -226,8 +230,11 @@ extension EngineDesk {
                 event: event, callID: key.callID, toURI: key.aor, timeToLive: 30, sentAt: SystemClock.wallSeconds())
             let deadline = SystemClock.monotonicMilliseconds() + 30_000
             for planned in plan.pushes {
-                statistics.pushed += 1
-                delivery.push(bindings[planned.index], content, type: planned.type, deadline: deadline) {
+                let refusal = refusal(of: event)
+                if refusal == nil { statistics.pushed += 1 }
+                delivery.push(
+                    bindings[planned.index], content, type: planned.type, deadline: deadline, refusal: refusal
+                ) {
                     [self] job, verdict, status in _ = settle(job, verdict, status)
                 }
             }

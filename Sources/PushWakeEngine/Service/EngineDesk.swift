@@ -16,6 +16,9 @@ final class EngineDesk {
     private(set) var policy: RegistrationPolicy
     var statistics = Statistics()
     var wakes = WakeRegister()
+    /// How busy the engine is.
+    let load: LoadWatch
+    let loadPolicies: LoadPolicies
     /// Tells a second push to one device within `ignore_same`.
     var dedupe: Dedupe
     /// Connections that want results.
@@ -30,6 +33,8 @@ final class EngineDesk {
         self.delivery = delivery
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
         self.log = log
+        load = LoadWatch(delivery: delivery, log: log)
+        loadPolicies = LoadPolicies(settings)
         policy = RegistrationPolicy(settings: settings, vapidKey: VAPIDKeyFile.publicKey(settings))
         delivery.onVAPIDKey = { [weak self] key in self?.policy.vapidKey = key }
     }

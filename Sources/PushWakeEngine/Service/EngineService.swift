@@ -57,6 +57,7 @@ public final class EngineService {
         openFastAGI(settings)
         everySecond()
         housekeeping()
+        desk.load.start()
     }
 
     private func openFastAGI(_ settings: Settings) {

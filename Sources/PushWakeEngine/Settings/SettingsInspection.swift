@@ -26,6 +26,7 @@ public struct SettingsInspection {
         inspection.inspectWebPush()
         inspection.inspectWebhook()
         inspection.inspectAuthorities()
+        inspection.inspectProxy()
         inspection.inspectTemplates()
         inspection.inspectPaths()
         return inspection.findings.sorted { $0.level < $1.level }
@@ -171,6 +172,10 @@ public struct SettingsInspection {
         } catch {
             add(.warning, .caFile, "\(path): \(error.message); give a PEM file")
         }
+    }
+
+    private mutating func inspectProxy() {
+        for problem in ProxyFile.problems(settings) { add(.warning, problem.key, problem.text) }
     }
 
     private mutating func inspectTemplates() {

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+/// The one place where the pushes of a lane wait: for a free stream, for an access token, for the end of a hold.
+///
+/// While nothing waits and a stream is free, a push goes straight through. A push that has to wait is kept as it
+/// came: its request is built when its turn has come, with the credential of that moment.
+final class LaneQueue {
+    private struct Entry {
+        let job: PushJob
+        /// Beside the job, so that a sweep reads one array.
+        let deadline: Int64
+    }
+
+    /// How much was waiting for its memory to be worth asking back.
+    private static let jam = 10_000
+    /// Milliseconds between two sweeps for pushes whose time is over.
+    private static let sweepPause: Int64 = 100
+
+    /// Sends a push whose turn has come.
+    var onTurn: ((PushJob) -> Void)?
+    private let pool: HTTPConnectionPool
+    private let loop: Loop
+    private var waiting: PushQueue<Entry>
+    private var throttle = Throttle()
+    private var isPaused = false
+    /// Nothing waits, holds or pauses: only the pool has to be asked.
+    private var isDirect = true
+    private var isDraining = false
+    /// Pushes that will come back to the lane after a pause of their own; they take places too.
+    private(set) var pausing = 0
+    /// The most that waited since nothing did.
+    private var mostWaiting = 0
+    private var sweepTimer: Loop.TimerID?
+    private var sweepTime = Int64.max
+    private var turnTimer: Loop.TimerID?
+
+    /// `capacity` is how many may wait.
+    init(pool: HTTPConnectionPool, capacity: Int, loop: Loop) {
+        self.pool = pool
+        self.loop = loop
+        waiting = PushQueue(capacity: capacity)
+        pool.onCapacity = { [weak self] in self?.drain() }
+        pool.onFailure = { [weak self] reason, retryAt in self?.fail(before: retryAt, reason) }
+    }
+
+    var count: Int { waiting.count }
+    /// Pushes that have been sent and have no answer.
+    var inFlight: Int { pool.inFlightCount }
+    /// How full it is, in parts of 100.
+    var fill: Int { waiting.fill(beside: pausing) }
+    /// The provider asked for silence, and it is not over.
+    var isHeld: Bool { throttle.heldUntil(now: loop.now) != nil }
+    /// Whether a push of this class would be let in.
+    func hasPlace(for priority: PushPriority) -> Bool { waiting.admits(priority, beside: pausing) }
+
+    /// True when the push may be sent now. Otherwise it waits, or has been refused, and its turn comes by `onTurn`.
+    @inline(__always)
+    func admits(_ job: PushJob) -> Bool {
+        if isDirect, pool.hasRoom { return true }
+        wait(job)
+        return false
+    }
+
+    // MARK: Waiting
+
+    private func wait(_ job: PushJob) {
+        if let end = throttle.heldUntil(now: loop.now), job.deadline <= end {
+            return refuse(job, Verdict(.throttled, reason: "ProviderAsksToWait"))
+        }
+        let entry = Entry(job: job, deadline: job.deadline)
+        switch waiting.append(entry, PushPriority(of: job.content.event), beside: pausing) {
+        case .queued: break
+        case .displaced(let victim): refuse(victim.job, Verdict(.overloaded, reason: "QueueFull"))
+        case .refused: return refuse(job, Verdict(.overloaded, reason: "QueueFull"))
+        }
+        isDirect = false
+        mostWaiting = max(mostWaiting, waiting.count)
+        sweep(by: job.deadline)
+        drain()
+    }
+
+    /// Later than now: nobody hears of the end of a push before its id.
+    private func refuse(_ job: PushJob, _ verdict: Verdict) {
+        loop.atEndOfTurn { job.finish(verdict, status: 0) }
+    }
+
+    /// Sends what may go, the most urgent first.
+    private func drain() {
+        // A push that ends at once may bring in the next, which comes here again.
+        guard !isDirect, !isDraining else { return }
+        isDraining = true
+        while !isPaused, pool.hasRoom, throttle.admits(now: loop.now), let entry = waiting.popFirst() {
+            if let end = entry.job.endBeforeSending(now: loop.now) {
+                entry.job.finish(end, status: 0)
+                continue
+            }
+            throttle.noteSent()
+            onTurn?(entry.job)
+        }
+        isDraining = false
+        update()
+    }
+
+    /// Sees to it that somebody comes back for what waits.
+    private func update() {
+        isDirect = waiting.isEmpty && !isPaused && throttle.isFree
+        let opens = throttle.opens(now: loop.now)
+        // A lane that may not send needs no connections.
+        pool.waitingOutside = isPaused || opens != nil ? 0 : waiting.count
+        if let opens, turnTimer == nil {
+            turnTimer = loop.schedule(at: opens) { [weak self] in
+                self?.turnTimer = nil
+                self?.drain()
+            }
+        }
+        if waiting.isEmpty, mostWaiting > 0 {
+            if mostWaiting >= Self.jam { pool.returnMemorySoon() }
+            mostWaiting = 0
+        }
+    }
+
+    // MARK: Holding
+
+    /// The provider wants no pushes for so many milliseconds: what cannot wait so long ends now.
+    func hold(_ pause: Int64) {
+        throttle.held(for: pause, now: loop.now)
+        isDirect = false
+        if let turnTimer { loop.cancel(turnTimer) }
+        turnTimer = nil
+        if let end = throttle.heldUntil(now: loop.now) {
+            finish({ $0.deadline <= end }, Verdict(.throttled, reason: "ProviderAsksToWait"))
+        }
+        update()
+    }
+
+    /// Keeps a push whose turn had come until `resume()`, and all that come after it.
+    func park(_ job: PushJob) {
+        isPaused = true
+        isDirect = false
+        waiting.putBack(Entry(job: job, deadline: job.deadline), PushPriority(of: job.content.event))
+        mostWaiting = max(mostWaiting, waiting.count)
+        sweep(by: job.deadline)
+        update()
+    }
+
+    /// What the lane lacked is there, or will not come.
+    func resume() {
+        isPaused = false
+        update()
+        drain()
+    }
+
+    /// Runs the action at `time`; until then the push takes a place. False when there is none.
+    func pause(until time: Int64, _ action: @escaping () -> Void) -> Bool {
+        guard fill < 100 else { return false }
+        pausing += 1
+        loop.schedule(at: time) { [self] in
+            pausing -= 1
+            action()
+        }
+        return true
+    }
+
+    // MARK: Ending
+
+    /// Ends all that wait.
+    func endAll(_ verdict: Verdict) { finish({ _ in true }, verdict) }
+
+    /// No connection can be had before `time`.
+    private func fail(before time: Int64, _ reason: String) {
+        finish({ $0.deadline <= time }, Verdict(.unavailable, reason: reason))
+    }
+
+    private func finish(_ matches: (Entry) -> Bool, _ verdict: Verdict) {
+        guard !waiting.isEmpty else { return }
+        let entries = waiting.removeAll(where: matches)
+        update()
+        for entry in entries { entry.job.finish(verdict, status: 0) }
+    }
+
+    /// Looks for pushes that are over, soon: a call has ended.
+    func sweepSoon() { if !waiting.isEmpty { sweep(by: loop.now) } }
+
+    private func sweep(by deadline: Int64) {
+        guard deadline < sweepTime else { return }
+        if let sweepTimer { loop.cancel(sweepTimer) }
+        sweepTime = max(deadline, loop.now + Self.sweepPause)
+        sweepTimer = loop.schedule(at: sweepTime) { [weak self] in self?.sweep() }
+    }
+
+    private func sweep() {
+        (sweepTimer, sweepTime) = (nil, .max)
+        let now = loop.now
+        var next = Int64.max
+        let over = waiting.removeAll { entry in
+            if entry.deadline <= now || entry.job.isCancelled { return true }
+            next = min(next, entry.deadline)
+            return false
+        }
+        update()
+        if next < .max { sweep(by: next) }
+        for entry in over {
+            guard let end = entry.job.endBeforeSending(now: now) else { continue }
+            let isUnreachable = end.reason == "DeadlinePassed" && !pool.lastProblem.isEmpty
+            entry.job.finish(isUnreachable ? Verdict(.unavailable, reason: pool.lastProblem) : end, status: 0)
+        }
+    }
+}
