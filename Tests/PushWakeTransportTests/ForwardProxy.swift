@@ -10,6 +10,10 @@ final class ForwardProxy: LoopSource {
     private let listener: Socket
     private var relays: [Relay] = []
     var refuses = false
+    /// The only value of `proxy-authorization` that opens a tunnel; empty: any.
+    var demands = ""
+    /// Ends the first tunnel after so many bytes from the server, without a word; 0: before the answer to CONNECT.
+    var breaksAfter: Int?
     var asked: [String] = []
     var authorization = ""
 
@@ -34,6 +38,7 @@ final class ForwardProxy: LoopSource {
         private unowned let proxy: ForwardProxy
         private let client: Socket
         private var server: Socket?
+        private var isOver = false
         private var parser = HTTP1Parser(isClient: false, bodyLimit: 0, headLimit: 4096)
 
         init(loop: Loop, proxy: ForwardProxy, client: Socket) {
@@ -41,9 +46,9 @@ final class ForwardProxy: LoopSource {
         }
 
         func ready(_ readiness: Loop.Readiness) {
-            guard let server else { return readHead() }
+            guard let server else { return isOver ? () : readHead() }
             copy(from: client, to: server)
-            copy(from: server, to: client)
+            if !isOver { copy(from: server, to: client) }
         }
 
         private func readHead() {
@@ -55,6 +60,10 @@ final class ForwardProxy: LoopSource {
             let target = head.startLine.split(separator: " ").dropFirst().first.map(String.init) ?? ""
             proxy.asked.append(target)
             proxy.authorization = head["proxy-authorization"] ?? ""
+            if proxy.breaksAfter == 0 { return end() }
+            if !proxy.demands.isEmpty, proxy.demands != proxy.authorization {
+                return answer("HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n")
+            }
             let port = UInt16(target.split(separator: ":").last ?? "") ?? 0
             guard !proxy.refuses, let address = SocketAddress(ip: "127.0.0.1", port: port),
                 let server = try? Socket.connect(to: address)
@@ -62,6 +71,13 @@ final class ForwardProxy: LoopSource {
             self.server = server
             try? loop.watch(server.descriptor, for: .readable, self)
             answer("HTTP/1.1 200 OK\r\n\r\n")
+        }
+
+        private func end() {
+            proxy.breaksAfter = nil
+            for socket in [client, server].compactMap({ $0 }) { loop.unwatch(socket.descriptor) }
+            (server, isOver) = (nil, true)
+            client.close()
         }
 
         private func answer(_ text: String) {
@@ -72,6 +88,10 @@ final class ForwardProxy: LoopSource {
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 1)
             defer { buffer.deallocate() }
             guard case .bytes(let count) = source.receive(into: buffer) else { return }
+            if let rest = proxy.breaksAfter, source === server {
+                proxy.breaksAfter = rest - count
+                if rest <= count { return end() }
+            }
             _ = target.send(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
     }

@@ -108,4 +108,58 @@ import Testing
         }
         #expect(bench.send(pool)?.problem == "the proxy wants a name and password, or others: HTTP/1.1 407 Error")
     }
+    @Test(arguments: [("", false), ("Basic YTpi", false), ("Basic dTpw", true)])
+    func `opens a tunnel only with the name and password that a proxy knows`(authorization: String, isRight: Bool)
+        throws
+    {
+        let bench = try Workbench()
+        try bench.serve()
+        let proxy = try ForwardProxy(loop: bench.loop)
+        proxy.demands = "Basic dTpw"
+        let pool = try bench.makePool {
+            $0.proxy = .init(HTTPOrigin(host: "127.0.0.1", port: proxy.port), authorization: authorization)
+            $0.failsFast = true
+        }
+        let result = bench.send(pool)
+        #expect((result?.response?.status == 200) == isRight)
+        #expect(isRight || result?.problem.contains("wants a name and password") == true)
+    }
+
+    @Test(arguments: [0, 1, 700]) func `tries again when a proxy goes away half-way`(bytes: Int) throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let proxy = try ForwardProxy(loop: bench.loop)
+        proxy.breaksAfter = bytes
+        let pool = try bench.makePool { $0.proxy = .init(HTTPOrigin(host: "127.0.0.1", port: proxy.port)) }
+        #expect(bench.send(pool)?.response?.status == 200)
+        #expect(proxy.asked.count == 2)
+        #expect(pool.statistics.connectionsFailed == 1)
+    }
+
+    @Test func `says so when no proxy listens`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool {
+            $0.proxy = .init(HTTPOrigin(host: "127.0.0.1", port: 1))
+            $0.failsFast = true
+        }
+        let result = bench.send(pool)
+        #expect(result?.response == nil)
+        #expect(result?.problem.isEmpty == false)
+    }
+
+    @Test func `reaches through a proxy what is private only where that is allowed`() throws {
+        for refuses in [true, false] {
+            let bench = try Workbench()
+            try bench.serve()
+            let proxy = try ForwardProxy(loop: bench.loop)
+            let pool = try bench.makePool {
+                $0.proxy = .init(HTTPOrigin(host: "127.0.0.1", port: proxy.port))
+                $0.refusesLocalAddresses = refuses
+                $0.failsFast = true
+            }
+            #expect((bench.send(pool)?.response?.status == 200) == !refuses)
+            #expect(proxy.asked.isEmpty == refuses)
+        }
+    }
 }
