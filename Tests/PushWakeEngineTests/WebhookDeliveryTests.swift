@@ -189,6 +189,19 @@ import Testing
         #expect(findings.map(\.level) == [level])
     }
 
+    @Test func `has all that is wrong with it named at once`() throws {
+        var settings = Settings()
+        try settings.set(.webhookBody, to: "{}")
+        #expect(SettingsInspection.inspect(settings).map(\.setting) == ["webhook_url"])
+        try settings.set(.webhookURL, to: "https://10.0.0.1/")
+        try settings.set(.webhookBody, to: "{\"a\":FROM}")
+        try settings.set(.webhookAnswers, to: "x")
+        try settings.set(.webhookSecretFile, to: "/nonexistent")
+        #expect(
+            Set(SettingsInspection.inspect(settings).map(\.setting))
+                == ["webhook_url", "webhook_body", "webhook_answers", "webhook_secret_file"])
+    }
+
     @Test func `with a short secret is told so, without it`() throws {
         let fixture = try DeliveryFixture()
         defer { fixture.end() }

@@ -19,6 +19,13 @@ public struct FCMAccountSettings: Equatable, Sendable {
         /// `fcm_key…`, else `fcm_app…`.
         public let isKey: Bool
 
+        /// Whether a name is one of these with some number behind it, good or not.
+        static func isNumbered(_ name: String) -> Bool {
+            guard name.hasPrefix("fcm_key") || name.hasPrefix("fcm_app") else { return false }
+            let digits = name.utf8.dropFirst("fcm_app".utf8.count)
+            return !digits.isEmpty && digits.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+        }
+
         /// Recognises a name; nil for every other setting.
         public init?(_ name: String) {
             isKey = name.hasPrefix("fcm_key")

@@ -133,6 +133,9 @@ extension Settings {
         if let key = SettingKey.allCases.first(where: { otherNames(of: $0).contains(name) }) {
             return "there is no such setting; here it is called \(SettingsTable.description(of: key).name)"
         }
+        if FCMAccountSettings.Name.isNumbered(name) {
+            return "there is no such setting; numbers go from 1 to \(FCMAccountSettings.numbers.upperBound)"
+        }
         let near = SettingKey.allCases.map { SettingsTable.description(of: $0).name.description }
             .min { distance($0, name) < distance($1, name) }
         if let near, distance(near, name) <= 3 { return "there is no such setting; did you mean \(near)?" }

@@ -135,21 +135,16 @@ public struct SettingsInspection {
     }
 
     private mutating func inspectWebhook() {
-        do throws(SettingError) {
-            if try WebhookSetup.load(settings) != nil { return }
-            let others: [SettingKey] = [
-                .webhookHeaders, .webhookHeaderFile, .webhookBody, .webhookBodyFile, .webhookSecretFile,
-            ]
-            if others.contains(where: settings.isChanged) {
-                add(
-                    .error, .webhookURL, "is empty, while other settings of the webhook are set; set it to an https URL"
-                )
-            }
-        } catch {
+        for problem in WebhookSetup.problems(settings) {
             // A file may be there tomorrow; a text that makes no sense stays so.
-            let level: LogLevel = error.setting.hasSuffix("_file") ? .warning : .error
-            findings.append(Finding(level: level, setting: error.setting, message: error.message))
+            let level: LogLevel = problem.setting.hasSuffix("_file") ? .warning : .error
+            findings.append(Finding(level: level, setting: problem.setting, message: problem.message))
         }
+        let others: [SettingKey] = [
+            .webhookHeaders, .webhookHeaderFile, .webhookBody, .webhookBodyFile, .webhookSecretFile,
+        ]
+        guard settings.text(.webhookURL).isEmpty, others.contains(where: settings.isChanged) else { return }
+        add(.error, .webhookURL, "is empty, while other settings of the webhook are set; set it to an https URL")
     }
 
     private mutating func inspectAuthorities() {

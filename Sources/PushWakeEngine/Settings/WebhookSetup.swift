@@ -22,39 +22,87 @@ struct WebhookSetup {
         return try WebhookSetup(settings)
     }
 
+    /// All that is wrong, one finding for each setting.
+    static func problems(_ settings: Settings) -> [SettingError] {
+        guard !settings.text(.webhookURL).isEmpty else { return [] }
+        var found: [SettingError] = []
+        for part in Part.allCases {
+            do throws(SettingError) {
+                try check(part, settings)
+            } catch {
+                if !found.contains(error) { found.append(error) }
+            }
+        }
+        return found
+    }
+
+    private enum Part: CaseIterable {
+        case url, answers, providers, headers, secretHeaders, body, secret, whole
+    }
+
+    private static func check(_ part: Part, _ settings: Settings) throws(SettingError) {
+        switch part {
+        case .url: try checkURL(settings)
+        case .answers: _ = try answers(settings)
+        case .providers: _ = try providers(settings)
+        case .headers: _ = try headers(settings.text(.webhookHeaders).split(separator: "|"), .webhookHeaders)
+        case .secretHeaders: _ = try headers(in: settings)
+        case .body: _ = try request(settings, headers: [], body: try body(settings))
+        case .secret: _ = try secret(settings)
+        case .whole: _ = try WebhookSetup(settings)
+        }
+    }
+
     private init(_ settings: Settings) throws(SettingError) {
+        try Self.checkURL(settings)
         let secretHeaders = try Self.headers(in: settings)
-        let body = try Self.body(settings)
         let headers = try Self.headers(settings.text(.webhookHeaders).split(separator: "|"), .webhookHeaders)
-        guard let answers = WebhookAnswers(setting: settings.text(.webhookAnswers)) else {
-            throw Self.problem(
-                .webhookAnswers,
-                "makes no sense; write STATUS=OUTCOME, such as 404=rejected 409=token-gone 5xx=unavailable")
-        }
-        self.answers = answers
-        do throws(WebhookProviders.Mistake) {
-            providers = try WebhookProviders(setting: settings.text(.webhookProviders))
-        } catch {
-            throw Self.problem(
-                .webhookProviders,
-                "\"\(error.entry.prefix(40))\" is no name of a push service; separate names with commas")
-        }
+        answers = try Self.answers(settings)
+        providers = try Self.providers(settings)
         secret = try Self.secret(settings)
         allowsLocal = settings.flag(.webhookAllowLocal)
         isIdempotent = ["GET", "PUT", "DELETE"].contains(settings.text(.webhookMethod))
         secretFields = Set(secretHeaders.map { $0.name.lowercased() })
+        request = try Self.request(settings, headers: headers + secretHeaders, body: try Self.body(settings))
+    }
+
+    private static func request(
+        _ settings: Settings, headers: [WebhookSettings.Header], body: WebhookSettings.Body
+    ) throws(SettingError) -> WebhookRequest {
         do throws(WebhookRequest.Problem) {
-            request = try WebhookRequest(
+            return try WebhookRequest(
                 settings: WebhookSettings(
-                    method: settings.text(.webhookMethod), url: settings.text(.webhookURL),
-                    headers: headers + secretHeaders, body: body, answers: answers))
+                    method: settings.text(.webhookMethod), url: settings.text(.webhookURL), headers: headers, body: body
+                ))
         } catch {
-            throw Self.problem(error, settings)
+            throw problem(error, settings)
         }
-        if !allowsLocal, PrivateAddress.isPrivate(host: request.origin.host) {
-            throw Self.problem(
-                .webhookURL,
-                "\(request.origin.host) is not on the public Internet; set webhook_allow_local to 1 if it is yours")
+    }
+
+    private static func checkURL(_ settings: Settings) throws(SettingError) {
+        let host = try request(settings, headers: [], body: .none).origin.host
+        guard settings.flag(.webhookAllowLocal) || !PrivateAddress.isPrivate(host: host) else {
+            throw problem(
+                .webhookURL, "\(host) is not on the public Internet; set webhook_allow_local to 1 if it is yours")
+        }
+    }
+
+    private static func answers(_ settings: Settings) throws(SettingError) -> WebhookAnswers {
+        guard let answers = WebhookAnswers(setting: settings.text(.webhookAnswers)) else {
+            throw problem(
+                .webhookAnswers,
+                "makes no sense; write STATUS=OUTCOME, such as 404=rejected 409=token-gone 5xx=unavailable")
+        }
+        return answers
+    }
+
+    private static func providers(_ settings: Settings) throws(SettingError) -> WebhookProviders {
+        do throws(WebhookProviders.Mistake) {
+            return try WebhookProviders(setting: settings.text(.webhookProviders))
+        } catch {
+            throw problem(
+                .webhookProviders,
+                "\"\(error.entry.prefix(40))\" is no name of a push service; separate names with commas")
         }
     }
 

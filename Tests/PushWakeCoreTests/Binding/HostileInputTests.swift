@@ -98,6 +98,25 @@ private struct Dice {
         }
     }
 
+    @Test func `about a service of a webhook's yields nothing that breaks a request`() throws {
+        let others = try WebhookProviders(setting: "*")
+        var dice = Dice(seed: 3)
+        var bound = 0
+        for _ in 0..<20_000 {
+            var value = Array("<sip:a@h;pn-provider=huawei;pn-prid=abc;pn-param=com.example.phone>".utf8)
+            Self.mutate(&value, &dice)
+            var reader = RegistrationReader(others: others)
+            reader.header(name: "Contact".utf8.span, value: value.span)
+            for binding in reader.finish().bindings {
+                bound += 1
+                let bytes = Array(binding.token.utf8) + Array(binding.app.utf8) + Array(binding.providerName.utf8)
+                #expect(!binding.token.isEmpty && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F })
+                #expect(binding.provider != .webhook || others.serves(binding))
+            }
+        }
+        #expect(bound > 1000)
+    }
+
     @Test func `costs no more than its length`() {
         let clock = ContinuousClock()
         let worst = ["\"\\", "<", ",", ";", "\r\n ", "*,", "%41", "a=\"", "&", ":voip&"]

@@ -32,6 +32,7 @@ import Testing
         ("apns_url", "http://api.push.apple.com", "write https://host or https://host:port"),
         ("apns_key", "/etc/a\nb", "control character"),
         ("wake_timout", "4", "did you mean wake_timeout?"),
+        ("fcm_key1001", "x", "numbers go from 1 to 1000"),
         ("fcm_serverurl", "https://x", "here it is called fcm_url"),
         ("fcm_protocol", "0", "Google switched off the legacy FCM API in 2024"),
         ("pushkit_serverurl_legacy", "x", "Apple switched off its binary protocol in 2021"),
