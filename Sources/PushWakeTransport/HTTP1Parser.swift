@@ -43,6 +43,9 @@ struct HTTP1Parser {
     private var state = State.head
     private var message = Message()
     private var trailerBytes = 0
+    /// Informational answers since the last real one; a server that sends nothing else must be left.
+    private var informational = 0
+    private static let mostInformational = 100
     /// The answer to the next request has no body whatever its headers say (CONNECT, HEAD).
     var expectsNoBody = false
 
@@ -86,6 +89,8 @@ struct HTTP1Parser {
                 // An informational answer is none (RFC 9110, 15.2).
                 if isClient, message.startLine.dropFirst(9).first == "1" {
                     (state, message) = (.head, Message())
+                    informational += 1
+                    if informational > Self.mostInformational { throw .tooLong }
                 }
             case .body(.length(let left)):
                 let taken = take(left)
@@ -126,6 +131,7 @@ struct HTTP1Parser {
         message = Message()
         state = .head
         trailerBytes = 0
+        informational = 0
         return finished
     }
 

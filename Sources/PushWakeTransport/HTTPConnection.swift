@@ -324,8 +324,11 @@ final class HTTPConnection: LoopSource, TurnEnding {
             isBlocked = true
         case .failed(let text): return finish("\(origin.authority): \(text)", isOrderly: false)
         }
+        guard case .http2(let session) = session else { return }
         // Cancelled streams end when their RST_STREAM has been gathered.
-        if case .http2(let session) = session { report(session.takeEnded()) }
+        report(session.takeEnded())
+        // After a mistake of the peer nghttp2 says goodbye and is deaf from then on.
+        if !isBlocked, session.isOver { finish("\(origin.authority) broke the protocol", isOrderly: true) }
     }
 
     /// Sends the first part of a burst while the rest is still being made, so that the server need not wait for all.

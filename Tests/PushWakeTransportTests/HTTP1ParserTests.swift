@@ -44,6 +44,7 @@ import Testing
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nfffffffff\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n",
         "HTTP/1.1 200 OK\r\nx: " + String(repeating: "y", count: 2000),
+        String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 101),
     ])
     func `refuses what is no HTTP`(text: String) {
         for step in [1, 10_000] {
