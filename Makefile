@@ -24,7 +24,7 @@ STAGE := .build/stage
 RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -enforce-exclusivity=unchecked --scratch-path $(DIST)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-unit test-abi test-e2e test-asterisk test-docs demo-asterisk docs install uninstall bench format lint clean
+.PHONY: help setup build demo test test-unit test-abi test-e2e test-asterisk test-docs demo-asterisk docs install uninstall bench fuzz format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -96,6 +96,9 @@ bench: build ## CPU per push against a bare nghttp2 client and other clients
 	@scripts/setup.sh --bench
 	@$(MAKE) --no-print-directory -C Benchmarks
 	$(PYTHON) scripts/bench.py
+
+fuzz: setup ## a minute of libFuzzer for each target
+	@for target in register template answer message; do Fuzz/run $$target 60 || exit 1; done
 
 format: ## rewrite the Swift sources in the house style
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests
