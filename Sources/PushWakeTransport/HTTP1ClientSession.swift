@@ -25,32 +25,34 @@ final class HTTP1ClientSession {
     /// Whether all of the request has been gathered and its answer has come.
     var isOver: Bool { isExhausted && open.isEmpty }
 
-    func submit(_ exchange: HTTPExchange, now: Int64) -> Bool {
-        guard open.isEmpty, !isExhausted else { return false }
+    /// Begins a request and returns its bytes; 0 when none can be begun now, and then nothing has happened.
+    func submit(_ exchange: HTTPExchange, now: Int64) throws(PushRefusal) -> Int {
+        guard open.isEmpty, !isExhausted else { return 0 }
+        var request = HTTPRequest()
+        try exchange.write(into: &request)
         exchange.reset()
         exchange.submittedAt = now
         exchange.index = 0
         open.append(exchange)
-        parser.expectsNoBody = exchange.request[":method"] == "HEAD"
-        pending = Self.serialize(exchange.request)
+        parser.expectsNoBody = request[":method"] == "HEAD"
+        pending = Self.serialize(request)
         sentFrom = 0
-        return true
+        return pending.count
     }
 
     /// The request as HTTP/1.1 has it. Control characters become blanks, so that no value can begin a line.
     static func serialize(_ request: HTTPRequest) -> [UInt8] {
-        let method = request[":method"] ?? "GET"
+        let fields = request.headerList
+        let method = fields.first { $0.name == ":method" }?.value ?? "GET"
         var bytes: [UInt8] = []
         func append(line text: String) {
             bytes.append(contentsOf: text.utf8.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 })
             bytes.append(contentsOf: [0x0D, 0x0A])
         }
-        append(line: "\(method) \(request[":path"] ?? "/") HTTP/1.1")
-        append(line: "host: \(request[":authority"] ?? "")")
-        for field in request.fields {
-            let name = request.name(of: field)
-            if name.hasPrefix(":") || name == "host" || name == "content-length" { continue }
-            append(line: "\(name): \(request.value(of: field))")
+        append(line: "\(method) \(fields.first { $0.name == ":path" }?.value ?? "/") HTTP/1.1")
+        append(line: "host: \(fields.first { $0.name == ":authority" }?.value ?? "")")
+        for field in fields where !field.name.hasPrefix(":") && field.name != "host" && field.name != "content-length" {
+            append(line: "\(field.name): \(field.value)")
         }
         if !request.body.isEmpty || method != "GET" { append(line: "content-length: \(request.body.count)") }
         append(line: "")

@@ -23,6 +23,12 @@ final class HTTP2ClientSession {
     private let streamCap: Int
     private var ended: [HTTPExchange] = []
     private var fields: [nghttp2_nv] = []
+    /// The request that is being written, and room for bodies until they have been sent: with many streams open,
+    /// memory that is warm is worth more than the work.
+    private var request = HTTPRequest()
+    private var spareBodies: [[UInt8]] = []
+    /// The head of the last request: most often the next one's too.
+    private var latestHead: LastingHead?
     /// Where the bytes that are gathered now will lie in the connection's output.
     private var gatherPosition: UInt64 = 0
 
@@ -80,37 +86,64 @@ final class HTTP2ClientSession {
         return max(0, min(peerLimit, streamCap) - open.count)
     }
 
-    /// Opens a stream; false when no more can be opened, and then nothing has happened.
-    func submit(_ exchange: HTTPExchange, now: Int64) -> Bool {
+    /// Opens a stream and returns the bytes of its request before compression; 0 when no more can be opened, and
+    /// then nothing has happened.
+    func submit(_ exchange: HTTPExchange, now: Int64) throws(PushRefusal) -> Int {
+        request.removeAll()
+        try exchange.write(into: &request)
         exchange.reset()
         exchange.submittedAt = now
+        let count = request.storage.count + request.body.count + (request.head?.storage.count ?? 0)
         let user = Unmanaged.passRetained(exchange)
-        let streamID = submit(exchange.request, user.toOpaque())
+        let streamID = submit(user.toOpaque())
         guard streamID > 0 else {
             user.release()
             isExhausted = true
-            return false
+            return 0
         }
+        exchange.head = request.head == nil ? nil : latestHead
+        swap(&exchange.body, &request.body)
+        if let spare = spareBodies.popLast() { request.body = spare }
         exchange.streamID = streamID
         exchange.index = open.count
         open.append(exchange)
-        return true
+        return count
     }
 
-    /// nghttp2 copies names and values, so the pointers need to live only for the call.
-    private func submit(_ request: HTTPRequest, _ user: UnsafeMutableRawPointer) -> Int32 {
+    /// The body has been sent or is not wanted any more: another request may have its room.
+    private func reclaimBody(of exchange: HTTPExchange) {
+        guard exchange.body.capacity > 0 else { return }
+        var body: [UInt8] = []
+        swap(&body, &exchange.body)
+        guard spareBodies.count < 256, body.capacity <= 8192 else { return }
+        body.removeAll(keepingCapacity: true)
+        spareBodies.append(body)
+    }
+
+    /// The head's fields, at addresses that last.
+    private func lasting(_ head: HTTPHead) -> LastingHead {
+        if let latestHead, latestHead.head === head { return latestHead }
+        let made = LastingHead(head)
+        latestHead = made
+        return made
+    }
+
+    /// nghttp2 copies the request's own names and values, so that these pointers need to live only for the call.
+    private func submit(_ user: UnsafeMutableRawPointer) -> Int32 {
         request.storage.withUnsafeBufferPointer { storage in
             guard let base = storage.baseAddress else { return -1 }
-            let bytes = UnsafeMutablePointer(mutating: base)
             fields.removeAll(keepingCapacity: true)
+            var head = request.head.map { lasting($0) }
+            if let head { fields.append(contentsOf: head.pseudoFields) }
             for field in request.fields {
-                fields.append(
-                    nghttp2_nv(
-                        name: bytes + Int(field.nameStart), value: bytes + Int(field.nameEnd),
-                        namelen: Int(field.nameEnd &- field.nameStart), valuelen: Int(field.valueEnd &- field.nameEnd),
-                        flags: field.isNeverIndexed
-                            ? UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) : UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
+                let pair = nghttp2_nv(field, in: base)
+                if let due = head, !pair.isPseudo {
+                    fields.append(contentsOf: due.fields)
+                    head = nil
+                }
+                fields.append(pair)
             }
+            if let head { fields.append(contentsOf: head.fields) }
             if request.body.isEmpty {
                 return nghttp2_submit_request(session, nil, fields, fields.count, nil, user)
             }
@@ -171,6 +204,7 @@ final class HTTP2ClientSession {
     func connectionLost(_ reason: String, sent: UInt64) {
         for exchange in open {
             exchange.end = exchange.position >= sent || exchange.isBodyUnsent ? .notProcessed : .broken(reason)
+            reclaimBody(of: exchange)
             ended.append(exchange)
             Unmanaged.passUnretained(exchange).release()
         }
@@ -235,7 +269,22 @@ final class HTTP2ClientSession {
         if room > 0 { exchange.response.body.append(contentsOf: bytes.prefix(room)) }
     }
 
+    /// Copies the next piece of a body; true with the last one.
+    fileprivate func sendBody(of exchange: HTTPExchange, into buffer: UnsafeMutableBufferPointer<UInt8>) -> (Int, Bool)
+    {
+        let count = min(buffer.count, exchange.body.count - exchange.bodyOffset)
+        exchange.body.withUnsafeBufferPointer { body in
+            guard let source = body.baseAddress, let target = buffer.baseAddress else { return }
+            target.update(from: source + exchange.bodyOffset, count: count)
+        }
+        exchange.bodyOffset += count
+        guard exchange.bodyOffset == exchange.body.count else { return (count, false) }
+        reclaimBody(of: exchange)
+        return (count, true)
+    }
+
     fileprivate func closed(_ exchange: HTTPExchange, code: UInt32) {
+        defer { reclaimBody(of: exchange) }
         if exchange.isAnswerComplete {
             exchange.end = .answered
         } else if code == NGHTTP2_REFUSED_STREAM.rawValue || exchange.position == .max || exchange.isBodyUnsent {
@@ -311,18 +360,14 @@ private func clientReadBody(
     _ flags: UnsafeMutablePointer<UInt32>?, _ source: UnsafeMutablePointer<nghttp2_data_source>?,
     _ user: UnsafeMutableRawPointer?
 ) -> Int {
-    guard let buffer, let flags, let pointer = source?.pointee.ptr else {
+    guard let buffer, let flags, let pointer = source?.pointee.ptr, let user else {
         return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
     }
     return Unmanaged<HTTPExchange>.fromOpaque(pointer)._withUnsafeGuaranteedRef { exchange in
-        let offset = exchange.bodyOffset
-        let count = min(size, exchange.request.body.count - offset)
-        exchange.request.body.withUnsafeBufferPointer { body in
-            guard let base = body.baseAddress else { return }
-            buffer.update(from: base + offset, count: count)
+        Unmanaged<HTTP2ClientSession>.fromOpaque(user)._withUnsafeGuaranteedRef { session in
+            let piece = session.sendBody(of: exchange, into: UnsafeMutableBufferPointer(start: buffer, count: size))
+            if piece.1 { flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+            return piece.0
         }
-        exchange.bodyOffset = offset + count
-        if exchange.bodyOffset == exchange.request.body.count { flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
-        return count
     }
 }

@@ -93,26 +93,38 @@ final class HTTPConnection: LoopSource, TurnEnding {
         }
     }
 
-    /// Opens a stream for the request; false when none is free, and then nothing has happened.
-    func submit(_ exchange: HTTPExchange) -> Bool {
-        guard freeStreams > 0 else { return false }
-        guard isTrusted() else { return false }
-        let isAccepted =
+    /// What became of an exchange that was handed to a connection.
+    enum Submission {
+        case sent
+        /// No stream is free; nothing has happened.
+        case noStream
+        /// It would not write its request; nothing has happened.
+        case refused(PushRefusal)
+    }
+
+    /// Opens a stream for the request.
+    func submit(_ exchange: HTTPExchange) -> Submission {
+        guard freeStreams > 0, isTrusted() else { return .noStream }
+        let bytes: Int
+        do throws(PushRefusal) {
             switch session {
-            case .none: false
-            case .http2(let session): session.submit(exchange, now: loop.now)
-            case .http1(let session): session.submit(exchange, now: loop.now)
+            case .none: bytes = 0
+            case .http2(let session): bytes = try session.submit(exchange, now: loop.now)
+            case .http1(let session): bytes = try session.submit(exchange, now: loop.now)
             }
-        guard isAccepted else {
+        } catch {
+            return .refused(error)
+        }
+        guard bytes > 0 else {
             drain()
-            return false
+            return .noStream
         }
         machine.streamOpened()
         if openStreams == 1 { setTimer(after: configuration.answerTimeout) }
         scheduleFlush()
-        unsentBytes += exchange.request.storage.count + exchange.request.body.count
+        unsentBytes += bytes
         if unsentBytes >= 32_768 { flushEarly() }
-        return true
+        return .sent
     }
 
     /// Whether the connection may be used at once; when not, a PING is on its way.

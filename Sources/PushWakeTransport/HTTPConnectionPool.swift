@@ -46,8 +46,6 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private var waiting = ExchangeQueue()
     /// The longest the queue has been since it was last empty.
     private var mostWaiting = 0
-    /// Exchanges that nobody refers to any more.
-    private var spares: [HTTPExchange] = []
     private var connections: [HTTPConnection] = []
     private var draining: [HTTPConnection] = []
     /// Ids of connections that have stood, until they are closed.
@@ -92,25 +90,21 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
 
     /// Sends a request as soon as a stream is free; after `deadline` (milliseconds, monotonic) it is not sent any more.
     public func send(_ request: HTTPRequest, deadline: Int64, completion: @escaping (HTTPResult) -> Void) {
+        send(ReadyExchange(request, deadline: deadline, completion: completion))
+    }
+
+    /// The same for an exchange that writes its request itself. It must be in no pool; it may be sent again
+    /// after its end.
+    public func send(_ exchange: HTTPExchange) {
         guard !isClosed else {
-            return loop.atEndOfTurn { completion(.unreachable("closed")) }
+            return loop.atEndOfTurn { exchange.ended(.unreachable("closed")) }
         }
-        let exchange = makeExchange(request, deadline, completion)
+        exchange.refusals = 0
         if waiting.isEmpty, place(exchange) { return }
         waiting.append(exchange)
         mostWaiting = max(mostWaiting, waiting.count)
-        if deadline < timerDeadline { setDeadlineTimer(deadline) }
+        if exchange.deadline < timerDeadline { setDeadlineTimer(exchange.deadline) }
         seekConnection()
-    }
-
-    private func makeExchange(
-        _ request: HTTPRequest, _ deadline: Int64, _ completion: @escaping (HTTPResult) -> Void
-    ) -> HTTPExchange {
-        guard let exchange = spares.popLast() else {
-            return HTTPExchange(request: request, deadline: deadline, completion: completion)
-        }
-        exchange.reuse(request: request, deadline: deadline, completion: completion)
-        return exchange
     }
 
     /// Opens a connection before the first request needs it.
@@ -135,24 +129,27 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         retireConnections()
     }
 
-    /// Gives back all requests that no connection has taken yet, as `.recalled`: what they carry is out of date.
-    public func recallWaiting() {
-        for exchange in waiting.removeAll(where: { _ in true }) { exchange.completion(.recalled) }
-        if waiting.isEmpty { giveMemoryBack() }
-    }
-
     /// Ends everything: waiting requests are unreachable, open ones lost.
     public func close() {
         isClosed = true
         if let connectTimer { loop.cancel(connectTimer) }
         if let deadlineTimer { loop.cancel(deadlineTimer) }
         for connection in connections + draining { connection.close("closed") }
-        for exchange in waiting.removeAll(where: { _ in true }) { exchange.completion(.unreachable("closed")) }
+        for exchange in waiting.removeAll(where: { _ in true }) { exchange.ended(.unreachable("closed")) }
         onFailure?("closed", .max)
     }
 
+    /// Whether the exchange needs to wait no more.
     private func place(_ exchange: HTTPExchange) -> Bool {
-        for connection in connections where connection.submit(exchange) { return true }
+        for connection in connections {
+            switch connection.submit(exchange) {
+            case .sent: return true
+            case .noStream: continue
+            case .refused(let refusal):
+                loop.atEndOfTurn { exchange.ended(.refused(refusal)) }
+                return true
+            }
+        }
         return false
     }
 
@@ -161,12 +158,15 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         while !waiting.isEmpty, let connection = connections.first(where: { $0.freeStreams > 0 }) {
             guard let exchange = waiting.popFirst() else { return }
             guard exchange.deadline > loop.now else {
-                exchange.completion(.expired)
+                exchange.ended(.expired)
                 continue
             }
-            guard connection.submit(exchange) else {
+            switch connection.submit(exchange) {
+            case .sent: continue
+            case .refused(let refusal): exchange.ended(.refused(refusal))
+            case .noStream:
                 waiting.prepend(exchange)
-                break
+                return seekConnection()
             }
         }
         if waiting.isEmpty { giveMemoryBack() }
@@ -239,7 +239,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         let hopeless = waiting.removeAll { [configuration] in
             configuration.failsFast || $0.deadline <= action.retryAt
         }
-        for exchange in hopeless { exchange.completion(.unreachable(reason)) }
+        for exchange in hopeless { exchange.ended(.unreachable(reason)) }
         onFailure?(reason, action.retryAt)
         if waiting.isEmpty { giveMemoryBack() }
         if !waiting.isEmpty || waitingOutside > 0 { seekConnection() }
@@ -261,14 +261,11 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             switch exchange.end {
             case .answered:
                 hasAnswer = true
-                let result = HTTPResult.answered(exchange.response, connection: connection.id)
-                let completion = exchange.retire()
-                if spares.count < 1024 { spares.append(exchange) }
-                completion(result)
+                exchange.ended(.answered(exchange.takeResponse(), connection: connection.id))
             case .notProcessed: resend(exchange)
             case .broken(let reason):
                 statistics.requestsLost += 1
-                exchange.completion(.lost(reason))
+                exchange.ended(.lost(reason))
             case nil: continue
             }
         }
@@ -280,9 +277,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     /// Again, unless its time is over or the server refuses for ever.
     private func resend(_ exchange: HTTPExchange) {
         exchange.refusals += 1
-        guard exchange.deadline > loop.now, !isClosed else { return exchange.completion(.expired) }
+        guard exchange.deadline > loop.now, !isClosed else { return exchange.ended(.expired) }
         guard exchange.refusals < 10 else {
-            return exchange.completion(.unreachable("\(origin.authority) refuses the request time and again"))
+            return exchange.ended(.unreachable("\(origin.authority) refuses the request time and again"))
         }
         statistics.requestsResent += 1
         waiting.prepend(exchange)
@@ -340,7 +337,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         deadlineTimer = nil
         let now = loop.now
         for exchange in waiting.removeAll(where: { $0.deadline <= now }) {
-            exchange.completion(lastProblem.isEmpty ? .expired : .unreachable(lastProblem))
+            exchange.ended(lastProblem.isEmpty ? .expired : .unreachable(lastProblem))
         }
         if let next = waiting.nextDeadline { setDeadlineTimer(next) } else { giveMemoryBack() }
     }

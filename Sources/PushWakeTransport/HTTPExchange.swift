@@ -13,12 +13,16 @@ public enum HTTPResult: Equatable, Sendable {
     case unreachable(String)
     /// Its deadline passed before it was sent.
     case expired
-    /// It had not been sent when `recallWaiting` asked for it.
-    case recalled
+    /// It was not sent: it would not be written.
+    case refused(PushRefusal)
 }
 
 /// One request on its way through a pool, and what has come of it so far.
-final class HTTPExchange {
+///
+/// Whoever sends many requests derives from it, so that all that is known of one is one object. The request is
+/// written when a stream takes it and not before: what waits for a stream holds no text, and what leaves carries
+/// the credential of that moment.
+open class HTTPExchange {
     /// Where a finished stream leaves its request.
     enum End: Equatable {
         case answered
@@ -28,59 +32,46 @@ final class HTTPExchange {
         case broken(String)
     }
 
-    private(set) var request: HTTPRequest
-    /// Milliseconds, monotonic.
-    private(set) var deadline: Int64
-    private(set) var completion: (HTTPResult) -> Void
-    var response = HTTPResponse(status: 0)
-    var end: End?
+    /// Milliseconds, monotonic: after it the request is not sent any more.
+    public final let deadline: Int64
+    final var response = HTTPResponse(status: 0)
+    final var end: End?
     /// The server said that it has not processed it, this many times.
-    var refusals: UInt8 = 0
+    final var refusals: UInt8 = 0
     /// Milliseconds, monotonic; when it was handed to a connection.
-    var submittedAt: Int64 = 0
+    final var submittedAt: Int64 = 0
 
     /// What a session keeps here rather than in a table of its own.
-    var streamID: Int32 = -1
-    var bodyOffset = 0
-    var headerBytes = 0
+    final var streamID: Int32 = -1
+    /// The head that its request refers to, as long as the request may not have been serialised.
+    final var head: LastingHead?
+    /// What of the request has not been given to the connection yet; the header fields have.
+    final var body: [UInt8] = []
+    final var bodyOffset = 0
+    final var headerBytes = 0
     /// Where in the connection's output its first byte lies; `.max` while it is not serialised.
-    var position = UInt64.max
+    final var position = UInt64.max
     /// Place in the session's list of open exchanges.
-    var index = -1
-    var isAnswerComplete = false
+    final var index = -1
+    final var isAnswerComplete = false
     /// Nothing can come of a request whose end has not left: no provider acts on half a body.
-    var isBodyUnsent: Bool { bodyOffset < request.body.count }
+    final var isBodyUnsent: Bool { bodyOffset < body.count }
     /// Why this side gave it up.
-    var cancelReason: String?
+    final var cancelReason: String?
 
-    init(request: HTTPRequest, deadline: Int64, completion: @escaping (HTTPResult) -> Void) {
-        self.request = request
-        self.deadline = deadline
-        self.completion = completion
-    }
+    /// An exchange that no pool has yet.
+    public init(deadline: Int64) { self.deadline = deadline }
 
-    /// Makes this the next request's exchange: with many in flight, allocation costs more than the work.
-    func reuse(request: HTTPRequest, deadline: Int64, completion: @escaping (HTTPResult) -> Void) {
-        self.request = request
-        self.deadline = deadline
-        self.completion = completion
-        refusals = 0
-    }
+    /// Writes the request into an empty one, which may have room from the last. Called for each stream that takes
+    /// it. Throws when it is not to be sent after all; then it ends as `.refused`.
+    open func write(into request: inout HTTPRequest) throws(PushRefusal) {}
 
-    /// Gives up what belongs to the request, and returns what remains to be called.
-    func retire() -> (HTTPResult) -> Void {
-        let completion = completion
-        request = Self.noRequest
-        response = HTTPResponse(status: 0)
-        self.completion = { _ in }
-        return completion
-    }
-
-    private static let noRequest = HTTPRequest(reservingBytes: 0, fields: 0)
+    /// The end, called once per `send`.
+    open func ended(_ result: HTTPResult) {}
 
     /// As it was before it was given to a session.
-    func reset() {
-        response = HTTPResponse(status: 0)
+    final func reset() {
+        if response.status != 0 { response = HTTPResponse(status: 0) }
         end = nil
         streamID = -1
         bodyOffset = 0
@@ -90,6 +81,29 @@ final class HTTPExchange {
         isAnswerComplete = false
         cancelReason = nil
     }
+
+    /// Gives its answer away.
+    final func takeResponse() -> HTTPResponse {
+        var taken = HTTPResponse(status: 0)
+        swap(&taken, &response)
+        return taken
+    }
+}
+
+/// A request that is ready, and a closure for its end: for those who send few.
+final class ReadyExchange: HTTPExchange {
+    private let request: HTTPRequest
+    private let completion: (HTTPResult) -> Void
+
+    init(_ request: HTTPRequest, deadline: Int64, completion: @escaping (HTTPResult) -> Void) {
+        self.request = request
+        self.completion = completion
+        super.init(deadline: deadline)
+    }
+
+    override func write(into request: inout HTTPRequest) { request = self.request }
+
+    override func ended(_ result: HTTPResult) { completion(result) }
 }
 
 /// Bounds on what a server may send.

@@ -127,7 +127,7 @@ import Testing
         func push(_ number: Int) {
             fixture.loop.updateTime()
             delivery.push(
-                phone("com.example.phone", .voip, "aa\(100 + number)"), content, type: .voip,
+                Push(phone("com.example.phone", .voip, "aa\(100 + number)"), content), type: .voip,
                 deadline: fixture.loop.now + 20_000
             ) { _, verdict, _ in ends.append(verdict) }
         }

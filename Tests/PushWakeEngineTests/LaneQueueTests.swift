@@ -78,7 +78,7 @@ import Testing
         #expect(bench.run { bench.delivery.queues.inFlight == 1 })
         bench.push(.call, "short", seconds: 1)
         bench.push(.call, "hungup")
-        bench.delivery.cancel([try #require(bench.ids["hungup"])])
+        bench.delivery.cancel([try #require(bench.jobs["hungup"])])
         #expect(bench.run { bench.ends["hungup"] != nil })
         #expect(bench.ends["hungup"]?.reason == "CallOver")
         #expect(bench.run { bench.ends["short"] != nil })
@@ -195,7 +195,7 @@ import Testing
         let binding = Binding(
             aor: "bob", provider: .apns, app: "com.example.phone", token: "chat", dialect: .rfc8599)
         bench.delivery.push(
-            binding, PushContent(event: .chat, callID: "c"), type: .alert, deadline: bench.loop.now + 5000,
+            Push(binding, PushContent(event: .chat, callID: "c")), type: .alert, deadline: bench.loop.now + 5000,
             refusal: desk.refusal(of: .chat)
         ) { job, verdict, status in end = desk.settle(job, verdict, status) }
         #expect(end == nil)

@@ -23,7 +23,7 @@ final class QueueBench {
     private(set) var ends: [String: End] = [:]
     /// Names in the order in which the pushes ended.
     private(set) var order: [String] = []
-    private(set) var ids: [String: UInt64] = [:]
+    private(set) var jobs: [String: PushJob] = [:]
     var loop: Loop { fixture.loop }
 
     init(script: String = "{}", _ values: [SettingKey: String] = [:]) throws {
@@ -54,10 +54,10 @@ final class QueueBench {
             token: name, dialect: .rfc8599)
         let content = PushContent(event: event, callID: "\(name)@host", timeToLive: 30)
         let type = provider == .apns ? APNsRequest.pushType(of: event, for: nil) : nil
-        ids[name] = delivery.push(binding, content, type: type, deadline: start + seconds * 1000) {
+        jobs[name] = delivery.push(Push(binding, content), type: type, deadline: start + seconds * 1000) {
             [self] job, verdict, _ in
             #expect(ends[name] == nil)
-            #expect(ids[name] != nil)
+            #expect(jobs[name] != nil)
             ends[name] = End(
                 outcome: verdict.outcome, reason: verdict.reason, after: loop.now - start, attempts: job.attempts)
             order.append(name)

@@ -145,9 +145,11 @@ import Testing
         fixture.loop.updateTime()
         let job = PushJob(
             id: 1, pushID: PushID(high: 1, low: 1),
-            binding: Binding(provider: .webpush, token: target, dialect: .rfc8599),
-            content: PushContent(event: .call, callID: "c"), type: nil, deadline: fixture.loop.now + 1000, startedAt: 0
+            push: Push(
+                Binding(provider: .webpush, token: target, dialect: .rfc8599), PushContent(event: .call, callID: "c")),
+            type: nil, deadline: fixture.loop.now + 1000, startedAt: 0
         ) { _, verdict, _ in end = verdict }
+        job.lane = lane
         lane.submit(job)
         for _ in 0..<50 where end == nil { fixture.loop.turn(waitingUpTo: 100) }
         #expect(end?.outcome == outcome)

@@ -35,28 +35,6 @@ import Testing
         #expect(lost.filter { $0 != "/late" } == [])
     }
 
-    @Test func `gives back what waits when it is recalled, and keeps what was sent`() throws {
-        let bench = try Workbench()
-        try bench.serve(limits: HTTPServerLimits(maxConcurrentStreams: 2))
-        let pool = try bench.makePool()
-        var held: [(Int32, HTTPServerConnection)] = []
-        bench.script = { request, connection in held.append((request.stream, connection)) }
-        var recalled: [Int] = []
-        var answered: [Int] = []
-        for number in 0..<6 {
-            pool.send(makeRequest("/\(number)"), deadline: .max) { result in
-                if result == .recalled { recalled.append(number) } else { answered.append(number) }
-            }
-        }
-        bench.run { held.count == 2 }
-        pool.recallWaiting()
-        #expect(recalled == [2, 3, 4, 5])
-        #expect(pool.waitingCount == 0)
-        for (stream, connection) in held { connection.respond(stream, HTTPResponse(status: 200)) }
-        bench.run { answered.count == 2 }
-        #expect(answered == [0, 1])
-    }
-
     @Test func `is left when it allows no stream for long`() throws {
         let bench = try Workbench()
         try bench.serve()

@@ -42,9 +42,9 @@ struct SplitMix: RandomNumberGenerator {
         }
         try pump()
         for number in 0..<8 {
-            let exchange = HTTPExchange(request: makeRequest("/\(number)"), deadline: .max) { _ in }
+            let exchange = ReadyExchange(makeRequest("/\(number)"), deadline: .max) { _ in }
             exchanges.append(exchange)
-            #expect(client.submit(exchange, now: 0))
+            #expect(try client.submit(exchange, now: 0) > 0)
         }
         try pump()
         #expect(exchanges.allSatisfy { $0.end == .answered })
@@ -69,8 +69,8 @@ struct SplitMix: RandomNumberGenerator {
         var random = SplitMix(state: 7)
         for _ in 0..<3000 {
             let client = try HTTP2ClientSession(limits: HTTPAnswerLimits(), streamCap: 100)
-            let exchanges = (0..<8).map { HTTPExchange(request: makeRequest("/\($0)"), deadline: .max) { _ in } }
-            for exchange in exchanges { _ = client.submit(exchange, now: 0) }
+            let exchanges = (0..<8).map { ReadyExchange(makeRequest("/\($0)"), deadline: .max) { _ in } }
+            for exchange in exchanges { _ = try client.submit(exchange, now: 0) }
             _ = try gather { client.gather(into: $0, position: 10) }
             var bytes = good
             for _ in 0..<Int.random(in: 1...8, using: &random) where bytes.count > 1 {

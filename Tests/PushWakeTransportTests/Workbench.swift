@@ -112,7 +112,7 @@ extension HTTPResult {
         case .answered: ""
         case .lost(let text), .unreachable(let text): text
         case .expired: "expired"
-        case .recalled: "recalled"
+        case .refused(let refusal): "\(refusal)"
         }
     }
 }

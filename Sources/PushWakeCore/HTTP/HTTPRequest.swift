@@ -15,6 +15,8 @@ public struct HTTPRequest: Equatable, Sendable {
         public let isNeverIndexed: Bool
     }
 
+    /// Fields that it shares with others. Its own pseudo fields go out after the head's, its others last.
+    public var head: HTTPHead?
     public private(set) var storage: [UInt8] = []
     public private(set) var fields: [Field] = []
     public var body: [UInt8] = []
@@ -39,29 +41,36 @@ public struct HTTPRequest: Equatable, Sendable {
         fields.append(Field(nameStart: start, nameEnd: middle, valueEnd: end, isNeverIndexed: neverIndexed))
     }
 
-    /// Makes room for what is still to come: one allocation for the text, one for the fields.
-    mutating func reserve(bytes: Int, fields count: Int) {
-        storage.reserveCapacity(storage.count + bytes)
-        fields.reserveCapacity(fields.count + count)
+    /// Empties it and keeps its room, so that writing many requests into one costs no allocation.
+    public mutating func removeAll() {
+        head = nil
+        storage.removeAll(keepingCapacity: true)
+        fields.removeAll(keepingCapacity: true)
+        body.removeAll(keepingCapacity: true)
     }
 
-    /// Writes another value for the field at an index, which must exist; the old value's bytes stay unused.
-    mutating func replaceField(at index: Int, _ name: String, neverIndexed: Bool, _ write: (inout [UInt8]) -> Void) {
-        guard fields.indices.contains(index) else { return }
-        append(name, neverIndexed: neverIndexed, write)
-        fields[index] = fields.removeLast()
+    /// All fields in the order in which they go out. For HTTP/1.1, `explain` and tests; it allocates.
+    public var headerList: [FieldText] {
+        let own = fields.map { FieldText($0, in: storage) }
+        let shared = head.map { head in head.fields.map { FieldText($0, in: head.storage) } } ?? []
+        func pseudo(_ list: [FieldText]) -> ArraySlice<FieldText> { list.prefix { $0.name.hasPrefix(":") } }
+        func rest(_ list: [FieldText]) -> ArraySlice<FieldText> { list.drop { $0.name.hasPrefix(":") } }
+        return Array(pseudo(shared) + pseudo(own) + rest(shared) + rest(own))
     }
 
     /// The value under a name, for tests, `explain` and logs.
-    public subscript(name: String) -> String? {
-        fields.first { self.name(of: $0) == name }.map { value(of: $0) }
-    }
+    public subscript(name: String) -> String? { headerList.first { $0.name == name }?.value }
 
-    public func name(of field: Field) -> String {
-        String(decoding: storage[Int(field.nameStart)..<Int(field.nameEnd)], as: UTF8.self)
-    }
+    /// One header field as text.
+    public struct FieldText: Equatable, Sendable {
+        public let name: String
+        public let value: String
+        public let isNeverIndexed: Bool
 
-    public func value(of field: Field) -> String {
-        String(decoding: storage[Int(field.nameEnd)..<Int(field.valueEnd)], as: UTF8.self)
+        init(_ field: Field, in storage: [UInt8]) {
+            name = String(decoding: storage[Int(field.nameStart)..<Int(field.nameEnd)], as: UTF8.self)
+            value = String(decoding: storage[Int(field.nameEnd)..<Int(field.valueEnd)], as: UTF8.self)
+            isNeverIndexed = field.isNeverIndexed
+        }
     }
 }

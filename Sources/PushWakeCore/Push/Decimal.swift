@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Writes numbers and times as ASCII, without a `String` in between.
-enum Decimal {
+public enum Decimal {
     /// Appends an integer in base ten.
     static func append(_ value: Int64, to out: inout [UInt8]) {
         if value < 0 { out.append(UInt8(ascii: "-")) }
@@ -9,7 +9,7 @@ enum Decimal {
     }
 
     /// Appends an unsigned integer in base ten.
-    static func append(_ value: UInt64, to out: inout [UInt8]) {
+    public static func append(_ value: UInt64, to out: inout [UInt8]) {
         out.append(addingCapacity: 20) { (end: inout OutputSpan<UInt8>) in
             var digits = InlineArray<20, UInt8>(repeating: 0)
             var first = 20

@@ -8,8 +8,7 @@ public struct PayloadValues: Sendable {
         case longText = 1, text, title, displayName, deviceDetails, addresses
     }
 
-    let binding: Binding
-    let content: PushContent
+    private let push: Push
     let settings: PayloadSettings
     /// `voip`, `alert` or `background`.
     let pushType: String
@@ -29,14 +28,21 @@ public struct PayloadValues: Sendable {
         binding: Binding, content: PushContent, settings: PayloadSettings = PayloadSettings(),
         pushType: String = "alert", timeToLive: UInt32? = nil, now: Int64 = 0
     ) {
-        self.binding = binding
-        self.content = content
+        self.init(Push(binding, content), settings, pushType: pushType, timeToLive: timeToLive, now: now)
+    }
+
+    /// The same for a push that somebody has.
+    init(_ push: Push, _ settings: PayloadSettings, pushType: String, timeToLive: UInt32? = nil, now: Int64) {
+        self.push = push
         self.settings = settings
         self.pushType = pushType
-        self.timeToLive = timeToLive ?? content.timeToLive
+        self.timeToLive = timeToLive ?? push.content.timeToLive
         self.now = now
-        fromUserBytes = SIPAddressParts.user(of: content.fromURI.utf8.span)
+        fromUserBytes = SIPAddressParts.user(of: push.content.fromURI.utf8.span)
     }
+
+    private var binding: Binding { push.binding }
+    private var content: PushContent { push.content }
 
     /// Appends the value of one field, escaped for its place; numbers need no escape.
     func append(_ field: PayloadField, _ escape: TextEscape, to out: inout [UInt8]) {

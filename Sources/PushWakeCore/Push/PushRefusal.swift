@@ -22,6 +22,12 @@ public enum PushRefusal: Error, Equatable, Sendable {
     case noCertificate
     /// The phone's encryption keys are not what RFC 8291 asks for, or encrypting failed.
     case unusableKeys
+    /// The token is for calls only, and this is none.
+    case voipTokenOnly
+    /// The key cannot sign.
+    case signingFailed
+    /// What it was for is over.
+    case callOver
 
     /// How the push ends.
     public var verdict: Verdict {
@@ -36,6 +42,9 @@ public enum PushRefusal: Error, Equatable, Sendable {
         case .noAccount: Verdict(.misconfigured, reason: "NoServiceAccount")
         case .noCertificate: Verdict(.misconfigured, reason: "NoCertificateForTopic")
         case .unusableKeys: Verdict(.rejected, reason: "UnusableKeys")
+        case .voipTokenOnly: Verdict(.rejected, reason: "VoipTokenOnly")
+        case .signingFailed: Verdict(.misconfigured, reason: "SigningFailed")
+        case .callOver: Verdict(.expired, reason: "CallOver")
         }
     }
 }

@@ -51,20 +51,15 @@ final class APNsLane: ProviderLane {
     }
 
     private func send(_ job: PushJob) {
-        guard let type = job.type else { return job.finish(Verdict(.rejected, reason: "VoipTokenOnly"), status: 0) }
-        guard isCertified || renewToken() else {
-            return job.finish(Verdict(.misconfigured, reason: "SigningFailed"), status: 0)
-        }
         job.attempts += 1
-        let generation = generation
-        do throws(PushRefusal) {
-            let request = try builder.build(job.binding, job.content, type, id: job.pushID, now: loop.wallSeconds)
-            pool.send(request, deadline: job.deadline) { [self] exchange in
-                answered(job, type, generation, exchange)
-            }
-        } catch {
-            job.finish(error.verdict, status: 0)
-        }
+        pool.send(job)
+    }
+
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+        guard let type = job.type else { throw .voipTokenOnly }
+        guard isCertified || renewToken() else { throw .signingFailed }
+        job.generation = generation
+        try builder.write(job.push, type, id: job.pushID, now: loop.wallSeconds, into: &request)
     }
 
     /// Makes sure that the builder has a token that is good now.
@@ -82,39 +77,28 @@ final class APNsLane: ProviderLane {
         }
     }
 
-    private func answered(_ job: PushJob, _ type: APNsPushType, _ generation: UInt32, _ exchange: HTTPResult) {
-        guard case .answered(let response, let connection) = exchange else {
-            if exchange == .recalled { return resubmit(job) }
+    func ended(_ job: PushJob, _ result: HTTPResult) {
+        guard case .answered(let response, let connection) = result else {
             // Sent again the push carries the same apns-id, and CallKit makes one call of both.
-            return conclude(job, exchange.verdict(isRepeatable: true), 0)
+            return job.conclude(result.verdict(isRepeatable: true), status: 0, on: self, loop)
         }
         pool.noteAnswer()
         // The body of a success is empty, so the common case parses nothing.
         let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
-        let verdict = APNsResponse.sparing(APNsResponse.verdict(response, body), job.binding, type)
+        var verdict = APNsResponse.verdict(response, body)
+        if response.status != 200, let type = job.type { verdict = APNsResponse.sparing(verdict, job.binding, type) }
         if verdict.next == .renewCredential, !isCertified {
-            tokenRefused(generation, connection)
+            tokenRefused(job.generation, connection)
         } else if verdict.connection == .retire {
             pool.retire(connection)
         }
-        conclude(job, verdict, response.status)
+        job.conclude(verdict, status: response.status, on: self, loop)
     }
 
     /// Sees to it that no other push goes out with the refused token. One that is too young to be replaced stays,
     /// and so does its connection: the push is tried once more and ends with the second refusal.
     private func tokenRefused(_ refused: UInt32, _ connection: Int) {
-        let isFirstToHear = refused == credential.generation
         guard credential.expired(generation: refused, now: loop.wallSeconds) == .resend else { return }
         pool.retire(connection)
-        if isFirstToHear { pool.recallWaiting() }
-    }
-
-    private func resubmit(_ job: PushJob) {
-        job.attempts -= 1
-        submit(job)
-    }
-
-    private func conclude(_ job: PushJob, _ verdict: Verdict, _ status: Int) {
-        job.conclude(verdict, status: status, on: self, loop)
     }
 }

@@ -35,18 +35,16 @@ final class AcrobitsLane: ProviderLane {
 
     private func send(_ job: PushJob) {
         job.attempts += 1
-        do throws(PushRefusal) {
-            let (_, request) = try builder.build(job.binding, job.content, now: loop.wallSeconds)
-            pool.send(request, deadline: job.deadline) { [self] exchange in answered(job, exchange) }
-        } catch {
-            let verdict = error.verdict
-            loop.atEndOfTurn { job.finish(verdict, status: 0) }
-        }
+        pool.send(job)
     }
 
-    private func answered(_ job: PushJob, _ exchange: HTTPResult) {
-        guard case .answered(let response, _) = exchange else {
-            return job.conclude(exchange.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+        (_, request) = try builder.build(job.binding, job.content, now: loop.wallSeconds)
+    }
+
+    func ended(_ job: PushJob, _ result: HTTPResult) {
+        guard case .answered(let response, _) = result else {
+            return job.conclude(result.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
         }
         pool.noteAnswer()
         // HTTP says 200 whatever happened: the body is read every time.

@@ -9,7 +9,7 @@ final class Delivery {
     let loop: Loop
     private let log: EngineLog
     private var settings: Settings
-    private var lanes: ProviderLanes
+    private let lanes: ProviderLanes
     /// Key files by provider, and what was wrong with them when they were read last.
     private var watches: [Provider: KeyWatch] = [:]
     private var knownProblems: [Provider: [String]] = [:]
@@ -17,7 +17,6 @@ final class Delivery {
     private var nextTimeCheck: Int64 = 0
     /// Called with the public VAPID key whenever it may have changed.
     var onVAPIDKey: ((String) -> Void)?
-    private var jobs: [UInt64: PushJob] = [:]
     private var lastID: UInt64 = 0
     private var random: Randomness
     /// Pushes that wait because their phone wished so.
@@ -103,37 +102,34 @@ final class Delivery {
     }
 
     /// Pushes that have no verdict yet.
-    var queued: Int { jobs.count }
+    private(set) var queued = 0
 
     /// Where pushes wait, of all lanes.
     var queues: LaneQueues { lanes.queues }
 
-    /// Sends one push and returns its id; `completion` runs once, never before this returns.
+    /// Sends one push and returns it; `completion` runs once, never before this returns.
     ///
     /// `type` is the kind of push for Apple. `delay` in milliseconds is how long the phone wished to be left alone.
     /// With a `refusal` nothing is sent, and that is how the push ends.
     @discardableResult
     func push(
-        _ binding: Binding, _ content: PushContent, type: APNsPushType?, delay: Int64 = 0, deadline: Int64,
-        refusal: Verdict? = nil, completion: @escaping (PushJob, Verdict, Int) -> Void
-    ) -> UInt64 {
+        _ push: Push, type: APNsPushType?, delay: Int64 = 0, deadline: Int64, refusal: Verdict? = nil,
+        completion: @escaping (PushJob, Verdict, Int) -> Void
+    ) -> PushJob {
         lastID &+= 1
         let job = PushJob(
-            id: lastID, pushID: PushID(high: random.next(), low: random.next()), binding: binding, content: content,
-            type: type, deadline: deadline, startedAt: SystemClock.monotonicMicroseconds()
-        ) { [weak self] job, verdict, status in
-            self?.ended(job, verdict)
-            completion(job, verdict, status)
-        }
+            id: lastID, pushID: PushID(high: random.next(), low: random.next()), push: push,
+            type: type, deadline: deadline, startedAt: loop.microseconds, delivery: self,
+            completion: completion)
+        queued += 1
         if let refusal = refusal ?? (delay > 0 && delayed >= limit ? Verdict(.overloaded, reason: "QueueFull") : nil) {
             loop.atEndOfTurn { job.finish(refusal, status: 0) }
-            return job.id
+            return job
         }
-        jobs[job.id] = job
-        guard let lane = lanes.lane(for: binding, type, now: loop.wallSeconds) else {
-            let refusal = lanes.refusal(of: binding)
+        guard let lane = lanes.lane(for: push.binding, type, now: loop.wallSeconds) else {
+            let refusal = lanes.refusal(of: push.binding)
             loop.atEndOfTurn { job.finish(refusal, status: 0) }
-            return job.id
+            return job
         }
         if delay > 0 {
             delayed += 1
@@ -144,7 +140,7 @@ final class Delivery {
         } else {
             submit(job, to: lane)
         }
-        return job.id
+        return job
     }
 
     /// A credential that fails and fails rests; one push in a while finds out whether it works again.
@@ -156,8 +152,9 @@ final class Delivery {
         lane.submit(job)
     }
 
-    private func ended(_ job: PushJob, _ verdict: Verdict) {
-        jobs[job.id] = nil
+    /// For jobs: one has its verdict.
+    func ended(_ job: PushJob, _ verdict: Verdict) {
+        queued -= 1
         guard let lane = job.lane else { return }
         // A dead token says nothing against the credential.
         let outcome: Outcome = verdict.outcome == .tokenGone ? .accepted : verdict.outcome
@@ -181,9 +178,8 @@ final class Delivery {
     }
 
     /// Drops what has not left yet for a call that is over.
-    func cancel(_ ids: [UInt64]) {
-        for id in ids {
-            guard let job = jobs[id] else { continue }
+    func cancel(_ jobs: [PushJob]) {
+        for job in jobs {
             job.isCancelled = true
             job.lane?.queue?.sweepSoon()
         }

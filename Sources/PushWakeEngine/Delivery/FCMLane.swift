@@ -57,7 +57,8 @@ final class FCMLane: ProviderLane {
         switch credential.authorization(now: loop.now) {
         case .use(let authorization, let current):
             if current != generation { (builder.authorization, generation) = (authorization, current) }
-            transmit(job)
+            job.attempts += 1
+            pool.send(job)
         case .fetch:
             pool.queue.park(job)
             fetchToken()
@@ -71,25 +72,19 @@ final class FCMLane: ProviderLane {
         }
     }
 
-    private func transmit(_ job: PushJob) {
-        job.attempts += 1
-        let generation = generation
-        do throws(PushRefusal) {
-            let request = try builder.build(job.binding, job.content, now: loop.wallSeconds)
-            pool.send(request, deadline: job.deadline) { [self] exchange in answered(job, generation, exchange) }
-        } catch {
-            job.finish(error.verdict, status: 0)
-        }
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+        job.generation = generation
+        try builder.write(job.push, now: loop.wallSeconds, into: &request)
     }
 
-    private func answered(_ job: PushJob, _ generation: UInt32, _ exchange: HTTPResult) {
-        guard case .answered(let response, _) = exchange else {
-            return job.conclude(exchange.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
+    func ended(_ job: PushJob, _ result: HTTPResult) {
+        guard case .answered(let response, _) = result else {
+            return job.conclude(result.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
         }
         pool.noteAnswer()
         let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
         var verdict = FCMResponse.verdict(response, body, now: loop.wallSeconds)
-        if verdict.next == .renewCredential, credential.refused(generation: generation, now: loop.now) == .giveUp {
+        if verdict.next == .renewCredential, credential.refused(generation: job.generation, now: loop.now) == .giveUp {
             verdict.next = .finish
         }
         if verdict.reason == "SENDER_ID_MISMATCH", isGuess(job.binding.app) {

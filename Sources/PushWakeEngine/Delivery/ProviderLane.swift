@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
+internal import PushWakeTransport
 
 /// The way to one provider with one credential: an Apple environment and key, a Google project.
 protocol ProviderLane: AnyObject {
@@ -24,4 +25,10 @@ protocol ProviderLane: AnyObject {
 
     /// Sends a push; it is finished sooner or later, whatever happens.
     func submit(_ job: PushJob)
+
+    /// Writes the request of a push, now that a stream is free for it.
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal)
+
+    /// Goes on as the end of an attempt says.
+    func ended(_ job: PushJob, _ result: HTTPResult)
 }

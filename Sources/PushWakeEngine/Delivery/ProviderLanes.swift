@@ -4,7 +4,7 @@ internal import PushWakeCore
 internal import PushWakeTransport
 
 /// Which lane a push takes.
-struct ProviderLanes {
+final class ProviderLanes {
     private var apns: APNsLanes?
     private var fcm: FCMLanes?
     private var webPush: WebPushLanes?
@@ -19,7 +19,7 @@ struct ProviderLanes {
 
     /// Reads templates and all keys, and makes new lanes. Where one cannot be made, `problems` says why, and the
     /// one before stays if there is one.
-    mutating func open(_ settings: Settings, loop: Loop, log: EngineLog, problems: inout [String]) {
+    func open(_ settings: Settings, loop: Loop, log: EngineLog, problems: inout [String]) {
         problems += ProxyFile.problems(settings).map { "\(SettingsTable.description(of: $0.key).name): \($0.text)" }
         let (payloads, templateProblems) = PayloadFiles.load(settings)
         problems += templateProblems
@@ -38,7 +38,7 @@ struct ProviderLanes {
     /// Reads the keys of one provider again. Pushes under way finish on the old lanes.
     ///
     /// With `keepsUnchanged` the lanes of files that have not changed go on as they are.
-    mutating func reopen(_ provider: Provider, keepsUnchanged: Bool, problems: inout [String]) {
+    func reopen(_ provider: Provider, keepsUnchanged: Bool, problems: inout [String]) {
         guard let builder else { return }
         switch provider {
         case .apns:

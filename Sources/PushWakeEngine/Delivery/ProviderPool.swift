@@ -32,6 +32,9 @@ final class ProviderPool {
         pool.send(request, deadline: deadline, completion: completion)
     }
 
+    /// Sends a push's request.
+    func send(_ job: PushJob) { pool.send(job) }
+
     /// An answer has come: whatever was wrong is over.
     func noteAnswer() {
         guard hasComplained else { return }
@@ -47,9 +50,6 @@ final class ProviderPool {
 
     /// Sends nothing more over the connection that an answer came on.
     func retire(_ connection: Int) { pool.retireConnection(connection) }
-
-    /// Gives back what no connection has taken yet, as `.recalled`.
-    func recallWaiting() { pool.recallWaiting() }
 
     private func complain(_ text: String) {
         hasComplained = true

@@ -21,6 +21,7 @@ extension PushJob {
 
     /// Goes on as the verdict of an attempt says: ends here, or back to the lane now or later.
     func conclude(_ verdict: Verdict, status: Int, on lane: any ProviderLane, _ loop: Loop) {
+        if verdict.next == .finish { return finish(verdict, status: status) }
         if case .hold(let pause) = verdict.next { lane.queue?.hold(pause) }
         let step = RetryPolicy().step(
             after: verdict, attempts: attempts, renewals: renewals, now: loop.now, deadline: deadline,
@@ -51,7 +52,7 @@ extension HTTPResult {
             Verdict(.unavailable, reason: text, next: isRepeatable ? .retry(after: Self.pause) : .finish)
         case .unreachable(let text): Verdict(.unavailable, reason: text, next: .retry(after: Self.pause))
         case .expired: Verdict(.expired, reason: "DeadlinePassed")
-        case .recalled: Verdict(.unavailable, reason: "Recalled", next: .retry(after: 0))
+        case .refused(let refusal): refusal.verdict
         }
     }
 }

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
+internal import PushWakeTransport
 
 /// One push on its way to one token, from the request to the outcome.
-final class PushJob {
+final class PushJob: HTTPExchange {
     let id: UInt64
     /// Name of the push at the provider; the same in every attempt.
     let pushID: PushID
-    let binding: Binding
-    let content: PushContent
+    let push: Push
     /// For Apple: the kind of push; nil for the others.
     let type: APNsPushType?
-    /// Monotonic milliseconds after which the push is of no use.
-    let deadline: Int64
     /// Monotonic microseconds at which it was asked for.
     let startedAt: Int64
     /// The lane that took it; nil until one has.
@@ -21,28 +19,46 @@ final class PushJob {
     var renewals = 0
     /// The call is over: drop it where that is still possible.
     var isCancelled = false
+    /// Which of its lane's credentials the last request carried.
+    var generation: UInt32 = 0
+    private let delivery: Delivery?
     private let completion: (PushJob, Verdict, Int) -> Void
     private var isFinished = false
 
-    /// `completion` runs once, with the final verdict and the HTTP status (0 when no answer came).
+    /// `completion` runs once, with the final verdict and the HTTP status (0 when no answer came), after
+    /// `delivery` has heard of it. The push is of no use after `deadline`, monotonic milliseconds.
     init(
-        id: UInt64, pushID: PushID, binding: Binding, content: PushContent, type: APNsPushType?, deadline: Int64,
-        startedAt: Int64, completion: @escaping (PushJob, Verdict, Int) -> Void
+        id: UInt64, pushID: PushID, push: Push, type: APNsPushType?, deadline: Int64,
+        startedAt: Int64, delivery: Delivery? = nil, completion: @escaping (PushJob, Verdict, Int) -> Void
     ) {
         self.id = id
         self.pushID = pushID
-        self.binding = binding
-        self.content = content
+        self.push = push
         self.type = type
-        self.deadline = deadline
         self.startedAt = startedAt
+        self.delivery = delivery
         self.completion = completion
+        super.init(deadline: deadline)
+    }
+
+    var binding: Binding { push.binding }
+    var content: PushContent { push.content }
+
+    override func write(into request: inout HTTPRequest) throws(PushRefusal) {
+        guard let lane, !isCancelled else { throw .callOver }
+        try lane.write(self, into: &request)
+    }
+
+    override func ended(_ result: HTTPResult) {
+        guard let lane else { return finish(result.verdict(isRepeatable: false), status: 0) }
+        lane.ended(self, result)
     }
 
     /// Ends the push; a second end is ignored, so that no path can report it twice.
     func finish(_ verdict: Verdict, status: Int) {
         guard !isFinished else { return }
         isFinished = true
+        delivery?.ended(self, verdict)
         completion(self, verdict, status)
     }
 }

@@ -62,23 +62,16 @@ final class WebPushLane: ProviderLane {
     }
 
     private func send(_ job: PushJob) {
-        guard let authorization = authorization() else {
-            return job.finish(Verdict(.misconfigured, reason: "SigningFailed"), status: 0)
-        }
         job.attempts += 1
-        do throws(PushRefusal) {
-            let (_, request) = try WebPushRequest.build(
-                job.binding, job.content, payloads: sender.payloads, settings: sender.settings,
-                authorization: authorization, crypto: WebPushPrimitives(), now: loop.wallSeconds)
-            inFlight += 1
-            pool.send(request, deadline: job.deadline) { [self] exchange in
-                inFlight -= 1
-                answered(job, exchange)
-            }
-        } catch {
-            let verdict = error.verdict
-            loop.atEndOfTurn { job.finish(verdict, status: 0) }
-        }
+        inFlight += 1
+        pool.send(job)
+    }
+
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+        guard let authorization = authorization() else { throw .signingFailed }
+        (_, request) = try WebPushRequest.build(
+            job.binding, job.content, payloads: sender.payloads, settings: sender.settings,
+            authorization: authorization, crypto: WebPushPrimitives(), now: loop.wallSeconds)
     }
 
     private func authorization() -> [UInt8]? {
@@ -90,9 +83,10 @@ final class WebPushLane: ProviderLane {
         }
     }
 
-    private func answered(_ job: PushJob, _ exchange: HTTPResult) {
-        guard case .answered(let response, _) = exchange else {
-            return job.conclude(exchange.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
+    func ended(_ job: PushJob, _ result: HTTPResult) {
+        inFlight -= 1
+        guard case .answered(let response, _) = result else {
+            return job.conclude(result.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
         }
         pool.noteAnswer()
         let body = response.status / 100 == 2 ? nil : (try? JSONParser.parse(response.body))

@@ -36,22 +36,20 @@ final class WebhookLane: ProviderLane {
 
     private func send(_ job: PushJob) {
         job.attempts += 1
-        do throws(PushRefusal) {
-            let now = loop.wallSeconds
-            let request = try setup.request.build(job.binding, job.content, id: job.pushID, now: now) { text in
-                setup.signature(of: text, now: now)
-            }
-            pool.send(request, deadline: job.deadline) { [self] exchange in answered(job, exchange) }
-        } catch {
-            let verdict = error.verdict
-            loop.atEndOfTurn { job.finish(verdict, status: 0) }
+        pool.send(job)
+    }
+
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+        let now = loop.wallSeconds
+        request = try setup.request.build(job.binding, job.content, id: job.pushID, now: now) { text in
+            setup.signature(of: text, now: now)
         }
     }
 
-    private func answered(_ job: PushJob, _ exchange: HTTPResult) {
+    func ended(_ job: PushJob, _ result: HTTPResult) {
         let isRepeatable = setup.isIdempotent || job.isRepeatable
-        guard case .answered(let response, _) = exchange else {
-            return job.conclude(exchange.verdict(isRepeatable: isRepeatable), status: 0, on: self, loop)
+        guard case .answered(let response, _) = result else {
+            return job.conclude(result.verdict(isRepeatable: isRepeatable), status: 0, on: self, loop)
         }
         pool.noteAnswer()
         var verdict = WebhookResponse.verdict(response, setup.answers, now: loop.wallSeconds)

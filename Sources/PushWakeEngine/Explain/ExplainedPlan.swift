@@ -47,6 +47,9 @@ struct ExplainedPlan {
         case .noCertificate:
             "no certificate in apns_cert is for this app and kind of push here, and apns_key is not set"
         case .unusableKeys: "the phone's encryption keys cannot be used"
+        case .voipTokenOnly: Plan.Reason.voipTokenOnly.rawValue
+        case .signingFailed: "the key cannot sign"
+        case .callOver: "the call is over"
         }
     }
 
@@ -86,9 +89,9 @@ struct ExplainedPlan {
             object.string("https://\(request[":authority"] ?? "")\(request[":path"] ?? "")")
             object.name("headers")
             object.object { headers in
-                for field in request.fields where !request.name(of: field).hasPrefix(":") {
-                    headers.name(request.name(of: field))
-                    headers.string(request.value(of: field))
+                for field in request.headerList where !field.name.hasPrefix(":") {
+                    headers.name(field.name)
+                    headers.string(field.value)
                 }
             }
             object.name("body")

@@ -75,10 +75,8 @@ struct ExplainedSettings {
         }
         guard !webhook.secretFields.isEmpty else { return request }
         var shown = HTTPRequest(reservingBytes: 512, fields: request.fields.count)
-        for field in request.fields {
-            let name = request.name(of: field)
-            let isSecret = webhook.secretFields.contains(name)
-            shown.append(name, isSecret ? "<secret>" : request.value(of: field))
+        for field in request.headerList {
+            shown.append(field.name, webhook.secretFields.contains(field.name) ? "<secret>" : field.value)
         }
         shown.body = request.body
         return shown

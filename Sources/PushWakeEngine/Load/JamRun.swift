@@ -60,7 +60,7 @@ public final class JamRun {
             let content = PushContent(
                 event: .call, callID: "jam-\(index)@127.0.0.1", fromURI: "sip:alice@example.com",
                 fromDisplay: "Alice Example", toURI: "sip:bob@example.com", timeToLive: 40, sentAt: loop.wallSeconds)
-            delivery.push(Self.binding(index), content, type: .voip, deadline: deadline) { _, verdict, _ in
+            delivery.push(Push(Self.binding(index), content), type: .voip, deadline: deadline) { _, verdict, _ in
                 ended += 1
                 if verdict.outcome != .expired && verdict.outcome != .unavailable { isAsExpected = false }
             }

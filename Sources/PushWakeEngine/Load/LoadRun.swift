@@ -13,8 +13,14 @@ public final class LoadRun {
     private let provider: Provider
     private let count: Int
     private let concurrency: Int
+    /// What all pushes have in common; token and Call-ID are each push's own.
+    private var target: Binding
+    private var content = PushContent(
+        event: .call, fromURI: "sip:alice@example.com", fromDisplay: "Alice Example", toURI: "sip:bob@example.com",
+        timeToLive: 40)
     /// Sixteen digits from the fourth byte on are each push's own.
-    private let pattern: [UInt8]
+    private var token: [UInt8]
+    private var callID: [UInt8] = []
     private var started = 0
     private var running = 0
     private var isRefillPending = false
@@ -33,12 +39,15 @@ public final class LoadRun {
             provider == .apns
             ? "00fc0000000000000000ff78512e5d1d7d3b9c1a6e2f4b8097c3a5d6e7f80912"
             : "fGx-0000000000000000:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx_kcxT3n9hJ7oK2lB5dQwErTyUiOpAsDfGhJkLzXcVbNm"
-        pattern = Array(shape.utf8)
+        token = Array(shape.utf8)
+        target = Binding(
+            aor: "load", provider: provider, app: "com.example.phone", service: provider == .apns ? .voip : nil,
+            token: shape, dialect: .rfc8599)
         self.count = count
         self.concurrency = concurrency
         delivery = Delivery(settings: settings, loop: loop, log: EngineLog(threshold: .error) { _, _ in })
         let problems = delivery.open()
-        if !delivery.canPush(binding(0)) {
+        if !delivery.canPush(target) {
             throw EngineFailure(message: problems.first ?? "\(provider.name) is not set up")
         }
         latencies.reserveCapacity(count)
@@ -79,14 +88,12 @@ public final class LoadRun {
         let index = started
         started += 1
         running += 1
-        let content = PushContent(
-            event: .call, callID: "load-\(index)@127.0.0.1", fromURI: "sip:alice@example.com",
-            fromDisplay: "Alice Example",
-            toURI: "sip:bob@example.com", timeToLive: 40, sentAt: loop.wallSeconds)
-        delivery.push(binding(index), content, type: provider == .apns ? .voip : nil, deadline: loop.now + 15_000) {
+        address(index)
+        content.sentAt = loop.wallSeconds
+        delivery.push(Push(target, content), type: provider == .apns ? .voip : nil, deadline: loop.now + 15_000) {
             [self] job, verdict, _ in
             running -= 1
-            latencies.append(Int32(clamping: SystemClock.monotonicMicroseconds() - job.startedAt))
+            latencies.append(Int32(clamping: loop.microseconds - job.startedAt))
             count(verdict)
             refillSoon()
         }
@@ -106,16 +113,18 @@ public final class LoadRun {
         }
     }
 
-    /// A token that looks like the provider's own, different for each index.
-    private func binding(_ index: Int) -> Binding {
-        var bytes = pattern
+    /// A token that looks like the provider's own and a Call-ID, different for each index.
+    private func address(_ index: Int) {
         var rest = UInt64(truncatingIfNeeded: index)
         for place in (4..<20).reversed() {
-            bytes[place] = UInt8(truncatingIfNeeded: (rest & 15) < 10 ? 0x30 + (rest & 15) : 0x57 + (rest & 15))
+            token[place] = UInt8(truncatingIfNeeded: (rest & 15) < 10 ? 0x30 + (rest & 15) : 0x57 + (rest & 15))
             rest >>= 4
         }
-        return Binding(
-            aor: "load", provider: provider, app: "com.example.phone", service: provider == .apns ? .voip : nil,
-            token: String(decoding: bytes, as: UTF8.self), dialect: .rfc8599)
+        target.token = String(decoding: token, as: UTF8.self)
+        callID.removeAll(keepingCapacity: true)
+        callID.append(contentsOf: "load-".utf8)
+        Decimal.append(UInt64(truncatingIfNeeded: index), to: &callID)
+        callID.append(contentsOf: "@127.0.0.1".utf8)
+        content.callID = String(decoding: callID, as: UTF8.self)
     }
 }

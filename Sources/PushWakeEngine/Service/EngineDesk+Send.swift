@@ -35,7 +35,7 @@ extension EngineDesk {
         let refusal = refusal(of: event)
         for target in targets {
             if refusal == nil { statistics.pushed += 1 }
-            delivery.push(target.binding, content, type: target.type, deadline: deadline, refusal: refusal) {
+            delivery.push(Push(target.binding, content), type: target.type, deadline: deadline, refusal: refusal) {
                 [self] job, verdict, status in
                 pending.results.append(settle(job, verdict, status))
                 pending.pending -= 1
@@ -56,7 +56,7 @@ extension EngineDesk {
         let refusal = refusal(of: content.event)
         for target in targets {
             if refusal == nil { statistics.pushed += 1 }
-            delivery.push(target.binding, content, type: target.type, deadline: deadline, refusal: refusal) {
+            delivery.push(Push(target.binding, content), type: target.type, deadline: deadline, refusal: refusal) {
                 [self] job, verdict, status in
                 _ = settle(job, verdict, status)
             }

@@ -183,14 +183,15 @@ extension EngineDesk {
         wake.pending += 1
         wakes[key] = wake
         if refusal == nil { statistics.pushed += 1 }
-        let id = delivery.push(
-            binding, content, type: planned.type, delay: planned.delay, deadline: now + hold(request) * 1000,
+        let job = delivery.push(
+            Push(binding, content), type: planned.type, delay: planned.delay, deadline: now + hold(request) * 1000,
             refusal: refusal
         ) { [self] job, verdict, status in
             let result = settle(job, verdict, status)
+            wakes[key]?.pushes.removeAll { $0 === job }
             progress(key, binding.token, result)
         }
-        wakes[key]?.pushes.append(id)
+        wakes[key]?.pushes.append(job)
     }
 
     private func progress(_ key: WakeKey, _ token: String, _ result: PushResult) {
@@ -233,7 +234,7 @@ extension EngineDesk {
                 let refusal = refusal(of: event)
                 if refusal == nil { statistics.pushed += 1 }
                 delivery.push(
-                    bindings[planned.index], content, type: planned.type, deadline: deadline, refusal: refusal
+                    Push(bindings[planned.index], content), type: planned.type, deadline: deadline, refusal: refusal
                 ) {
                     [self] job, verdict, status in _ = settle(job, verdict, status)
                 }

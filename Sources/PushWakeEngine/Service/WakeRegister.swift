@@ -19,7 +19,7 @@ struct WakeRegister {
         var endsAt: Int64
         /// Pushes queued for it, and their ids.
         var pushed = 0
-        var pushes: [UInt64] = []
+        var pushes: [PushJob] = []
         /// Pushes that have no outcome yet.
         var pending = 0
         var accepted = 0

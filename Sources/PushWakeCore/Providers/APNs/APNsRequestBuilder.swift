@@ -3,28 +3,40 @@
 /// Builds many requests for one Apple host, and keeps per app and push type the head that they share.
 public struct APNsRequestBuilder: Sendable {
     /// The part of a request that does not depend on the push, and the template for its body.
-    private struct Head: Sendable {
-        let request: HTTPRequest
+    private final class Shape: Sendable {
+        let app: String
+        let type: APNsPushType
+        let head: HTTPHead
         let template: PayloadTemplate
+
+        init(_ app: String, _ type: APNsPushType, head: HTTPHead, template: PayloadTemplate) {
+            self.app = app
+            self.type = type
+            self.head = head
+            self.template = template
+        }
     }
 
     /// Value of the `authorization` field (`bearer …`); empty with a client certificate.
     public var authorization: [UInt8] = [] {
-        didSet { heads.removeAll(keepingCapacity: true) }
+        didSet {
+            shapes.removeAll(keepingCapacity: true)
+            latest = nil
+        }
     }
 
     private let payloads: PayloadLibrary
     private let settings: APNsSettings
     private let authority: String
     /// By app, one place per push type.
-    private var heads: [String: [Head?]] = [:]
+    private var shapes: [String: [Shape?]] = [:]
+    /// The shape of the last push: most often the next one's too.
+    private var latest: Shape?
 
-    /// Apps are named by phones: past this many the heads start anew.
+    /// Apps are named by phones: past this many the shapes start anew.
     private static let mostApps = 256
     private static let longestCollapseID = 64
     private static let longestToken = 1024
-    /// `:path` stands fourth; its value is written per push.
-    private static let pathIndex = 3
 
     public init(payloads: PayloadLibrary, settings: APNsSettings, authority: String) {
         self.payloads = payloads
@@ -36,37 +48,48 @@ public struct APNsRequestBuilder: Sendable {
     public mutating func build(
         _ binding: Binding, _ content: PushContent, _ type: APNsPushType, id: PushID, now: Int64
     ) throws(PushRefusal) -> HTTPRequest {
-        guard HeaderText.isPathSegment(binding.token, atMost: Self.longestToken) else { throw .unusableToken }
-        let head = try head(binding.app, type)
-        var request = head.request
-        request.reserve(bytes: 192 + binding.token.utf8.count, fields: 4)
-        request.replaceField(at: Self.pathIndex, ":path", neverIndexed: true) { out in
-            out.append(contentsOf: "/3/device/".utf8)
-            out.append(contentsOf: binding.token.utf8)
-        }
-        request.append("apns-expiration") { Self.appendExpiration(content, now, to: &$0) }
-        request.append("apns-id", neverIndexed: true) { id.append(to: &$0) }
-        Self.appendCollapseID(content, type, to: &request)
-
-        let values = PayloadValues(
-            binding: binding, content: content, settings: settings.payload, pushType: type.name, now: now)
-        request.body.reserveCapacity(512)
-        guard head.template.render(values, limit: type.payloadLimit, into: &request.body) else {
-            throw .payloadTooLarge
-        }
+        var request = HTTPRequest()
+        try write(Push(binding, content), type, id: id, now: now, into: &request)
         return request
     }
 
-    private mutating func head(_ app: String, _ type: APNsPushType) throws(PushRefusal) -> Head {
-        let place = Int(type.rawValue)
-        if let head = heads[app]?[place] { return head }
-        if heads.count >= Self.mostApps { heads.removeAll(keepingCapacity: true) }
-        let head = try makeHead(app, type)
-        heads[app, default: Array(repeating: nil, count: APNsPushType.allCases.count)][place] = head
-        return head
+    /// The same into an empty request that may have room from the last one.
+    public mutating func write(
+        _ push: Push, _ type: APNsPushType, id: PushID, now: Int64, into request: inout HTTPRequest
+    ) throws(PushRefusal) {
+        guard HeaderText.isPathSegment(push.binding.token, atMost: Self.longestToken) else { throw .unusableToken }
+        let shape = try shape(push.binding.app, type)
+        request.head = shape.head
+        request.append(":path", neverIndexed: true) { out in
+            out.append(contentsOf: "/3/device/".utf8)
+            out.append(contentsOf: push.binding.token.utf8)
+        }
+        request.append("apns-expiration") { Self.appendExpiration(push.content.timeToLive, now, to: &$0) }
+        request.append("apns-id", neverIndexed: true) { id.append(to: &$0) }
+        Self.appendCollapseID(push.content, type, to: &request)
+
+        let values = PayloadValues(push, settings.payload, pushType: type.name, now: now)
+        request.body.reserveCapacity(512)
+        guard shape.template.render(values, limit: type.payloadLimit, into: &request.body) else {
+            throw .payloadTooLarge
+        }
     }
 
-    private func makeHead(_ app: String, _ type: APNsPushType) throws(PushRefusal) -> Head {
+    private mutating func shape(_ app: String, _ type: APNsPushType) throws(PushRefusal) -> Shape {
+        if let latest, latest.type == type, latest.app == app { return latest }
+        let place = Int(type.rawValue)
+        if let shape = shapes[app]?[place] {
+            latest = shape
+            return shape
+        }
+        if shapes.count >= Self.mostApps { shapes.removeAll(keepingCapacity: true) }
+        let shape = try makeShape(app, type)
+        shapes[app, default: Array(repeating: nil, count: APNsPushType.allCases.count)][place] = shape
+        latest = shape
+        return shape
+    }
+
+    private func makeShape(_ app: String, _ type: APNsPushType) throws(PushRefusal) -> Shape {
         guard let template = payloads.apns(app: app, type) else { throw .noTemplate }
         let topic = settings.topic.value(for: app, type)
         if let topic, !HeaderText.isFieldValue(topic) { throw .unusableApp }
@@ -75,7 +98,6 @@ public struct APNsRequestBuilder: Sendable {
         request.append(":method", "POST")
         request.append(":scheme", "https")
         request.append(":authority", authority)
-        request.append(":path", "")
         if !authorization.isEmpty { request.append("authorization") { $0.append(contentsOf: authorization) } }
         if let topic { request.append("apns-topic", topic) }
         switch settings.pushType {
@@ -84,13 +106,13 @@ public struct APNsRequestBuilder: Sendable {
         case .fixed(let name): request.append("apns-push-type", name)
         }
         request.append("apns-priority", type.priority)
-        return Head(request: request, template: template)
+        return Shape(app, type, head: HTTPHead(request), template: template)
     }
 
     /// 0 for "now or never", else the second at which Apple may forget the push.
-    private static func appendExpiration(_ content: PushContent, _ now: Int64, to out: inout [UInt8]) {
-        let end = now.addingReportingOverflow(Int64(content.timeToLive)).partialValue
-        Decimal.append(content.timeToLive == 0 ? 0 : end, to: &out)
+    private static func appendExpiration(_ timeToLive: UInt32, _ now: Int64, to out: inout [UInt8]) {
+        let end = now.addingReportingOverflow(Int64(timeToLive)).partialValue
+        Decimal.append(timeToLive == 0 ? 0 : end, to: &out)
     }
 
     /// Notices about one call replace each other on the screen, refreshes replace refreshes; messages do not.

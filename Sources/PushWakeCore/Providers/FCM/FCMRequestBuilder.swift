@@ -10,7 +10,7 @@ public struct FCMRequestBuilder: Sendable {
     private let payloads: PayloadLibrary
     private let settings: FCMSettings
     private let authority: String
-    private var head: HTTPRequest?
+    private var head: HTTPHead?
 
     private static let longestToken = 2048
 
@@ -24,22 +24,30 @@ public struct FCMRequestBuilder: Sendable {
     public mutating func build(
         _ binding: Binding, _ content: PushContent, now: Int64
     ) throws(PushRefusal) -> HTTPRequest {
+        var request = HTTPRequest()
+        try write(Push(binding, content), now: now, into: &request)
+        return request
+    }
+
+    /// The same into an empty request that may have room from the last one.
+    public mutating func write(
+        _ push: Push, now: Int64, into request: inout HTTPRequest
+    ) throws(PushRefusal) {
+        let (binding, event) = (push.binding, push.content.event)
         guard !binding.token.isEmpty, binding.token.utf8.count <= Self.longestToken else { throw .unusableToken }
         let platform = FCMPlatform(of: binding)
-        guard let template = payloads.fcm(app: binding.app, content.event, platform) else { throw .noTemplate }
-        var request = try sharedHead()
+        guard let template = payloads.fcm(app: binding.app, event, platform) else { throw .noTemplate }
+        request.head = try sharedHead()
         let values = PayloadValues(
-            binding: binding, content: content, settings: settings.payload,
-            pushType: content.event == .call ? "voip" : "alert",
-            timeToLive: min(content.timeToLive, FCMRequest.longestTimeToLive), now: now)
+            push, settings.payload, pushType: event == .call ? "voip" : "alert",
+            timeToLive: min(push.content.timeToLive, FCMRequest.longestTimeToLive), now: now)
         request.body.reserveCapacity(768)
         guard template.render(values, limit: FCMRequest.payloadLimit, into: &request.body) else {
             throw .payloadTooLarge
         }
-        return request
     }
 
-    private mutating func sharedHead() throws(PushRefusal) -> HTTPRequest {
+    private mutating func sharedHead() throws(PushRefusal) -> HTTPHead {
         if let head { return head }
         guard HeaderText.isPathSegment(settings.project, atMost: 255) else { throw .unusableApp }
         var request = HTTPRequest(reservingBytes: 256 + authorization.count, fields: 6)
@@ -53,7 +61,8 @@ public struct FCMRequestBuilder: Sendable {
         }
         request.append("authorization") { $0.append(contentsOf: authorization) }
         request.append("content-type", "application/json")
-        head = request
-        return request
+        let made = HTTPHead(request)
+        head = made
+        return made
     }
 }

@@ -18,7 +18,7 @@ import Testing
     @Test func `carries Apple's headers in HTTP's order`() throws {
         let request = try build()
         #expect(
-            request.fields.map { "\(request.name(of: $0)): \(request.value(of: $0))" } == [
+            request.headerList.map { "\($0.name): \($0.value)" } == [
                 ":method: POST", ":scheme: https", ":authority: api.push.apple.com",
                 ":path: /3/device/0a1b2c3d4e5f", "authorization: bearer jwt",
                 "apns-topic: com.example.phone.voip", "apns-push-type: voip", "apns-priority: 10",
@@ -29,7 +29,7 @@ import Testing
 
     @Test func `keeps what is unique to one push out of the HPACK table`() throws {
         let request = try build(Samples.remote, Samples.content(.call), .alert)
-        let unindexed = request.fields.filter(\.isNeverIndexed).map { request.name(of: $0) }
+        let unindexed = request.headerList.filter(\.isNeverIndexed).map(\.name)
         #expect(unindexed == [":path", "apns-id", "apns-collapse-id"])
     }
 

@@ -16,7 +16,7 @@ import Testing
     @Test func `posts to the project`() throws {
         let request = try build()
         #expect(
-            request.fields.map { "\(request.name(of: $0)): \(request.value(of: $0))" } == [
+            request.headerList.map { "\($0.name): \($0.value)" } == [
                 ":method: POST", ":scheme: https", ":authority: fcm.googleapis.com",
                 ":path: /v1/projects/demo-1/messages:send", "authorization: Bearer at",
                 "content-type: application/json",

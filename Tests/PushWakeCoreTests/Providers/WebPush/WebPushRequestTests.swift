@@ -21,7 +21,7 @@ import Testing
         #expect(origin == HTTPOrigin(host: "updates.push.services.mozilla.com"))
         #expect(request.body.isEmpty)
         #expect(
-            request.fields.prefix(7).map { "\(request.name(of: $0)): \(request.value(of: $0))" } == [
+            request.headerList.prefix(7).map { "\($0.name): \($0.value)" } == [
                 ":method: POST", ":scheme: https", ":authority: updates.push.services.mozilla.com",
                 ":path: /wpush/v2/gAAA?x=1", "authorization: vapid t=a, k=b", "ttl: 40", "urgency: high",
             ])
