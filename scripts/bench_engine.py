@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The whole engine in the benchmark: cost per push with few and with many bindings, and a provider's bad day."""
+"""The whole engine in the benchmark: cost per push with few and with many bindings, a provider's bad day, and a jam."""
 import json
 import os
 import random
@@ -7,6 +7,7 @@ import socket
 import ssl
 import struct
 import subprocess
+import sys
 import time
 import urllib.request
 
@@ -146,4 +147,17 @@ def bad_day(server, keys, client, count, concurrency):
           f"connections (FIN and RST), {refused}")
     print(f"  lost {row['lost']}, doubled {row['doubled']}, not accepted {row['not_accepted']}; {row['requests']:,} requests in "
           f"{row['seconds']:.1f} s", flush=True)
+    return row
+
+
+def jam(pushwake, keys, count):
+    """Prints what so many pushes weigh that wait for a provider out of reach, and what is left when they have gone."""
+    done = subprocess.run([str(pushwake), "load", "--jam", "--dir", str(keys.directory), "--count", str(count), "--json"],
+                          capture_output=True, text=True, timeout=600, check=False)
+    if done.returncode != 0:
+        sys.exit(f"bench: pushwake load --jam: {done.stderr.strip()}")
+    row = json.loads(done.stdout)
+    before, during, after = (row[f"{name}_bytes"] / 1e6 for name in ("before", "during", "after"))
+    print(f"\na jam: {count:,} queued pushes take {row['bytes_per_push']:,} bytes each")
+    print(f"  memory MB: {before:.1f} before, {during:.1f} while they wait, {after:.1f} when they have gone", flush=True)
     return row

@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 from phones import Caller, Phone
-from servers import Kamailio, Simulator
+from servers import Engine, Kamailio, Simulator
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +41,40 @@ def make_kamailio(tmp_path, simulator):
     yield make
     for kamailio in started:
         kamailio.stop()
+
+
+@pytest.fixture
+def make_simulator(tmp_path):
+    """A simulator of the test's own, which plays a script."""
+    started = []
+
+    def make(script):
+        run = tmp_path / f"simulator-{len(started)}"
+        run.mkdir()
+        started.append(Simulator(run, script))
+        started[-1].start()
+        return started[-1]
+
+    yield make
+    for simulator in started:
+        simulator.stop()
+
+
+@pytest.fixture
+def make_engine(tmp_path, simulator):
+    """An engine without any PBX, with the shared simulator unless told otherwise."""
+    started = []
+
+    def make(provider=None, **settings):
+        run = tmp_path / f"engine-{len(started)}"
+        run.mkdir()
+        engine = Engine(run, provider or simulator, settings)
+        started.append(engine)
+        return engine
+
+    yield make
+    for engine in started:
+        engine.stop()
 
 
 @pytest.fixture

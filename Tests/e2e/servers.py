@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kamailio with the module, and the provider simulator, each in a directory of its own."""
+"""Kamailio with the module, the engine alone, and the provider simulator, each in a directory of its own."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import pathlib
 import signal
 import subprocess
 import time
+import uuid
 
 from sip import free_port
 
@@ -32,17 +33,22 @@ def wait_until(what, predicate, seconds=10, step=0.02):
 class Simulator:
     """`pushwake simulate`: stands for Apple, Google and Acrobits."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, script=None):
         self.directory = directory
+        self.script = script
         self.log = directory / "requests.jsonl"
         self.port = free_port()
         self.process = None
 
     def start(self):
         self.log.touch()
+        command = [PUSHWAKE, "simulate", "--listen", f"127.0.0.1:{self.port}", "--dir", self.directory / "files",
+                   "--log", self.log]
+        if self.script:
+            (self.directory / "script.json").write_text(json.dumps(self.script))
+            command += ["--script", self.directory / "script.json"]
         self.process = subprocess.Popen(
-            [PUSHWAKE, "simulate", "--listen", f"127.0.0.1:{self.port}", "--dir", self.directory / "files",
-             "--log", self.log],
+            command,
             stdout=subprocess.PIPE, stderr=(self.directory / "stderr").open("w"), text=True)
         line = self.process.stdout.readline()
         assert line, "the simulator did not start: " + (self.directory / "stderr").read_text()
@@ -74,6 +80,47 @@ class Simulator:
         same = ["ca_file", "apns_key", "apns_key_id", "apns_team_id", "fcm_key"]
         return {name: made[name] for name in same} | {
             "apns_url": self.url, "apns_sandbox_url": self.url, "fcm_url": self.url}
+
+
+class Engine:
+    """`pushwake engine` without any PBX."""
+
+    def __init__(self, directory, simulator, settings):
+        self.log = directory / "engine.log"
+        self.settings = directory / "pushwake.conf"
+        made = simulator.settings()
+        values = {
+            "engine_socket": directory / "engine.sock", "store_path": directory / "bindings.db",
+            "ca_file": made["ca_file"], "apns_url": simulator.url, "apns_sandbox_url": simulator.url, **settings}
+        self.settings.write_text("".join(f"{name} = {value}\n" for name, value in values.items()))
+        self.process = subprocess.Popen(
+            [PUSHWAKE, "engine", "--settings", self.settings], stdin=subprocess.DEVNULL, stdout=self.log.open("ab"),
+            stderr=subprocess.STDOUT)
+        wait_until("the engine listens", lambda: "listens on" in self.text() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.text()
+
+    def text(self):
+        return self.log.read_text()
+
+    def run(self, *arguments):
+        return subprocess.run([PUSHWAKE, *arguments, "--settings", self.settings], capture_output=True, text=True,
+                              timeout=60, check=False)
+
+    def call(self, app, token=None, seconds=30):
+        """Outcome and reason of a push for a call, which ends after so many seconds at the latest."""
+        done = self.run("send", "call", "--platform", "apns", "--package", app, "--token", token or uuid.uuid4().hex,
+                        "--timeout", str(seconds), "--json")
+        row = json.loads(done.stdout)[0]
+        assert (done.returncode == 0) == (row["outcome"] == "accepted")
+        return row["outcome"], row["reason"]
+
+    def stats(self):
+        """The counters, by name."""
+        return {name: int(value) for name, value in json.loads(self.run("stats", "--json").stdout).items()}
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(10)
 
 
 class Kamailio:

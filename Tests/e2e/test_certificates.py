@@ -2,12 +2,10 @@
 """Apple's client certificates, from the files to the push; the files are made by libraries that are not ours."""
 
 import datetime
-import json
 import shutil
 import subprocess
 import uuid
 
-import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -78,56 +76,6 @@ class Certificates:
         path.write_bytes(pkcs12.serialize_key_and_certificates(app.encode(), key, certificate, None, encryption))
         path.with_suffix(".pwd").write_text(password + "\n")
         return path
-
-
-class Engine:
-    """`pushwake engine` without any PBX."""
-
-    def __init__(self, directory, simulator, settings):
-        self.log = directory / "engine.log"
-        self.settings = directory / "pushwake.conf"
-        made = simulator.settings()
-        values = {
-            "engine_socket": directory / "engine.sock", "store_path": directory / "bindings.db",
-            "ca_file": made["ca_file"], "apns_url": simulator.url, "apns_sandbox_url": simulator.url, **settings}
-        self.settings.write_text("".join(f"{name} = {value}\n" for name, value in values.items()))
-        self.process = subprocess.Popen(
-            [PUSHWAKE, "engine", "--settings", self.settings], stdin=subprocess.DEVNULL, stdout=self.log.open("ab"),
-            stderr=subprocess.STDOUT)
-        wait_until("the engine listens", lambda: "listens on" in self.text())
-
-    def text(self):
-        return self.log.read_text()
-
-    def run(self, *arguments):
-        return subprocess.run([PUSHWAKE, *arguments, "--settings", self.settings], capture_output=True, text=True,
-                              timeout=60, check=False)
-
-    def call(self, app, token=None):
-        """Outcome and reason of a push for a call."""
-        done = self.run("send", "call", "--platform", "apns", "--package", app, "--token", token or uuid.uuid4().hex,
-                        "--json")
-        row = json.loads(done.stdout)[0]
-        assert (done.returncode == 0) == (row["outcome"] == "accepted")
-        return row["outcome"], row["reason"]
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(10)
-
-
-@pytest.fixture
-def make_engine(tmp_path, simulator):
-    started = []
-
-    def make(**settings):
-        engine = Engine(tmp_path, simulator, settings)
-        started.append(engine)
-        return engine
-
-    yield make
-    for engine in started:
-        engine.stop()
 
 
 def test_send_goes_out_with_the_certificate_of_its_app(tmp_path, simulator, make_engine):
