@@ -17,12 +17,15 @@ final class HTTP2ClientSession {
     }
 
     private var session: OpaquePointer
+    private let memory = HTTP2Memory()
     private var output = HTTP2Output()
     private let limits: HTTPAnswerLimits
     private let keptNames: [[UInt8]]?
     private let streamCap: Int
     private var ended: [HTTPExchange] = []
     private var fields: [nghttp2_nv] = []
+    /// What `fields` begins with: a head's fields around so many of a request's own pseudo fields, so many in all.
+    private var layout: (head: LastingHead?, pseudo: Int, count: Int) = (nil, 0, 0)
     /// The request that is being written, and room for bodies until they have been sent: with many streams open,
     /// memory that is warm is worth more than the work.
     private var request = HTTPRequest()
@@ -60,7 +63,7 @@ final class HTTP2ClientSession {
         nghttp2_option_set_peer_max_concurrent_streams(option, 100)
         nghttp2_option_set_max_deflate_dynamic_table_size(option, 4096)
         var made: OpaquePointer?
-        guard nghttp2_session_client_new2(&made, callbacks, nil, option) == 0, let made else {
+        guard nghttp2_session_client_new3(&made, callbacks, nil, option, memory.interface) == 0, let made else {
             throw TLSError("no memory for an HTTP/2 session")
         }
         session = made
@@ -75,8 +78,6 @@ final class HTTP2ClientSession {
     }
 
     deinit {
-        // nghttp2 calls no callbacks here; the streams' retained pointers are ours to give back.
-        for exchange in open { Unmanaged.passUnretained(exchange).release() }
         nghttp2_session_del(session)
     }
 
@@ -86,22 +87,22 @@ final class HTTP2ClientSession {
         return max(0, min(peerLimit, streamCap) - open.count)
     }
 
-    /// Opens a stream and returns the bytes of its request before compression; 0 when no more can be opened, and
+    /// Opens a stream and returns the bytes that its request has for itself, before compression; 0 when no more can be opened, and
     /// then nothing has happened.
     func submit(_ exchange: HTTPExchange, now: Int64) throws(PushRefusal) -> Int {
         request.removeAll()
         try exchange.write(into: &request)
         exchange.reset()
         exchange.submittedAt = now
-        let count = request.storage.count + request.body.count + (request.head?.storage.count ?? 0)
-        let user = Unmanaged.passRetained(exchange)
-        let streamID = submit(user.toOpaque())
+        let count = request.storage.count + request.body.count
+        let head = request.head.map { lasting($0) }
+        // Nghttp2's pointer keeps nothing alive: `open` does, until the stream is closed.
+        let streamID = submit(head, Unmanaged.passUnretained(exchange).toOpaque())
         guard streamID > 0 else {
-            user.release()
             isExhausted = true
             return 0
         }
-        exchange.head = request.head == nil ? nil : latestHead
+        exchange.head = head
         swap(&exchange.body, &request.body)
         if let spare = spareBodies.popLast() { request.body = spare }
         exchange.streamID = streamID
@@ -129,27 +130,38 @@ final class HTTP2ClientSession {
     }
 
     /// nghttp2 copies the request's own names and values, so that these pointers need to live only for the call.
-    private func submit(_ user: UnsafeMutableRawPointer) -> Int32 {
+    private func submit(_ head: LastingHead?, _ user: UnsafeMutableRawPointer) -> Int32 {
         request.storage.withUnsafeBufferPointer { storage in
             guard let base = storage.baseAddress else { return -1 }
-            fields.removeAll(keepingCapacity: true)
-            var head = request.head.map { lasting($0) }
-            if let head { fields.append(contentsOf: head.pseudoFields) }
-            for field in request.fields {
-                let pair = nghttp2_nv(field, in: base)
-                if let due = head, !pair.isPseudo {
-                    fields.append(contentsOf: due.fields)
-                    head = nil
-                }
-                fields.append(pair)
-            }
-            if let head { fields.append(contentsOf: head.fields) }
+            collect(head, base)
             if request.body.isEmpty {
                 return nghttp2_submit_request(session, nil, fields, fields.count, nil, user)
             }
             var provider = nghttp2_data_provider(
                 source: nghttp2_data_source(ptr: user), read_callback: clientReadBody)
             return nghttp2_submit_request(session, nil, fields, fields.count, &provider, user)
+        }
+    }
+
+    /// Puts the fields in order: the head's stay where they are from one request to the next.
+    private func collect(_ head: LastingHead?, _ base: UnsafePointer<UInt8>) {
+        var pseudo = 0
+        for field in request.fields where base[Int(field.nameStart)] == UInt8(ascii: ":") { pseudo += 1 }
+        if layout.head === head, layout.pseudo == pseudo, layout.count > 0 {
+            fields.removeLast(fields.count - layout.count)
+        } else {
+            fields = (head?.pseudoFields ?? []) + Array(repeating: nghttp2_nv(), count: pseudo) + (head?.fields ?? [])
+            layout = (head, pseudo, fields.count)
+        }
+        var place = head?.pseudoFields.count ?? 0
+        for field in request.fields {
+            let pair = nghttp2_nv(field, in: base)
+            if pair.isPseudo {
+                fields[place] = pair
+                place += 1
+            } else {
+                fields.append(pair)
+            }
         }
     }
 
@@ -206,7 +218,6 @@ final class HTTP2ClientSession {
             exchange.end = exchange.position >= sent || exchange.isBodyUnsent ? .notProcessed : .broken(reason)
             reclaimBody(of: exchange)
             ended.append(exchange)
-            Unmanaged.passUnretained(exchange).release()
         }
         open.removeAll()
     }
@@ -215,7 +226,7 @@ final class HTTP2ClientSession {
 
     fileprivate func willSend(_ frame: UnsafePointer<nghttp2_frame>) {
         guard frame.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue) else { return }
-        exchange(frame.pointee.hd.stream_id)?.position = gatherPosition
+        withExchange(frame.pointee.hd.stream_id) { $0.position = gatherPosition }
     }
 
     fileprivate func received(_ frame: UnsafePointer<nghttp2_frame>) {
@@ -223,7 +234,7 @@ final class HTTP2ClientSession {
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
             guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else { return }
-            exchange(header.stream_id)?.isAnswerComplete = true
+            withExchange(header.stream_id) { $0.isAnswerComplete = true }
         case NGHTTP2_SETTINGS.rawValue:
             guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 else { return }
             let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
@@ -299,13 +310,18 @@ final class HTTP2ClientSession {
             open[index] = last
         }
         ended.append(exchange)
-        Unmanaged.passUnretained(exchange).release()
     }
 
     fileprivate func exchange(_ streamID: Int32) -> HTTPExchange? {
         nghttp2_session_get_stream_user_data(session, streamID).map {
             Unmanaged<HTTPExchange>.fromOpaque($0).takeUnretainedValue()
         }
+    }
+
+    /// The same for a moment, without counting a reference.
+    private func withExchange(_ streamID: Int32, _ body: (HTTPExchange) -> Void) {
+        guard let pointer = nghttp2_session_get_stream_user_data(session, streamID) else { return }
+        Unmanaged<HTTPExchange>.fromOpaque(pointer)._withUnsafeGuaranteedRef { body($0) }
     }
 
     private static func install(_ callbacks: OpaquePointer) {

@@ -27,6 +27,10 @@ final class HTTPConnection: LoopSource, TurnEnding {
         case http1(HTTP1ClientSession)
     }
 
+    /// Bytes of requests after which a burst's first part is sent: about three full records, so that a system call
+    /// and a record carry as much as they can.
+    private static let earlyFlush = 40_000
+
     let id: Int
     private(set) var machine: ConnectionStateMachine
     /// Requests that were answered here.
@@ -123,7 +127,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         if openStreams == 1 { setTimer(after: configuration.answerTimeout) }
         scheduleFlush()
         unsentBytes += bytes
-        if unsentBytes >= 32_768 { flushEarly() }
+        if unsentBytes >= Self.earlyFlush { flushEarly() }
         return .sent
     }
 

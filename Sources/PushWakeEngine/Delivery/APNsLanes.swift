@@ -3,7 +3,7 @@
 internal import PushWakeCore
 
 /// The lanes to Apple: of each certificate, and of the `.p8` key where no certificate covers the topic.
-struct APNsLanes {
+final class APNsLanes {
     /// Nil without a `.p8` key.
     let token: APNsTokenLanes?
     let certified: [APNsCertifiedLanes]

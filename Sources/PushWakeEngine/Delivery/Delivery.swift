@@ -177,6 +177,11 @@ final class Delivery {
         return lane.isHealthy && !lane.breaker.isOpen && !queue.isHeld && queue.hasPlace(for: .call)
     }
 
+    /// Whether a push to this binding would leave at once.
+    func hasRoom(for binding: Binding) -> Bool {
+        lanes.lane(for: binding, nil, now: loop.wallSeconds)?.queue?.hasRoom ?? false
+    }
+
     /// Drops what has not left yet for a call that is over.
     func cancel(_ jobs: [PushJob]) {
         for job in jobs {

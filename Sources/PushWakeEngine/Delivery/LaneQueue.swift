@@ -47,6 +47,8 @@ final class LaneQueue {
     }
 
     var count: Int { waiting.count }
+    /// Whether the next push goes straight through.
+    var hasRoom: Bool { isDirect && pool.hasRoom }
     /// Pushes that have been sent and have no answer.
     var inFlight: Int { pool.inFlightCount }
     /// How full it is, in parts of 100.

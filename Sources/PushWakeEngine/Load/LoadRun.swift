@@ -20,7 +20,7 @@ public final class LoadRun {
         timeToLive: 40)
     /// Sixteen digits from the fourth byte on are each push's own.
     private var token: [UInt8]
-    private var callID: [UInt8] = []
+    private var callID = Array("load-0000000000000000@127.0.0.1".utf8)
     private var started = 0
     private var running = 0
     private var isRefillPending = false
@@ -53,8 +53,14 @@ public final class LoadRun {
         latencies.reserveCapacity(count)
     }
 
-    /// Runs to the end.
+    /// Runs to the end. What it measures begins when a connection stands, or cannot be had.
     public func run() -> LoadReport {
+        let patience = SystemClock.monotonicMilliseconds() + 5000
+        while !delivery.hasRoom(for: target), delivery.isHealthy(for: target, type),
+            SystemClock.monotonicMilliseconds() < patience
+        {
+            loop.turn(waitingUpTo: 100)
+        }
         let cpu = SystemClock.processMicroseconds()
         let begin = SystemClock.monotonicMicroseconds()
         refillSoon()
@@ -90,7 +96,7 @@ public final class LoadRun {
         running += 1
         address(index)
         content.sentAt = loop.wallSeconds
-        delivery.push(Push(target, content), type: provider == .apns ? .voip : nil, deadline: loop.now + 15_000) {
+        delivery.push(Push(target, content), type: type, deadline: loop.now + 15_000) {
             [self] job, verdict, _ in
             running -= 1
             latencies.append(Int32(clamping: loop.microseconds - job.startedAt))
@@ -98,6 +104,8 @@ public final class LoadRun {
             refillSoon()
         }
     }
+
+    private var type: APNsPushType? { provider == .apns ? .voip : nil }
 
     /// Nobody answers at all: there is nothing to measure.
     private var isHopeless: Bool { report.accepted == 0 && report.failed > 0 }
@@ -115,16 +123,19 @@ public final class LoadRun {
 
     /// A token that looks like the provider's own and a Call-ID, different for each index.
     private func address(_ index: Int) {
+        Self.write(index, into: &token, at: 4)
+        Self.write(index, into: &callID, at: 5)
+        target.token = String(decoding: token, as: UTF8.self)
+        content.callID = String(decoding: callID, as: UTF8.self)
+    }
+
+    private static func write(_ index: Int, into text: inout [UInt8], at start: Int) {
+        var digits = text.mutableSpan
+        guard digits.count >= start + 16 else { return }
         var rest = UInt64(truncatingIfNeeded: index)
-        for place in (4..<20).reversed() {
-            token[place] = UInt8(truncatingIfNeeded: (rest & 15) < 10 ? 0x30 + (rest & 15) : 0x57 + (rest & 15))
+        for place in (start..<start + 16).reversed() {
+            digits[place] = UInt8(truncatingIfNeeded: (rest & 15) < 10 ? 0x30 + (rest & 15) : 0x57 + (rest & 15))
             rest >>= 4
         }
-        target.token = String(decoding: token, as: UTF8.self)
-        callID.removeAll(keepingCapacity: true)
-        callID.append(contentsOf: "load-".utf8)
-        Decimal.append(UInt64(truncatingIfNeeded: index), to: &callID)
-        callID.append(contentsOf: "@127.0.0.1".utf8)
-        content.callID = String(decoding: callID, as: UTF8.self)
     }
 }
