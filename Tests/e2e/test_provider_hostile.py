@@ -3,6 +3,7 @@
 
 The first connection meets the attacker, those after it a provider that accepts everything."""
 
+import concurrent.futures
 import json
 import os
 import socket
@@ -21,17 +22,13 @@ END_STREAM, END_HEADERS = 1, 4
 MEMORY = 100 << 20
 
 
-@pytest.fixture
-def push(simulator):
-    """Sends COUNT pushes to a raw provider and returns what became of them."""
-    made = []
-
-    def run(*behaviours, protocol="h2", seconds=40, count=COUNT):
-        provider = RawProvider(simulator.directory / "files", *behaviours, protocol=protocol)
-        made.append(provider)
-        process = subprocess.Popen(
-            [PUSHWAKE, "load", "--provider", "apns", "--url", provider.url, "--dir", simulator.directory / "files",
-             "--count", str(count), "--concurrency", "20", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def run(files, *behaviours, protocol="h2", seconds=40, count=COUNT):
+    """Sends pushes to a raw provider; what became of them."""
+    provider = RawProvider(files, *behaviours, protocol=protocol)
+    process = subprocess.Popen(
+        [PUSHWAKE, "load", "--provider", "apns", "--url", provider.url, "--dir", files, "--count", str(count),
+         "--concurrency", "20", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
         end = time.monotonic() + seconds
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -49,10 +46,30 @@ def push(simulator):
         assert usage.ru_maxrss * 1024 < MEMORY, f"{usage.ru_maxrss} kB"
         said = json.loads(process.stdout.read())
         return {**said, "connections": provider.connections, "complaint": complaint}
-
-    yield run
-    for provider in made:
+    finally:
         provider.stop()
+
+
+@pytest.fixture
+def push(simulator):
+    return lambda *behaviours, **options: run(simulator.directory / "files", *behaviours, **options)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ahead(request, simulator):
+    """Results by case name. These cases wait for time to pass, so that they all begin at once, beside the others."""
+    wanted = {item.callspec.id for item in request.session.items if hasattr(item, "callspec")}
+    with concurrent.futures.ThreadPoolExecutor(32) as threads:
+        yield {
+            name: threads.submit(run, simulator.directory / "files", *behaviours, **options)
+            for name, (behaviours, options) in patient().items() if name in wanted}
+
+
+def patient():
+    """The cases of `ahead`."""
+    silent = {behave.__name__: ((behave, friendly), {}) for behave in SILENCE + WITHOUT_SETTINGS}
+    good = http1(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+    return silent | {name: ((http1(answer), good), {"protocol": "http/1.1"}) for name, answer in HTTP1.items()}
 
 
 def attack(answer):
@@ -205,10 +222,12 @@ def drip(peer):
         time.sleep(0.2)
 
 
-@pytest.mark.parametrize("behave", [one_stream_then_many, no_window, window_that_opens_late, deaf, mute, drip],
-                         ids=lambda f: f.__name__)
-def test_silence_is_found_out(push, behave):
-    said = push(behave, friendly)
+SILENCE = [one_stream_then_many, no_window, window_that_opens_late, deaf, mute, drip]
+
+
+@pytest.mark.parametrize("behave", SILENCE, ids=lambda f: f.__name__)
+def test_silence_is_found_out(ahead, behave):
+    said = ahead[behave.__name__].result()
     assert said["accepted"] == COUNT, said
 
 
@@ -329,9 +348,12 @@ def settings_never_come(peer):
         peer.socket.recv(65_536)
 
 
-@pytest.mark.parametrize("behave", [goodbye_at_once, settings_never_come], ids=lambda f: f.__name__)
-def test_a_connection_without_settings_is_left(push, behave):
-    said = push(behave, friendly)
+WITHOUT_SETTINGS = [goodbye_at_once, settings_never_come]
+
+
+@pytest.mark.parametrize("behave", WITHOUT_SETTINGS, ids=lambda f: f.__name__)
+def test_a_connection_without_settings_is_left(ahead, behave):
+    said = ahead[behave.__name__].result()
     assert said["accepted"] == COUNT, said
 
 
@@ -375,9 +397,8 @@ HTTP1 = {
 
 
 @pytest.mark.parametrize("name", HTTP1)
-def test_http_1_is_no_way_in(push, name):
-    good = http1(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-    said = push(http1(HTTP1[name]), good, protocol="http/1.1")
+def test_http_1_is_no_way_in(ahead, name):
+    said = ahead[name].result()
     assert said["accepted"] >= COUNT - 1, said
 
 
