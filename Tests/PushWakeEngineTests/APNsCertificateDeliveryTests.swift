@@ -149,6 +149,38 @@ import Testing
         #expect(connections.count == 2, "one with each certificate")
     }
 
+    @Test(arguments: [503, 403])
+    func `that pause for another attempt go out with the new certificate`(status: Int) throws {
+        let reason = status == 503 ? "ServiceUnavailable" : "ExpiredProviderToken"
+        // The answer to the first one is late enough for the file to change meanwhile.
+        let fixture = try fixture(
+            script: #"{"rules":[{"provider":"apns","count":1,"reason":"\#(reason)","delay_ms":600}]}"#)
+        defer { fixture.end() }
+        let path = "\(fixture.directory)/apns/pushkit.com.example.phone.p12"
+        let delivery = opened(fixture)
+        var end: Verdict?
+        var last: PushJob?
+        let content = PushContent(event: .call, callID: "c1", fromURI: "sip:bob@example.com")
+        fixture.loop.updateTime()
+        delivery.push(
+            Push(phone("com.example.phone", .voip, "aa100"), content), type: .voip, deadline: fixture.loop.now + 20_000
+        ) { job, verdict, _ in (last, end) = (job, verdict) }
+        fixture.turn(seconds: 5) { (try? fixture.requests().count) == 1 || delivery.queues.inFlight == 1 }
+        try fixture.write(path, try renewed(fixture))
+        #expect(delivery.reload() == [])
+        // Over the new certificate's connection.
+        #expect(try fixture.call(phone("com.example.phone"), delivery).outcome == .accepted)
+        let new = try #require(try fixture.requests().last?["connection"]?.integer)
+        #expect(end == nil, "too slow to see anything")
+        fixture.turn(seconds: 10) { end != nil }
+        #expect(end?.outcome == .accepted)
+        #expect(last?.attempts == 2)
+        let connections = try fixture.requests().filter { $0["path"]?.string == "/3/device/aa100" }
+            .compactMap { $0["connection"]?.integer }
+        #expect(connections.count == 2 && connections.first != new && connections.last == new)
+        #expect(fixture.counter("distinct") == 2)
+    }
+
     private func renewed(_ fixture: DeliveryFixture) throws -> [UInt8] {
         let made = try PushCertificates.issue(
             "Apple Push Services: com.example.phone", "com.example.phone", authority(fixture))

@@ -160,6 +160,35 @@ import Testing
         #expect(arrivals.count == 21 && Set(arrivals).count == 21)
     }
 
+    @Test func `ends what waits when its credential comes to rest`() throws {
+        let bench = try QueueBench(
+            script:
+                #"{"streams":{"max_concurrent":1},"rules":[{"token":"bad*","status":403,"reason":"InvalidProviderToken"},{"delay_ms":60}]}"#,
+            [.maxFail: "2"])
+        defer { bench.fixture.end() }
+        bench.push(.call, "first")
+        #expect(bench.run { bench.ends.count == 1 })
+        for name in ["bad1", "bad2"] { bench.push(.call, name) }
+        for number in 0..<30 { bench.push(.refresh, "refresh\(number)") }
+        #expect(bench.delivery.queues.waiting >= 30)
+        #expect(bench.run { bench.ends.count == 33 })
+        #expect(bench.ends["bad1"]?.outcome == .misconfigured && bench.ends["bad2"]?.outcome == .misconfigured)
+        let rested = bench.ends.filter { $0.key.hasPrefix("refresh") && $0.value.reason == "CredentialRests" }
+        // At most one was on its way when the second failure was heard of.
+        #expect(rested.count >= 29)
+        #expect(rested.values.allSatisfy { $0.outcome == .unavailable && $0.attempts == 0 && $0.after < 5000 })
+        #expect(bench.delivery.queues.waiting == 0)
+        #expect(bench.delivery.queued == 0)
+        #expect(bench.run(seconds: 5) { bench.delivery.queues.inFlight == 0 })
+        // What comes while it rests ends at once, and nobody may rely on it.
+        bench.push(.call, "late")
+        bench.loop.turn(waitingUpTo: 0)
+        #expect(bench.ends["late"]?.reason == "CredentialRests")
+        let binding = Binding(provider: .apns, app: "com.example.phone", token: "x", dialect: .rfc8599)
+        #expect(!bench.delivery.isHealthy(for: binding, nil))
+        #expect(try bench.arrivals().allSatisfy { !$0.hasPrefix("late") })
+    }
+
     @Test func `does not fill with pushes that a provider out of order sends back`() throws {
         let bench = try QueueBench(
             script: #"{"rules":[{"status":503,"reason":"ServiceUnavailable"}]}"#, [.queueSize: "5", .maxFail: "0"])

@@ -134,13 +134,28 @@ final class Delivery {
         if delay > 0 {
             delayed += 1
             loop.schedule(after: delay) { [weak self] in
-                self?.delayed -= 1
-                self?.submit(job, to: lane)
+                guard let self else { return }
+                delayed -= 1
+                submit(job, to: self.lane(of: job, before: lane))
             }
         } else {
             submit(job, to: lane)
         }
         return job
+    }
+
+    /// Sends a push once more that a lane has given back: over that lane, or over the one that is in its place now.
+    func resubmit(_ job: PushJob, from old: any ProviderLane) {
+        let current = lane(of: job, before: old)
+        guard current !== old else { return old.submit(job) }
+        // Another credential may be renewed by itself.
+        job.renewals = 0
+        submit(job, to: current)
+    }
+
+    /// The lane that a push takes now; the one that it had when its credential is gone without another.
+    private func lane(of job: PushJob, before old: any ProviderLane) -> any ProviderLane {
+        lanes.lane(for: job.binding, job.type, now: loop.wallSeconds) ?? old
     }
 
     /// A credential that fails and fails rests; one push in a while finds out whether it works again.

@@ -30,13 +30,19 @@ extension PushJob {
         case .finish(let final): finish(final, status: status)
         case .retry(let time):
             // Pauses take places in the queue: a provider out of order must not fill the memory.
-            guard let queue = lane.queue, queue.pause(until: time, { lane.submit(self) }) else {
+            guard let queue = lane.queue, queue.pause(until: time, { self.goOn(from: lane) }) else {
                 return finish(verdict, status: status)
             }
         case .renewCredential:
             renewals += 1
-            lane.submit(self)
+            goOn(from: lane)
         }
+    }
+
+    /// Back to its lane, or to the one that has taken that one's place: a new key may be what the push needs.
+    private func goOn(from lane: any ProviderLane) {
+        guard let delivery else { return lane.submit(self) }
+        delivery.resubmit(self, from: lane)
     }
 }
 

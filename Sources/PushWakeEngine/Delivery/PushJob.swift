@@ -21,7 +21,8 @@ final class PushJob: HTTPExchange {
     var isCancelled = false
     /// Which of its lane's credentials the last request carried.
     var generation: UInt32 = 0
-    private let delivery: Delivery?
+    /// Nil where nobody counts pushes or changes lanes.
+    let delivery: Delivery?
     private let completion: (PushJob, Verdict, Int) -> Void
     private var isFinished = false
 
