@@ -35,6 +35,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private(set) var machine: ConnectionStateMachine
     /// Requests that were answered here.
     private(set) var answers = 0
+    /// How the server refused our certificate, once that has ended the connection.
+    private(set) var refusal: String?
     private let loop: Loop
     private let tls: TLSContext
     private let origin: HTTPOrigin
@@ -463,20 +465,27 @@ final class HTTPConnection: LoopSource, TurnEnding {
         connector?.cancel()
         connector = nil
         let sent = channel?.bytesSent ?? 0
+        var ended: [HTTPExchange] = []
         switch session {
         case .none: break
         case .http2(let session):
             session.connectionLost(reason, sent: sent)
-            reportLast(session.takeEnded())
+            ended = session.takeEnded()
         case .http1(let session):
             session.connectionLost(reason, sent: sent)
-            reportLast(session.takeEnded())
+            ended = session.takeEnded()
         }
+        answers += ended.count { $0.end == .answered }
+        // Who has answered has admitted us; what it refuses later the next connection will find out.
+        if answers == 0, let alert = channel?.tls?.alert {
+            refusal = "\(origin.authority) refuses the client certificate: \(alert.name)"
+        }
+        if case .none = session {} else { owner?.connection(self, ended: ended) }
         if let channel {
             loop.unwatch(channel.socket.descriptor)
             channel.close(aborting: false)
         }
-        owner?.connectionClosed(self, reason: reason)
+        owner?.connectionClosed(self, reason: refusal ?? reason)
         owner = nil
     }
 
@@ -488,10 +497,5 @@ final class HTTPConnection: LoopSource, TurnEnding {
         case .http2(let session): _ = channel.read { session.receive($0) }
         case .http1(let session): _ = channel.read { session.receive($0) }
         }
-    }
-
-    private func reportLast(_ exchanges: [HTTPExchange]) {
-        answers += exchanges.count { $0.end == .answered }
-        owner?.connection(self, ended: exchanges)
     }
 }

@@ -23,6 +23,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
 
     /// Text for the log, once per event worth one: a failed attempt, a GOAWAY with a reason.
     public var onNotice: ((String) -> Void)?
+    /// The server refuses the client certificate, or wants one: text for the log, once until a request is answered.
+    public var onRefusal: ((String) -> Void)?
     /// Streams have become free and nothing waits here: hand over more.
     public var onCapacity: (() -> Void)?
     /// A connection could not be made, for this reason; the next attempt is not made before this time (milliseconds).
@@ -35,7 +37,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     public let origin: HTTPOrigin
     /// Counts; never reset.
     public private(set) var statistics = Statistics()
-    /// Why the last attempt to connect failed; empty after a success.
+    /// Why the last attempt to connect failed; empty after a success. A certificate was a success when a request
+    /// is answered: a handshake of TLS 1.3 ends before the server has looked at it.
     public private(set) var lastProblem = ""
 
     private let tls: TLSContext
@@ -54,6 +57,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private var connectTimer: Loop.TimerID?
     private var deadlineTimer: Loop.TimerID?
     private var timerDeadline = Int64.max
+    /// The server refused the certificate, and has answered no request since.
+    private var isRefused = false
     private var isClosed = false
     private var isWindingDown = false
 
@@ -234,6 +239,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         let action = machine.attemptFailed(now: loop.now, random: SystemRandomNumberGenerator.bits())
         if lastProblem != reason {
             lastProblem = reason
+            isRefused = false
             onNotice?("cannot connect: \(reason)")
         }
         let hopeless = waiting.removeAll { [configuration] in
@@ -248,7 +254,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     func connectionStands(_ connection: HTTPConnection) {
         if stood.insert(connection.id).inserted {
             statistics.connectionsOpened += 1
-            lastProblem = ""
+            if !isRefused { lastProblem = "" }
             machine.attemptSucceeded()
         }
         drainQueue()
@@ -262,14 +268,18 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             case .answered:
                 hasAnswer = true
                 exchange.ended(.answered(exchange.takeResponse(), connection: connection.id))
-            case .notProcessed: resend(exchange)
+            case .notProcessed:
+                if let refusal = connection.refusal { exchange.ended(.notAdmitted(refusal)) } else { resend(exchange) }
             case .broken(let reason):
-                statistics.requestsLost += 1
-                exchange.ended(.lost(reason))
+                statistics.requestsLost += connection.refusal == nil ? 1 : 0
+                exchange.ended(connection.refusal.map { .notAdmitted($0) } ?? .lost(reason))
             case nil: continue
             }
         }
-        if hasAnswer { machine.answered() }
+        if hasAnswer {
+            machine.answered()
+            if isRefused { (isRefused, lastProblem) = (false, "") }
+        }
         drainQueue()
         offerCapacity()
     }
@@ -298,6 +308,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
 
     func connectionClosed(_ connection: HTTPConnection, reason: String) {
         draining.removeAll { $0 === connection }
+        if let refusal = connection.refusal, !isClosed { refused(refusal) }
         let hasStood = stood.remove(connection.id) != nil
         guard connections.contains(where: { $0 === connection }) else { return drainQueue() }
         guard hasStood else {
@@ -306,6 +317,12 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         }
         _ = leave(connection)
         drainQueue()
+    }
+
+    private func refused(_ reason: String) {
+        guard lastProblem != reason else { return }
+        (lastProblem, isRefused) = (reason, true)
+        onRefusal?(reason)
     }
 
     /// Counts a connection out; false when it was not in.

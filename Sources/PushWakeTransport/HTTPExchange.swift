@@ -11,6 +11,9 @@ public enum HTTPResult: Equatable, Sendable {
     case lost(String)
     /// Nothing of it reached a server: no connection could be made, and the text says why.
     case unreachable(String)
+    /// The server does not admit this client: it refused the certificate. Nothing was processed, and another attempt
+    /// would end the same way.
+    case notAdmitted(String)
     /// Its deadline passed before it was sent.
     case expired
     /// It was not sent: it would not be written.

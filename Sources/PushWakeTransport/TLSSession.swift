@@ -27,6 +27,8 @@ final class TLSSession {
 
     private let ssl: OpaquePointer
     private let context: TLSContext
+    /// How the peer refused our certificate.
+    private(set) var alert: TLSAlert?
     private let pipe: UnsafeMutablePointer<copenssl_pipe>
     nonisolated(unsafe) private static let method = copenssl_pipe_method()
 
@@ -149,6 +151,7 @@ final class TLSSession {
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE, SSL_ERROR_ZERO_RETURN: return .incomplete
         default: break
         }
+        alert = alert ?? TLSAlert.pending()
         let verification = SSL_get_verify_result(ssl)
         let error = TLSError.drain(operation).message
         guard verification != Int(X509_V_OK), error.hasSuffix("certificate verify failed") else {

@@ -110,7 +110,7 @@ extension HTTPResult {
     var problem: String {
         switch self {
         case .answered: ""
-        case .lost(let text), .unreachable(let text): text
+        case .lost(let text), .unreachable(let text), .notAdmitted(let text): text
         case .expired: "expired"
         case .refused(let refusal): "\(refusal)"
         }

@@ -3,15 +3,18 @@
 
 import datetime
 import shutil
+import ssl
 import subprocess
 import uuid
 
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import pkcs12
 
-from phones import rfc8599_apns
+from phones import mpush_ios, rfc8599_apns
+from raw_provider import RawProvider, friendly
 from servers import PUSHWAKE, wait_until
 
 PRODUCTION = x509.ObjectIdentifier("1.2.840.113635.100.6.3.2")
@@ -135,3 +138,61 @@ def test_a_certificate_is_enough_for_kamailio(tmp_path, make_kamailio, actors, s
     caller.finish()
     sent = simulator.wait_push(push.token)
     assert sent["status"] == 200 and sent["certificate"] == "com.example.phone"
+
+
+@pytest.fixture
+def strict(simulator):
+    """A server that asks for a certificate of another authority than the one that made ours."""
+    files = simulator.directory / "files"
+    provider = RawProvider(files, friendly)
+    provider.context.verify_mode = ssl.CERT_REQUIRED
+    provider.context.load_verify_locations(files / "ca.pem")
+    yield provider
+    provider.stop()
+    assert provider.errors == []
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_3, ssl.TLSVersion.TLSv1_2], ids=["tls1.3", "tls1.2"])
+def test_a_certificate_that_the_server_refuses_is_named_once(tmp_path, simulator, strict, make_engine, version):
+    """With TLS 1.3 the client is through with the handshake before it hears of it."""
+    strict.context.maximum_version = version
+    made = Certificates(tmp_path / "apns", simulator)
+    path = made.pem("com.example.one.pem", "com.example.one")
+    engine = make_engine(apns_cert=made.directory, apns_url=strict.url, apns_sandbox_url=strict.url)
+    told = f"127.0.0.1:{strict.port} refuses the client certificate: unknown_ca"
+    # The first connection is made ahead of need.
+    wait_until("the refusal is noticed", lambda: told in engine.text())
+    for _ in range(3):
+        outcome, reason = engine.call("com.example.one", seconds=3)
+        assert outcome in ("misconfigured", "unavailable")
+        assert reason == told
+    lines = [line for line in engine.text().splitlines() if "calls go through without push" in line]
+    assert len(lines) == 1 and f"apns production com.example.one: {told}; " in lines[0]
+    assert str(path) in lines[0] and "get a new one from Apple, put it there" in lines[0]
+
+    strict.context.load_verify_locations(simulator.directory / "files" / "apns-ca.pem")
+    wait_until("the server has come to its senses",
+               lambda: engine.call("com.example.one", seconds=10)[0] == "accepted", 60)
+    wait_until("the log says so", lambda: "apns production com.example.one: works again" in engine.text())
+
+
+def test_without_any_certificate_the_log_says_that_one_is_wanted(simulator, strict, make_engine):
+    keys = {name: value for name, value in simulator.settings().items() if name.startswith("apns_key")}
+    engine = make_engine(**keys, apns_team_id="DEF123GHIJ", apns_url=strict.url, apns_sandbox_url=strict.url)
+    told = f"127.0.0.1:{strict.port} refuses the client certificate: certificate_required"
+    outcome, reason = engine.call("com.example.one", seconds=3)
+    assert outcome in ("misconfigured", "unavailable") and reason == told
+    assert f"{told}; it asks for one, and none is set" in engine.text()
+
+
+def test_no_call_waits_for_a_phone_whose_certificate_is_refused(tmp_path, simulator, strict, make_kamailio, actors):
+    shutil.copytree(simulator.directory / "files" / "apns", tmp_path / "apns")
+    kamailio = make_kamailio(settings={
+        "apns_key": None, "apns_key_id": None, "apns_team_id": None, "apns_cert": tmp_path / "apns",
+        "apns_url": strict.url, "apns_sandbox_url": strict.url})
+    kamailio.start().wait_engine()
+    kamailio.wait_log("com.example.phone: 127.0.0.1")
+    phone = actors.phone(kamailio, "unpushed", mpush_ios())
+    phone.wake("answer").wait_status(200)
+    caller = actors.call(kamailio, "unpushed", "call").finish()
+    assert 110 not in caller.statuses and 200 in caller.statuses

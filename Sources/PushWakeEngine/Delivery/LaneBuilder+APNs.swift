@@ -109,7 +109,8 @@ extension LaneBuilder {
         let label = "apns \(environment.name) \(file.certificate.topics.first ?? "")"
         return APNsLane(
             label: label,
-            pool: pool(origin, label, connections: settings.integer(.apnsConnections), tls: tls),
+            pool: pool(
+                origin, label, connections: settings.integer(.apnsConnections), tls: tls, certificate: file.path),
             credential: nil,
             builder: APNsRequestBuilder(payloads: payloads, settings: apnsSettings, authority: origin.authority),
             maxFail: Int(settings.integer(.maxFail)), loop: loop, log: log, sign: { _ in nil })

@@ -38,9 +38,11 @@ struct LaneBuilder {
         }
     }
 
-    /// Connections to one server; `share` is which part of the queue's size it has, `adjust` says what is special.
+    /// Connections to one server; `certificate` is the file of the one in `tls`, `share` is which part of the queue's
+    /// size it has, `adjust` says what is special.
     func pool(
-        _ origin: HTTPOrigin, _ label: String, connections: Int64, tls: TLSContext? = nil, share: Int = 1,
+        _ origin: HTTPOrigin, _ label: String, connections: Int64, tls: TLSContext? = nil,
+        certificate: String? = nil, share: Int = 1,
         adjust: (inout HTTPPoolConfiguration) -> Void = { _ in }
     ) -> ProviderPool {
         var configuration = HTTPPoolConfiguration()
@@ -53,6 +55,6 @@ struct LaneBuilder {
         let pool = HTTPConnectionPool(
             origin: origin, tls: tls ?? self.tls, configuration: configuration, loop: loop, resolver: resolver)
         let queue = queues.make(pool, share: share, loop: loop)
-        return ProviderPool(pool, queue: queue, label: label, log: log)
+        return ProviderPool(pool, queue: queue, label: label, certificate: certificate, log: log)
     }
 }

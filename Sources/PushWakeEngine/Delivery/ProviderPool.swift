@@ -13,12 +13,17 @@ final class ProviderPool {
     private let log: EngineLog
     private var hasComplained = false
 
-    init(_ pool: HTTPConnectionPool, queue: LaneQueue, label: String, log: EngineLog) {
+    /// `certificate` is the file of the one that the client shows.
+    init(_ pool: HTTPConnectionPool, queue: LaneQueue, label: String, certificate: String? = nil, log: EngineLog) {
         self.pool = pool
         self.queue = queue
         self.label = label
         self.log = log
         pool.onNotice = { [weak self] text in self?.complain(text) }
+        let remedy =
+            certificate.map { "the one in \($0) may be revoked or another's: get a new one from Apple, put it there" }
+            ?? "it asks for one, and none is set"
+        pool.onRefusal = { [weak self] text in self?.complain("\(text); \(remedy)") }
     }
 
     /// False after a connection could not be made and until one is.

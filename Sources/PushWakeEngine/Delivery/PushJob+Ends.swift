@@ -57,6 +57,7 @@ extension HTTPResult {
         case .lost(let text):
             Verdict(.unavailable, reason: text, next: isRepeatable ? .retry(after: Self.pause) : .finish)
         case .unreachable(let text): Verdict(.unavailable, reason: text, next: .retry(after: Self.pause))
+        case .notAdmitted(let text): Verdict(.misconfigured, reason: text)
         case .expired: Verdict(.expired, reason: "DeadlinePassed")
         case .refused(let refusal): refusal.verdict
         }
