@@ -4,12 +4,12 @@ internal import PushWakeCore
 internal import PushWakeTransport
 
 /// Pushes to one Apple environment with one key: one provider token, one connection pool.
-final class APNsLane: ProviderLane {
+final class APNsLane: PooledLane {
     let label: String
     var breaker: Breaker
-    private let loop: Loop
+    let loop: Loop
     private let log: EngineLog
-    private let pool: ProviderPool
+    let pool: ProviderPool
     private let sign: ([UInt8]) -> [UInt8]?
     private var credential: APNsCredential
     /// Apple knows the sender by the certificate of the connection: nothing is signed.
@@ -34,25 +34,6 @@ final class APNsLane: ProviderLane {
         self.log = log
         self.sign = sign
         pool.queue.onTurn = { [weak self] in self?.send($0) }
-    }
-
-    var queue: LaneQueue? { pool.queue }
-
-    var isHealthy: Bool { pool.isHealthy }
-
-    func warmUp() { pool.warmUp() }
-
-    func retire() { pool.windDown() }
-
-    func submit(_ job: PushJob) {
-        if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
-        guard pool.queue.admits(job) else { return }
-        send(job)
-    }
-
-    private func send(_ job: PushJob) {
-        job.attempts += 1
-        pool.send(job)
     }
 
     func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {

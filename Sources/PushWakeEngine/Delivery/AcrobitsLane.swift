@@ -4,11 +4,11 @@ internal import PushWakeCore
 internal import PushWakeTransport
 
 /// Pushes through Acrobits' mediator; it needs no credential.
-final class AcrobitsLane: ProviderLane {
+final class AcrobitsLane: PooledLane {
     let label = "acrobits"
     var breaker: Breaker
-    private let loop: Loop
-    private let pool: ProviderPool
+    let loop: Loop
+    let pool: ProviderPool
     private let builder: AcrobitsRequest
 
     init(pool: ProviderPool, builder: AcrobitsRequest, maxFail: Int, loop: Loop) {
@@ -17,25 +17,6 @@ final class AcrobitsLane: ProviderLane {
         self.builder = builder
         self.loop = loop
         pool.queue.onTurn = { [weak self] in self?.send($0) }
-    }
-
-    var queue: LaneQueue? { pool.queue }
-
-    var isHealthy: Bool { pool.isHealthy }
-
-    func warmUp() { pool.warmUp() }
-
-    func retire() { pool.windDown() }
-
-    func submit(_ job: PushJob) {
-        if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
-        guard pool.queue.admits(job) else { return }
-        send(job)
-    }
-
-    private func send(_ job: PushJob) {
-        job.attempts += 1
-        pool.send(job)
     }
 
     func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {

@@ -6,12 +6,12 @@ internal import PushWakeTransport
 /// Pushes for one Google project: one service account, one access token, one connection pool.
 ///
 /// Pushes that come while the first token is being fetched wait in the queue; a refresh ahead of need makes nobody wait.
-final class FCMLane: ProviderLane {
+final class FCMLane: PooledLane {
     let label: String
     var breaker: Breaker
-    private let loop: Loop
+    let loop: Loop
     private let log: EngineLog
-    private let pool: ProviderPool
+    let pool: ProviderPool
     private let tokenPool: ProviderPool
     let account: ServiceAccount
     /// Tells apps that came here only because no account was named for them.
@@ -43,17 +43,9 @@ final class FCMLane: ProviderLane {
         pool.queue.onTurn = { [weak self] in self?.send($0) }
     }
 
-    var queue: LaneQueue? { pool.queue }
-
     var isHealthy: Bool { pool.isHealthy && tokenPool.isHealthy && !isTokenRefused }
 
-    func submit(_ job: PushJob) {
-        if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
-        guard pool.queue.admits(job) else { return }
-        send(job)
-    }
-
-    private func send(_ job: PushJob) {
+    func send(_ job: PushJob) {
         switch credential.authorization(now: loop.now) {
         case .use(let authorization, let current):
             if current != generation { (builder.authorization, generation) = (authorization, current) }

@@ -16,7 +16,7 @@ struct WebPushSender {
 }
 
 /// Pushes to one Web Push service: one VAPID token, one connection pool.
-final class WebPushLane: ProviderLane {
+final class WebPushLane: PooledLane {
     let label: String
     var breaker: Breaker
     /// Requests without an answer.
@@ -25,8 +25,8 @@ final class WebPushLane: ProviderLane {
     private(set) var usedAt: Int64 = 0
     private let origin: HTTPOrigin
     private let sender: WebPushSender
-    private let loop: Loop
-    private let pool: ProviderPool
+    let loop: Loop
+    let pool: ProviderPool
     private var credential: WebPushCredential
 
     init(origin: HTTPOrigin, sender: WebPushSender, pool: ProviderPool, loop: Loop, label: String, maxFail: Int) {
@@ -40,28 +40,14 @@ final class WebPushLane: ProviderLane {
         pool.queue.onTurn = { [weak self] in self?.send($0) }
     }
 
-    var queue: LaneQueue? { pool.queue }
-
     /// Nothing waits, comes back or is under way.
     var isIdle: Bool { inFlight == 0 && pool.queue.count == 0 && pool.queue.pausing == 0 }
-
-    var isHealthy: Bool { pool.isHealthy }
-
-    func warmUp() { pool.warmUp() }
-
-    func retire() { pool.windDown() }
 
     /// Ends all connections; nothing can be sent any more.
     func close() { pool.close() }
 
-    func submit(_ job: PushJob) {
+    func send(_ job: PushJob) {
         usedAt = loop.now
-        if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
-        guard pool.queue.admits(job) else { return }
-        send(job)
-    }
-
-    private func send(_ job: PushJob) {
         job.attempts += 1
         inFlight += 1
         pool.send(job)

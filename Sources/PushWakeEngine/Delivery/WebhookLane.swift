@@ -4,11 +4,11 @@ internal import PushWakeCore
 internal import PushWakeTransport
 
 /// Pushes to an HTTP server of the operator's own.
-final class WebhookLane: ProviderLane {
+final class WebhookLane: PooledLane {
     let label: String
     var breaker: Breaker
-    private let loop: Loop
-    private let pool: ProviderPool
+    let loop: Loop
+    let pool: ProviderPool
     private let setup: WebhookSetup
 
     init(_ setup: WebhookSetup, pool: ProviderPool, label: String, maxFail: Int, loop: Loop) {
@@ -18,25 +18,6 @@ final class WebhookLane: ProviderLane {
         self.loop = loop
         breaker = Breaker(maxFail: maxFail)
         pool.queue.onTurn = { [weak self] in self?.send($0) }
-    }
-
-    var queue: LaneQueue? { pool.queue }
-
-    var isHealthy: Bool { pool.isHealthy }
-
-    func warmUp() { pool.warmUp() }
-
-    func retire() { pool.windDown() }
-
-    func submit(_ job: PushJob) {
-        if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
-        guard pool.queue.admits(job) else { return }
-        send(job)
-    }
-
-    private func send(_ job: PushJob) {
-        job.attempts += 1
-        pool.send(job)
     }
 
     func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
