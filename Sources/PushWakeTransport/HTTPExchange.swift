@@ -2,24 +2,6 @@
 
 public import PushWakeCore
 
-/// How a request ended.
-public enum HTTPResult: Equatable, Sendable {
-    /// `connection` names the one it came on, for `retireConnection`.
-    case answered(HTTPResponse, connection: Int)
-    /// It was sent and no answer came: the server may have processed it, so that only the caller can say
-    /// whether a second one does harm.
-    case lost(String)
-    /// Nothing of it reached a server: no connection could be made, and the text says why.
-    case unreachable(String)
-    /// The server does not admit this client: it refused the certificate. Nothing was processed, and another attempt
-    /// would end the same way.
-    case notAdmitted(String)
-    /// Its deadline passed before it was sent.
-    case expired
-    /// It was not sent: it would not be written.
-    case refused(PushRefusal)
-}
-
 /// One request on its way through a pool, and what has come of it so far.
 ///
 /// Whoever sends many requests derives from it, so that all that is known of one is one object. The request is
@@ -90,38 +72,5 @@ open class HTTPExchange {
         var taken = HTTPResponse(status: 0)
         swap(&taken, &response)
         return taken
-    }
-}
-
-/// A request that is ready, and a closure for its end: for those who send few.
-final class ReadyExchange: HTTPExchange {
-    private let request: HTTPRequest
-    private let completion: (HTTPResult) -> Void
-
-    init(_ request: HTTPRequest, deadline: Int64, completion: @escaping (HTTPResult) -> Void) {
-        self.request = request
-        self.completion = completion
-        super.init(deadline: deadline)
-    }
-
-    override func write(into request: inout HTTPRequest) { request = self.request }
-
-    override func ended(_ result: HTTPResult) { completion(result) }
-}
-
-/// Bounds on what a server may send.
-public struct HTTPAnswerLimits: Sendable {
-    /// Bytes of body that are kept; the rest is read and dropped.
-    public var bodyBytes = 16_384
-    /// Bytes of header names and values that are kept.
-    public var headerBytes = 8_192
-    /// Lower-case names of the headers to keep; nil keeps all.
-    public var keptHeaders: [String]?
-
-    /// Sets some limits and leaves the others as they are.
-    public init(bodyBytes: Int = 16_384, headerBytes: Int = 8_192, keptHeaders: [String]? = nil) {
-        self.bodyBytes = bodyBytes
-        self.headerBytes = headerBytes
-        self.keptHeaders = keptHeaders
     }
 }
