@@ -100,5 +100,12 @@ let package = Package(
             name: "PushWakeEngineTests", dependencies: ["PushWakeEngine", "PushWakeSimulator"], swiftSettings: common),
         .testTarget(
             name: "PushWakeSimulatorTests", dependencies: ["PushWakeSimulator"], swiftSettings: common),
+        // The fuzz targets as functions: what once broke one is run again by `swift test`.
+        .testTarget(
+            name: "PushWakeFuzzTests",
+            dependencies: ["PushWakeCore", "PushWakeTransport", "PushWakeEngine", "CJansson"], path: "Fuzz",
+            exclude: ["Dictionaries", "Seeds", "FailCases", "README.md", "run"],
+            sources: ["Targets", "ReplayTests.swift"],
+            swiftSettings: common),
     ]
 )

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeCore
+
 /// Judges any answer of any provider: an outcome, a bounded reason and a bounded pause.
 ///
 /// The first byte picks the status, a line follows for Retry-After, the rest is the body; it is judged as text and,
 /// where it is JSON, as that.
-@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzAnswer(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard count > 1 else { return 0 }
     let bytes = UnsafeBufferPointer(start: start, count: count)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 internal import CJansson
+import PushWakeCore
+import PushWakeTransport
 
 /// What is JSON is for somebody else to say than for the code under test.
 enum Jansson {

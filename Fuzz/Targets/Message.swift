@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+@testable import PushWakeEngine
+
 /// Reads any bytes as a message of the local socket: every field lies within the message, and the reader ends.
-@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzMessage(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard var reader = MessageReader(Array(UnsafeBufferPointer(start: start, count: count))) else { return 0 }
     var total = EngineProtocol.headerLength

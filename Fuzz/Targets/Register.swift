@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+@testable import PushWakeCore
+
 /// Feeds a whole REGISTER, or one header value after a byte that picks the header, to the reader.
-@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRegister(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Span(_unsafeElements: UnsafeBufferPointer(start: start, count: count))
     guard count > 0 else { return 0 }

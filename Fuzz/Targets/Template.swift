@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeCore
+
 /// Compiles any text as a payload template and renders it with any values: JSON, or a refusal.
 ///
 /// Before the first zero byte stands the template; each part after it is the value of one field.
-@_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTemplate(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let parts = UnsafeBufferPointer(start: start, count: count).split(
         separator: 0, maxSplits: 8, omittingEmptySubsequences: false)

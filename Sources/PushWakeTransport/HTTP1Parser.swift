@@ -172,6 +172,7 @@ struct HTTP1Parser {
                 break
             }
             if isFirst {
+                if isClient, !Self.isStatusLine(line) { throw .malformed }
                 message.startLine = String(decoding: line, as: UTF8.self)
                 isFirst = false
                 continue
@@ -215,6 +216,15 @@ struct HTTP1Parser {
             return .length(length)
         }
         return isClient ? .untilClose : .length(0)
+    }
+
+    /// `HTTP/1.1 200` and whatever follows a space (RFC 9112, 4). Else any greeting would be an answer without an end.
+    private static func isStatusLine(_ line: ArraySlice<UInt8>) -> Bool {
+        guard line.starts(with: "HTTP/1.".utf8) else { return false }
+        let rest = Array(line.dropFirst(7).prefix(6))
+        guard rest.count >= 5, rest.count == 5 || rest[5] == 0x20, rest[1] == 0x20 else { return false }
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        return digits.contains(rest[0]) && rest[2] != 0x30 && rest[2...4].allSatisfy { digits.contains($0) }
     }
 
     private static func chunkSize(_ line: ArraySlice<UInt8>) -> Int? {

@@ -45,6 +45,9 @@ import Testing
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n",
         "HTTP/1.1 200 OK\r\nx: " + String(repeating: "y", count: 2000),
         String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 101),
+        "220 mail.example.com ESMTP\r\n\r\n", "HTTP/1.1 2\r\n\r\n", "HTTP/1.1 2xx OK\r\n\r\n",
+        "HTTP/1.1 2000 OK\r\n\r\n",
+        "HTTP/2 200 OK\r\n\r\n", "HTTP/1.1  200\r\n\r\n", "HTTP/1.1 099 Low\r\n\r\n",
     ])
     func `refuses what is no HTTP`(text: String) {
         for step in [1, 10_000] {
