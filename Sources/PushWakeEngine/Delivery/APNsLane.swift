@@ -33,7 +33,6 @@ final class APNsLane: PooledLane {
         self.loop = loop
         self.log = log
         self.sign = sign
-        pool.queue.onTurn = { [weak self] in self?.send($0) }
     }
 
     func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {

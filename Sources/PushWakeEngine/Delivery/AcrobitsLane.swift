@@ -16,7 +16,6 @@ final class AcrobitsLane: PooledLane {
         self.pool = pool
         self.builder = builder
         self.loop = loop
-        pool.queue.onTurn = { [weak self] in self?.send($0) }
     }
 
     func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {

@@ -40,7 +40,6 @@ final class FCMLane: PooledLane {
         self.loop = loop
         self.log = log
         self.sign = sign
-        pool.queue.onTurn = { [weak self] in self?.send($0) }
     }
 
     var isHealthy: Bool { pool.isHealthy && tokenPool.isHealthy && !isTokenRefused }

@@ -19,8 +19,6 @@ final class LaneQueue {
     /// Milliseconds between two sweeps for pushes whose time is over.
     private static let sweepPause: Int64 = 100
 
-    /// Sends a push whose turn has come.
-    var onTurn: ((PushJob) -> Void)?
     private let pool: HTTPConnectionPool
     private let loop: Loop
     private var waiting: PushQueue<Entry>
@@ -58,7 +56,7 @@ final class LaneQueue {
     /// Whether a push of this class would be let in.
     func hasPlace(for priority: PushPriority) -> Bool { waiting.admits(priority, beside: pausing) }
 
-    /// True when the push may be sent now. Otherwise it waits, or has been refused, and its turn comes by `onTurn`.
+    /// True when the push may be sent now. Otherwise it waits, or has been refused, and its lane sends it when its turn has come.
     @inline(__always)
     func admits(_ job: PushJob) -> Bool {
         if isDirect, pool.hasRoom { return true }
@@ -100,7 +98,7 @@ final class LaneQueue {
                 continue
             }
             throttle.noteSent()
-            onTurn?(entry.job)
+            entry.job.takeTurn()
         }
         isDraining = false
         update()

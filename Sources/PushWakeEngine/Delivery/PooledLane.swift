@@ -7,9 +7,6 @@ internal import PushWakeTransport
 protocol PooledLane: ProviderLane {
     var pool: ProviderPool { get }
     var loop: Loop { get }
-
-    /// Sends a push whose turn has come.
-    func send(_ job: PushJob)
 }
 
 extension PooledLane {

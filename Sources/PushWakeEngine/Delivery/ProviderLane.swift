@@ -26,6 +26,9 @@ protocol ProviderLane: AnyObject {
     /// Sends a push; it is finished sooner or later, whatever happens.
     func submit(_ job: PushJob)
 
+    /// Sends a push whose turn has come.
+    func send(_ job: PushJob)
+
     /// Writes the request of a push, now that a stream is free for it.
     func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal)
 

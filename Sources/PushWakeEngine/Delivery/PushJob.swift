@@ -45,6 +45,12 @@ final class PushJob: HTTPExchange {
     var binding: Binding { push.binding }
     var content: PushContent { push.content }
 
+    /// Goes on after it waited.
+    func takeTurn() {
+        guard let lane else { return finish(Verdict(.unavailable, reason: "NoLane"), status: 0) }
+        lane.send(self)
+    }
+
     override func write(into request: inout HTTPRequest) throws(PushRefusal) {
         guard let lane, !isCancelled else { throw .callOver }
         try lane.write(self, into: &request)

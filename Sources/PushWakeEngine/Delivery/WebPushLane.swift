@@ -37,7 +37,6 @@ final class WebPushLane: PooledLane {
         self.label = label
         breaker = Breaker(maxFail: maxFail)
         credential = WebPushCredential(publicKey: sender.publicKey, subject: sender.subject)
-        pool.queue.onTurn = { [weak self] in self?.send($0) }
     }
 
     /// Nothing waits, comes back or is under way.

@@ -81,6 +81,8 @@ final class RefusingLane: ProviderLane {
 
     func submit(_ job: PushJob) { loop.atEndOfTurn { [verdict] in job.finish(verdict, status: 0) } }
 
+    func send(_ job: PushJob) { job.finish(verdict, status: 0) }
+
     func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) { throw .forbiddenURL }
 
     func ended(_ job: PushJob, _ result: HTTPResult) { job.finish(verdict, status: 0) }

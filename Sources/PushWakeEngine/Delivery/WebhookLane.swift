@@ -17,7 +17,6 @@ final class WebhookLane: PooledLane {
         self.label = label
         self.loop = loop
         breaker = Breaker(maxFail: maxFail)
-        pool.queue.onTurn = { [weak self] in self?.send($0) }
     }
 
     func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
