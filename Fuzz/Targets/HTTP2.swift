@@ -95,15 +95,24 @@ private final class HTTP2Play {
             _ = session.takePong()
         case 6: session.terminate()
         case 7: return receive(take(Int(next())))
+        case 10:
+            // A good answer, most often: a status of HPACK's table on one of our streams.
+            let (flags, stream) = (next(), next())
+            return receive(frame(1, flags, stream & 15 | 1, [0x88 + (stream >> 4) % 7]))
+        case 11:
+            let (flags, stream) = (next(), next())
+            return receive(frame(0, flags, stream & 15 | 1, take(Int(stream >> 3))))
         default:
             let (kind, flags, stream) = (next(), next(), next())
-            let payload = take(Int(next()) * (step > 127 ? 64 : 1))
-            let length = payload.count
-            return receive(
-                [UInt8(length >> 16), UInt8(length >> 8 & 0xFF), UInt8(length & 0xFF), kind, flags, 0, 0, 0, stream]
-                    + payload)
+            return receive(frame(kind, flags, stream, take(Int(next()) * (step > 127 ? 64 : 1))))
         }
         return true
+    }
+
+    private func frame(_ kind: UInt8, _ flags: UInt8, _ stream: UInt8, _ payload: [UInt8]) -> [UInt8] {
+        let length = payload.count
+        return [UInt8(length >> 16), UInt8(length >> 8 & 0xFF), UInt8(length & 0xFF), kind, flags, 0, 0, 0, stream]
+            + payload
     }
 
     private func submit(_ step: UInt8) {
