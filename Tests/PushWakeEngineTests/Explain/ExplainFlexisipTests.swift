@@ -83,6 +83,90 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
     }
 }
 
+@Suite struct `Which push service a phone of Flexisip's is woken through` {
+    @Test(arguments: [
+        ("fr.bc-appId.test", "https://api.push.apple.com/3/device/pnTok.tok"),
+        ("fr.bc-appId.test.prod", "https://api.push.apple.com/3/device/pnTok.tok"),
+        ("fr.bc-appId.test.dev", "https://api.sandbox.push.apple.com/3/device/pnTok.tok"),
+    ])
+    func `is Apple's for pn-type apple`(appID: String, url: String) throws {
+        let contact = "pn-type=apple;app-id=\(appID);pn-tok=pnTok.tok"
+        for method in ["INVITE", "MESSAGE"] {
+            let explained = try Fixture().explain(contact, Fixture.request(method))
+            #expect(explained.target == "alert fr.bc-appId.test \(url)")
+        }
+    }
+
+    @Test func `is the webhook, and only it, for a type of another's`() throws {
+        let contact = "pn-type=anyOtherSource;app-id=fr.bc-appId.test;pn-tok=pnTok.toktok"
+        let alone = try Fixture().explain(contact, Fixture.request("INVITE"))
+        #expect(alone.requests.isEmpty)
+        #expect(alone.problems.contains { $0.contains("'anyOtherSource' is no push service that is known") })
+        var fixture = Fixture()
+        try fixture.settings.set(.webhookURL, to: "https://hooks.example.com/$type?app=$app-id&token=$token")
+        let url = try fixture.explain(contact, Fixture.request("INVITE"))["url"]
+        let expected = "https://hooks.example.com/anyothersource?app=fr.bc-appId.test&token=pnTok.toktok"
+        #expect(url == .string(expected))
+    }
+
+    @Test(
+        arguments: [
+            ("pn-provider=apns;pn-prid=\(Fixture.voip);pn-param=T.org.example.phone.voip", "voip", nil, nil),
+            (Fixture.remoteOnly, "alert", "alert", "background"),
+            (Fixture.twoTokens, "voip", "alert", "background"),
+            (Fixture.android, "call", "chat", "refresh"),
+        ] as [(String, String?, String?, String?)])
+    func `takes the kinds of push that its token is for`(
+        contact: String, call: String?, chat: String?, refresh: String?
+    ) throws {
+        for (event, kind) in [(PushEvent.call, call), (.chat, chat), (.refresh, refresh)] {
+            let explained = try Fixture().explain(contact, Fixture.request("INVITE"), event: event)
+            let said = explained.header("apns-push-type") ?? explained["body.message.android.data.event"]?.string
+            #expect(said == kind)
+            #expect(explained.requests.count == (kind == nil ? 0 : 1))
+            if kind == nil { #expect(explained.reasons == ["a PushKit token may only get calls"]) }
+        }
+    }
+}
+
+@Suite struct `Flexisip's external push, to a URL with its placeholders` {
+    private func fixture() throws -> Fixture {
+        var fixture = Fixture()
+        let query =
+            "token=$token&app-id=$app-id&from-name=$from-name&from-uri=$from-uri&to-uri=$to-uri&call-id=$call-id"
+            + "&sound=$sound&msgid=$msgid&uid=$uid&again=$token"
+        try fixture.settings.set(.webhookURL, to: "https://hooks.example.com/p/$type/$event?\(query)")
+        try fixture.settings.set(.webhookProviders, to: "apns, fcm")
+        try fixture.settings.set(.webhookBodyType, to: "text")
+        return fixture
+    }
+
+    private func path(_ event: String, _ token: String, sound: String, text: String) -> JSONValue {
+        .string(
+            "https://hooks.example.com/p/apple/\(event)?token=\(token)&app-id=org.example.phone&from-name=Alice"
+                + "&from-uri=sip%3Aalice%40sip.example.org&to-uri=sip%3Abob%40sip.example.org&call-id=call-1"
+                + "&sound=\(sound)&msgid=\(text)"
+                + "&uid=%3Curn%3Auuid%3A00000000-0000-0000-0000-000000000001%3E&again=\(token)")
+    }
+
+    @Test func `has every value of a call, and none is left out where it stands twice`() throws {
+        let contact = "\(Fixture.twoTokens);pn-call-str=IC;pn-call-snd=ring.caf"
+        let call = try fixture().explain(contact, Fixture.request("INVITE"))
+        #expect(call["method"] == .string("POST"))
+        #expect(call["url"] == path("call", Fixture.voip, sound: "ring.caf", text: "IC"))
+        #expect(call["body"]?.string ?? "" == "")
+    }
+
+    @Test func `has the text of a message as its body`() throws {
+        let contact = "\(Fixture.twoTokens);pn-msg-str=IM;pn-msg-snd=ding.caf"
+        let request = Fixture.request("MESSAGE", headers: ["Content-Type: text/plain"], body: "hello world")
+        let message = try fixture().explain(contact, request)
+        #expect(message["url"] == path("message", Fixture.remote, sound: "ding.caf", text: "IM"))
+        #expect(message.header("content-type")?.hasPrefix("text/plain") == true)
+        #expect(message["body"] == .string("hello world"))
+    }
+}
+
 @Suite struct `Which requests wake a phone` {
     @Test(
         arguments: [
@@ -171,14 +255,26 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
     @Test func `asks for priority 5 in the background`() throws {
         var fixture = Fixture()
         try fixture.settings.set(.messageTimeToLive, to: "42")
-        let explained = try fixture.explain(Fixture.remoteOnly, Fixture.request("INVITE"), event: .refresh)
+        let request = Fixture.request("INVITE", from: "\"Kijou\" <sip:kijou@sip.example.org>", callID: "CallId")
+        let explained = try fixture.explain(Fixture.remoteOnly, request, event: .refresh)
         #expect(explained.target == "background org.example.phone \(production)\(Fixture.remote)")
         #expect(explained.header("apns-priority") == "5")
         #expect(explained.header("apns-expiration") == String(Fixture.now + 42))
-        #expect(explained["body.aps.content-available"] == .integer(1))
-        #expect(explained["body.aps.badge"] == .integer(0))
-        #expect(explained["body.pn_ttl"] == .integer(42))
-        #expect(explained["body.customPayload"] == .object([]))
+        let body = try #require(explained["body"])
+        #expect(
+            body
+                == .object([
+                    .init(
+                        "aps",
+                        .object([
+                            .init("badge", .integer(0)), .init("content-available", .integer(1)),
+                            .init("loc-key", .string("")), .init("loc-args", .array([.string("Kijou")])),
+                            .init("call-id", .string("CallId")), .init("uuid", .string(Fixture.instance)),
+                            .init("send-time", .string("2023-11-14 22:13:20")),
+                        ])), .init("from-uri", .string("sip:kijou@sip.example.org")),
+                    .init("display-name", .string("Kijou")), .init("pn_ttl", .integer(42)),
+                    .init("customPayload", .object([])),
+                ]))
     }
 
     @Test(
@@ -229,6 +325,18 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
         let explained = try Fixture().explain(Fixture.android, request)
         #expect(explained["body.message.data"] != nil || explained["body.message.android.data"] != nil)
         #expect(explained["body.message.notification"] == nil)
+    }
+
+    @Test func `tells an Android app a call from a message`() throws {
+        let call = try Fixture().explain(Fixture.android, Fixture.request("INVITE"))["body.message.android.data"]
+        #expect(call?["event"] == .string("call"))
+        #expect(call?["loc-key"] == .string(""))
+        #expect(call?["uuid"] == .string(Fixture.instance))
+    }
+
+    @Test func `lives no longer than Google allows`() throws {
+        var fixture = Fixture()
+        #expect(throws: SettingError.self) { try fixture.settings.set(.messageTimeToLive, to: "2419201") }
     }
 
     @Test func `replaces the alerts of one call`() throws {
