@@ -36,7 +36,7 @@ public final class SQLiteStore: BindingStore {
 
         /// Takes defaults that suit a host of its own.
         public init(
-            durability: Durability = .checkpoint, busyTimeout: Int32 = 50, cacheSize: Int = 16_384,
+            durability: Durability = .checkpoint, busyTimeout: Int32 = 50, cacheSize: Int = 262_144,
             logLimit: Int = 8192, pageLimit: Int = 0, markLifetime: Int64 = BindingLimits.markLifetime
         ) {
             self.durability = durability
