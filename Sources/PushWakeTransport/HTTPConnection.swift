@@ -27,8 +27,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         case http1(HTTP1ClientSession)
     }
 
-    /// Bytes of requests after which a burst's first part is sent: about three full records, so that a system call
-    /// and a record carry as much as they can.
+    /// Bytes of requests after which a burst's first part is sent: about three full records.
     private static let earlyFlush = 40_000
 
     let id: Int
