@@ -47,8 +47,6 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private let resolver: Resolver
     private var machine: PoolStateMachine
     private var waiting = ExchangeQueue()
-    /// The longest the queue has been since it was last empty.
-    private var mostWaiting = 0
     private var connections: [HTTPConnection] = []
     private var draining: [HTTPConnection] = []
     /// Ids of connections that have stood, until they are closed.
@@ -107,7 +105,6 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         exchange.refusals = 0
         if waiting.isEmpty, place(exchange) { return }
         waiting.append(exchange)
-        mostWaiting = max(mostWaiting, waiting.count)
         if exchange.deadline < timerDeadline { setDeadlineTimer(exchange.deadline) }
         seekConnection()
     }
@@ -174,18 +171,10 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
                 return seekConnection()
             }
         }
-        if waiting.isEmpty { giveMemoryBack() }
         if !waiting.isEmpty || waitingOutside > 0 { seekConnection() }
     }
 
-    /// After a jam the allocator keeps what a hundred thousand requests took, unless it is asked.
-    private func giveMemoryBack() {
-        guard mostWaiting >= 10_000 else { return }
-        mostWaiting = 0
-        returnMemorySoon()
-    }
-
-    /// Asks the allocator to give back, in half a second, what a jam that is over has left.
+    /// Asks the allocator to give back, in half a second, what a jam that is over has left: by itself it keeps it.
     public func returnMemorySoon() { loop.schedule(after: 500) { malloc_trim(0) } }
 
     // MARK: Connections
@@ -247,7 +236,6 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         }
         for exchange in hopeless { exchange.ended(.unreachable(reason)) }
         onFailure?(reason, action.retryAt)
-        if waiting.isEmpty { giveMemoryBack() }
         if !waiting.isEmpty || waitingOutside > 0 { seekConnection() }
     }
 
@@ -356,7 +344,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         for exchange in waiting.removeAll(where: { $0.deadline <= now }) {
             exchange.ended(lastProblem.isEmpty ? .expired : .unreachable(lastProblem))
         }
-        if let next = waiting.nextDeadline { setDeadlineTimer(next) } else { giveMemoryBack() }
+        if let next = waiting.nextDeadline { setDeadlineTimer(next) }
     }
 }
 
