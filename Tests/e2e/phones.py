@@ -113,3 +113,13 @@ class Caller:
     def start(self, scenario, pause=0, code=None, timeout=15):
         return Sipp(self.server.port, scenario, self.directory, tcp=self.tcp, pause=pause, code=code,
                     keys={"user": self.user}, timeout=timeout)
+
+
+def called(kamailio, actors, user, push):
+    """Registers, sleeps, is called, wakes and answers; returns the 200 of the first REGISTER."""
+    phone = actors.phone(kamailio, user, push)
+    answer = phone.register()
+    caller = actors.call(kamailio, user, "call")
+    phone.wait_and_wake()
+    caller.finish()
+    return answer

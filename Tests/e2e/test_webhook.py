@@ -10,7 +10,7 @@ import uuid
 
 import pytest
 
-from phones import Push, fcm_token, rfc8599_apns
+from phones import Push, called, fcm_token, rfc8599_apns
 from servers import PUSHWAKE, Kamailio
 
 SECOND = "pushwake-simulator-2"
@@ -38,15 +38,6 @@ def huawei():
 
 def fcm(app):
     return Push(app, fcm_token(), contact=f";pn-provider=fcm;pn-param={app};pn-prid=@TOKEN@", sip_pns="fcm")
-
-
-def called(kamailio, actors, user, push):
-    phone = actors.phone(kamailio, user, push)
-    answer = phone.register()
-    caller = actors.call(kamailio, user, "call")
-    phone.wait_and_wake()
-    caller.finish()
-    return answer
 
 
 def pushwake(kamailio, *arguments):

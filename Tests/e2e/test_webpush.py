@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from phones import Push
+from phones import Push, called
 from servers import Kamailio
 
 
@@ -85,16 +85,6 @@ def webpush(simulator, keys=None, host=None):
     wishes = f";pn-p256dh={keys['p256dh']};pn-auth={keys['auth']}" if keys else ""
     target = f"{host or simulator.url}/push/@TOKEN@"
     return Push("webpush", uuid.uuid4().hex, contact=f";pn-provider=webpush;pn-prid={target}{wishes}", sip_pns="webpush")
-
-
-def called(kamailio, actors, user, push):
-    """Registers, sleeps, is called, wakes and answers; returns the 200 of the first REGISTER."""
-    phone = actors.phone(kamailio, user, push)
-    answer = phone.register()
-    caller = actors.call(kamailio, user, "call")
-    phone.wait_and_wake()
-    caller.finish()
-    return answer
 
 
 def test_a_browser_hears_of_a_call(kamailio, actors, simulator):
