@@ -20,7 +20,7 @@ struct EngineCommand: ParsableCommand {
     func run() throws {
         var settings = try options.load()
         if supervised {
-            for problem in settings.read(file: Self.readHandover()) {
+            for problem in settings.take(lines: Self.readHandover()) {
                 Self.log(isSupervised: true)(.error, "\(problem.error.setting): \(problem.error.message)")
             }
         }

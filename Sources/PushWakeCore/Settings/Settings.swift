@@ -174,19 +174,40 @@ extension Settings {
             + accounts.lines()
     }
 
+    /// Takes over what `lines()` gave, to the letter: comments and quotes are for people.
+    public mutating func take(lines text: String) -> [FileProblem] {
+        // By bytes: a value may hold line ends of Unicode, which a host's configuration does not know as such.
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return collect(lines.map { Substring($0) }) { settings, line throws(SettingError) in
+            guard !line.isEmpty else { return }
+            guard let equals = line.utf8.firstIndex(of: UInt8(ascii: "=")) else {
+                throw SettingError(setting: String(line.prefix(40)), message: "write name=value")
+            }
+            try settings.set(String(line[..<equals]), to: String(line[line.utf8.index(after: equals)...]))
+        }
+    }
+
     /// Finding of a settings file: the line it is on (from 1) and the error.
     public struct FileProblem: Equatable, Sendable {
         public let line: Int
         public let error: SettingError
     }
 
-    /// Reads `name = value` lines; `#` and `;` begin a comment, `[general]` may stand above, `=>` is
-    /// as good as `=`, and quotes around a value are dropped. What is wrong is reported, the rest is set.
+    /// Reads `name = value` lines. `#` and `;` begin a comment, at the start of a line or after white space;
+    /// `[general]` may stand above, `=>` is as good as `=`, and quotes around a value are dropped and keep what
+    /// is in them. What is wrong is reported, the rest is set.
     public mutating func read(file text: String) -> [FileProblem] {
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        return collect(lines) { settings, line throws(SettingError) in try settings.read(line: line) }
+    }
+
+    private mutating func collect(
+        _ lines: [Substring], _ take: (inout Settings, Substring) throws(SettingError) -> Void
+    ) -> [FileProblem] {
         var problems: [FileProblem] = []
-        for (index, raw) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+        for (index, line) in lines.enumerated() {
             do throws(SettingError) {
-                try read(line: raw)
+                try take(&self, line)
             } catch {
                 problems.append(FileProblem(line: index + 1, error: error))
             }
@@ -198,7 +219,7 @@ extension Settings {
         let line = Self.trimmed(raw)
         if line.isEmpty || line.first == "#" || line.first == ";" { return }
         if line.first == "[" {
-            guard line == "[general]" else {
+            guard Self.withoutComment(line) == "[general]" else {
                 throw SettingError(setting: String(line), message: "there is only the section [general]")
             }
             return
@@ -206,10 +227,31 @@ extension Settings {
         guard let equals = line.firstIndex(of: "=") else {
             throw SettingError(setting: String(line.prefix(40)), message: "write name = value")
         }
-        var value = Self.trimmed(line[line.index(after: equals)...])
-        if value.first == ">" { value = Self.trimmed(value.dropFirst()) }
-        if value.count >= 2, value.first == "\"", value.last == "\"" { value = value.dropFirst().dropLast() }
-        try set(String(Self.trimmed(line[..<equals])), to: String(value))
+        var value = line[line.index(after: equals)...]
+        if value.first == ">" { value = value.dropFirst() }
+        try set(
+            String(Self.trimmed(line[..<equals])),
+            to: String(Self.unquoted(value) ?? Self.withoutComment(value)))
+    }
+
+    /// What stands in quotes, when all but a comment does.
+    private static func unquoted(_ text: Substring) -> Substring? {
+        let value = trimmed(text)
+        guard value.first == "\"" else { return nil }
+        let inside = value.dropFirst()
+        return inside.indices.first { index in
+            inside[index] == "\"" && withoutComment(inside[inside.index(after: index)...]).isEmpty
+        }.map { inside[..<$0] }
+    }
+
+    /// The text up to a `#` or `;` after white space.
+    private static func withoutComment(_ text: Substring) -> Substring {
+        var before: Character?
+        let end = text.indices.first { index in
+            defer { before = text[index] }
+            return (text[index] == "#" || text[index] == ";") && (before == " " || before == "\t")
+        }
+        return trimmed(text[..<(end ?? text.endIndex)])
     }
 
     private static func trimmed(_ text: Substring) -> Substring {

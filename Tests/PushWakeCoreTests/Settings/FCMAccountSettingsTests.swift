@@ -15,7 +15,7 @@ import Testing
         #expect(settings.text(named: "fcm_key3") == "")
         #expect(settings.text(named: "fcm_keys") == nil)
         var copy = Settings()
-        #expect(copy.read(file: settings.lines()).isEmpty)
+        #expect(copy.take(lines: settings.lines()).isEmpty)
         #expect(copy == settings)
         try settings.set("fcm_key1000", to: "")
         #expect(settings.fcmAccounts.map(\.number) == [2])

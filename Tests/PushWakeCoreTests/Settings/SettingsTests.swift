@@ -70,12 +70,42 @@ import Testing
         #expect(settings.integer(.persist) == 7)
     }
 
+    @Test(arguments: [
+        ("/etc/a.json            # every app that is not named below", "/etc/a.json"),
+        ("/etc/a.json ; as in Asterisk", "/etc/a.json"),
+        ("/etc/a.json\t# tab", "/etc/a.json"),
+        ("# nothing but a comment", ""),
+        ("/etc/a#1.json", "/etc/a#1.json"),
+        ("\"/etc/a # 1.json\"", "/etc/a # 1.json"),
+        ("\"/etc/a.json\"  # quoted", "/etc/a.json"),
+        ("\"a\":\"b\"", "a\":\"b"),
+        ("\"open", "\"open"),
+    ])
+    func `are read without the comment behind them`(written: String, value: String) {
+        var settings = Settings()
+        #expect(settings.read(file: "fcm_key = \(written)").isEmpty)
+        #expect(settings.text(.fcmKey) == value)
+    }
+
+    @Test(arguments: [
+        "\"<text>\"", "call # <from>", "> ; x", " a ", "line\u{2028}end", "a=b", "\u{85}", "# all",
+    ])
+    func `reach the engine to the letter`(value: String) throws {
+        var settings = Settings()
+        try settings.set(.webhookBody, to: value)
+        try settings.set("fcm_app1", to: value)
+        var copy = Settings()
+        #expect(copy.take(lines: settings.lines() + "\n").isEmpty)
+        #expect(copy == settings)
+        #expect(copy.text(.webhookBody) == value)
+    }
+
     @Test func `survive the way to the engine`() throws {
         var settings = Settings()
         try settings.set("store_path", to: "/tmp/a file.db")
         try settings.set("wake_timeout", to: "5")
         var copy = Settings()
-        #expect(copy.read(file: settings.lines()).isEmpty)
+        #expect(copy.take(lines: settings.lines()).isEmpty)
         #expect(copy == settings)
     }
 }
