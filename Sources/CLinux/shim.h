@@ -124,9 +124,11 @@ static inline unsigned long long clinux_epoll_tag(const struct epoll_event *even
 
 static inline void clinux_ignore_sigpipe(void) { signal(SIGPIPE, SIG_IGN); }
 
-static inline int clinux_open_for_reading(const char *path) { return open(path, O_RDONLY | O_CLOEXEC); }
+/* Not blocking: a FIFO that nobody writes to must not stop who asks. */
+static inline int clinux_open_for_reading(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
 /* A name that is a struct too in C. */
 static inline int clinux_stat(const char *path, struct stat *status) { return stat(path, status); }
+static inline int clinux_lstat(const char *path, struct stat *status) { return lstat(path, status); }
 static inline const char *clinux_entry_name(const struct dirent *entry) { return entry->d_name; }
 /* Variadic, which Swift does not import. */
 static inline int clinux_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }

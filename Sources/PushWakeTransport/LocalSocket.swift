@@ -44,14 +44,16 @@ public final class LocalSocket {
         return socket
     }
 
-    /// Listens on a path, replacing the file of a listener that is gone; only owner and group may connect.
+    /// Listens on a path, replacing the socket of a listener that is gone and nothing else; only owner and group
+    /// may connect.
     public static func listen(path: String, backlog: Int32 = 512) throws(Failure) -> LocalSocket {
-        if let taken = try? connect(path: path) {
-            _ = taken
-            throw Failure(code: EADDRINUSE, message: "another engine listens on \(path); stop it or set engine_socket")
-        }
         let descriptor = try makeDescriptor(path)
-        _ = unlink(path)
+        do throws(Failure) {
+            try clear(path)
+        } catch {
+            _ = close(descriptor)
+            throw error
+        }
         let bound = try withAddress(path) { clinux_bind(descriptor, $0, $1) }
         guard bound == 0 else {
             let problem = failure("listen on", path)
@@ -62,6 +64,30 @@ public final class LocalSocket {
         _ = chmod(path, 0o660)
         guard CLinux.listen(descriptor, backlog) == 0 else { throw failure("listen on", path) }
         return socket
+    }
+
+    /// Makes room at `path`: what a dead listener left goes, anything else is refused.
+    private static func clear(_ path: String) throws(Failure) {
+        var status = stat()
+        guard clinux_lstat(path, &status) == 0 else { return }
+        guard status.st_mode & 0o170000 == 0o140000 else {
+            throw Failure(code: EEXIST, message: "\(path) is there and is no socket; set engine_socket to another path")
+        }
+        do throws(Failure) {
+            _ = try connect(path: path)
+        } catch  where error.code == ECONNREFUSED || error.code == ENOENT {
+            _ = unlink(path)
+            return
+        } catch  where error.code == EACCES {
+            throw Failure(
+                code: EACCES,
+                message:
+                    "\(path) belongs to another user, whose engine may run; stop it and remove the file, or set engine_socket"
+            )
+        } catch {
+            // A backlog that is full has a listener, too.
+        }
+        throw Failure(code: EADDRINUSE, message: "another engine listens on \(path); stop it or set engine_socket")
     }
 
     /// Takes one waiting connection; nil when there is none.
