@@ -20,6 +20,17 @@ import Testing
         }
     }
 
+    @Test func `keeps others from a file that they could read`() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            try write([], to: path)
+            #expect(chmod(path, 0o644) == 0)
+            let store = try SQLiteStore(path: path)
+            _ = try store.register([makeBinding()], now: start)
+            for file in [path, path + "-wal", path + "-shm"] { #expect(mode(of: file) == 0o640) }
+        }
+    }
+
     @Test func `has its bindings after it was closed and opened again`() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/bindings.db"

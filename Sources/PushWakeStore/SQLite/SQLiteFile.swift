@@ -5,6 +5,7 @@ import Glibc
 /// The file of a store: made with the right modes, or refused with a reason.
 enum SQLiteFile {
     private static let fileMode: mode_t = 0o600
+    private static let othersMode: mode_t = 0o007
     private static let directoryMode: mode_t = 0o750
 
     /// Makes file and directory where they are missing and looks at them where they are not.
@@ -58,6 +59,10 @@ enum SQLiteFile {
             throw .unusable("\(path) is no regular file; set store_path to a file")
         }
         guard access(path, R_OK | W_OK) == 0 else { throw failure("cannot be used", path: path, number: errno) }
+        // Made by hand, perhaps: tokens are nobody else's. SQLite gives the log the mode of the file.
+        if status.st_mode & othersMode != 0, status.st_uid == geteuid() {
+            chmod(path, status.st_mode & 0o777 & ~othersMode)
+        }
     }
 
     private static func failure(_ what: String, path: String, number: Int32) -> StoreError {
