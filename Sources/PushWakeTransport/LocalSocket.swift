@@ -58,7 +58,7 @@ public final class LocalSocket {
         guard bound == 0 else {
             let problem = failure("listen on", path)
             _ = close(descriptor)
-            throw problem
+            throw Failure(code: problem.code, message: "\(problem.message); \(remedy(problem.code))")
         }
         let socket = LocalSocket(descriptor: descriptor, unlinking: path)
         _ = chmod(path, 0o660)
@@ -172,6 +172,16 @@ public final class LocalSocket {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
+        }
+    }
+
+    /// What to do where a socket cannot be made.
+    private static func remedy(_ code: Int32) -> String {
+        let other = "or set engine_socket to another path"
+        switch code {
+        case ENOENT, ENOTDIR: return "make its directory, \(other)"
+        case EACCES, EPERM: return "let user \(geteuid()) write to its directory, \(other)"
+        default: return "set engine_socket to another path"
         }
     }
 

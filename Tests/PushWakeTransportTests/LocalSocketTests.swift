@@ -13,6 +13,13 @@ import Testing
         #expect(try FileContent.read(path) == Array("the bindings".utf8))
     }
 
+    @Test func `says what to do where none can be made`() {
+        let path = "/no/such/place/e.sock"
+        let failure = #expect(throws: LocalSocket.Failure.self) { try LocalSocket.listen(path: path) }
+        #expect(failure?.message.hasPrefix("cannot listen on \(path): No such file or directory; ") == true)
+        #expect(failure?.message.hasSuffix("make its directory, or set engine_socket to another path") == true)
+    }
+
     @Test func `takes the place of a dead one`() throws {
         let path = try TemporaryFile.make([])
         defer { TemporaryFile.remove(path) }

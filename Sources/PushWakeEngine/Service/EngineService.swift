@@ -37,7 +37,7 @@ public final class EngineService {
             Directory.makeParent(of: settings.text(.engineSocket))
             listener = try LocalSocket.listen(path: settings.text(.engineSocket))
         } catch {
-            throw EngineFailure(message: error.message)
+            throw EngineFailure(message: "engine_socket: \(error.message)")
         }
         let store = try Self.openStore(settings)
         do throws(StoreError) {
