@@ -5,7 +5,7 @@ import PushWakeSimulator
 
 struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "simulate", abstract: "Plays APNs, FCM, Web Push and Acrobits on this machine.",
+        commandName: "simulate", abstract: "Plays APNs, FCM, Web Push, Acrobits and a webhook on this machine.",
         discussion: """
             The first start makes certificates and keys in the directory, and simulator.json, which says where \
             everything is. One line on standard output says that it listens. docs/simulator.md has the checks \

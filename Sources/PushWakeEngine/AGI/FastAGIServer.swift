@@ -23,18 +23,40 @@ final class FastAGIServer {
     init(_ address: String, allowing networks: String, desk: EngineDesk, loop: Loop, log: EngineLog) throws(Failure) {
         self.desk = desk
         self.log = log
-        guard let allowed = NetworkList(networks) else {
-            throw Failure(message: "fastagi_allow: \"\(networks)\" is no list of networks; write 127.0.0.0/8,::1/128")
+        let socket: SocketAddress
+        do throws(SettingError) {
+            allowed = try Self.networks(networks)
+            socket = try Self.socket(address)
+        } catch {
+            throw Failure(message: "\(error.setting): \(error.message)")
         }
-        self.allowed = allowed
-        guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]),
-            let socket = SocketAddress(ip: String(address[..<colon]), port: port)
-        else { throw Failure(message: "fastagi_listen: \"\(address)\" is no address and port; write 127.0.0.1:4573") }
         do throws(SystemError) {
             listener = try LineListener(socket, loop: loop) { [weak self] in self?.accept($0, $1) }
         } catch {
             throw Failure(message: "fastagi_listen: cannot listen on \(address): \(error); choose another port")
         }
+    }
+
+    /// The networks of `fastagi_allow`.
+    static func networks(_ text: String) throws(SettingError) -> NetworkList {
+        guard let networks = NetworkList(text) else {
+            throw SettingError(
+                setting: "fastagi_allow",
+                message: "\"\(text.prefix(80))\" is no list of networks; write 127.0.0.0/8,::1/128")
+        }
+        return networks
+    }
+
+    /// The address of `fastagi_listen`.
+    static func socket(_ text: String) throws(SettingError) -> SocketAddress {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
+            let socket = SocketAddress(ip: String(text[..<colon]), port: port)
+        else {
+            throw SettingError(
+                setting: "fastagi_listen",
+                message: "\"\(text.prefix(80))\" is no address and port; write 127.0.0.1:4573")
+        }
+        return socket
     }
 
     private func accept(_ connection: LineConnection, _ peer: SocketAddress) {

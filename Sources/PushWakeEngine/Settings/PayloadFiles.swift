@@ -24,7 +24,12 @@ enum PayloadFiles {
         do throws(SystemError) {
             let names = try FileContent.names(in: directory, ending: "")
             for name in names {
-                guard let (provider, app) = target(name) else { continue }
+                guard let (provider, app) = target(name) else {
+                    if name.hasSuffix(".json") {
+                        problems.append("\(directory)/\(name) is for no provider and not used; \(naming)")
+                    }
+                    continue
+                }
                 load("\(directory)/\(name)", provider, app, into: &library, &problems)
             }
         } catch {
@@ -48,6 +53,8 @@ enum PayloadFiles {
             problems.append("cannot \(error); the built-in payload is used")
         }
     }
+
+    private static let naming = "name it after apns, fcm or webpush: apns.json, or apns.com.example.phone.json"
 
     private static func target(_ name: String) -> (Provider, app: String)? {
         switch name {

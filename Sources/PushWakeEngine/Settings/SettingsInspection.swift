@@ -13,6 +13,8 @@ public struct SettingsInspection {
         public let message: String
     }
 
+    private static let appleIDLength = 10
+
     private let settings: Settings
     private let now: Int64
     private var findings: [Finding] = []
@@ -28,6 +30,7 @@ public struct SettingsInspection {
         inspection.inspectAuthorities()
         inspection.inspectProxy()
         inspection.inspectTemplates()
+        inspection.inspectFastAGI()
         inspection.inspectPaths()
         return inspection.findings.sorted { $0.level < $1.level }
     }
@@ -63,6 +66,14 @@ public struct SettingsInspection {
                 .error, key,
                 "\"\(settings.text(key).prefix(40))\" holds something else than letters and digits; copy it from Apple's site"
             )
+        }
+        let ids = [
+            (SettingKey.apnsKeyID, APNsKeyFile.keyID(settings)), (.apnsTeamID, settings.text(.apnsTeamID)),
+        ]
+        for (key, value) in ids where !value.isEmpty && value.utf8.count != Self.appleIDLength {
+            add(
+                .warning, key,
+                "\"\(value.prefix(40))\" has not the ten characters that Apple's ids have; copy it from Apple's site")
         }
         do throws(KeyFileError) {
             _ = try APNsKeyFile.read(path)
@@ -176,6 +187,21 @@ public struct SettingsInspection {
     private mutating func inspectTemplates() {
         let (_, problems) = PayloadFiles.load(settings)
         for problem in problems { add(.warning, .templateDirectory, problem) }
+    }
+
+    private mutating func inspectFastAGI() {
+        let address = settings.text(.fastAGIListen)
+        guard !address.isEmpty else { return }
+        do throws(SettingError) {
+            _ = try FastAGIServer.networks(settings.text(.fastAGIAllow))
+        } catch {
+            add(.error, .fastAGIAllow, error.message)
+        }
+        do throws(SettingError) {
+            _ = try FastAGIServer.socket(address)
+        } catch {
+            add(.error, .fastAGIListen, error.message)
+        }
     }
 
     private mutating func inspectPaths() {
