@@ -241,6 +241,23 @@ int pw_contact_append(sip_msg_t *msg, pw_contact_t *c)
 	return 0;
 }
 
+/* A phone with several flows (RFC 5626) has a contact for each; the registrar itself
+ * replaces the one whose reg-id comes again. */
+static int is_one_of_several_flows(const urecord_t *record, const ucontact_t *flow)
+{
+	const ucontact_t *c;
+
+	if(flow->reg_id <= 0 || flow->instance.len <= 0) {
+		return 0;
+	}
+	for(c = record->contacts; c != NULL; c = c->next) {
+		if(c->reg_id > 0 && c->reg_id != flow->reg_id && STR_EQ(c->instance, flow->instance)) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
 static int forget_one(urecord_t *record, const char *uri, size_t len)
 {
 	ucontact_t *c, *next;
@@ -248,7 +265,7 @@ static int forget_one(urecord_t *record, const char *uri, size_t len)
 
 	for(c = record->contacts; c != NULL; c = next) {
 		next = c->next;
-		if((size_t)c->c.len == len && memcmp(c->c.s, uri, len) == 0
+		if((size_t)c->c.len == len && memcmp(c->c.s, uri, len) == 0 && !is_one_of_several_flows(record, c)
 				&& pw.usrloc.delete_ucontact(record, c) == 0) {
 			n++;
 		}

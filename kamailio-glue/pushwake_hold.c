@@ -8,6 +8,7 @@
 #include "core/route.h"
 #include "core/timer.h"
 #include "modules/tm/h_table.h"
+#include "modules/tm/timer.h"
 
 #define PW_SLOTS 1024
 /* A script that takes longer between lookup and relay has lost its way. */
@@ -214,12 +215,34 @@ static void on_final(tm_cell_t *t, pw_hold_t *hold, int code)
 	pw_call_ended(&hold->aor, &hold->callid, how);
 }
 
+void pw_hold_close(tm_cell_t *t, int blind)
+{
+	if(t->uac[blind].last_received == 0 && t->uac[blind].request.buffer == NULL) {
+		t->uac[blind].last_received = 500;
+	}
+}
+
+/* A 6xx speaks for the user, not for one phone (RFC 3261, 16.7): nobody else is
+ * waited for. Runs before tm takes the reply lock to look at the answer. */
+static void on_declined(tm_cell_t *t, pw_hold_t *hold)
+{
+	pw.reply_lock(t);
+	pw_hold_close(t, hold->blind);
+	pw.reply_unlock(t);
+	/* ORDER: without the lock, which the handler of the timer takes */
+	stop_rb_timers(&t->uac[hold->blind].request);
+}
+
 static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)
 {
 	pw_hold_t *hold = (pw_hold_t *)*params->param;
 
 	if(type & TMCB_E2ECANCEL_IN) {
 		hold->cancelled = 1;
+	} else if(type & TMCB_RESPONSE_IN) {
+		if(params->code >= 600) {
+			on_declined(t, hold);
+		}
 	} else if(type & TMCB_ON_FAILURE) {
 		pw_hold_unanswered(t, hold, params->req, params->code);
 	} else if(type & TMCB_REQUEST_OUT) {
@@ -284,8 +307,8 @@ int pw_hold(sip_msg_t *msg, str *table, str *aor, int awaited, int seconds)
 	hold->awaited = awaited;
 	if(pw.save_lumps(msg, NULL, NULL) < 0
 			|| pw.tm.register_tmcb(msg, t,
-					   TMCB_E2ECANCEL_IN | TMCB_ON_FAILURE | TMCB_REQUEST_OUT | TMCB_RESPONSE_OUT
-							   | TMCB_DESTROY,
+					   TMCB_E2ECANCEL_IN | TMCB_ON_FAILURE | TMCB_REQUEST_OUT | TMCB_RESPONSE_IN
+							   | TMCB_RESPONSE_OUT | TMCB_DESTROY,
 					   on_transaction, hold, hold_free)
 					   <= 0) {
 		shm_free(hold);

@@ -60,6 +60,10 @@ void pw_hold_open(void);
 /* Tells the caller: 100, then 110 Push Sent. Nothing for what is no INVITE. */
 int pw_hold_tell(sip_msg_t *msg);
 
+/* Nobody is waited for any more: tm passes over a finished branch that has no
+ * destination. Under the reply lock. */
+void pw_hold_close(tm_cell_t *t, int blind);
+
 /* Copies up to max references of what is held for the AoR; returns how many. What
  * its script is not done with is noted there and left out. */
 int pw_holds_find(pw_hold_ref_t *out, int max, str *table, str *aor);

@@ -7,15 +7,6 @@
 
 #define PW_MAX_HELD_PER_USER 32
 
-/* Every pushed device has come, so nobody is left to wait for: what they answer
- * counts at once. tm passes over a finished branch that has no destination. */
-static void close_blind(tm_cell_t *t, int blind)
-{
-	if(t->uac[blind].last_received == 0 && t->uac[blind].request.buffer == NULL) {
-		t->uac[blind].last_received = 500;
-	}
-}
-
 static int append(tm_cell_t *t, pw_contacts_t *contacts)
 {
 	str any = STR_NULL;
@@ -66,7 +57,8 @@ static void join_one(pw_hold_ref_t *ref, str *table, str *aor, pw_contacts_t *co
 		added = append(t, contacts);
 		if(added > 0 && device != 0
 				&& pw_hold_arrived(ref, table, aor, device, &blind)) {
-			close_blind(t, blind);
+			/* nobody is left to wait for: what they answer counts at once */
+			pw_hold_close(t, blind);
 			last = 1;
 		}
 	}

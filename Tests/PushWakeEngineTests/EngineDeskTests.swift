@@ -210,6 +210,24 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(EngineClient.number(.pushed, in: reply) == 0)
     }
 
+    @Test func `counts a phone as awake when one of its flows is open`() throws {
+        let bench = try DeskBench()
+        try bench.register("\(fcm);+sip.instance=\"<urn:uuid:1>\";reg-id=2")
+        let reply = try bench.ask(.wake) { writer in
+            writer.put(.event, Int64(0))
+            writer.put(.aor, "bob")
+            writer.put(.callID, "call@3")
+            for isReachable in [0, 1] as [Int64] {
+                writer.put(.contactURI, "sip:bob@10.0.0.\(isReachable):5060")
+                writer.put(.contactInstance, "<urn:uuid:1>")
+                writer.put(.contactAge, Int64(100))
+                writer.put(.contactReachable, isReachable)
+            }
+        }
+        #expect(EngineClient.number(.awake, in: reply) == 1)
+        #expect(EngineClient.number(.pushed, in: reply) == 0)
+    }
+
     @Test func `explains what it would push to a user, with its own store`() throws {
         let bench = try DeskBench()
         try bench.register("<sip:bob@192.0.2.1;pn-provider=fcm;pn-prid=abc;pn-param=my-project>")

@@ -24,6 +24,22 @@ def test_the_contact_that_a_phone_left_is_forgotten(kamailio, actors, push):
     assert contacts.count("Address:") == 1, contacts
 
 
+def test_a_phone_keeps_a_contact_for_each_of_its_flows(kamailio, actors):
+    """RFC 5626: two connections of one phone, both lost while it sleeps."""
+    phone = actors.phone(kamailio, "flows", rfc8599_apns(), tcp=True)
+    phone.push.header = "Supported: outbound, path"
+    instance = phone.instance
+    for flow in (1, 2):
+        phone.instance = f"{instance};reg-id={flow}"
+        phone.register()
+    assert kamailio.rpc("ul.lookup", "location", "flows").count("Address:") == 2
+    caller = actors.call(kamailio, "flows", "call")
+    caller.wait_status(110)
+    awake = phone.wait_and_wake()
+    caller.finish()
+    assert len(awake.received("INVITE")) == 1
+
+
 class Edge:
     """An edge proxy with one phone behind it: registers with a Path and shows what arrives."""
 

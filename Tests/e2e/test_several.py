@@ -33,6 +33,23 @@ def test_the_last_to_decline_ends_the_call_at_once(kamailio, actors):
     assert time.monotonic() - started < 2.5, "waits for phones although all have answered"
 
 
+def test_a_global_decline_speaks_for_the_phones_that_sleep(kamailio, actors):
+    """RFC 3261, 16.7: after a 6xx nobody else is waited for."""
+    first = actors.phone(kamailio, "nobody", mpush_ios())
+    second = actors.phone(kamailio, "nobody", rfc8599_fcm())
+    first.register()
+    second.register()
+    started = time.monotonic()
+    caller = actors.call(kamailio, "nobody", "call_fails", code=603)
+    first.wait_and_wake("declined")
+    caller.finish()
+    assert time.monotonic() - started < 2.5, "waits for a phone although the user has declined"
+    late = second.wake("answer")
+    late.wait_status(200)
+    time.sleep(0.3)
+    assert late.received("INVITE") == [] and kamailio.held() == 0
+
+
 def test_one_declines_and_the_other_never_wakes(kamailio, actors):
     first = actors.phone(kamailio, "half", mpush_ios())
     second = actors.phone(kamailio, "half", rfc8599_fcm())

@@ -31,8 +31,11 @@ extension EngineDesk {
         let now = SystemClock.monotonicMilliseconds()
         let key = Self.key(of: request)
         answer.bindings = bindings.count
-        let places = bindings.map { binding in request.contacts.firstIndex { Self.matches($0, binding) } }
-        let awake = zip(bindings, places).map { isAwake($0, $1.map { request.contacts[$0] }, request) }
+        // Several: a phone may have a contact for each of its flows (RFC 5626).
+        let places = bindings.map { binding in
+            request.contacts.indices.filter { Self.matches(request.contacts[$0], binding) }
+        }
+        let awake = zip(bindings, places).map { isAwake($0, $1, request) }
         answer.awake = awake.count { $0 }
         begin(key, request, now)
         let plan = Plan(request.event, bindings, isAwake: awake)
@@ -46,8 +49,9 @@ extension EngineDesk {
             let binding = bindings[planned.index]
             push(binding, planned, request, key, now)
             // A contact is held only when a push for its phone is on a way that works.
-            guard let place = places[planned.index], refusal(of: request.event) == nil else { continue }
-            if delivery.isHealthy(for: binding, planned.type) { answer.verdicts[place] = 1 }
+            guard !places[planned.index].isEmpty, refusal(of: request.event) == nil else { continue }
+            guard delivery.isHealthy(for: binding, planned.type) else { continue }
+            for place in places[planned.index] { answer.verdicts[place] = 1 }
         }
         answer.pushed = wakes[key]?.pushed ?? 0
         return answer
@@ -147,14 +151,16 @@ extension EngineDesk {
         request.seconds > 0 ? min(request.seconds, 86_400) : settings.integer(.wakeTimeout)
     }
 
-    private func isAwake(_ binding: Binding, _ contact: WakeMessage.Contact?, _ request: WakeMessage) -> Bool {
+    private func isAwake(_ binding: Binding, _ places: [Int], _ request: WakeMessage) -> Bool {
         let window = settings.integer(.awakeFor)
         if request.isBlind {
             let age = SystemClock.wallSeconds() &- binding.registeredAt
             return age >= 0 && age <= max(window, Self.blindWindow)
         }
-        guard let contact else { return false }
-        return contact.isReachable || window > 0 && contact.age >= 0 && contact.age <= window
+        return places.contains { place in
+            let contact = request.contacts[place]
+            return contact.isReachable || window > 0 && contact.age >= 0 && contact.age <= window
+        }
     }
 
     private static func matches(_ contact: WakeMessage.Contact, _ binding: Binding) -> Bool {
