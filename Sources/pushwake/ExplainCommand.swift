@@ -77,6 +77,7 @@ struct ExplainCommand: ParsableCommand {
         guard let bytes = TextFile.readBytes(path) else {
             throw .unreadable("cannot read \(path); give a readable file of at most 16 MB, or - for standard input")
         }
+        guard !bytes.isEmpty else { throw .notSIP("\(path) is empty; give a file with a whole SIP message") }
         return bytes
     }
 

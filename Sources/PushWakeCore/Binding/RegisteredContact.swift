@@ -16,6 +16,8 @@ public struct RegisteredContact: Equatable, Sendable {
     public var providerName: String
     /// What it wants of push.
     public var push: PushRequest
+    /// Why what it says about push cannot be used; nil when it can.
+    public var problem: Problem?
 
     /// Takes every field as it is.
     public init(

@@ -12,6 +12,7 @@
 public struct RegistrationReader: ~Copyable {
     private var registration = Registration()
     private var mpush = PushRequest.none
+    private var mpushProblem: Problem?
     private var hasMPush = false
     private var hasExpires = false
     private let others: WebhookProviders
@@ -86,25 +87,28 @@ extension RegistrationReader {
     private mutating func refuse(_ name: HeaderName) {
         switch name {
         case .contact, .xMPush, .featureCaps, .xPIID, .upperServer, .upperServerDomain, .upperProxy:
-            report(TokenRules.tooLong(name.text, SIPLimits.longestHeader))
-            if name == .xMPush { mpush = .unusable }
+            let problem = TokenRules.tooLong(name.text, SIPLimits.longestHeader)
+            if name == .xMPush { refuseMPush(problem) } else { report(problem) }
         default: break
         }
     }
 
     private mutating func readMPush(_ value: Span<UInt8>) {
         if hasMPush {
-            report(Problem(.duplicateParameter, "X-MPUSH", "comes twice; send it once"))
-            mpush = .unusable
-            return
+            return refuseMPush(Problem(.duplicateParameter, "X-MPUSH", "comes twice; send it once"))
         }
         hasMPush = true
         do throws(Problem) {
             mpush = try MPush.read(value)
         } catch {
-            report(error)
-            mpush = .unusable
+            refuseMPush(error)
         }
+    }
+
+    private mutating func refuseMPush(_ problem: Problem) {
+        mpush = .unusable
+        mpushProblem = problem
+        report(problem)
     }
 
     private mutating func readCredential(_ value: Span<UInt8>) {
@@ -171,6 +175,7 @@ extension RegistrationReader {
             }
         } catch {
             contact.push = .unusable
+            contact.problem = error
             report(error)
         }
         registration.contacts.append(contact)
@@ -256,7 +261,9 @@ extension RegistrationReader {
         }
         if isDecided { return }
         switch mpush {
-        case .none, .query, .unusable: break
+        case .none, .query: break
+        case .unusable:
+            if let index = mpushContact() { registration.contacts[index].problem = mpushProblem }
         case .unbind:
             if registration.contacts.isEmpty {
                 registration.unbindings.append(.init(instance: "", contact: "", callID: registration.callID))

@@ -14,13 +14,31 @@ enum CallEnding: Equatable {
     /// Reads the value of the header; reasons of other protocols say nothing.
     init(reason: String) {
         self = .missed
-        for value in reason.lowercased().split(separator: ",") {
+        for value in Self.withoutQuotedTexts(reason.lowercased()).split(separator: ",") {
             let parts = value.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
             guard parts.first == "sip" else { continue }
             if parts.contains("cause=200") { self = .acceptedElsewhere }
             if parts.contains("cause=600") || parts.contains("cause=603") { self = .declinedElsewhere }
             return
         }
+    }
+
+    /// A text in quotes may hold commas, semicolons and whole other reasons.
+    private static func withoutQuotedTexts(_ reason: String) -> String {
+        var kept = ""
+        var isQuoted = false
+        var isEscaped = false
+        for character in reason.unicodeScalars {
+            if isQuoted {
+                if !isEscaped, character == "\"" { isQuoted = false }
+                isEscaped = !isEscaped && character == "\\"
+            } else if character == "\"" {
+                isQuoted = true
+            } else {
+                kept.unicodeScalars.append(character)
+            }
+        }
+        return kept
     }
 
     var event: PushEvent { self == .missed ? .cancel : .answeredElsewhere }

@@ -6,10 +6,20 @@ internal import PushWakeTransport
 /// Requests that would be sent and bindings that would get none, on their way into JSON.
 struct ExplainedPlan {
     private var requests: [(binding: Binding, request: HTTPRequest)] = []
-    private var skipped: [(binding: Binding, reason: String)] = []
+    private var skipped: [(subject: Subject, reason: String)] = []
+
+    /// Who gets nothing.
+    private enum Subject {
+        case binding(Binding)
+        /// A Contact that has no token, or none that can be used.
+        case contact(RegisteredContact)
+    }
 
     /// Notes a binding that gets nothing.
-    mutating func skip(_ binding: Binding, _ reason: String) { skipped.append((binding, reason)) }
+    mutating func skip(_ binding: Binding, _ reason: String) { skipped.append((.binding(binding), reason)) }
+
+    /// Notes a Contact that binds nothing.
+    mutating func skip(_ contact: RegisteredContact, _ reason: String) { skipped.append((.contact(contact), reason)) }
 
     /// Chooses among the bindings as the engine does while every phone sleeps, and builds what it would send.
     mutating func add(
@@ -39,7 +49,7 @@ struct ExplainedPlan {
         case .unusableApp: "no topic or project is known that can stand in a request"
         case .payloadTooLarge: "even without its texts the payload is longer than the provider takes"
         case .noTemplate: "there is no payload template for this provider"
-        case .forbiddenURL: "the URL is not https or its host is not allowed"
+        case .forbiddenURL: "the URL is not https, or its host is not in webpush_hosts or is private"
         case .noSuchPush: Plan.Reason.noSuchPush.rawValue
         case .noWebhook: "no webhook serves this push service; set webhook_url and webhook_providers"
         case .noAccount:
@@ -63,9 +73,9 @@ struct ExplainedPlan {
             }
             document.name("skipped")
             document.array { array in
-                for (binding, reason) in skipped {
+                for (subject, reason) in skipped {
                     array.object { object in
-                        Self.write(binding, to: &object)
+                        Self.write(subject, to: &object)
                         object.name("reason")
                         object.string(reason)
                     }
@@ -73,6 +83,20 @@ struct ExplainedPlan {
             }
         }
         return writer.bytes
+    }
+
+    private static func write(_ subject: Subject, to object: inout JSONWriter) {
+        switch subject {
+        case .binding(let binding): write(binding, to: &object)
+        case .contact(let contact):
+            object.name("binding")
+            object.object { members in
+                members.name("contact")
+                members.string(contact.uri)
+                members.name("instance")
+                members.string(orNull: contact.instance.isEmpty ? nil : contact.instance)
+            }
+        }
     }
 
     private static func write(_ binding: Binding, to object: inout JSONWriter) {
@@ -89,14 +113,27 @@ struct ExplainedPlan {
             object.string("https://\(request[":authority"] ?? "")\(request[":path"] ?? "")")
             object.name("headers")
             object.object { headers in
-                for field in request.headerList where !field.name.hasPrefix(":") {
-                    headers.name(field.name)
-                    headers.string(field.value)
+                for (name, value) in fields(of: request) {
+                    headers.name(name)
+                    headers.string(value)
                 }
             }
             object.name("body")
             write(body: request.body, to: &object)
         }
+    }
+
+    /// Each name once: fields of one name are one list (RFC 9110, 5.3).
+    private static func fields(of request: HTTPRequest) -> [(name: String, value: String)] {
+        var fields: [(name: String, value: String)] = []
+        for field in request.headerList where !field.name.hasPrefix(":") {
+            if let place = fields.firstIndex(where: { $0.name == field.name }) {
+                fields[place].value += ", \(field.value)"
+            } else {
+                fields.append((field.name, field.value))
+            }
+        }
+        return fields
     }
 
     /// What is no JSON is told as text, and nothing as null.

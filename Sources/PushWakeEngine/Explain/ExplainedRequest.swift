@@ -65,6 +65,7 @@ struct ExplainedRequest {
         case "NOTIFY":
             let package = file.text("event", "o").lowercased().prefix { $0 != ";" && $0 != " " }
             guard package == "message-summary" else { return .none("a NOTIFY wakes a phone only for message-summary") }
+            if file.saysNoMessageWaits { return .none("the NOTIFY says that no message waits") }
             return .push(.custom, .messageWaiting)
         case "CANCEL":
             // Somebody rang: phones that were pushed and have not come hear how it ended.
@@ -103,6 +104,13 @@ private struct RequestFile {
 
     var isAddressedByPURR: Bool {
         String(decoding: bytes[message.requestURI], as: UTF8.self).lowercased().contains(";pn-purr=")
+    }
+
+    /// `Messages-Waiting: no` in the body (RFC 3842, 3.5): the mailbox was emptied.
+    var saysNoMessageWaits: Bool {
+        body(atMost: 4096).lowercased().split(whereSeparator: \.isNewline).contains { line in
+            line.filter { $0 != " " && $0 != "\t" } == "messages-waiting:no"
+        }
     }
 
     /// As long as Content-Length says, or to the end of the file.

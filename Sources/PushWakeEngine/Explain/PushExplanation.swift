@@ -84,19 +84,29 @@ public struct PushExplanation: Sendable {
         let others = WebhookProviders(settings.settings)
         let (registration, isSIP) = RegisterDocument.read(register.span, others: others)
         guard isSIP else { throw .notSIP("the file of --register does not begin like a SIP message; give a REGISTER") }
+        if registration.problems.contains(where: { $0.code == .notRegister }) {
+            throw .notSIP("the file of --register holds another SIP message; give the REGISTER of the phone")
+        }
         let candidates = registration.contacts.flatMap { contact in
             contact.bindings.map { Candidate($0, obstacle: obstacle(to: contact, of: registration)) }
         }
-        return PushExplanation(
-            json: try explain(candidates, request, event, settings, now: now, id: id),
-            problems: registration.problems.map { problem in
-                problem.parameter.isEmpty ? problem.message : "\(problem.parameter): \(problem.message)"
-            })
+        var problems = registration.problems.map(text)
+        if registration.contacts.isEmpty, problems.isEmpty { problems = ["the REGISTER has no Contact to push to"] }
+        let json = try explain(
+            candidates, mute: registration.contacts.filter { $0.bindings.isEmpty }, request, event, settings, now: now,
+            id: id)
+        return PushExplanation(json: json, problems: problems)
     }
 
-    /// Explains for bindings from wherever: `id` names the pushes, `now` is in seconds since 1970.
+    private static func text(_ problem: Problem) -> String {
+        problem.parameter.isEmpty ? problem.message : "\(problem.parameter): \(problem.message)"
+    }
+
+    /// Explains for bindings from wherever, and for `mute` contacts that bind nothing: `id` names the pushes, `now`
+    /// is in seconds since 1970.
     static func explain(
-        _ candidates: [Candidate], _ request: [UInt8], _ event: PushEvent?, _ settings: ExplainedSettings, now: Int64,
+        _ candidates: [Candidate], mute contacts: [RegisteredContact] = [], _ request: [UInt8], _ event: PushEvent?,
+        _ settings: ExplainedSettings, now: Int64,
         id: PushID
     ) throws(Failure) -> [UInt8] {
         guard let request = ExplainedRequest(request) else {
@@ -111,7 +121,18 @@ public struct PushExplanation: Sendable {
             let content = content(event, occasion, request, settings.settings, now)
             plan.add(candidates, content, settings, now: now, id: id)
         }
+        for contact in contacts { plan.skip(contact, silence(of: contact)) }
         return plan.json
+    }
+
+    /// Why a Contact binds nothing.
+    private static func silence(of contact: RegisteredContact) -> String {
+        if let problem = contact.problem { return text(problem) }
+        return switch contact.push {
+        case .none, .bind, .unusable: "the Contact has no push parameters"
+        case .query: "the Contact only asks which push services there are: it has no pn-prid"
+        case .unbind: "the Contact wants no more pushes: its token is null"
+        }
     }
 
     /// An event by hand keeps what the request says about it.

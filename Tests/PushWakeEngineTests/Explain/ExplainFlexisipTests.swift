@@ -293,6 +293,7 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
             ("CANCEL", ["Reason: SIP ;cause=600"], "", nil, "Declined elsewhere"),
             ("CANCEL", ["reason: Q.850;cause=16, SIP;cause=600"], "", nil, "Declined elsewhere"),
             ("CANCEL", ["Reason: SIP;cause=600"], ";pn-call-declined-elsewhere-str=NO", nil, "NO"),
+            ("CANCEL", ["Reason: SIP;text=\"no, SIP;cause=600 \\\"\";cause=200"], "", nil, "Accepted elsewhere"),
             ("CANCEL", ["Reason: SIP;cause=487"], "", nil, "Missing call"),
             ("CANCEL", ["Reason: Q.850;cause=200"], "", nil, "Missing call"),
             ("NOTIFY", ["Event: message-summary"], "", nil, "MWI_NOTIFY_STR"),

@@ -79,6 +79,62 @@ private typealias Fixture = ExplainFixture
         #expect(other.problems == ["3333 has no push binding"])
     }
 
+    @Test(arguments: [
+        ("<sip:bob@192.0.2.1>", "", "the Contact has no push parameters"),
+        (
+            "<sip:bob@192.0.2.1;pn-provider=acme;pn-prid=1>", "",
+            "pn-provider: 'acme' is no push service that is known; use apns, apns.dev, fcm, webpush or acrobits"
+        ),
+        (
+            "<sip:bob@192.0.2.1;pn-provider=fcm;pn-prid=null>", "",
+            "the Contact wants no more pushes: its token is null"
+        ),
+        (
+            "<sip:bob@192.0.2.1;pn-provider=fcm>", "",
+            "the Contact only asks which push services there are: it has no pn-prid"
+        ),
+        (
+            "<sip:bob@192.0.2.1>", "X-MPUSH: q:com.example.phone:1\r\n",
+            "X-MPUSH: 'q' is no push service that is known; use a, i, j or w"
+        ),
+    ])
+    func `says of every Contact that binds nothing why`(contact: String, header: String, reason: String) throws {
+        let register = Array(
+            "REGISTER sip:example.org SIP/2.0\r\nTo: <sip:bob@example.org>\r\nContact: \(contact)\r\n\(header)\r\n".utf8
+        )
+        let explained = try Fixture().explain(register: register, Fixture.request("INVITE"))
+        #expect(explained.requests.isEmpty)
+        #expect(explained.reasons == [reason])
+        #expect(explained.skipped.first?["binding"]?["contact"]?.string?.hasPrefix("sip:bob@192.0.2.1") == true)
+    }
+
+    @Test func `says that a REGISTER without Contact binds nothing`() throws {
+        for contact in ["", "Contact: *\r\nExpires: 0\r\n"] {
+            let register = "REGISTER sip:example.org SIP/2.0\r\nTo: <sip:bob@example.org>\r\n\(contact)\r\n"
+            let explained = try Fixture().explain(register: Array(register.utf8), Fixture.request("INVITE"))
+            #expect(explained.problems == ["the REGISTER has no Contact to push to"])
+        }
+    }
+
+    @Test func `names a header field once, however often it is sent`() throws {
+        var fixture = Fixture()
+        try fixture.settings.set(.webhookURL, to: "https://hooks.example.com/")
+        try fixture.settings.set(.webhookHeaders, to: "X-A: <event> | X-A: two")
+        let explained = try fixture.explain("pn-provider=huawei;pn-prid=1", Fixture.request("INVITE"))
+        #expect(explained.header("x-a") == "call, two")
+        guard case .object(let headers)? = explained["headers"] else { return #expect(Bool(false)) }
+        #expect(headers.count { $0.name == "x-a" } == 1)
+    }
+
+    @Test func `pushes no news of a mailbox that was emptied`() throws {
+        let headers = ["Event: message-summary", "Content-Type: application/simple-message-summary"]
+        let none = Fixture.request("NOTIFY", headers: headers, body: "Messages-Waiting: no\r\nVoice-Message: 0/2\r\n")
+        #expect(
+            try Fixture().explain(Fixture.remoteOnly, none).reasons == ["the NOTIFY says that no message waits"])
+        let some = Fixture.request("NOTIFY", headers: headers, body: "Messages-Waiting: yes\r\nVoice-Message: 1/2\r\n")
+        #expect(try Fixture().explain(Fixture.remoteOnly, some).requests.count == 1)
+    }
+
     @Test func `refuses what is no request`() throws {
         let register = Fixture.register(Fixture.android)
         for text in ["", "\r\n\r\n", "hello", "SIP/2.0 200 OK\r\n\r\n"] {
@@ -86,8 +142,10 @@ private typealias Fixture = ExplainFixture
                 try Fixture().explain(register: register, Array(text.utf8))
             }
         }
-        #expect(throws: PushExplanation.Failure.self) {
-            try Fixture().explain(register: [0, 255], Fixture.request("INVITE"))
+        for register in [[0, 255], Fixture.request("INVITE"), Array("SIP/2.0 200 OK\r\n\r\n".utf8)] {
+            #expect(throws: PushExplanation.Failure.self) {
+                try Fixture().explain(register: register, Fixture.request("INVITE"))
+            }
         }
     }
 
