@@ -13,6 +13,11 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_internal.h"
+#include "pushwake_query.h"
+
+/*! How long Asterisk's start, or a reload with other settings, waits for the engine. */
+#define START_WAIT_MS 2000
+#define START_STEP_US 10000
 
 static pthread_t thread = AST_PTHREADT_NULL;
 static int stop_fd = -1;
@@ -71,6 +76,26 @@ int pushwake__supervisor_engine_pid(void)
 	return __atomic_load_n(&engine_pid, __ATOMIC_ACQUIRE);
 }
 
+static int ignore_row(void *context, const pushwake_field *fields, size_t count)
+{
+	return 0;
+}
+
+/*! A phone that registers before the engine listens would go without push until its next REGISTER. */
+static void await_engine(void)
+{
+	struct timeval start = ast_tvnow();
+	char error[256];
+
+	while (pushwake__query(PUSHWAKE_QUERY_STATS, "", ignore_row, NULL, error, sizeof(error)) < 0) {
+		if (ast_tvdiff_ms(ast_tvnow(), start) >= START_WAIT_MS) {
+			ast_debug(1, "No engine yet (%s); going on without it\n", error);
+			return;
+		}
+		usleep(START_STEP_US);
+	}
+}
+
 int pushwake__supervisor_start(void)
 {
 	pushwake_supervisor_config config = PUSHWAKE_SUPERVISOR_CONFIG_INIT;
@@ -90,6 +115,7 @@ int pushwake__supervisor_start(void)
 		pushwake__supervisor_stop();
 		return -1;
 	}
+	await_engine();
 	return 0;
 }
 

@@ -197,6 +197,9 @@ static int child_init(int rank)
 	if(rank == PROC_MAIN) {
 		return pw_supervisor_start();
 	}
+	if(rank > 0) {
+		pw_engine_await();
+	}
 	return 0;
 }
 

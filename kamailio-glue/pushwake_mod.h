@@ -122,6 +122,7 @@ int ki_pushwake_lookup_uri(sip_msg_t *msg, str *table, str *uri);
 /* pushwake_supervisor.c */
 int pw_supervisor_prepare(void);
 int pw_supervisor_start(void);
+void pw_engine_await(void);
 void pw_call_ended(str *aor, str *call_id, int how);
 void pw_join_later(str *table, str *aor, time_t since);
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/cfg/cfg_struct.h"
@@ -22,6 +23,8 @@
 #define PW_RETRY_MS 1000
 #define PW_LONGEST_WAIT_MS 1000
 #define PW_MAX_NOTE 2048
+#define PW_START_WAIT_MS 2000
+#define PW_START_STEP_MS 10
 
 /* What a worker leaves to this process. */
 enum pw_note_kind {
@@ -237,6 +240,30 @@ static void run(void)
 	}
 	pushwake_supervisor_free(supervisor);
 	_exit(0);
+}
+
+static int ignore_row(void *context, const pushwake_field *fields, size_t count)
+{
+	return 0;
+}
+
+/* What is said before the engine listens would be lost: a worker takes its first
+ * request when the engine is there, or after two seconds without it. The kernel
+ * keeps what comes meanwhile. */
+void pw_engine_await(void)
+{
+	const struct timespec step = {0, PW_START_STEP_MS * 1000000L};
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		if(pushwake_query(pw_client, PUSHWAKE_QUERY_STATS, pw_in(NULL), ignore_row, NULL) >= 0) {
+			return;
+		}
+		nanosleep(&step, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < PW_START_WAIT_MS);
+	LM_DBG("no engine yet; going on without it\n");
 }
 
 int pw_supervisor_start(void)

@@ -12,7 +12,7 @@ def run(asterisk, caller, number, *steps):
     asterisk.add_extension(number, *steps, "Hangup(20)")
     since = len(asterisk.log())
     caller.call(number).final(10)
-    return asterisk.log()[since:]
+    return asterisk.wait_log(f"Spawn extension (phones, {number},", since=since)
 
 
 @pytest.fixture
@@ -130,4 +130,4 @@ def test_a_registration_that_only_the_shell_knows_of(phones, asterisk, caller, u
     simulator.wait_push(token)
     assert asterisk.pushwake("registered", user).returncode == 0
     call.expect_final(480)
-    assert "went on with WOKEN ''" in asterisk.log()
+    asterisk.wait_log("went on with WOKEN ''")

@@ -85,7 +85,7 @@ def test_a_wrong_setting_is_named_with_its_line(make_asterisk):
 def test_a_key_file_that_is_missing_stops_nothing(make_asterisk):
     asterisk = make_asterisk(settings={"apns_key": "/etc/pushwake/absent.p8"})
     assert "Running" in asterisk.cli("module show like pushwake")
-    line = next(line for line in asterisk.log().splitlines() if "absent.p8" in line)
+    line = next(line for line in asterisk.wait_log("absent.p8").splitlines() if "absent.p8" in line)
     assert "pushwake.conf:" in line and "apns_key" in line
 
 
@@ -199,7 +199,7 @@ def test_two_servers_share_one_engine(make_asterisk, phones, simulator):
     simulator.wait_push(token)
     phone.register(apns(token))
     call.expect_final(480)
-    assert "went on with WOKEN" in other.log()
+    other.wait_log("went on with WOKEN")
     assert other.engine_pid() == 0 and children(other.pid) == []
     assert "100" in other.cli("pushwake show bindings")
 

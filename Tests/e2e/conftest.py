@@ -21,7 +21,7 @@ def simulator(tmp_path_factory):
 def kamailio(tmp_path_factory, simulator):
     """A Kamailio that the tests of one file share; each test takes its own users."""
     kamailio = Kamailio(tmp_path_factory.mktemp("kamailio"), simulator)
-    kamailio.start()
+    kamailio.start().wait_engine()
     yield kamailio
     kamailio.stop()
 

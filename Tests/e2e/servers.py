@@ -247,8 +247,12 @@ class Kamailio:
     def log_text(self):
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
-    def wait_log(self, text, seconds=5):
-        wait_until(f"log line with {text!r}", lambda: text in self.log_text(), seconds)
+    def wait_log(self, *texts, seconds=5):
+        """The first line that holds all these texts."""
+        def found():
+            return next((line for line in self.log_text().splitlines() if all(text in line for text in texts)), None)
+
+        return wait_until(f"log line with {texts!r}", found, seconds)
 
     def tail(self, lines=60):
         return "\n".join(self.log_text().splitlines()[-lines:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""SIPp, and what its message traces say."""
+"""SIPp, what its message traces say, and single messages that SIPp would not send."""
 
 import dataclasses
 import os
@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+import uuid
 
 SCENARIOS = pathlib.Path(__file__).parent / "sipp"
 _RULE = re.compile(r"^-{10,} (\d{4}-\d\d-\d\d)\s+(\d\d:\d\d:\d\d\.\d+)")
@@ -150,3 +151,31 @@ class Sipp:
         lines = [f"  {'>' if m.sent else '<'} {m.first_line}" for m in self.messages]
         errors = self.error_path.read_text(errors="replace") if self.error_path.exists() else ""
         return "\n".join([f"--- {self.name}", *lines, errors])
+
+
+def register(port, user, contact, extra=b"", every=5, times=1):
+    """Sends a raw REGISTER over UDP, again every so many seconds; returns Call-ID and the answer's lines."""
+    call_id = uuid.uuid4().hex
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as phone:
+        phone.bind(("127.0.0.1", 0))
+        phone.settimeout(every)
+        local = phone.getsockname()[1]
+        lines = [
+            b"REGISTER sip:127.0.0.1 SIP/2.0",
+            f"Via: SIP/2.0/UDP 127.0.0.1:{local};branch=z9hG4bK{call_id}".encode(),
+            f"From: <sip:{user}@127.0.0.1>;tag=1".encode(),
+            f"To: <sip:{user}@127.0.0.1>".encode(),
+            f"Call-ID: {call_id}".encode(),
+            b"CSeq: 1 REGISTER",
+            b"Contact: " + contact,
+            *([extra] if extra else []),
+            b"Expires: 600",
+            b"Content-Length: 0",
+        ]
+        for _ in range(times):
+            phone.sendto(b"\r\n".join(lines) + b"\r\n\r\n", ("127.0.0.1", port))
+            try:
+                return call_id, phone.recv(65535).decode(errors="replace").split("\r\n")
+            except TimeoutError:
+                pass
+    return call_id, [""]

@@ -6,7 +6,8 @@ import signal
 import time
 
 from phones import mpush_ios, no_push, rfc8599_apns
-from servers import wait_until
+from servers import PUSHWAKE, wait_until
+from sip import register
 
 
 def is_alive(pid):
@@ -36,6 +37,20 @@ def test_a_killed_engine_is_back_within_a_second(make_kamailio, actors):
     caller.finish()
 
 
+def test_the_first_register_after_a_start_waits_for_the_engine(make_kamailio, tmp_path):
+    slow = tmp_path / "slow-engine"
+    slow.write_text(f'#!/bin/sh\nsleep 0.7\nexec {PUSHWAKE} "$@"\n')
+    slow.chmod(0o755)
+    kamailio = make_kamailio(settings={"engine_path": slow})
+    kamailio.launch()
+    push = rfc8599_apns()
+    contact = f"<sip:early@127.0.0.1:5999{push.named(push.contact)}>"
+    _, answer = register(kamailio.port, "early", contact.encode(), every=0.05, times=200)
+    assert answer[0] == "SIP/2.0 200 OK"
+    assert any("sip.pns" in line for line in answer), answer
+    assert "without push" not in kamailio.log_text()
+
+
 def test_without_an_engine_everything_works_except_push(make_kamailio, actors):
     kamailio = make_kamailio(settings={"engine_path": "/nonexistent/pushwake"}).start()
     awake = actors.phone(kamailio, "both-ways", rfc8599_apns())
@@ -44,6 +59,7 @@ def test_without_an_engine_everything_works_except_push(make_kamailio, actors):
     assert stored.headers("Feature-Caps") == []
     caller = actors.call(kamailio, "both-ways", "call").finish()
     assert 110 not in caller.statuses
+    kamailio.wait_log("without push")
     warnings = [line for line in kamailio.log_text().splitlines() if "without push" in line]
     assert 1 <= len(warnings) <= 4, "one line per worker and ten seconds"
     assert kamailio.process.poll() is None

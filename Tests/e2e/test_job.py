@@ -43,7 +43,7 @@ def test_nobody_wakes(kamailio, actors, tcp):
     caller = actors.call(kamailio, phone.user, "call_fails", tcp=tcp, code=480).finish()
     assert 2.5 < time.monotonic() - started < 5.5
     assert caller.statuses == [100, 110, 480]
-    assert f"ASLEEP nobody-{tcp}" in kamailio.log_text()
+    kamailio.wait_log(f"ASLEEP nobody-{tcp}")
     assert kamailio.held() == 0
 
 

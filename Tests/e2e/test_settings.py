@@ -25,6 +25,7 @@ def test_a_missing_key_file_does_not(make_kamailio, actors):
     phone = actors.phone(kamailio, "keyless", mpush_ios())
     phone.wake("answer").wait_status(200)
     actors.call(kamailio, "keyless", "call").finish()
+    kamailio.wait_log("apns_key", "/nonexistent/AuthKey.p8")
     said = [line for line in kamailio.log_text().splitlines() if "apns_key" in line and "/nonexistent/AuthKey.p8" in line]
     assert len(said) == 1, said
 

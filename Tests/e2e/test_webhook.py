@@ -99,7 +99,7 @@ def test_each_app_is_pushed_through_its_own_project(kamailio, actors, simulator,
 
 
 def test_an_account_that_cannot_be_read_costs_its_own_app_only(kamailio):
-    assert "fcm_key1000" in kamailio.log_text() and "/nonexistent/key.json" in kamailio.log_text()
+    kamailio.wait_log("fcm_key1000", "/nonexistent/key.json")
     code, row = send(kamailio, "call", "--platform", "fcm", "--package", "com.example.broken", "--token", fcm_token())
     assert code == 1 and row["outcome"] == "misconfigured" and "fcm_key1000" in row["reason"]
     code, row = send(kamailio, "call", "--platform", "fcm", "--package", "com.example.one", "--token", fcm_token())
