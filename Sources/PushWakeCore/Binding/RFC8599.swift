@@ -80,6 +80,7 @@ enum RFC8599 {
                     "is not used with webpush and was ignored (RFC 8599, 12); leave it out"))
         }
         try TokenRules.check(token: token, of: .webpush, from: "pn-prid")
+        let wishes = WebPushKeys.checked(wishes, warnings: &warnings)
         return Binding(provider: .webpush, token: token, dialect: .rfc8599, wishes: wishes)
     }
 }

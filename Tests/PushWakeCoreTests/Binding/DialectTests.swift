@@ -159,6 +159,21 @@ private func brief(_ registration: Registration) -> [String] {
         #expect(registration.problems.map(\.parameter) == ["pn-timeout"])
     }
 
+    @Test(arguments: [
+        ("pn-auth=BTBZMqHH6r4Tts7J_aSIgg", ["pn-p256dh"]),
+        ("pn-p256dh=\(RFC8291.phonePublicText)", ["pn-auth"]),
+        ("pn-p256dh=\(RFC8291.phonePublicText);pn-auth=BTBZMqHH6r4T", ["pn-auth"]),
+        ("pn-p256dh=BTBZMqHH6r4Tts7J_aSIgg;pn-auth=x", ["pn-p256dh", "pn-auth"]),
+        ("pn-p256dh=%21;pn-auth=BTBZMqHH6r4Tts7J_aSIgg", ["pn-p256dh"]),
+    ])
+    func `of Web Push goes without keys that cannot be used`(keys: String, parameters: [String]) {
+        let registration = Fixture.contact("pn-provider=webpush;pn-prid=https://h/x;\(keys)")
+        #expect(brief(registration) == ["webpush default | - https://h/x"])
+        #expect(registration.bindings.first?.wishes.isEmpty == true)
+        #expect(registration.problems.map(\.parameter) == parameters)
+        #expect(registration.problems.allSatisfy { $0.isWarning })
+    }
+
     @Test func `of Web Push ignores pn-param with a warning`() {
         let registration = Fixture.contact("pn-provider=webpush;pn-prid=https://h/x;pn-param=1")
         #expect(brief(registration) == ["webpush default | - https://h/x"])

@@ -73,11 +73,9 @@ public enum WebPushRequest {
         }
     }
 
-    private static func keys(of binding: Binding) throws(PushRefusal) -> (publicKey: [UInt8], secret: [UInt8])? {
+    private static func keys(of binding: Binding) throws(PushRefusal) -> WebPushKeys? {
         guard let point = binding.wishes["pn-p256dh"], let secret = binding.wishes["pn-auth"] else { return nil }
-        guard let publicKey = Base64URL.decode(point), let secret = Base64URL.decode(secret) else {
-            throw .unusableKeys
-        }
-        return (publicKey, secret)
+        guard let keys = WebPushKeys(p256dh: point, auth: secret) else { throw .unusableKeys }
+        return keys
     }
 }

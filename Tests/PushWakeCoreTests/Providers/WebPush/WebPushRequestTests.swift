@@ -38,6 +38,16 @@ import Testing
         #expect(payload?["call-id"] == .string("call-1@192.0.2.9"))
     }
 
+    @Test func `takes keys in plain base64 with padding`() throws {
+        let plain = { (text: String) in
+            let digits = text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+            return String(digits) + String(repeating: "=", count: (4 - digits.count % 4) % 4)
+        }
+        let wishes = ["pn-p256dh": plain(RFC8291.phonePublicText), "pn-auth": plain(RFC8291.authText)]
+        #expect(wishes["pn-auth"]?.hasSuffix("==") == true && wishes["pn-p256dh"]?.contains("+") == true)
+        #expect(try build(wishes: wishes).request["content-encoding"] == "aes128gcm")
+    }
+
     @Test(arguments: [("", "x"), ("AAAA", "AAAA"), ("!", "!")]) func `is refused with unusable keys`(
         key: String, auth: String
     ) {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+
+/// What a payload for one subscription is encrypted with (RFC 8291, 2).
+struct WebPushKeys {
+    /// `keys.p256dh`: an uncompressed P-256 point, 65 bytes.
+    let publicKey: [UInt8]
+    /// `keys.auth`: 16 bytes.
+    let secret: [UInt8]
+
+    private static let pointLength = 65
+    private static let uncompressed: UInt8 = 4
+    private static let secretLength = 16
+
+    /// Reads both from base64url, or from base64 as `btoa()` in a browser makes it; nil when they cannot be such
+    /// keys. Whether the point is on the curve shows when it is used.
+    init?(p256dh: String, auth: String) {
+        guard let publicKey = Self.publicKey(p256dh), let secret = Self.secret(auth) else { return nil }
+        self.publicKey = publicKey
+        self.secret = secret
+    }
+
+    /// The wishes of a phone without keys that cannot be used; its pushes are empty then.
+    static func checked(_ wishes: Binding.Wishes, warnings: inout [Problem]) -> Binding.Wishes {
+        let (point, auth) = (wishes["pn-p256dh"], wishes["pn-auth"])
+        if point == nil && auth == nil { return wishes }
+        if let point, let auth, WebPushKeys(p256dh: point, auth: auth) != nil { return wishes }
+        if point.flatMap(publicKey) == nil {
+            warnings.append(
+                problem("pn-p256dh", point == nil, "is no P-256 point of 65 bytes in base64url; send keys.p256dh"))
+        }
+        if auth.flatMap(secret) == nil {
+            warnings.append(problem("pn-auth", auth == nil, "is not 16 bytes in base64url; send keys.auth"))
+        }
+        var rest = wishes
+        rest["pn-p256dh"] = nil
+        rest["pn-auth"] = nil
+        return rest
+    }
+
+    private static func problem(_ name: String, _ isMissing: Bool, _ text: String) -> Problem {
+        let missing = "is missing: the push is empty without both keys; send it too"
+        return Problem(.badCredential, name, isMissing ? missing : "\(text); the push is empty")
+    }
+
+    private static func publicKey(_ text: String) -> [UInt8]? {
+        guard let bytes = decode(text), bytes.count == pointLength, bytes.first == uncompressed else { return nil }
+        return bytes
+    }
+
+    private static func secret(_ text: String) -> [UInt8]? {
+        guard let bytes = decode(text), bytes.count == secretLength else { return nil }
+        return bytes
+    }
+
+    private static func decode(_ text: String) -> [UInt8]? {
+        let bytes = text.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            default: byte
+            }
+        }
+        return Base64URL.decode(String(decoding: bytes, as: UTF8.self))
+    }
+}
