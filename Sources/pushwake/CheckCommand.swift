@@ -66,6 +66,7 @@ struct SettingsCommand: ParsableCommand {
         case .proxy: "host:port"
         case .integer(let range): "\(range.lowerBound) to \(range.upperBound)\(unit)"
         case .flag: "0 or 1"
+        case .payloads: "`plain`, `mizutech`, `flexisip`, with exceptions"
         case .choice(let choices): choices.map { "`\($0)`" }.joined(separator: ", ")
         }
     }

@@ -13,8 +13,11 @@ public enum BuiltInPayloads {
         case flexisip
     }
 
-    /// The template text for a provider; Apple's depends on the push type, the others ignore it.
-    public static func source(_ family: Family, _ provider: Provider, _ type: APNsPushType) -> String {
+    /// The template text for a provider. It depends on the push type where Apple shows it, and on the kind of phone
+    /// behind FCM.
+    public static func source(
+        _ family: Family, _ provider: Provider, _ type: APNsPushType, _ platform: FCMPlatform = .android
+    ) -> String {
         switch (family, provider) {
         case (.mizutech, .apns): mizutechAPNs
         case (.mizutech, .fcm): mizutechFCM
@@ -24,7 +27,7 @@ public enum BuiltInPayloads {
             case .alert: flexisipAlert
             case .background: flexisipBackground
             }
-        case (.flexisip, .fcm): flexisipFCM
+        case (.flexisip, .fcm): platform == .ios ? flexisipFCMForApple : flexisipFCM
         case (.plain, .apns):
             switch type {
             case .voip: "{\"aps\":{},\(plainFacts)}"
@@ -34,7 +37,7 @@ public enum BuiltInPayloads {
                 """
             case .background: "{\"aps\":{\"content-available\":1},\(plainFacts)}"
             }
-        case (.plain, .fcm): plainFCM
+        case (.plain, .fcm): platform == .ios && type == .background ? plainFCMSilent : plainFCM
         default: "{\(plainFacts),\"title\":\"<title>\",\"body\":\"<body>\",\"text\":\"<text>\"}"
         }
     }
@@ -58,6 +61,20 @@ public enum BuiltInPayloads {
             "payload":{"aps":{
               "alert":{"title":"<title>","body":"<body>"},"sound":"<sound>","mutable-content":1
             }}
+          }
+        }}
+        """
+
+    private static let plainFCMSilent = """
+        {"message":{
+          "token":"<token>",
+          "data":{
+            "event":"<event>","call-id":"<call-id>","from-uri":"<from-uri>","from-user":"<from-user>",
+            "display-name":"<from-name>","to-uri":"<to-uri>","sent-at":"<sent-at>","ttl":"<ttl>"
+          },
+          "apns":{
+            "headers":{"apns-priority":"5","apns-push-type":"background"},
+            "payload":{"aps":{"content-available":1}}
           }
         }}
         """
@@ -142,6 +159,30 @@ public enum BuiltInPayloads {
           },
           "from-uri": "<from-uri>", "display-name": "<from-name>", "call-id": "<call-id>", "pn_ttl": <ttl>,
           "uuid": "<uid>", "send-time": "<date>", "chat-room-addr": "<chatroom-addr>", "customPayload": {}
+        }
+        """
+
+    /// An iPhone behind FCM: Flexisip has none. The names are those of its Android data, which iOS would not see inside
+    /// of the Android section.
+    private static let flexisipFCMForApple = """
+        {
+          "message": {
+            "token": "<device-token>",
+            "data": {
+              "uuid": "<uid>", "from-uri": "<from-uri>", "display-name": "<from-name>", "call-id": "<call-id>",
+              "sip-from": "<from>", "loc-key": "<alert-msg-id>", "loc-args": "<from>", "send-time": "<date>",
+              "custom-payload": "{}", "event": "<event>"
+            },
+            "apns": {
+              "headers": { "apns-priority": "<apns-priority>" },
+              "payload": {
+                "aps": {
+                  "alert": { "loc-key": "<alert-msg-id>", "loc-args": ["<from>"] },
+                  "sound": "<alert-sound>", "badge": <badge-boolean>, "content-available": 1
+                }
+              }
+            }
+          }
         }
         """
 

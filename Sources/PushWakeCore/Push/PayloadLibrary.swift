@@ -16,17 +16,31 @@ public struct PayloadLibrary: Sendable {
     private var standard: [Provider: Variants] = [:]
     private var ofApp: [Provider: [String: Variants]] = [:]
 
-    /// Compiles a built-in family; `flexisipCompatible` adds Flexisip's misspelt `form-uri` to its FCM data.
+    /// Compiles one built-in family for all; `flexisipCompatible` adds Flexisip's misspelt `form-uri` to its FCM data.
     public init(
         _ family: BuiltInPayloads.Family = .plain, notifications rule: NotificationRule = .automatic,
         flexisipCompatible: Bool = false
     ) throws(PayloadTemplateError) {
+        try self.init(PayloadFamilies(family), notifications: rule, flexisipCompatible: flexisipCompatible)
+    }
+
+    /// Compiles built-in families for all, for providers and for apps.
+    public init(
+        _ families: PayloadFamilies, notifications rule: NotificationRule = .automatic,
+        flexisipCompatible: Bool = false
+    ) throws(PayloadTemplateError) {
         self.rule = rule
-        for provider in [Provider.apns, .fcm, .webpush] {
-            let unwanted: Set<String> = flexisipCompatible ? [] : ["message.android.data.form-uri"]
-            standard[provider] = try Variants(provider, dropping: unwanted) { type in
-                Array(BuiltInPayloads.source(family, provider, type).utf8)
+        let unwanted: Set<String> = flexisipCompatible ? [] : ["message.android.data.form-uri"]
+        func compile(
+            _ family: BuiltInPayloads.Family, _ provider: Provider
+        ) throws(PayloadTemplateError) -> Variants {
+            try Variants(provider, dropping: unwanted) { type, platform in
+                Array(BuiltInPayloads.source(family, provider, type, platform).utf8)
             }
+        }
+        for provider in PayloadFamilies.providers { standard[provider] = try compile(families.usual, provider) }
+        for exception in families.exceptions {
+            put(try compile(exception.family, exception.provider), for: exception.provider, app: exception.app)
         }
     }
 
@@ -34,22 +48,30 @@ public struct PayloadLibrary: Sendable {
     public mutating func load(
         _ source: [UInt8], for provider: Provider, app: String = ""
     ) throws(PayloadTemplateError) {
-        let variants = try Variants(provider, dropping: []) { _ in source }
+        put(try Variants(provider, dropping: []) { _, _ in source }, for: provider, app: app)
+    }
+
+    private mutating func put(_ variants: Variants, for provider: Provider, app: String) {
         if app.isEmpty {
             standard[provider] = variants
         } else {
-            ofApp[provider, default: [:]][app] = variants
+            ofApp[provider, default: [:]][Self.key(app, of: provider)] = variants
         }
+    }
+
+    /// Some phones put `.voip` behind their bundle id: it is the same app.
+    private static func key(_ app: String, of provider: Provider) -> String {
+        provider == .apns ? String(APNsTopic.bundle(of: app)) : app
     }
 
     /// The template for a push through Apple.
     public func apns(app: String, _ type: APNsPushType) -> PayloadTemplate? {
-        variants(.apns, app)?.apns(type)
+        variants(.apns, Self.key(app, of: .apns))?.apns(type)
     }
 
     /// The template for a push through Google.
     public func fcm(app: String, _ event: PushEvent, _ platform: FCMPlatform) -> PayloadTemplate? {
-        variants(.fcm, app)?.fcm(platform, keepsNotification: keepsNotification(event))
+        variants(.fcm, app)?.fcm(platform, event, keepsNotification: keepsNotification(event))
     }
 
     /// The template for an encrypted Web Push.
@@ -79,29 +101,36 @@ extension PayloadLibrary {
         private let templates: [PayloadTemplate]
 
         private static let shown: Set<String> = ["aps.alert", "aps.sound", "aps.badge"]
+        private static let shownBehindFCM = Set(shown.map { "message.apns.payload.\($0)" })
         private static let notification: Set<String> = ["message.notification", "message.android.notification"]
 
         init(
-            _ provider: Provider, dropping unwanted: Set<String>, source: (APNsPushType) -> [UInt8]
+            _ provider: Provider, dropping unwanted: Set<String>, source: (APNsPushType, FCMPlatform) -> [UInt8]
         ) throws(PayloadTemplateError) {
             var templates: [PayloadTemplate] = []
             switch provider {
             case .apns:
                 for type in APNsPushType.allCases {
                     // Mizutech's `headers` go out as HTTP header fields. A silent push with an alert is an error.
-                    let silent = type == .background && source(.background) == source(.alert)
+                    let text = source(type, .ios)
+                    let silent = type == .background && text == source(.alert, .ios)
                     let sections = unwanted.union(["headers"]).union(silent ? Self.shown : [])
-                    templates.append(try PayloadTemplate(json: source(type), rules: PayloadRules(dropped: sections)))
+                    templates.append(try PayloadTemplate(json: text, rules: PayloadRules(dropped: sections)))
                 }
             case .fcm:
                 for platform in FCMPlatform.allCases {
                     for sections in [Set<String>(), Self.notification] {
                         let foreign = platform.foreignSections.union(unwanted).union(sections)
-                        templates.append(try PayloadTemplate(json: source(.alert), rules: .fcm(dropping: foreign)))
+                        templates.append(
+                            try PayloadTemplate(json: source(.alert, platform), rules: .fcm(dropping: foreign)))
                     }
                 }
+                let sections = FCMPlatform.ios.foreignSections.union(Self.notification).union(Self.shownBehindFCM)
+                templates.append(
+                    try PayloadTemplate(json: source(.background, .ios), rules: .fcm(dropping: sections)))
             case .webpush, .acrobits, .webhook:
-                templates.append(try PayloadTemplate(json: source(.alert), rules: PayloadRules(dropped: unwanted)))
+                templates.append(
+                    try PayloadTemplate(json: source(.alert, .android), rules: PayloadRules(dropped: unwanted)))
             }
             self.templates = templates
         }
@@ -110,8 +139,10 @@ extension PayloadLibrary {
 
         func apns(_ type: APNsPushType) -> PayloadTemplate? { template(Int(type.rawValue)) }
 
-        func fcm(_ platform: FCMPlatform, keepsNotification: Bool) -> PayloadTemplate? {
-            template(Int(platform.rawValue) * 2 + (keepsNotification ? 0 : 1))
+        func fcm(_ platform: FCMPlatform, _ event: PushEvent, keepsNotification: Bool) -> PayloadTemplate? {
+            // An iPhone is asked to register again without a word to its user.
+            if platform == .ios, event == .refresh { return templates.last }
+            return template(Int(platform.rawValue) * 2 + (keepsNotification ? 0 : 1))
         }
 
         private func template(_ index: Int) -> PayloadTemplate? {

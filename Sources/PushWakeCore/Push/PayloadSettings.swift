@@ -24,3 +24,13 @@ public struct PayloadSettings: Equatable, Sendable {
         self.showsCaller = showsCaller
     }
 }
+
+extension PayloadSettings {
+    /// Takes what the operator set.
+    public init(_ settings: Settings) {
+        self.init(
+            callSound: settings.text(.soundCall), messageSound: settings.text(.soundChat),
+            otherSound: settings.text(.soundOther), badge: settings.flag(.badge) ? 1 : 0,
+            showsCaller: settings.flag(.showCaller))
+    }
+}

@@ -5,7 +5,7 @@ public struct PayloadValues: Sendable {
     /// What is given up, step by step, when a payload is too long; each step includes those before.
     /// The call id is not among them.
     enum Sacrifice: UInt8, CaseIterable, Sendable {
-        case longText = 1, text, title, displayName, deviceDetails, addresses
+        case longTexts = 1, text, title, displayName, deviceDetails, addresses
     }
 
     private let push: Push
@@ -20,8 +20,9 @@ public struct PayloadValues: Sendable {
     /// Bytes of the user part in `content.fromURI`: most payloads ask for it several times.
     private let fromUserBytes: Range<Int>
 
-    /// Bytes that are left of a long text.
+    /// Bytes that are left of a long message, and of a long name or title: nobody reads more of it.
     private static let shortTextBytes = 512
+    private static let shortNameBytes = 128
 
     /// Gathers what a template may ask for; `now` in seconds since 1970.
     public init(
@@ -112,15 +113,18 @@ public struct PayloadValues: Sendable {
     private var isHidden: Bool { !settings.showsCaller || isGivenUp(.addresses) }
     private var fromURI: String { isHidden ? "" : content.fromURI }
     private var fromDisplay: String {
-        settings.showsCaller && !isGivenUp(.displayName) ? content.fromDisplay : ""
+        settings.showsCaller && !isGivenUp(.displayName) ? short(content.fromDisplay, Self.shortNameBytes) : ""
     }
-    private var messageText: String {
-        if isGivenUp(.text) { return "" }
-        guard isGivenUp(.longText), content.text.utf8.count > Self.shortTextBytes else { return content.text }
-        let end = content.text.utf8.index(content.text.startIndex, offsetBy: Self.shortTextBytes)
-        // Rounds down, so that no character is cut in two.
-        let scalars = content.text.unicodeScalars
-        return String(scalars[..<scalars.index(after: scalars.index(before: end))])
+    private var messageText: String { isGivenUp(.text) ? "" : short(content.text, Self.shortTextBytes) }
+
+    /// A text as it is, or its beginning when long texts are given up; no character is cut in two.
+    private func short(_ text: String, _ most: Int) -> String {
+        guard isGivenUp(.longTexts), text.utf8.count > most else { return text }
+        var end = text.utf8.index(text.startIndex, offsetBy: most)
+        while end > text.startIndex, end.samePosition(in: text.unicodeScalars) == nil {
+            end = text.utf8.index(before: end)
+        }
+        return String(text[..<end])
     }
 
     private var keyWishes: Binding.Wishes { isGivenUp(.title) ? Binding.Wishes() : binding.wishes }
@@ -160,7 +164,7 @@ public struct PayloadValues: Sendable {
     private func appendTitle(_ escape: TextEscape, to out: inout [UInt8]) {
         if !content.title.isEmpty, !isGivenUp(.title) {
             // "null" removes the title, as in Mizutech's sendpush.
-            if content.title != "null" { escape.append(content.title, to: &out) }
+            if content.title != "null" { escape.append(short(content.title, Self.shortNameBytes), to: &out) }
             return
         }
         let phrase = PayloadWording.title(of: content.event, content.occasion)

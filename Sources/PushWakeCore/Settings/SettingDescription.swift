@@ -16,6 +16,8 @@ public struct SettingDescription: Sendable {
         /// 0 or 1; also yes/no, on/off, true/false.
         case flag
         case choice([String])
+        /// Names of built-in payloads (`PayloadFamilies`).
+        case payloads
     }
 
     /// Static, so that a C caller may keep the pointer.

@@ -18,6 +18,13 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case send555
     case minExpires
     case payload
+    case flexisipCompat
+    case fcmNotification
+    case soundCall
+    case soundChat
+    case soundOther
+    case badge
+    case showCaller
     case templateDirectory
     case messageTimeToLive
     case ignoreSame
@@ -46,6 +53,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case apnsURL
     case apnsSandboxURL
     case apnsTopic
+    case apnsPushType
     case apnsConnections
     case fcmKey
     case fcmApp

@@ -74,6 +74,9 @@ public struct Settings: Equatable, Sendable {
         if value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
             throw SettingError(setting: row.name.description, message: "the value holds a control character; remove it")
         }
+        if let gone = objection(to: value, for: row.name.description) {
+            throw SettingError(setting: row.name.description, message: gone)
+        }
         if value.utf8.count > 4096 { throw refuse("it is longer than 4096 bytes") }
         switch row.kind {
         case .text, .path:
@@ -104,6 +107,13 @@ public struct Settings: Equatable, Sendable {
             case "0", "no", "off", "false": return "0"
             default: throw refuse("write 0 or 1")
             }
+        case .payloads:
+            do throws(PayloadFamilies.Mistake) {
+                _ = try PayloadFamilies(setting: value)
+            } catch {
+                throw refuse(error.remedy)
+            }
+            return value
         case .choice(let choices):
             guard choices.contains(value) else { throw refuse("write one of \(choices.joined(separator: ", "))") }
             return value
@@ -112,20 +122,44 @@ public struct Settings: Equatable, Sendable {
 }
 
 extension Settings {
+    private static let legacyFCM =
+        "Google switched off the legacy FCM API in 2024; use fcm_key with a service-account file"
+    private static let binaryAPNs =
+        "Apple switched off its binary protocol in 2021; use apns_key or apns_cert, which speak HTTP/2"
+
+    /// Why a value belongs to a vendor's service that is gone; nil when it does not.
+    private static func objection(to value: String, for name: String) -> String? {
+        switch name {
+        // The server key of the legacy API: a secret, so it is not repeated.
+        case "fcm_key" where value.hasPrefix("AIza") || value.hasPrefix("AAAA") && value.contains(":APA91"):
+            "the value is a server key; \(legacyFCM)"
+        case "fcm_url" where value.hasSuffix("/fcm/send") || value.hasSuffix("/gcm/send"): legacyFCM
+        case "apns_url", "apns_sandbox_url":
+            value.contains("//gateway.push.apple.com") || value.contains("//gateway.sandbox.push.apple.com")
+                ? binaryAPNs : nil
+        default: nil
+        }
+    }
+
     /// Settings whose vendor's service is gone, and what to use now (Apple's binary protocol ended
     /// in March 2021, Google's legacy HTTP API in July 2024).
     private static let retired: [(names: [String], remedy: String)] = [
         (
             ["pushkit_protocol", "pushkit_serverurl_legacy", "pushkit_port", "pushkit_localport"],
-            "Apple switched off its binary protocol in 2021; use apns_key or apns_cert, which speak HTTP/2"
+            binaryAPNs
         ),
         (
             [
-                "fcm_protocol", "fcm_serverurl_legacy", "fcm_server_key", "google-projects-api-keys",
+                "fcm_protocol", "fcm_serverurl_legacy", "fcm_server_key", "google", "google-projects-api-keys",
                 "firebase-projects-api-keys",
             ],
-            "Google switched off the legacy FCM API in 2024; use fcm_key with a service-account file"
+            legacyFCM
         ),
+        (
+            ["windowsphone", "windowsphone-package-sid", "windowsphone-application-secret"],
+            "Microsoft switched off push for Windows Phone; there is nothing to set in its place"
+        ),
+        (["fcm_serverurl_v1"], "there is no such setting; here it is called fcm_url, and takes https://host alone"),
     ]
 
     private static func remedy(forUnknown name: String) -> String {

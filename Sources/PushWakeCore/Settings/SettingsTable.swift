@@ -134,8 +134,38 @@ public enum SettingsTable {
         switch key {
         case .payload:
             .init(
-                "payload", .choice(["plain", "mizutech", "flexisip"]), "plain",
-                "Which built-in payload the pushes carry.")
+                "payload", .payloads, "plain",
+                "Which built-in payload the pushes carry: plain, mizutech or flexisip. Another one for a provider or one of its apps goes behind it: plain, fcm=mizutech, apns.com.example.phone=flexisip."
+            )
+        case .flexisipCompat:
+            .init(
+                "flexisip_compat", .flag, "0",
+                "Send form-uri, the misspelt name that Flexisip documents, beside from-uri in its FCM payload.")
+        case .fcmNotification:
+            .init(
+                "fcm_notification", .choice(["auto", "keep", "remove"]), "auto", other: "m:fcm_removenotification",
+                "What becomes of notification sections in FCM payloads. auto: they stay for what is to be read, and go for calls, whose app Android would not start."
+            )
+        case .soundCall:
+            .init(
+                "sound_call", .text, "default", other: "m:pushnotification_sound_call",
+                "Sound of a call, where the phone did not wish one with pn-call-snd.")
+        case .soundChat:
+            .init(
+                "sound_chat", .text, "default", other: "m:pushnotification_sound_chat",
+                "Sound of a message, where the phone did not wish one with pn-msg-snd.")
+        case .soundOther:
+            .init(
+                "sound_other", .text, "default", other: "m:pushnotification_sound_other",
+                "Sound of every other push, where the phone did not wish one with pn-msg-snd.")
+        case .badge:
+            .init(
+                "badge", .flag, "1", other: "f:module::PushNotification/no-badge",
+                "The number that payloads with a badge put on the app's icon. 0 keeps it free.")
+        case .showCaller:
+            .init(
+                "show_caller", .flag, "1", other: "f:module::PushNotification/display-from-uri",
+                "0: names and addresses of callers stay out of pushes, so that the provider does not learn them.")
         case .templateDirectory:
             .init(
                 "template_dir", .path, "", other: "m:fcmmessage.txt, m:pushkitmessage.txt",
@@ -218,6 +248,12 @@ public enum SettingsTable {
             .init(
                 "apns_topic", .text, "", other: "m:pushnotification_topic",
                 "Topic of every push. Empty: the bundle id that the phone sent, with .voip for calls to a PushKit token."
+            )
+        case .apnsPushType:
+            .init(
+                "apns_push_type", .choice(["auto", "no", "voip", "alert", "background"]), "auto",
+                other: "m:pushnotification_apnspushtype",
+                "apns-push-type of pushes to tokens that are not PushKit's. auto, voip: by event and token. no: the header is left out."
             )
         case .apnsConnections:
             .init("apns_connections", .integer(1...64), "1", "Connections to Apple at once, per environment.")

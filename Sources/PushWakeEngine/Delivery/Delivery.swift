@@ -22,6 +22,7 @@ final class Delivery {
     /// Pushes that wait because their phone wished so.
     private var delayed = 0
     private let limit: Int
+    private let pushTypes: APNsPushTypeRule
     private var brake = TokenRemovalBrake()
 
     init(settings: Settings, loop: Loop, log: EngineLog) {
@@ -29,6 +30,7 @@ final class Delivery {
         self.loop = loop
         self.log = log
         limit = Int(settings.integer(.queueSize))
+        pushTypes = APNsPushTypeRule(setting: settings.text(.apnsPushType))
         lanes = ProviderLanes(queues: LaneQueues(capacity: limit))
         random = Randomness()
     }
@@ -116,6 +118,7 @@ final class Delivery {
         _ push: Push, type: APNsPushType?, delay: Int64 = 0, deadline: Int64, refusal: Verdict? = nil,
         completion: @escaping (PushJob, Verdict, Int) -> Void
     ) -> PushJob {
+        let type = type.map { pushTypes.type(insteadOf: $0, for: push.binding.service) }
         lastID &+= 1
         let job = PushJob(
             id: lastID, pushID: PushID(high: random.next(), low: random.next()), push: push,

@@ -123,8 +123,5 @@ extension LaneBuilder {
         return HTTPOrigin(url) ?? HTTPOrigin(host: "api.push.apple.com")
     }
 
-    private var apnsSettings: APNsSettings {
-        let topic = settings.text(.apnsTopic)
-        return topic.isEmpty ? APNsSettings() : APNsSettings(topic: APNsTopic(setting: topic))
-    }
+    private var apnsSettings: APNsSettings { APNsSettings(settings) }
 }

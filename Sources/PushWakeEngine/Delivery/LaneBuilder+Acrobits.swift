@@ -15,7 +15,8 @@ extension LaneBuilder {
 
     func acrobits() -> AcrobitsLane? {
         let url = settings.text(.acrobitsURL)
-        guard let origin = HTTPOrigin.split(url)?.0, let builder = AcrobitsRequest(settings: AcrobitsSettings(url: url))
+        guard let origin = HTTPOrigin.split(url)?.0,
+            let builder = AcrobitsRequest(settings: AcrobitsSettings(url: url, payload: PayloadSettings(settings)))
         else { return nil }
         return AcrobitsLane(
             pool: pool(origin, "acrobits", connections: 2), builder: builder, maxFail: Int(settings.integer(.maxFail)),

@@ -31,7 +31,9 @@ extension LaneBuilder {
             },
             tokenPool: pool(tokenOrigin, "\(label) OAuth", connections: 1) { $0.pingAfter = nil },
             builder: FCMRequestBuilder(
-                payloads: payloads, settings: FCMSettings(project: account.project), authority: origin.authority),
+                payloads: payloads,
+                settings: FCMSettings(project: account.project, payload: PayloadSettings(settings)),
+                authority: origin.authority),
             maxFail: Int(settings.integer(.maxFail)), loop: loop, log: log, sign: { try? signer.sign($0) })
     }
 }

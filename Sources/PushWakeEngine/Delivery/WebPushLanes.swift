@@ -92,7 +92,8 @@ extension WebPushSettings {
     /// Takes the operator's list of hosts and whether it may lead into private networks.
     init(_ settings: Settings) {
         self.init(
-            hosts: Self.hosts(settings.text(.webPushHosts)), allowsPrivateAddresses: settings.flag(.webPushAllowLocal))
+            hosts: Self.hosts(settings.text(.webPushHosts)), allowsPrivateAddresses: settings.flag(.webPushAllowLocal),
+            payload: PayloadSettings(settings))
     }
 
     /// The hosts of a comma-separated list, in lower case.

@@ -32,7 +32,9 @@ struct ExplainedSettings {
     private func apns(
         _ binding: Binding, _ content: PushContent, _ type: APNsPushType?, _ id: PushID, _ now: Int64
     ) throws(PushRefusal) -> HTTPRequest {
-        guard let type else { throw .noSuchPush }
+        guard let usual = type else { throw .noSuchPush }
+        let rule = APNsPushTypeRule(setting: settings.text(.apnsPushType))
+        let type = rule.type(insteadOf: usual, for: binding.service)
         let isSandbox =
             switch binding.environment {
             case .production: false
@@ -45,7 +47,7 @@ struct ExplainedSettings {
         let origin = HTTPOrigin(settings.text(isSandbox ? .apnsSandboxURL : .apnsURL))
         return try APNsRequest.build(
             binding, content, type, payloads: payloads,
-            settings: APNsSettings(topic: APNsTopic(setting: settings.text(.apnsTopic))),
+            settings: APNsSettings(settings),
             authorization: isCertified ? [] : Array("bearer <provider token>".utf8),
             authority: origin?.authority ?? "api.push.apple.com", id: id, now: now)
     }
@@ -53,7 +55,8 @@ struct ExplainedSettings {
     private func fcm(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
         guard let project = project(binding.app) else { throw .noAccount }
         return try FCMRequest.build(
-            binding, content, payloads: payloads, settings: FCMSettings(project: project),
+            binding, content, payloads: payloads,
+            settings: FCMSettings(project: project, payload: PayloadSettings(settings)),
             authorization: Array("Bearer <access token>".utf8),
             authority: HTTPOrigin(settings.text(.fcmURL))?.authority ?? "fcm.googleapis.com", now: now)
     }
@@ -83,7 +86,10 @@ struct ExplainedSettings {
     }
 
     private func acrobits(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
-        guard let builder = AcrobitsRequest(settings: AcrobitsSettings(url: settings.text(.acrobitsURL))) else {
+        guard
+            let builder = AcrobitsRequest(
+                settings: AcrobitsSettings(url: settings.text(.acrobitsURL), payload: PayloadSettings(settings)))
+        else {
             throw .noTemplate
         }
         return try builder.build(binding, content, now: now).request

@@ -11,11 +11,13 @@ internal import PushWakeTransport
 enum PayloadFiles {
     /// What could be loaded, and what could not: a broken file leaves the built-in template in place.
     static func load(_ settings: Settings) -> (PayloadLibrary?, problems: [String]) {
-        let family = BuiltInPayloads.Family(rawValue: settings.text(.payload)) ?? .plain
+        // The setting was judged when it was set.
+        let families = (try? PayloadFamilies(setting: settings.text(.payload))) ?? PayloadFamilies(.plain)
         var problems: [String] = []
         var library: PayloadLibrary
         do throws(PayloadTemplateError) {
-            library = try PayloadLibrary(family)
+            library = try PayloadLibrary(
+                families, notifications: notifications(settings), flexisipCompatible: settings.flag(.flexisipCompat))
         } catch {
             return (nil, ["the built-in payload cannot be used: \(error)"])
         }
@@ -38,6 +40,14 @@ enum PayloadFiles {
         return (library, problems)
     }
 
+    private static func notifications(_ settings: Settings) -> PayloadLibrary.NotificationRule {
+        switch settings.text(.fcmNotification) {
+        case "keep": .keep
+        case "remove": .remove
+        default: .automatic
+        }
+    }
+
     private static func load(
         _ path: String, _ provider: Provider, _ app: String, into library: inout PayloadLibrary,
         _ problems: inout [String]
@@ -47,10 +57,11 @@ enum PayloadFiles {
             do throws(PayloadTemplateError) {
                 try library.load(source, for: provider, app: app)
             } catch {
-                problems.append("\(path):\(error.line):\(error.column): \(error.message); the built-in payload is used")
+                problems.append(
+                    "\(path):\(error.line):\(error.column): \(error.message); the payload goes out without this file")
             }
         } catch {
-            problems.append("cannot \(error); the built-in payload is used")
+            problems.append("cannot \(error); the payload goes out without this file")
         }
     }
 
@@ -64,7 +75,7 @@ enum PayloadFiles {
         }
         guard name.hasSuffix(".json") else { return nil }
         let stem = name.dropLast(".json".count)
-        for provider in [Provider.apns, .fcm, .webpush] {
+        for provider in PayloadFamilies.providers {
             if stem == provider.name { return (provider, "") }
             if stem.hasPrefix("\(provider.name).") {
                 return (provider, String(stem.dropFirst(provider.name.count + 1)))

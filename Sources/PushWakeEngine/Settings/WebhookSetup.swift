@@ -72,8 +72,9 @@ struct WebhookSetup {
         do throws(WebhookRequest.Problem) {
             return try WebhookRequest(
                 settings: WebhookSettings(
-                    method: settings.text(.webhookMethod), url: settings.text(.webhookURL), headers: headers, body: body
-                ))
+                    method: settings.text(.webhookMethod), url: settings.text(.webhookURL), headers: headers,
+                    body: body,
+                    payload: PayloadSettings(settings)))
         } catch {
             throw problem(error, settings)
         }

@@ -118,6 +118,36 @@ import Testing
         #expect(both.at("message.android.data.from-uri") == .string("sip:alice@example.com"))
     }
 
+    @Test func `gives an iPhone behind FCM the fields of Flexisip where it sees them`() throws {
+        let value = try render(
+            PayloadLibrary(.flexisip).fcm(app: "", .call, .ios), Samples.android, Samples.content(.call))
+        #expect(value.at("message.android") == nil)
+        #expect(value.at("message.data.call-id") == .string("call-1@192.0.2.9"))
+        #expect(value.at("message.apns.payload.aps.alert.loc-key") == .string("IC_MSG"))
+    }
+
+    @Test(arguments: BuiltInPayloads.Family.allCases)
+    func `asks an iPhone behind FCM silently to register again`(family: BuiltInPayloads.Family) throws {
+        let template = try PayloadLibrary(family).fcm(app: "", .refresh, .ios)
+        let value = try render(template, Samples.android, Samples.content(.refresh))
+        #expect(value.at("message.apns.payload.aps")?.memberNames == ["content-available"])
+        #expect(value.at("message.apns.headers.apns-priority") == .string("5"))
+    }
+
+    @Test func `has another family for a provider and for an app`() throws {
+        let library = try PayloadLibrary(
+            PayloadFamilies(setting: "flexisip, fcm=plain , apns.com.example.other=mizutech"))
+        let content = Samples.content(.call)
+        func names(_ template: PayloadTemplate?) throws -> [String]? {
+            try render(template, Samples.voip, content).memberNames
+        }
+        #expect(try names(library.apns(app: "com.example.phone", .voip))?.contains("pn_ttl") == true)
+        #expect(try names(library.apns(app: "com.example.other", .voip)) == ["aps", "data"])
+        #expect(try names(library.apns(app: "com.example.other.voip", .voip)) == ["aps", "data"])
+        let android = try render(library.fcm(app: "x", .call, .android), Samples.android, content)
+        #expect(android.at("message.data.event") == .string("call"))
+    }
+
     @Test func `prefers a template of the operator's own, for one app or all`() throws {
         var library = try PayloadLibrary()
         try library.load(Array(#"{"all":1}"#.utf8), for: .apns)

@@ -130,8 +130,8 @@ import Testing
         out = []
         #expect(template.render(PayloadValues(binding: Samples.voip, content: content), limit: 4096, into: &out))
         let bare = JSONReader.parse(out)
-        #expect(bare?["m"] == .string(""))
-        #expect(bare?["n"] == .string(""))
+        #expect(bare?["m"] == .string(String(repeating: "ü", count: 256)))
+        #expect(bare?["n"] == .string(String(repeating: "\"", count: 128)))
         #expect(bare?["c"] == .string("call-1@192.0.2.9"))
         #expect(bare?["u"] == .string("sip:alice@example.com"))
 
@@ -139,6 +139,24 @@ import Testing
         out = [1, 2]
         #expect(!template.render(PayloadValues(binding: Samples.voip, content: content), limit: 4096, into: &out))
         #expect(out == [1, 2])
+    }
+
+    @Test(arguments: ["\u{1F600}", "e\u{301}", "ü", "\r\n", "\u{1F468}\u{200D}\u{1F469}"])
+    func `cuts no character of a long name in two`(character: String) throws {
+        let template = try PayloadTemplate(json: #"{"n":"<from-name>"}"#.utf8)
+        for offset in 0..<4 {
+            var content = Samples.content(.call)
+            content.fromDisplay = String(repeating: "x", count: offset) + String(repeating: character, count: 3000)
+            var out: [UInt8] = []
+            let values = PayloadValues(binding: Samples.voip, content: content)
+            #expect(template.render(values, limit: 4096, into: &out))
+            guard case .string(let name)? = JSONReader.parse(out)?["n"] else {
+                Issue.record("no name")
+                continue
+            }
+            #expect(name.utf8.count > 120 && name.utf8.count <= 128)
+            #expect(content.fromDisplay.unicodeScalars.starts(with: name.unicodeScalars))
+        }
     }
 
     @Test func `escapes for URLs in a template that is no JSON`() {

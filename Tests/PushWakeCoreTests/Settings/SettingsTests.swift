@@ -29,6 +29,17 @@ import Testing
         ("wake_timeout", "99999999999999999999", "write a number from 1 to 600 (s)"),
         ("send_555", "maybe", "write 0 or 1"),
         ("store", "mysql", "write one of sqlite, memory"),
+        ("payload", "fancy", "write one of plain, mizutech, flexisip"),
+        ("payload", "plain, flexisip", "PROVIDER.APP=PAYLOAD"),
+        ("payload", "plain, huawei=flexisip", "write apns, fcm or webpush"),
+        ("payload", "apns.=flexisip", "write apns, fcm or webpush"),
+        ("payload", "", "write one of plain, mizutech, flexisip"),
+        ("fcm_url", "https://fcm.googleapis.com/fcm/send", "Google switched off the legacy FCM API in 2024"),
+        ("apns_url", "https://gateway.push.apple.com:2195", "Apple switched off its binary protocol in 2021"),
+        ("google-projects-api-keys", "1:AAAA", "Google switched off the legacy FCM API in 2024"),
+        ("fcm_serverurl_v1", "https://x", "here it is called fcm_url"),
+        ("no-badge", "1", "here it is called badge"),
+        ("pushnotification_apnspushtype", "alert", "here it is called apns_push_type"),
         ("apns_url", "http://api.push.apple.com", "write https://host or https://host:port"),
         ("apns_key", "/etc/a\nb", "control character"),
         ("wake_timout", "4", "did you mean wake_timeout?"),
@@ -48,6 +59,16 @@ import Testing
         #expect(error?.setting == name)
         #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")
         #expect(settings == Settings())
+    }
+
+    @Test(arguments: ["AAAAabcdefg:APA91bSECRET", "AIzaSySECRET"])
+    func `know a key of Google's dead API, and do not repeat it`(key: String) {
+        var settings = Settings()
+        for name in ["fcm_key", "fcm_key1"] {
+            let error = #expect(throws: SettingError.self) { try settings.set(name, to: key) }
+            #expect(error?.message.contains("use fcm_key with a service-account file") == true)
+            #expect(error?.message.contains("SECRET") == false)
+        }
     }
 
     @Test func `are read from a file with comments, sections and quotes`() {

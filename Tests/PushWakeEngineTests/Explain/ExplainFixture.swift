@@ -14,6 +14,13 @@ struct ExplainFixture {
         "pn-provider=apns;pn-prid=\(remote):remote&\(voip):voip;pn-param=ABCD1234.org.example.phone.remote&voip"
     static let remoteOnly = "pn-provider=apns;pn-prid=\(remote);pn-param=ABCD1234.org.example.phone"
     static let android = "pn-provider=fcm;pn-prid=device_id;pn-param=sample-project"
+    static let everyProvider = [
+        twoTokens, remoteOnly, android, "pn-provider=acrobits;pn-prid=8A2B;pn-param=cz.acrobits.softphone",
+        "pn-provider=huawei;pn-prid=1;pn-param=com.example.phone",
+        "pn-provider=webpush;pn-prid=https://fcm.googleapis.com/wp/1"
+            + ";pn-p256dh=BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+            + ";pn-auth=BTBZMqHH6r4Tts7J_aSIgg",
+    ]
     static let instance = "<urn:uuid:00000000-0000-0000-0000-000000000001>"
     static let now: Int64 = 1_700_000_000
 
@@ -63,7 +70,7 @@ struct ExplainFixture {
         let document = try JSONParser.parse(explanation.json)
         return Explained(
             requests: try #require(document["requests"]?.array), skipped: try #require(document["skipped"]?.array),
-            problems: explanation.problems)
+            problems: explanation.problems, text: String(decoding: explanation.json, as: UTF8.self))
     }
 }
 
@@ -72,6 +79,8 @@ struct Explained {
     let requests: [JSONValue]
     let skipped: [JSONValue]
     let problems: [String]
+    /// The JSON itself.
+    let text: String
 
     var reasons: [String] { skipped.compactMap { $0["reason"]?.string } }
 

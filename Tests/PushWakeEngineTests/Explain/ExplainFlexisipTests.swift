@@ -340,8 +340,10 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
         #expect(throws: SettingError.self) { try fixture.settings.set(.messageTimeToLive, to: "2419201") }
     }
 
-    @Test func `replaces the alerts of one call`() throws {
+    @Test func `replaces the alerts of one call, and shows none when it is over`() throws {
         let explained = try Fixture().explain(Fixture.remoteOnly, Fixture.request("INVITE"))
+        #expect(explained.header("apns-expiration") == "0")
+        #expect(explained["body.pn_ttl"] == .integer(0))
         #expect(explained.header("apns-collapse-id") == "call-1")
     }
 

@@ -41,6 +41,55 @@ private typealias Fixture = ExplainFixture
         #expect(try fixture.explain(Fixture.android, binary)["body.message.data.text"]?.string ?? "" == "")
     }
 
+    @Test(arguments: ExplainFixture.everyProvider)
+    func `keeps the caller out of every payload when told`(contact: String) throws {
+        var fixture = Fixture()
+        try fixture.settings.set(.showCaller, to: "0")
+        try fixture.settings.set(.webhookURL, to: "https://hooks.example.com/$from-name/$from-uri")
+        for event in PushEvent.allCases {
+            for family in BuiltInPayloads.Family.allCases {
+                fixture.family = family
+                let explained = try fixture.explain(contact, Fixture.request("INVITE"), event: event)
+                let text = explained.text.lowercased()
+                #expect(text.contains("alice") == false, "\(event) \(text)")
+            }
+        }
+    }
+
+    @Test func `takes sounds and badge from the settings, and sounds from the phone first`() throws {
+        var fixture = Fixture(family: .mizutech)
+        try fixture.settings.set(.soundCall, to: "ring.caf")
+        try fixture.settings.set(.soundChat, to: "ding.caf")
+        try fixture.settings.set(.soundOther, to: "dong.caf")
+        func sound(_ event: PushEvent, _ wish: String = "") throws -> JSONValue? {
+            try fixture.explain(Fixture.remoteOnly + wish, Fixture.request("INVITE"), event: event)["body.aps.sound"]
+        }
+        #expect(try sound(.call) == .string("ring.caf"))
+        #expect(try sound(.chat) == .string("ding.caf"))
+        #expect(try sound(.missed) == .string("dong.caf"))
+        #expect(try sound(.call, ";pn-call-snd=own.caf") == .string("own.caf"))
+        fixture.family = .flexisip
+        try fixture.settings.set(.badge, to: "0")
+        let alert = try fixture.explain(Fixture.remoteOnly, Fixture.request("MESSAGE"))
+        #expect(alert["body.aps.badge"] == .integer(0))
+    }
+
+    @Test func `takes the push type that is set, where the token may have it`() throws {
+        var fixture = Fixture()
+        try fixture.settings.set(.apnsPushType, to: "alert")
+        let untyped = "push-token-type=ios;push-token-app=com.example.phone;push-token-id=00fc13ad"
+        let call = try fixture.explain(untyped, Fixture.request("INVITE"))
+        #expect(call.target == "alert com.example.phone https://api.push.apple.com/3/device/00fc13ad")
+        let voip = "pn-provider=apns;pn-prid=00fc13ad;pn-param=T.com.example.phone.voip"
+        #expect(try fixture.explain(voip, Fixture.request("INVITE")).header("apns-push-type") == "voip")
+        try fixture.settings.set(.apnsPushType, to: "background")
+        let chat = try fixture.explain(Fixture.remoteOnly, Fixture.request("MESSAGE"))
+        #expect(chat.header("apns-push-type") == "background")
+        #expect(chat.header("apns-priority") == "5")
+        try fixture.settings.set(.apnsPushType, to: "no")
+        #expect(try fixture.explain(voip, Fixture.request("INVITE")).header("apns-push-type") == nil)
+    }
+
     @Test func `builds what Acrobits takes`() throws {
         let explained = try Fixture().explain(
             "pn-provider=acrobits;pn-prid=8A2B;pn-param=cz.acrobits.softphone", Fixture.request("INVITE"))

@@ -64,11 +64,15 @@ public struct APNsRequestBuilder: Sendable {
             out.append(contentsOf: "/3/device/".utf8)
             out.append(contentsOf: push.binding.token.utf8)
         }
-        request.append("apns-expiration") { Self.appendExpiration(push.content.timeToLive, now, to: &$0) }
+        // Shown late, it would announce a call that is over.
+        let isRinging = type == .alert && push.content.event == .call
+        let timeToLive = isRinging ? 0 : push.content.timeToLive
+        request.append("apns-expiration") { Self.appendExpiration(timeToLive, now, to: &$0) }
         request.append("apns-id", neverIndexed: true) { id.append(to: &$0) }
         Self.appendCollapseID(push.content, type, to: &request)
 
-        let values = PayloadValues(push, settings.payload, pushType: type.name, now: now)
+        let values = PayloadValues(
+            push, settings.payload, pushType: type.name, timeToLive: timeToLive, now: now)
         request.body.reserveCapacity(512)
         guard shape.template.render(values, limit: type.payloadLimit, into: &request.body) else {
             throw .payloadTooLarge
@@ -93,18 +97,13 @@ public struct APNsRequestBuilder: Sendable {
         guard let template = payloads.apns(app: app, type) else { throw .noTemplate }
         let topic = settings.topic.value(for: app, type)
         if let topic, !HeaderText.isFieldValue(topic) { throw .unusableApp }
-        if case .fixed(let name) = settings.pushType, !HeaderText.isFieldValue(name) { throw .unusableApp }
         var request = HTTPRequest(reservingBytes: 512, fields: 12)
         request.append(":method", "POST")
         request.append(":scheme", "https")
         request.append(":authority", authority)
         if !authorization.isEmpty { request.append("authorization") { $0.append(contentsOf: authorization) } }
         if let topic { request.append("apns-topic", topic) }
-        switch settings.pushType {
-        case .automatic: request.append("apns-push-type", type.name)
-        case .omitted: break
-        case .fixed(let name): request.append("apns-push-type", name)
-        }
+        if settings.pushType != .omitted { request.append("apns-push-type", type.name) }
         request.append("apns-priority", type.priority)
         return Shape(app, type, head: HTTPHead(request), template: template)
     }

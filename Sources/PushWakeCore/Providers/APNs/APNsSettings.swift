@@ -16,19 +16,11 @@ public struct APNsSettings: Equatable, Sendable {
     }
 }
 
-/// How `apns-push-type` comes about (Mizutech's `pushnotification_apnspushtype`).
-public enum APNsPushTypeRule: Equatable, Sendable {
-    /// By event and token.
-    case automatic
-    case omitted
-    case fixed(String)
-
-    /// Reads a setting: empty, `no`, or the type itself.
-    public init(setting: String) {
-        switch setting {
-        case "": self = .automatic
-        case "no": self = .omitted
-        default: self = .fixed(setting)
-        }
+extension APNsSettings {
+    /// Takes what the operator set.
+    public init(_ settings: Settings) {
+        self.init(
+            topic: APNsTopic(setting: settings.text(.apnsTopic)),
+            pushType: APNsPushTypeRule(setting: settings.text(.apnsPushType)), payload: PayloadSettings(settings))
     }
 }

@@ -39,11 +39,20 @@ public struct FCMRequestBuilder: Sendable {
         guard let template = payloads.fcm(app: binding.app, event, platform) else { throw .noTemplate }
         request.head = try sharedHead()
         let values = PayloadValues(
-            push, settings.payload, pushType: event == .call ? "voip" : "alert",
+            push, settings.payload, pushType: Self.pushType(of: event).name,
             timeToLive: min(push.content.timeToLive, FCMRequest.longestTimeToLive), now: now)
         request.body.reserveCapacity(768)
         guard template.render(values, limit: FCMRequest.payloadLimit, into: &request.body) else {
             throw .payloadTooLarge
+        }
+    }
+
+    /// What the keyword PUSHTYPE says to an iPhone.
+    private static func pushType(of event: PushEvent) -> APNsPushType {
+        switch event {
+        case .call: .voip
+        case .refresh: .background
+        default: .alert
         }
     }
 

@@ -82,10 +82,27 @@ import Testing
         #expect(try build(binding, Samples.content(.chat), .alert)["apns-topic"] == "com.example.phone")
     }
 
-    @Test(arguments: [("", String?.some("voip")), ("no", nil), ("alert", "alert")])
-    func `follows the push type rule`(setting: String, type: String?) throws {
+    @Test(arguments: [("auto", String?.some("voip")), ("no", nil), ("alert", "voip")])
+    func `leaves the push type out as told`(setting: String, type: String?) throws {
         let settings = APNsSettings(pushType: APNsPushTypeRule(setting: setting))
         #expect(try build(settings: settings)["apns-push-type"] == type)
+    }
+
+    @Test(
+        arguments: [
+            ("auto", APNsPushType.voip, nil, APNsPushType.voip), ("voip", .alert, .remote, .alert),
+            ("alert", .voip, nil, .alert), ("alert", .background, .remote, .alert), ("alert", .voip, .voip, .voip),
+            ("background", .alert, .remote, .background), ("no", .alert, .remote, .alert),
+        ] as [(String, APNsPushType, Service?, APNsPushType)])
+    func `takes another type for tokens that are not PushKit's`(
+        setting: String, usual: APNsPushType, service: Service?, type: APNsPushType
+    ) {
+        #expect(APNsPushTypeRule(setting: setting).type(insteadOf: usual, for: service) == type)
+    }
+
+    @Test func `shows the ringing of a phone without PushKit now or never`() throws {
+        #expect(try build(Samples.remote, Samples.content(.call), .alert)["apns-expiration"] == "0")
+        #expect(try build(Samples.remote, Samples.content(.missed), .alert)["apns-expiration"] == "1700000040")
     }
 
     @Test func `has no authorization with a client certificate`() throws {
