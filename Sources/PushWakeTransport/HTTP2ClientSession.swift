@@ -234,7 +234,14 @@ final class HTTP2ClientSession {
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
             guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else { return }
-            withExchange(header.stream_id) { $0.isAnswerComplete = true }
+            withExchange(header.stream_id) {
+                $0.isAnswerComplete = true
+                // The server has its answer and reads no further: the stream would stay open for the rest.
+                if $0.isBodyUnsent {
+                    nghttp2_submit_rst_stream(
+                        session, UInt8(NGHTTP2_FLAG_NONE.rawValue), header.stream_id, NGHTTP2_CANCEL.rawValue)
+                }
+            }
         case NGHTTP2_SETTINGS.rawValue:
             guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 else { return }
             let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)

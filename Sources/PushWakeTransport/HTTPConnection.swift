@@ -29,11 +29,15 @@ final class HTTPConnection: LoopSource, TurnEnding {
 
     /// Bytes of requests after which a burst's first part is sent: about three full records.
     private static let earlyFlush = 40_000
+    /// Milliseconds past a push's deadline within which its answer is still worth knowing.
+    private static let grace: Int64 = 1000
 
     let id: Int
     private(set) var machine: ConnectionStateMachine
     /// Requests that were answered here.
     private(set) var answers = 0
+    /// The server has taken requests as it should: none of its answers so far says the contrary.
+    private(set) var hasServed = false
     /// How the server refused our certificate, once that has ended the connection.
     private(set) var refusal: String?
     private let loop: Loop
@@ -47,12 +51,15 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private var session = Session.none
     private var tunnel: ProxyTunnel?
     private var timer: Loop.TimerID?
+    private var timerEnd = Int64.max
     private var isFlushScheduled = false
     private var isBlocked = false
     private var isClosed = false
-    private var lastHeard: Int64
+    /// When the first request went out of which, and since which, nothing has been heard.
+    private var unheardSince = Int64.max
     private var lastAnswer: Int64
-    private var isSuspected = false
+    /// Set while a silent connection has its last chance.
+    private var suspectedUntil: Int64?
     /// Bytes submitted since the last gathering, before compression.
     private var unsentBytes = 0
     /// Why an early flush failed.
@@ -68,7 +75,6 @@ final class HTTPConnection: LoopSource, TurnEnding {
         self.configuration = configuration
         self.loop = loop
         self.owner = owner
-        lastHeard = loop.now
         lastAnswer = loop.now
         machine = ConnectionStateMachine(
             probesFirst: configuration.probesFirst, pingAfter: configuration.pingAfter, now: loop.now)
@@ -125,7 +131,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
             return .noStream
         }
         machine.streamOpened()
-        if openStreams == 1 { setTimer(after: configuration.answerTimeout) }
+        watchForAnswer(to: exchange)
         scheduleFlush()
         unsentBytes += bytes
         if unsentBytes >= Self.earlyFlush { flushEarly() }
@@ -262,8 +268,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
             }
             return !isBroken
         }
-        lastHeard = loop.now
-        isSuspected = false
+        unheardSince = .max
+        suspectedUntil = nil
         machine.heard(now: loop.now)
         if case .http1(let session) = session, end == .closed { session.receivedEnd() }
         deliver()
@@ -314,7 +320,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
         var mustClose = false
         for exchange in exchanges {
             let status = exchange.response.status
-            let isGood = exchange.end == .answered && status < 500 && status != 401 && status != 403
+            let isGood = exchange.end == .answered && status < 500 && ![401, 403, 429].contains(status)
+            if isGood { hasServed = true }
             if exchange.end == .answered {
                 answers += 1
                 lastAnswer = loop.now
@@ -386,37 +393,67 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private func setTimer(after delay: Int64?) {
         cancelTimer()
         guard let delay, !isClosed else { return }
+        timerEnd = loop.now + delay
         timer = loop.schedule(after: delay) { self.timeIsUp() }
     }
 
     private func cancelTimer() {
         if let timer { loop.cancel(timer) }
-        timer = nil
+        (timer, timerEnd) = (nil, .max)
     }
 
     private func timeIsUp() {
-        timer = nil
+        (timer, timerEnd) = (nil, .max)
         if machine.isWaitingForPong { return finish("\(origin.authority) does not answer a ping", isOrderly: true) }
         if openStreams == 0 { return idleTime == nil ? () : drain() }
         expireAnswers()
     }
 
+    /// Sees to it that the request does not wait for an answer longer than the answer is of use.
+    private func watchForAnswer(to exchange: HTTPExchange) {
+        let now = loop.now
+        let rest = min(max(exchange.deadline, now) - now, configuration.answerTimeout) + Self.grace
+        exchange.answerBy = now + min(rest, configuration.answerTimeout)
+        if unheardSince == .max { unheardSince = now }
+        if openStreams == 1 || exchange.answerBy < timerEnd { setTimer(after: exchange.answerBy - now) }
+    }
+
     /// Gives up requests whose answer is late. A connection that was silent all the time is dead.
     private func expireAnswers() {
-        let late = loop.now - configuration.answerTimeout
-        let reason = "\(origin.authority) did not answer within \(configuration.answerTimeout) ms"
-        guard lastHeard > late, case .http2(let session) = session else {
-            let oldest = openExchanges.map(\.submittedAt).min() ?? loop.now
-            guard oldest <= late else { return setTimer(after: oldest - late) }
-            if isSuspected { return finish(reason, isOrderly: true) }
-            return suspect()
+        let now = loop.now
+        let late = now - configuration.answerTimeout
+        var next = Int64.max
+        var overdue: [HTTPExchange] = []
+        for exchange in openExchanges {
+            if exchange.answerBy <= now { overdue.append(exchange) } else { next = min(next, exchange.answerBy) }
         }
-        for exchange in session.open where exchange.submittedAt <= late { session.cancel(exchange, reason) }
-        // Signs of life are no answers: a server that gives only those is left.
-        if lastAnswer <= late { drain() }
-        scheduleFlush()
-        let next = session.open.lazy.map(\.submittedAt).filter { $0 > late }.min()
-        setTimer(after: next.map { max(1, $0 - late) } ?? configuration.answerTimeout)
+        guard !overdue.isEmpty else { return setTimer(after: next - now) }
+        let reason = "\(origin.authority) did not answer within \(configuration.answerTimeout) ms"
+        let isSilent = unheardSince <= late
+        if isSilent {
+            if suspectedUntil == nil { suspect() }
+            if let suspectedUntil, now >= suspectedUntil { return finish(reason, isOrderly: true) }
+        }
+        // The last chance of a silent connection is of no use to a push whose time is over.
+        if isSilent { overdue.removeAll { $0.deadline > now } }
+        switch session {
+        case .none: return
+        case .http1: if !overdue.isEmpty { return finish(reason, isOrderly: true) }
+        case .http2(let session):
+            // What nghttp2 has not let out for so long cannot be taken back one by one.
+            if overdue.contains(where: { $0.position == .max && $0.submittedAt <= late }) {
+                return finish(reason, isOrderly: true)
+            }
+            for exchange in overdue {
+                session.cancel(
+                    exchange, exchange.submittedAt <= late ? reason : "\(origin.authority) did not answer in time")
+            }
+            // Signs of life are no answers: a server that gives only those is left.
+            if let oldest = overdue.map(\.submittedAt).min(), lastAnswer <= oldest { drain() }
+            scheduleFlush()
+        }
+        next = min(next, suspectedUntil ?? .max)
+        setTimer(after: next == .max ? configuration.answerTimeout : max(1, next - now))
     }
 
     /// How long the connection is kept without a request; a server that allows none for long is left.
@@ -427,12 +464,11 @@ final class HTTPConnection: LoopSource, TurnEnding {
 
     /// Gives a silent connection a last chance: it may have been this process that slept.
     private func suspect() {
-        isSuspected = true
+        suspectedUntil = loop.now + min(2000, configuration.answerTimeout)
         if configuration.pingAfter != nil, case .http2(let session) = session {
             session.ping()
             scheduleFlush()
         }
-        setTimer(after: min(2000, configuration.answerTimeout))
     }
 
     private var openExchanges: [HTTPExchange] {

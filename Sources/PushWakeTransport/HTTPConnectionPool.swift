@@ -21,8 +21,10 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         public var requestsLost = 0
     }
 
-    /// Text for the log, once per event worth one: a failed attempt, a GOAWAY with a reason.
+    /// Text for the log when an attempt fails for another reason than the last.
     public var onNotice: ((String) -> Void)?
+    /// Text for the log whenever the server ends a connection with a reason; another takes its place.
+    public var onSentAway: ((String) -> Void)?
     /// The server refuses the client certificate, or wants one: text for the log, once until a request is answered.
     public var onRefusal: ((String) -> Void)?
     /// Streams have become free and nothing waits here: hand over more.
@@ -56,7 +58,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private var deadlineTimer: Loop.TimerID?
     private var timerDeadline = Int64.max
     /// The server refused the certificate, and has answered no request since.
-    private var isRefused = false
+    public private(set) var isRefused = false
     private var isClosed = false
     private var isWindingDown = false
 
@@ -250,11 +252,12 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     }
 
     func connection(_ connection: HTTPConnection, ended exchanges: [HTTPExchange]) {
-        var hasAnswer = false
+        var (hasAnswer, hasGoodAnswer) = (false, false)
         for exchange in exchanges {
             switch exchange.end {
             case .answered:
                 hasAnswer = true
+                if exchange.response.status < 400 { hasGoodAnswer = true }
                 exchange.ended(.answered(exchange.takeResponse(), connection: connection.id))
             case .notProcessed:
                 if let refusal = connection.refusal { exchange.ended(.notAdmitted(refusal)) } else { resend(exchange) }
@@ -264,10 +267,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             case nil: continue
             }
         }
-        if hasAnswer {
-            machine.answered()
-            if isRefused { (isRefused, lastProblem) = (false, "") }
-        }
+        if hasGoodAnswer { machine.answered() }
+        if hasAnswer, isRefused { (isRefused, lastProblem) = (false, "") }
         drainQueue()
         offerCapacity()
     }
@@ -285,7 +286,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     }
 
     func connection(_ connection: HTTPConnection, wasSentAway reason: String) {
-        onNotice?("\(origin.authority) ends the connection: GOAWAY \(reason)")
+        onSentAway?("\(origin.authority) ends the connection: GOAWAY \(reason)")
     }
 
     func connectionDrains(_ connection: HTTPConnection) {
@@ -318,7 +319,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         guard let index = connections.firstIndex(where: { $0 === connection }) else { return false }
         connections.remove(at: index)
         machine.connectionEnded(
-            wasUseful: connection.answers > 0, now: loop.now, random: SystemRandomNumberGenerator.bits())
+            wasUseful: connection.hasServed, now: loop.now, random: SystemRandomNumberGenerator.bits())
         return true
     }
 

@@ -25,6 +25,8 @@ open class HTTPExchange {
     final var refusals: UInt8 = 0
     /// Milliseconds, monotonic; when it was handed to a connection.
     final var submittedAt: Int64 = 0
+    /// Milliseconds, monotonic; an answer after it is of no use.
+    final var answerBy: Int64 = 0
 
     /// What a session keeps here rather than in a table of its own.
     final var streamID: Int32 = -1

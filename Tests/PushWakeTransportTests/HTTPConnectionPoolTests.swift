@@ -94,7 +94,7 @@ import Testing
         var answered = 0
         var lost = 0
         var notices: [String] = []
-        pool.onNotice = { notices.append($0) }
+        pool.onSentAway = { notices.append($0) }
         for number in 0..<200 {
             pool.send(makeRequest("/\(number)"), deadline: .max) { result in
                 if result.response != nil { answered += 1 } else { lost += 1 }
@@ -209,6 +209,24 @@ import Testing
         bench.run { slow != nil }
         #expect(slow?.problem.contains("did not answer within 200 ms") == true)
         #expect(bench.connections.count == 1)
+    }
+
+    @Test func `waits for no answer that would come too late, and leaves a connection that gives none`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool { $0.answerTimeout = 20_000 }
+        #expect(bench.send(pool)?.response?.status == 200)
+        bench.script = { request, connection in
+            if connection.id > 1 { connection.respond(request.stream, HTTPResponse(status: 200)) }
+        }
+        let begin = SystemClock.monotonicMilliseconds()
+        var result: HTTPResult?
+        pool.send(makeRequest("/late"), deadline: begin + 300) { result = $0 }
+        bench.run { result != nil }
+        #expect(result?.problem.contains("did not answer in time") == true)
+        #expect(SystemClock.monotonicMilliseconds() - begin < 10_000)
+        #expect(bench.send(pool, path: "/next")?.response?.status == 200)
+        #expect(bench.connections.count == 2)
     }
 
     @Test func `leaves a connection that is silent for longer than an answer may take`() throws {

@@ -3,7 +3,7 @@
 /// Pauses between attempts that fail in a row: doubled each time up to a cap, half of each left to chance,
 /// so that many who failed together do not come back together.
 ///
-/// With `first` 250 ms and `cap` 30 s:
+/// With `first` 250 ms and `cap` 10 s:
 ///
 /// | attempt | pause            |
 /// |---------|------------------|
@@ -13,8 +13,7 @@
 /// | 4       | 1 to 2 s         |
 /// | 5       | 2 to 4 s         |
 /// | 6       | 4 to 8 s         |
-/// | 7       | 8 to 16 s        |
-/// | 8 on    | 15 to 30 s       |
+/// | 7 on    | 5 to 10 s        |
 public struct Backoff: Equatable, Sendable {
     private let first: Int64
     private let cap: Int64

@@ -12,6 +12,8 @@ final class ProviderPool {
     private let label: String
     private let log: EngineLog
     private var hasComplained = false
+    /// A provider may end one connection after another.
+    private var sentAway = LineBudget(most: 3, period: 60_000)
 
     /// `certificate` is the file of the one that the client shows.
     init(_ pool: HTTPConnectionPool, queue: LaneQueue, label: String, certificate: String? = nil, log: EngineLog) {
@@ -20,6 +22,7 @@ final class ProviderPool {
         self.label = label
         self.log = log
         pool.onNotice = { [weak self] text in self?.complain(text) }
+        pool.onSentAway = { [weak self] text in self?.noteSentAway(text) }
         let remedy =
             certificate.map { "the one in \($0) may be revoked or another's: get a new one from Apple, put it there" }
             ?? "it asks for one, and none is set"
@@ -55,6 +58,13 @@ final class ProviderPool {
 
     /// Sends nothing more over the connection that an answer came on.
     func retire(_ connection: Int) { pool.retireConnection(connection) }
+
+    /// Ordinary at Apple: its pushes go over another connection.
+    private func noteSentAway(_ text: String) {
+        let admission = sentAway.admit(now: SystemClock.monotonicMilliseconds())
+        guard case .write(let leftOut) = admission else { return log(.debug, "\(label): \(text)") }
+        log(.notice, "\(label): \(text)\(leftOut > 0 ? " (\(leftOut) times more since the last such line)" : "")")
+    }
 
     private func complain(_ text: String) {
         hasComplained = true
