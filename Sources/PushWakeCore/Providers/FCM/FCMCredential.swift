@@ -34,7 +34,8 @@ public struct FCMCredential: ~Copyable {
         let authorization: [UInt8]
         let generation: UInt32
         let fetchedAt: Int64
-        let refreshAt: Int64
+        /// Nil: when a push needs another.
+        let refreshAt: Int64?
         let endsAt: Int64
         let replacesRefused: Bool
     }
@@ -47,6 +48,10 @@ public struct FCMCredential: ~Copyable {
 
     /// Milliseconds before its end at which a token is replaced (Flexisip's default as well).
     private static let ahead: Int64 = 300_000
+    /// A token that is good for less is fetched when a push needs it, not ahead of need, and is used for a second
+    /// whatever is said of it: or a strange answer would lead to the next request at once, again and again.
+    private static let worthRefreshing: Int64 = 20_000
+    private static let leastUse: Int64 = 1000
     /// Milliseconds within which a second refusal counts against the account.
     private static let young: Int64 = 60_000
 
@@ -72,11 +77,11 @@ public struct FCMCredential: ~Copyable {
 
     /// When to call `refreshIsDue`; nil when there is nothing to wait for.
     public var deadline: Int64? {
-        guard let token else { return nil }
+        guard let refreshAt = token?.refreshAt else { return nil }
         switch fetch {
         case .underWay: return nil
-        case .idle: return token.refreshAt
-        case .resting(let until, _): return max(until, token.refreshAt)
+        case .idle: return refreshAt
+        case .resting(let until, _): return max(until, refreshAt)
         }
     }
 
@@ -89,11 +94,13 @@ public struct FCMCredential: ~Copyable {
 
     /// A fetch brought a token, good for `lifetime` seconds.
     public mutating func fetched(_ accessToken: [UInt8], lifetime: Int64, now: Int64) {
-        let milliseconds = min(max(lifetime, 0), 86_400) * 1000
+        let milliseconds = max(min(max(lifetime, 0), 86_400) * 1000, Self.leastUse)
         generation &+= 1
         token = Token(
             authorization: Array("Bearer ".utf8) + accessToken, generation: generation, fetchedAt: now,
-            refreshAt: now + milliseconds - min(Self.ahead, milliseconds / 2), endsAt: now + milliseconds,
+            refreshAt: milliseconds < Self.worthRefreshing
+                ? nil : now + milliseconds - min(Self.ahead, milliseconds / 2),
+            endsAt: now + milliseconds,
             replacesRefused: wasRefused)
         (fetch, wasRefused) = (.idle, false)
         backoff.reset()

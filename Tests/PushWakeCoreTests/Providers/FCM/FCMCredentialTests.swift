@@ -44,6 +44,20 @@ import Testing
         #expect(deadline == start + 21_000)
     }
 
+    /// Or its first use would lead to the next fetch, and that to the next.
+    @Test(arguments: [Int64.min, -1, 0, 1]) func `is used for a second, however short its life`(lifetime: Int64) {
+        var credential = FCMCredential()
+        credential.fetched(Array("one".utf8), lifetime: lifetime, now: start)
+        let used = credential.authorization(now: start + 999)
+        let deadline = credential.deadline
+        let isDue = credential.refreshIsDue(now: start + 999)
+        let later = credential.authorization(now: start + 1000)
+        #expect(used == .use(Array("Bearer one".utf8), generation: 1))
+        #expect(deadline == nil)
+        #expect(!isDue)
+        #expect(later == .fetch)
+    }
+
     @Test func `rests after a failure, longer each time, or as long as the server says`() {
         var credential = FCMCredential()
         var actions = [credential.authorization(now: start)]
@@ -93,7 +107,7 @@ import Testing
     @Test(arguments: [Int64.min, -1, 0, .max]) func `survives any lifetime`(lifetime: Int64) {
         var credential = FCMCredential()
         credential.fetched([1], lifetime: lifetime, now: start)
-        let deadline = credential.deadline ?? 0
+        let deadline = credential.deadline ?? start
         #expect(deadline >= start)
         #expect(deadline <= start + 86_400_000)
     }
