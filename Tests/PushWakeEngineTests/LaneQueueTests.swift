@@ -179,7 +179,7 @@ import Testing
         #expect(rested.values.allSatisfy { $0.outcome == .unavailable && $0.attempts == 0 && $0.after < 5000 })
         #expect(bench.delivery.queues.waiting == 0)
         #expect(bench.delivery.queued == 0)
-        #expect(bench.run(seconds: 5) { bench.delivery.queues.inFlight == 0 })
+        #expect(bench.delivery.queues.inFlight == 0)
         // What comes while it rests ends at once, and nobody may rely on it.
         bench.push(.call, "late")
         bench.loop.turn(waitingUpTo: 0)
@@ -187,6 +187,20 @@ import Testing
         let binding = Binding(provider: .apns, app: "com.example.phone", token: "x", dialect: .rfc8599)
         #expect(!bench.delivery.isHealthy(for: binding, nil))
         #expect(try bench.arrivals().allSatisfy { !$0.hasPrefix("late") })
+    }
+
+    @Test func `does not count the request for an access token as a push`() throws {
+        let bench = try QueueBench(script: #"{"rules":[{"provider":"oauth","no_answer":true}]}"#)
+        defer { bench.fixture.end() }
+        var mostInFlight = 0
+        bench.push(.call, "call", by: .fcm, seconds: 1)
+        #expect(
+            bench.run {
+                mostInFlight = max(mostInFlight, bench.delivery.queues.inFlight)
+                return bench.ends.count == 1
+            })
+        #expect(bench.ends["call"]?.outcome == .expired)
+        #expect(mostInFlight == 0)
     }
 
     @Test func `does not fill with pushes that a provider out of order sends back`() throws {

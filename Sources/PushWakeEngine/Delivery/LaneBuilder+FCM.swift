@@ -29,7 +29,7 @@ extension LaneBuilder {
                 $0.maxStreams = 100
                 $0.pingAfter = nil
             },
-            tokenPool: pool(tokenOrigin, "\(label) OAuth", connections: 1) { $0.pingAfter = nil },
+            tokenPool: pool(tokenOrigin, "\(label) OAuth", connections: 1, carriesPushes: false) { $0.pingAfter = nil },
             builder: FCMRequestBuilder(
                 payloads: payloads,
                 settings: FCMSettings(project: account.project, payload: PayloadSettings(settings)),

@@ -39,10 +39,10 @@ struct LaneBuilder {
     }
 
     /// Connections to one server; `certificate` is the file of the one in `tls`, `share` is which part of the queue's
-    /// size it has, `adjust` says what is special.
+    /// size it has, `adjust` says what is special. Without pushes they are no part of what is counted of the queues.
     func pool(
         _ origin: HTTPOrigin, _ label: String, connections: Int64, tls: TLSContext? = nil,
-        certificate: String? = nil, share: Int = 1,
+        certificate: String? = nil, share: Int = 1, carriesPushes: Bool = true,
         adjust: (inout HTTPPoolConfiguration) -> Void = { _ in }
     ) -> ProviderPool {
         var configuration = HTTPPoolConfiguration()
@@ -54,7 +54,7 @@ struct LaneBuilder {
         adjust(&configuration)
         let pool = HTTPConnectionPool(
             origin: origin, tls: tls ?? self.tls, configuration: configuration, loop: loop, resolver: resolver)
-        let queue = queues.make(pool, share: share, loop: loop)
+        let queue = queues.make(pool, share: share, isCounted: carriesPushes, loop: loop)
         return ProviderPool(pool, queue: queue, label: label, certificate: certificate, log: log)
     }
 }

@@ -171,7 +171,12 @@ final class LaneQueue {
 
     /// No connection can be had before `time`.
     private func fail(before time: Int64, _ reason: String) {
-        finish({ $0.deadline <= time }, Verdict(.unavailable, reason: reason))
+        finish({ $0.deadline <= time }, unreachable(reason))
+    }
+
+    /// How a push ends that had no connection: with the certificate refused none can help but the operator.
+    private func unreachable(_ reason: String) -> Verdict {
+        Verdict(pool.isRefused ? .misconfigured : .unavailable, reason: reason)
     }
 
     private func finish(_ matches: (Entry) -> Bool, _ verdict: Verdict) {
@@ -204,8 +209,8 @@ final class LaneQueue {
         if next < .max { sweep(by: next) }
         for entry in over {
             guard let end = entry.job.endBeforeSending(now: now) else { continue }
-            let isUnreachable = end.reason == "DeadlinePassed" && !pool.lastProblem.isEmpty
-            entry.job.finish(isUnreachable ? Verdict(.unavailable, reason: pool.lastProblem) : end, status: 0)
+            let isUnreachable = end == .deadlinePassed && !pool.lastProblem.isEmpty
+            entry.job.finish(isUnreachable ? unreachable(pool.lastProblem) : end, status: 0)
         }
     }
 }

@@ -15,8 +15,9 @@ final class LaneQueues {
     init(capacity: Int) { self.capacity = capacity }
 
     /// Makes the queue in front of a pool; `share` is which part of the capacity it has.
-    func make(_ pool: HTTPConnectionPool, share: Int, loop: Loop) -> LaneQueue {
+    func make(_ pool: HTTPConnectionPool, share: Int, isCounted: Bool = true, loop: Loop) -> LaneQueue {
         let queue = LaneQueue(pool: pool, capacity: max(1, capacity / max(1, share)), loop: loop)
+        guard isCounted else { return queue }
         places.removeAll { $0.queue == nil }
         places.append(Place(queue: queue))
         return queue

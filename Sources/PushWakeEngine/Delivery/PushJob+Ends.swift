@@ -16,7 +16,7 @@ extension PushJob {
     /// The verdict when there is no use in sending any more; nil when there is.
     func endBeforeSending(now: Int64) -> Verdict? {
         if isCancelled { return Verdict(.expired, reason: "CallOver") }
-        return now >= deadline ? Verdict(.expired, reason: "DeadlinePassed") : nil
+        return now >= deadline ? .deadlinePassed : nil
     }
 
     /// Goes on as the verdict of an attempt says: ends here, or back to the lane now or later.
@@ -26,6 +26,7 @@ extension PushJob {
         let step = RetryPolicy().step(
             after: verdict, attempts: attempts, renewals: renewals, now: loop.now, deadline: deadline,
             random: pushID.low)
+        trouble = (verdict, status)
         switch step {
         case .finish(let final): finish(final, status: status)
         case .retry(let time):
@@ -46,6 +47,11 @@ extension PushJob {
     }
 }
 
+extension Verdict {
+    /// The push was of no use any more before it could be sent.
+    static let deadlinePassed = Verdict(.expired, reason: "DeadlinePassed")
+}
+
 extension HTTPResult {
     /// Pause before the next attempt after a connection was lost or could not be made, milliseconds.
     private static let pause: Int64 = 250
@@ -58,7 +64,7 @@ extension HTTPResult {
             Verdict(.unavailable, reason: text, next: isRepeatable ? .retry(after: Self.pause) : .finish)
         case .unreachable(let text): Verdict(.unavailable, reason: text, next: .retry(after: Self.pause))
         case .notAdmitted(let text): Verdict(.misconfigured, reason: text)
-        case .expired: Verdict(.expired, reason: "DeadlinePassed")
+        case .expired: .deadlinePassed
         case .refused(let refusal): refusal.verdict
         }
     }
