@@ -117,6 +117,7 @@ extension EngineDesk {
     /// Forgets wakes whose time is over; called by the loop's clock.
     func tick(now: Int64) {
         for key in wakes.overdue(now: now) { wakes[key] = nil }
+        reportLeftOut(now: now)
     }
 }
 

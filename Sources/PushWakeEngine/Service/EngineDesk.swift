@@ -15,6 +15,7 @@ final class EngineDesk {
     let log: EngineLog
     private(set) var policy: RegistrationPolicy
     var statistics = Statistics()
+    private var failureLines = FailureLines()
     var wakes = WakeRegister()
     /// How busy the engine is.
     let load: LoadWatch
@@ -85,12 +86,27 @@ final class EngineDesk {
         peer.send(writer.bytes)
     }
 
+    /// A failed push is worth a warning, unless there are too many of them.
+    private func level(of result: PushResult) -> LogLevel {
+        guard result.outcome != .accepted else { return .info }
+        switch failureLines.admit(result.provider, result.outcome, now: delivery.loop.now) {
+        case .leaveOut: return .debug
+        case .write(let leftOut):
+            if leftOut > 0 { log(.warning, FailureLines.summary(result.provider, result.outcome, leftOut)) }
+            return .warning
+        }
+    }
+
+    /// Says how many failures had no line, once their storm is over.
+    func reportLeftOut(now: Int64) {
+        for line in failureLines.summaries(now: now) { log(.warning, line) }
+    }
+
     /// Reports the end of a push to the log, the counters and everybody who asked.
     func report(_ result: PushResult) {
         statistics.count(result)
-        let level: LogLevel = result.outcome == .accepted ? .info : .warning
         log(
-            level,
+            level(of: result),
             """
             push \(result.outcome.name) provider=\(result.provider.name) event=\(result.event.name) aor=\(result.aor) \
             call_id=\(result.callID) app=\(result.app) token=\(result.token) status=\(result.httpStatus) \
