@@ -15,6 +15,11 @@ struct SimulateCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Address to listen on; port 0 picks a free one.", valueName: "ip:port"))
     var listen = "127.0.0.1:8443"
 
+    @Option(
+        help: ArgumentHelp(
+            "Second address, for the control endpoint: no script disturbs what comes there.", valueName: "ip:port"))
+    var control: String?
+
     @Option(help: ArgumentHelp("Directory of certificates and keys, made when missing.", valueName: "dir"))
     var dir: String
 
@@ -29,7 +34,8 @@ struct SimulateCommand: ParsableCommand {
 
     func run() throws {
         var options = SimulatorServer.Options(directory: dir)
-        (options.ip, options.port) = try address()
+        (options.ip, options.port) = try Self.address("--listen", listen)
+        if let control { options.control = try Self.address("--control", control) }
         options.logPath = log
         if let script {
             guard let bytes = TextFile.readBytes(script) else {
@@ -46,7 +52,8 @@ struct SimulateCommand: ParsableCommand {
         if apnsStrictStreams { options.script.isStrict = true }
         do throws(SimulatorServer.Failure) {
             let server = try SimulatorServer(options)
-            Console.say("listening on \(server.origin), files in \(dir)")
+            let control = server.controlOrigin.map { ", control on \($0)" } ?? ""
+            Console.say("listening on \(server.origin), files in \(dir)\(control)")
             try server.run()
         } catch {
             Console.complain(error.description)
@@ -54,11 +61,11 @@ struct SimulateCommand: ParsableCommand {
         }
     }
 
-    private func address() throws -> (String, UInt16) {
-        guard let colon = listen.lastIndex(of: ":"), let port = UInt16(listen[listen.index(after: colon)...]) else {
-            throw ValidationError("--listen wants an address and a port, such as 127.0.0.1:8443")
+    private static func address(_ option: String, _ text: String) throws -> (String, UInt16) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            throw ValidationError("\(option) wants an address and a port, such as 127.0.0.1:8443")
         }
-        let host = String(listen[..<colon])
+        let host = String(text[..<colon])
         return (host == "localhost" ? "127.0.0.1" : host, port)
     }
 }

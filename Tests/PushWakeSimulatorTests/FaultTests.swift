@@ -122,7 +122,27 @@ import Testing
 
     @Test(arguments: [
         ("[]", "script is not an object"), (#"{"rule":[]}"#, "script.rule is not known"),
-        (#"{"rules":[{"provider":"gcm"}]}"#, #"rules[0].provider must be a known word; "gcm" is none"#),
+        (
+            #"{"rules":[{"provider":"gcm"}]}"#,
+            #"rules[0].provider must be one of apns, fcm, oauth, webpush, acrobits, webhook; "gcm" is none"#
+        ),
+        (
+            #"{"rules":[{"provider":"apns","tls":"fail"}]}"#,
+            "rules[0].tls goes with connection, after, every, count and probability only"
+        ),
+        (
+            #"{"rules":[{"tls":"fail","status":500}]}"#,
+            "rules[0].tls goes with connection, after, every, count and probability only"
+        ),
+        (#"{"rules":[{"headers":{"x":"1\r\ny: 2"}}]}"#, "rules[0].headers.x must be a string of one line"),
+        (
+            #"{"rules":[{"headers":{"X Y":"1"}}]}"#,
+            #"rules[0].headers must be of names without spaces and colons; "X Y" is none"#
+        ),
+        (
+            #"{"rules":[{"settings":{"max_frame_size":1}}]}"#,
+            "rules[0].settings.max_frame_size must be 16384 to 16777215 (RFC 9113, 6.5.2)"
+        ),
         (#"{"rules":[{},{"every":-1}]}"#, "rules[1].every must be a whole number, 0 or more"),
         (#"{"rules":[{"status":99}]}"#, "rules[0]: a status lies between 200 and 599"),
         (#"{"rules":[{"close":"now"}]}"#, "rules[0].close must be fin or rst"),

@@ -20,20 +20,23 @@ final class RunningSimulator {
 
     let directory: String
     let origin: String
+    let controlOrigin: String
     let settings: JSONValue
     private let stop: @Sendable () -> Void
     private var thread = pthread_t()
 
-    init(script: String = "{}", in existing: String? = nil) throws {
+    init(script: String = "{}", in existing: String? = nil, hasControl: Bool = false) throws {
         var template = Array("/tmp/pushwake-simulator-XXXXXX".utf8CString)
         let made = existing == nil ? mkdtemp(&template).map { String(cString: $0) } : existing
         directory = try #require(made)
         var options = SimulatorServer.Options(directory: directory + "/files")
         options.port = 0
         options.logPath = directory + "/log"
+        if hasControl { options.control = ("127.0.0.1", 0) }
         options.script = try FaultScript(json: Array(script.utf8))
         let server = try SimulatorServer(options)
         origin = server.origin
+        controlOrigin = server.controlOrigin ?? server.origin
         stop = server.stopper
         settings = try JSONReader.read(try FileContent.read(directory + "/files/simulator.json"))
         let argument = Unmanaged.passRetained(server).toOpaque()
@@ -60,18 +63,19 @@ final class RunningSimulator {
         try FileContent.read(directory + "/log").split(separator: 0x0A).map { try JSONReader.read(Array($0)) }
     }
 
-    func counters() -> JSONValue? { send("/_simulator/counters", method: "GET").json }
+    func counters() -> JSONValue? { send("/_simulator/counters", method: "GET", to: controlOrigin).json }
 
-    func play(_ script: String) -> Int { send("/_simulator/script", body: script).status }
+    func play(_ script: String) -> Int { send("/_simulator/script", body: script, to: controlOrigin).status }
 
     /// Sends one request with curl; status 0 means that no answer came.
     func send(
-        _ path: String, method: String = "POST", headers: [String] = [], body: String = "", flags: String = "--http2"
+        _ path: String, method: String = "POST", headers: [String] = [], body: String = "", flags: String = "--http2",
+        to origin: String? = nil
     ) -> Answer {
         let all = headers.map { "-H '\($0)'" }.joined(separator: " ")
         let data = method == "POST" ? "--data-binary '\(body)'" : ""
         let output = shell(
-            "curl -s -i -m 10 --cacert \(directory)/files/ca.pem -X \(method) \(flags) \(all) \(data) '\(origin)\(path)'"
+            "curl -s -i -m 10 --cacert \(directory)/files/ca.pem -X \(method) \(flags) \(all) \(data) '\(origin ?? self.origin)\(path)'"
         )
         var answer = Answer()
         var lines = output.split(separator: "\r\n", omittingEmptySubsequences: false)[...]

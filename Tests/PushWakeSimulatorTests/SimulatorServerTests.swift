@@ -120,6 +120,19 @@ import Testing
         }
     }
 
+    @Test(arguments: ["fail", "refuse", "stall"])
+    func `hears at its second address while it lets nobody in at the first`(fault: String) throws {
+        let simulator = try RunningSimulator(script: #"{"rules":[{"tls":"\#(fault)"}]}"#, hasControl: true)
+        defer {
+            simulator.end()
+            simulator.remove()
+        }
+        #expect(try simulator.push(flags: "--http2 --connect-timeout 1").status == 0)
+        #expect(simulator.counters()?["accepted"]?.integer == 0)
+        #expect(simulator.play("{}") == 204)
+        #expect(try simulator.push().status == 200)
+    }
+
     @Test func `reads on after a pause`() throws {
         try with(#"{"rules":[{"count":1,"pause_reading_ms":200}]}"#) { (simulator) throws in
             for _ in 0..<2 { #expect(try simulator.push().status == 200) }

@@ -7,7 +7,7 @@ extension FaultRule {
     init(json: JSONValue, at place: String) throws(FaultScript.Mistake) {
         self.init()
         var reader = try ScriptReader(json, at: place)
-        provider = try reader.choice("provider", ProviderName.self)
+        provider = try reader.choice("provider", ProviderName.self, except: .control)
         token = try reader.text("token").map(Glob.init)
         connection = try reader.number("connection").map { Int($0) }
         after = try reader.number("after").map { Int($0) } ?? 0
@@ -15,9 +15,13 @@ extension FaultRule {
         count = try reader.number("count").map { Int($0) } ?? .max
         probability = try reader.share("probability") ?? 1
         isPerConnection = try reader.flag("per_connection") ?? false
+        handshake = try reader.choice("tls", Handshake.self)
+        // A handshake comes before any request, so that it knows of none.
+        if handshake != nil, provider != nil || token != nil || isPerConnection || reader.hasOther(than: []) {
+            throw FaultScript.Mistake("\(place).tls goes with connection, after, every, count and probability only")
+        }
         try readAnswer(&reader, at: place)
         try readEffects(&reader, at: place)
-        handshake = try reader.choice("tls", Handshake.self)
         try reader.end()
     }
 
@@ -43,8 +47,14 @@ extension FaultRule {
         guard let value = reader.take("headers") else { return }
         guard case .object(let members) = value else { throw reader.wrong("headers", "an object") }
         for member in members {
-            guard let text = member.value.string else { throw reader.wrong("headers.\(member.name)", "a string") }
-            headers.append(.init(member.name.lowercased(), text))
+            let name = member.name.lowercased()
+            guard let text = member.value.string, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+                throw reader.wrong("headers.\(member.name)", "a string of one line")
+            }
+            guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenByte) else {
+                throw reader.wrong("headers", "of names without spaces and colons; \"\(member.name)\" is none")
+            }
+            headers.append(.init(name, text))
         }
     }
 
@@ -78,15 +88,28 @@ extension FaultRule {
         return .goAway(code: code, debug: debug, last: last)
     }
 
+    /// What a field's name may have (RFC 9110, 5.1).
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+
     private static func settings(_ value: JSONValue, at place: String) throws(FaultScript.Mistake) -> [Setting] {
         var reader = try ScriptReader(value, at: "\(place).settings")
         var settings: [Setting] = []
-        let names: [(String, Int32)] = [
-            ("header_table_size", 1), ("max_concurrent_streams", 3), ("initial_window_size", 4), ("max_frame_size", 5),
-            ("max_header_list_size", 6),
+        let any = Int64(0)...Int64(UInt32.max)
+        let names: [(name: String, id: Int32, values: ClosedRange<Int64>)] = [
+            ("header_table_size", 1, any), ("max_concurrent_streams", 3, any),
+            ("initial_window_size", 4, 0...0x7FFF_FFFF), ("max_frame_size", 5, 16_384...16_777_215),
+            ("max_header_list_size", 6, any),
         ]
-        for (name, id) in names {
+        for (name, id, values) in names {
             guard let number = try reader.number(name) else { continue }
+            guard values.contains(number) else {
+                throw reader.wrong(name, "\(values.lowerBound) to \(values.upperBound) (RFC 9113, 6.5.2)")
+            }
             settings.append(Setting(id: id, value: UInt32(clamping: number)))
         }
         try reader.end()

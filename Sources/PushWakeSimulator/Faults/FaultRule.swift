@@ -25,7 +25,7 @@ struct FaultRule: Equatable, Sendable {
     }
 
     /// `last_stream_id` of a GOAWAY.
-    enum LastStream: String, Sendable {
+    enum LastStream: String, Sendable, CaseIterable {
         /// The highest stream that came: all of them still get answers.
         case processed
         /// 2^31-1 first, as in a graceful end: no stream is lost.
@@ -35,7 +35,7 @@ struct FaultRule: Equatable, Sendable {
     }
 
     /// What happens to a TLS handshake.
-    enum Handshake: String, Sendable {
+    enum Handshake: String, Sendable, CaseIterable {
         /// An alert ends it.
         case fail
         /// Nothing is ever answered.

@@ -81,7 +81,7 @@ public struct FaultScript: Equatable, Sendable {
 }
 
 /// Apple's two worlds, by the words of a script.
-private enum AppleWorld: String {
+private enum AppleWorld: String, CaseIterable {
     case production, sandbox
 
     var environment: Environment { self == .production ? .production : .sandbox }
@@ -142,13 +142,20 @@ struct ScriptReader {
     }
 
     /// Takes a string that names a case.
-    mutating func choice<Choice: RawRepresentable>(
-        _ name: String, _ type: Choice.Type
+    mutating func choice<Choice: RawRepresentable & CaseIterable>(
+        _ name: String, _ type: Choice.Type, except hidden: Choice? = nil
     ) throws(FaultScript.Mistake) -> Choice? where Choice.RawValue == String {
         guard let text = try text(name) else { return nil }
-        guard let choice = Choice(rawValue: text) else { throw wrong(name, "a known word; \"\(text)\" is none") }
+        let choices = Choice.allCases.filter { $0.rawValue != hidden?.rawValue }
+        guard let choice = choices.first(where: { $0.rawValue == text }) else {
+            let known = choices.map(\.rawValue).joined(separator: ", ")
+            throw wrong(name, "one of \(known); \"\(text)\" is none")
+        }
         return choice
     }
+
+    /// Whether anything is left but these members.
+    func hasOther(than names: [String]) -> Bool { members.contains { !names.contains($0.name) } }
 
     /// Complains about the first member that nobody took.
     func end() throws(FaultScript.Mistake) {

@@ -11,6 +11,8 @@ public final class SimulatorServer {
         public var ip = "127.0.0.1"
         /// 0 picks a free port.
         public var port: UInt16 = 8_443
+        /// IP literal and port of a second address, which no script disturbs; nil: none.
+        public var control: (ip: String, port: UInt16)?
         /// Where keys and certificates are, or will be made.
         public var directory: String
         /// File that gets one line per request; nil: none.
@@ -35,22 +37,24 @@ public final class SimulatorServer {
     private(set) var now: Int64 = 0
     let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
     private let listener: Socket
+    private let controlListener: Socket?
     /// Who must have signed the certificates of senders.
     let pushAuthority: Certificate
     private let context: ServerContext
     private let failingContext: ServerContext
     /// `https://127.0.0.1:8443`, with the port that was picked.
     public let origin: String
+    /// The same of the second address; nil when there is none.
+    public let controlOrigin: String?
 
     /// Makes the files that are missing and listens.
     public init(_ options: Options) throws(Failure) {
         do {
             let files = try SimulatorFiles(directory: options.directory)
-            guard let address = SocketAddress(ip: options.ip, port: options.port) else {
-                throw Failure(description: "\(options.ip) is not an IP address; use 127.0.0.1")
-            }
             loop = try Loop()
-            listener = try Socket.listen(on: address)
+            listener = try Socket.listen(on: Self.address(options.ip, options.port))
+            controlListener = try options.control.map { try Socket.listen(on: Self.address($0.ip, $0.port)) }
+            controlOrigin = controlListener.map { "https://\($0.localAddress)" }
             let bound = listener.localAddress
             origin = "https://\(bound)"
             // Nobody reads it there, so nothing need be formatted.
@@ -62,7 +66,11 @@ public final class SimulatorServer {
             house = try Self.house(files, origin: origin)
             house.play(options.script)
             try files.publish(origin: origin, port: bound.port)
-            try loop.watch(listener.descriptor, for: .readable, Acceptor(self))
+            try loop.watch(listener.descriptor, for: .readable, Acceptor(self, listener, isDisturbed: true))
+            if let controlListener {
+                try loop.watch(
+                    controlListener.descriptor, for: .readable, Acceptor(self, controlListener, isDisturbed: false))
+            }
         } catch let failure as Failure {
             throw failure
         } catch {
@@ -85,6 +93,7 @@ public final class SimulatorServer {
         }
         loop.run()
         loop.unwatch(listener.descriptor)
+        if let controlListener { loop.unwatch(controlListener.descriptor) }
         log?.flush()
     }
 
@@ -100,11 +109,19 @@ public final class SimulatorServer {
 
     func flushLog() { log?.flush() }
 
-    fileprivate func accept() {
+    private static func address(_ ip: String, _ port: UInt16) throws(Failure) -> SocketAddress {
+        guard let address = SocketAddress(ip: ip, port: port) else {
+            throw Failure(description: "\(ip) is not an IP address; use 127.0.0.1")
+        }
+        return address
+    }
+
+    /// Takes what has come. `isDisturbed`: the script may do something to it.
+    fileprivate func accept(_ listener: Socket, isDisturbed: Bool) {
         while let (socket, _) = listener.accept() {
             house.counters.connections += 1
             let number = house.counters.connections
-            let fault = house.handshake(connection: number)
+            let fault = isDisturbed ? house.handshake(connection: number) : nil
             if fault == .refuse {
                 socket.abort()
                 continue
@@ -145,8 +162,14 @@ public final class SimulatorServer {
 /// Hears of new connections.
 private final class Acceptor: LoopSource {
     private unowned let server: SimulatorServer
+    private let listener: Socket
+    private let isDisturbed: Bool
 
-    init(_ server: SimulatorServer) { self.server = server }
+    init(_ server: SimulatorServer, _ listener: Socket, isDisturbed: Bool) {
+        self.server = server
+        self.listener = listener
+        self.isDisturbed = isDisturbed
+    }
 
-    func ready(_ readiness: Loop.Readiness) { server.accept() }
+    func ready(_ readiness: Loop.Readiness) { server.accept(listener, isDisturbed: isDisturbed) }
 }
