@@ -75,6 +75,7 @@ final class FCMLane: PooledLane {
         pool.noteAnswer()
         let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
         var verdict = FCMResponse.verdict(response, body, now: loop.wallSeconds)
+        if verdict.outcome == .accepted { credential.accepted(generation: job.generation) }
         if verdict.next == .renewCredential, credential.refused(generation: job.generation, now: loop.now) == .giveUp {
             verdict.next = .finish
         }

@@ -37,7 +37,8 @@ public struct FCMCredential: ~Copyable {
         /// Nil: when a push needs another.
         let refreshAt: Int64?
         let endsAt: Int64
-        let replacesRefused: Bool
+        /// Made because its forerunner was refused, and not accepted yet.
+        var replacesRefused: Bool
     }
 
     private enum Fetch {
@@ -110,6 +111,12 @@ public struct FCMCredential: ~Copyable {
     public mutating func fetchFailed(reason: String, after: Int64?, now: Int64, random: UInt64) {
         let pause = backoff.next(random: random)
         fetch = .resting(until: now + max(pause, min(max(after ?? 0, 0), 3_600_000)), reason: reason)
+    }
+
+    /// Google took a push with the token of this generation: it is none of those that cannot work.
+    public mutating func accepted(generation: UInt32) {
+        guard token?.replacesRefused == true, token?.generation == generation else { return }
+        token?.replacesRefused = false
     }
 
     /// Google answered 401 to a push with the token of this generation.

@@ -44,6 +44,21 @@ import Testing
         #expect(deadline == start + 21_000)
     }
 
+    @Test func `that has served is renewed however soon it is refused`() {
+        var credential = FCMCredential()
+        credential.fetched([1], lifetime: 3600, now: start)
+        let first = credential.refused(generation: 1, now: start)
+        credential.fetched([2], lifetime: 3600, now: start)
+        credential.accepted(generation: 1)
+        credential.accepted(generation: 2)
+        let second = credential.refused(generation: 2, now: start + 1000)
+        credential.fetched([3], lifetime: 3600, now: start + 1000)
+        let third = credential.refused(generation: 3, now: start + 2000)
+        #expect(first == .resend)
+        #expect(second == .resend)
+        #expect(third == .giveUp)
+    }
+
     /// Or its first use would lead to the next fetch, and that to the next.
     @Test(arguments: [Int64.min, -1, 0, 1]) func `is used for a second, however short its life`(lifetime: Int64) {
         var credential = FCMCredential()
