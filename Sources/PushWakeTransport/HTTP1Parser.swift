@@ -213,6 +213,10 @@ struct HTTP1Parser {
         }
         if let text = message["content-length"] {
             guard let length = Int(text), length >= 0 else { throw .malformed }
+            // Two lengths would let a server's answer to one request stand for the next one's (RFC 9112, 6.3).
+            guard message.headers.allSatisfy({ $0.name != "content-length" || $0.value == text }) else {
+                throw .malformed
+            }
             return .length(length)
         }
         return isClient ? .untilClose : .length(0)

@@ -29,7 +29,8 @@ final class AcrobitsLane: PooledLane {
         pool.noteAnswer()
         // HTTP says 200 whatever happened: the body is read every time.
         let body = try? JSONParser.parse(response.body)
-        let verdict = AcrobitsResponse.verdict(response, body, now: loop.wallSeconds)
+        let verdict = AcrobitsResponse.verdict(
+            response, body, isRepeatable: job.isRepeatable, now: loop.wallSeconds)
         job.conclude(verdict, status: response.status, on: self, loop)
     }
 }

@@ -55,7 +55,7 @@ public enum APNsResponse {
 
     /// Judges an answer; `body` is its parsed JSON, nil when there was none or it was broken.
     public static func verdict(_ response: HTTPResponse, _ body: JSONValue?) -> Verdict {
-        if response.status == 200 { return Verdict(.accepted) }
+        if response.status / 100 == 2 { return Verdict(.accepted) }
         let reason = body?["reason"]?.string ?? ""
         let action = table[reason] ?? action(forStatus: response.status)
         return verdict(action, reason: reason.isEmpty ? "HTTP \(response.status)" : shortened(reason), body)
@@ -108,6 +108,7 @@ public enum APNsResponse {
         case 403, 401, 407: .fixSettings
         case 410: .removeTokenIfOlder
         case 429: .later(.throttled, after: 1000)
+        case 408, 421, 425: .otherConnection(after: 500)
         case 400...499: .fixRequest
         default: .later(.unavailable, after: 500)
         }

@@ -10,7 +10,7 @@ public enum FCMResponse {
     ///
     /// The error code in `details` goes before `status`, and that before the HTTP status. `now` in seconds.
     public static func verdict(_ response: HTTPResponse, _ body: JSONValue?, now: Int64 = 0) -> Verdict {
-        if response.status == 200 { return Verdict(.accepted) }
+        if response.status / 100 == 2 { return Verdict(.accepted) }
         let error = body?["error"]
         let code = errorCode(in: error)
         let status = error?["status"]?.string
@@ -41,6 +41,7 @@ public enum FCMResponse {
         case 429: Verdict(.throttled, reason: reason, next: .hold(wait ?? quotaPause))
         case 401: Verdict(.misconfigured, reason: reason, next: .renewCredential)
         case 403, 407: Verdict(.misconfigured, reason: reason)
+        case 408, 421, 425: Verdict(.unavailable, reason: reason, next: .retry(after: wait ?? pause))
         case 400...499: Verdict(.rejected, reason: reason)
         default: Verdict(.unavailable, reason: reason, next: .retry(after: wait ?? pause))
         }

@@ -16,7 +16,8 @@ public enum WebPushResponse {
         let reason = reason(status, body)
         let wait = RetryAfter.milliseconds(response, now: now)
         switch status {
-        case 200...204: return Verdict(.accepted)
+        // Any 2xx that is not known counts as a 200 (RFC 9110, 15): sent again it would come twice.
+        case 200...299: return Verdict(.accepted)
         case 404, 410: return Verdict(.tokenGone, reason: reason)
         case 300...399: return Verdict(.rejected, reason: reason)
         case 400: return Verdict(isGone(body) ? .tokenGone : .rejected, reason: reason)
@@ -29,6 +30,7 @@ public enum WebPushResponse {
                 ? Verdict(.misconfigured, reason: reason, next: .renewCredential) : Verdict(.tokenGone, reason: reason)
         case 407: return Verdict(.misconfigured, reason: reason)
         case 429: return Verdict(.throttled, reason: reason, next: .retry(after: wait ?? quotaPause))
+        case 408, 421, 425: return Verdict(.unavailable, reason: reason, next: .retry(after: wait ?? pause))
         case 402, 405...499: return Verdict(.rejected, reason: reason)
         default:
             let isImmediate = body?["errno"]?.integer == 202

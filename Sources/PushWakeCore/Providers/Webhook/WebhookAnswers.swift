@@ -30,6 +30,7 @@ public struct WebhookAnswers: Equatable, Sendable {
         case 401, 403, 407: return .misconfigured
         case 404, 410: return .tokenGone
         case 429: return .throttled
+        case 408, 421, 425: return .unavailable
         case 300...499: return .rejected
         default: return .unavailable
         }

@@ -75,7 +75,7 @@ import Testing
     @Test(arguments: [
         (400, Outcome.rejected), (401, .misconfigured), (403, .misconfigured), (404, .rejected), (410, .tokenGone),
         (418, .rejected), (429, .throttled), (500, .unavailable), (502, .unavailable), (503, .unavailable),
-        (302, .unavailable),
+        (302, .unavailable), (408, .unavailable), (204, .accepted),
     ])
     func `judges by status when the reason is new`(status: Int, outcome: Outcome) {
         #expect(verdict(status, "SomethingNew").outcome == outcome)

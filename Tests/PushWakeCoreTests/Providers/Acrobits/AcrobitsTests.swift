@@ -77,6 +77,21 @@ import Testing
         #expect(verdict(200, "{\"code\":\(code),\"response\":\"x\"}").outcome == outcome)
     }
 
+    @Test func `is judged by a code that stands there as a string`() {
+        #expect(verdict(200, #"{"code":"200"}"#).outcome == .accepted)
+        #expect(verdict(200, #"{"code":"404"}"#).outcome == .tokenGone)
+        #expect(verdict(200, #"{"code":"fine"}"#).outcome == .unavailable)
+    }
+
+    /// It may have been taken all the same.
+    @Test func `is not asked for again after a success that says nothing, where a second copy would be seen`() {
+        let silent = HTTPResponse(status: 200)
+        #expect(AcrobitsResponse.verdict(silent, nil, isRepeatable: false).next == .finish)
+        #expect(AcrobitsResponse.verdict(silent, nil, isRepeatable: true).next == .retry(after: 2000))
+        let broken = HTTPResponse(status: 502)
+        #expect(AcrobitsResponse.verdict(broken, nil, isRepeatable: false).next == .retry(after: 2000))
+    }
+
     @Test func `says what Acrobits said`() {
         #expect(
             verdict(200, #"{"code":400,"response":"Invalid AppId"}"#)

@@ -10,10 +10,13 @@ import Testing
     }
 
     @Test(arguments: [
-        (200, Outcome.accepted), (201, .accepted), (202, .accepted), (400, .rejected), (401, .misconfigured),
+        (200, Outcome.accepted), (201, .accepted), (202, .accepted), (205, .accepted), (299, .accepted),
+        (400, .rejected), (401, .misconfigured),
         (403, .tokenGone), (404, .tokenGone), (410, .tokenGone), (413, .rejected), (429, .throttled),
         (500, .unavailable),
         (502, .unavailable), (503, .unavailable), (301, .rejected), (307, .rejected), (418, .rejected),
+        (408, .unavailable),
+        (421, .unavailable), (425, .unavailable),
     ])
     func `is judged by its status`(status: Int, outcome: Outcome) { #expect(verdict(status).outcome == outcome) }
 

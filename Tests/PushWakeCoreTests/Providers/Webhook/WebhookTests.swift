@@ -85,7 +85,8 @@ import Testing
 @Suite struct `Webhook answers` {
     @Test(arguments: [
         (200, Outcome.accepted), (204, .accepted), (404, .tokenGone), (410, .tokenGone), (401, .misconfigured),
-        (403, .misconfigured), (400, .rejected), (302, .rejected), (429, .throttled), (500, .unavailable),
+        (403, .misconfigured), (400, .rejected), (408, .unavailable), (302, .rejected), (429, .throttled),
+        (500, .unavailable),
         (0, .unavailable),
     ])
     func `have a usual meaning`(status: Int, outcome: Outcome) {
