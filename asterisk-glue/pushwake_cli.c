@@ -118,8 +118,22 @@ static char *show_stats(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a
 	return CLI_SUCCESS;
 }
 
+/*! Takes an argument of the form name=value; 0 when it is none, or its name is unknown. */
+static int take_named(pushwake_send_request *request, const char *argument)
+{
+	const char *equals = strchr(argument, '=');
+	pushwake_str name = { argument, 0 };
+
+	if (!equals) {
+		return 0;
+	}
+	name.len = equals - argument;
+	return pushwake_send_set(request, name, pushwake__str(equals + 1)) == PUSHWAKE_OK;
+}
+
 static char *send_push(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 {
+	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
 	struct ast_str *text;
 	char error[256];
 	int queued;
@@ -130,8 +144,11 @@ static char *send_push(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 		e->command = "pushwake send";
 		e->usage =
 			"Usage: pushwake send <event> <aor> [text]\n"
-			"       Pushes to every phone of the AoR. Events: call, chat, cancel, custom,\n"
-			"       refresh, missed, elsewhere, group-chat.\n";
+			"       pushwake send <event> platform=<p> token=<t> [package=<p>] [<name>=<value> ...] [text]\n"
+			"       Pushes to every phone of the AoR, or to one token. Events: call, chat,\n"
+			"       cancel, custom, refresh, missed, elsewhere, group-chat. Names: from, name,\n"
+			"       title, text, call-id, push-type, and of a token environment, service,\n"
+			"       p256dh, auth, selector.\n";
 		return NULL;
 	case CLI_GENERATE:
 		return NULL;
@@ -139,10 +156,20 @@ static char *send_push(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 	if (a->argc < 4 || !(text = ast_str_create(128))) {
 		return CLI_SHOWUSAGE;
 	}
-	for (index = 4; index < a->argc; index++) {
-		ast_str_append(&text, 0, "%s%s", index > 4 ? " " : "", a->argv[index]);
+	for (index = 3; index < a->argc; index++) {
+		if (take_named(&request, a->argv[index])) {
+			continue;
+		}
+		if (!request.aor.len && !request.token.len) {
+			request.aor = pushwake__str(a->argv[index]);
+			continue;
+		}
+		ast_str_append(&text, 0, "%s%s", ast_str_strlen(text) ? " " : "", a->argv[index]);
 	}
-	queued = pushwake__send(a->argv[2], a->argv[3], ast_str_buffer(text), "", error, sizeof(error));
+	if (ast_str_strlen(text)) {
+		request.text = pushwake__str(ast_str_buffer(text));
+	}
+	queued = pushwake__send(a->argv[2], &request, error, sizeof(error));
 	ast_free(text);
 	if (queued < 0) {
 		ast_cli(a->fd, "%s\n", error);

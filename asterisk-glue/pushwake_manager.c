@@ -108,18 +108,28 @@ static int action_bindings(struct mansession *session, const struct message *mes
 static int action_send(struct mansession *session, const struct message *message)
 {
 	const char *event = astman_get_header(message, "PushEvent");
-	const char *aor = astman_get_header(message, "AOR");
+	static const char *const names[][2] = {
+		{ "AOR", "aor" }, { "Text", "text" }, { "Title", "title" }, { "From", "from" }, { "Name", "name" },
+		{ "CallID", "call-id" }, { "Platform", "platform" }, { "Package", "package" }, { "Token", "token" },
+		{ "PushType", "push-type" }, { "Environment", "environment" }, { "Service", "service" },
+		{ "P256dh", "p256dh" }, { "Auth", "auth" }, { "Selector", "selector" },
+	};
+	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
+	size_t index;
 	char id_line[256];
 	char error[256];
 	int queued;
 
 	read_action_id(id_line, sizeof(id_line), message);
-	if (ast_strlen_zero(event) || ast_strlen_zero(aor)) {
-		astman_send_error(session, message, "PushWakeSend needs the headers PushEvent and AOR");
+	for (index = 0; index < ARRAY_LEN(names); index++) {
+		pushwake_send_set(&request, pushwake__str(names[index][1]),
+			pushwake__str(astman_get_header(message, names[index][0])));
+	}
+	if (ast_strlen_zero(event) || (!request.aor.len && !request.token.len)) {
+		astman_send_error(session, message, "PushWakeSend needs the headers PushEvent and AOR, or Platform and Token");
 		return 0;
 	}
-	queued = pushwake__send(event, aor, astman_get_header(message, "Text"),
-		astman_get_header(message, "From"), error, sizeof(error));
+	queued = pushwake__send(event, &request, error, sizeof(error));
 	if (queued < 0) {
 		astman_send_error_va(session, message, "%s", error);
 		return 0;
@@ -162,7 +172,8 @@ int pushwake__manager_start(void)
 	res |= ast_manager_register2("PushWakeSend", EVENT_FLAG_CALL, action_send, AST_MODULE_SELF,
 		"Send one push by hand.",
 		"Headers: PushEvent (call, chat, cancel, custom, refresh, missed, elsewhere, group-chat),\n"
-		"AOR, and if wanted Text and From. The response says how many pushes are Queued;\n"
+		"AOR, or Platform, Package and Token (with Environment, Service, P256dh, Auth, Selector\n"
+		"where it needs them), and if wanted Text, Title, From, Name, CallID and PushType. The response says how many pushes are Queued;\n"
 		"each outcome comes as an event PushWakeResult.\n");
 	res |= ast_manager_register2("PushWakeBindings", EVENT_FLAG_SYSTEM | EVENT_FLAG_REPORTING, action_bindings,
 		AST_MODULE_SELF,

@@ -63,29 +63,24 @@ int pushwake__query_count(const char *aor, char *error, size_t size)
 	return status < 0 ? status : live;
 }
 
-int pushwake__send(const char *event, const char *aor, const char *text, const char *from,
-	char *error, size_t size)
+int pushwake__send(const char *event, pushwake_send_request *request, char *error, size_t size)
 {
-	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
 	struct pushwake__client *lease;
 	int queued = 0;
 	int status;
 
-	request.event = pushwake_event_from_name(pushwake__str(event));
-	if (request.event < 0) {
+	request->event = pushwake_event_from_name(pushwake__str(event));
+	if (request->event < 0) {
 		snprintf(error, size, "'%s' is no event; use call, chat, cancel, custom, refresh, missed, "
 			"elsewhere or group-chat", event);
 		return PUSHWAKE_ERR_INVALID_ARGUMENT;
 	}
-	request.aor = pushwake__str(aor);
-	request.text = pushwake__str(text);
-	request.from_uri = pushwake__str(from);
 	lease = pushwake__client_take();
 	if (!lease) {
 		ast_copy_string(error, "out of memory", size);
 		return PUSHWAKE_ERR_UNAVAILABLE;
 	}
-	status = pushwake_send(&queued, pushwake__client_of(lease), &request);
+	status = pushwake_send(&queued, pushwake__client_of(lease), request);
 	if (status < 0) {
 		say(error, size, lease, status);
 	}

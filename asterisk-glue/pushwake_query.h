@@ -18,9 +18,8 @@ int pushwake__query_count(const char *aor, char *error, size_t size);
 /*! Whether a row is of a binding that is gone: it is listed with the reason until its phone registers again. */
 int pushwake__row_is_removed(const pushwake_field *fields, size_t count);
 
-/*! Sends one push by hand; the number queued, or a status below 0 with its text in error. */
-int pushwake__send(const char *event, const char *aor, const char *text, const char *from,
-	char *error, size_t size);
+/*! Sends one push by hand, the event set by its name; the number queued, or a status below 0 with its text in error. */
+int pushwake__send(const char *event, pushwake_send_request *request, char *error, size_t size);
 
 /*! A field of a row as text. */
 const char *pushwake__field_text(const pushwake_field *field, char *buf, size_t size);

@@ -298,7 +298,7 @@ typedef struct pushwake_send_request {
     size_t size;
     int event;
     pushwake_str aor;      /* either a user with bindings ... */
-    pushwake_str provider; /* ... or apns, fcm, webpush, acrobits (or a, i, j, w), */
+    pushwake_str provider; /* ... or apns, apns.dev, fcm, webpush, acrobits, a, i, j, w, or a name of the webhook's, */
     pushwake_str app;      /* with the bundle id, package or project */
     pushwake_str token;    /* and the token */
     pushwake_str call_id;  /* made up when empty */
@@ -306,10 +306,23 @@ typedef struct pushwake_send_request {
     pushwake_str from_display;
     pushwake_str title;
     pushwake_str text;
+    pushwake_str push_type;   /* Apple: voip, alert or background in place of what the event gives */
+    pushwake_str environment; /* of an Apple token: production or sandbox */
+    pushwake_str service;     /* of an Apple or Acrobits token: voip or remote */
+    pushwake_str p256dh;      /* of a Web Push subscription; both or neither */
+    pushwake_str auth;
+    pushwake_str selector;    /* of an Acrobits token */
 } pushwake_send_request;
 #define PUSHWAKE_SEND_REQUEST_INIT                                                         \
     { sizeof(pushwake_send_request), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
+      { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },         \
       { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 } }
+
+/* Sets a field by the name that people write: aor, platform, package, token,
+ * call-id, from, name, title, text, push-type, environment, service, p256dh,
+ * auth, selector. The value is borrowed until pushwake_send().
+ * PUSHWAKE_ERR_INVALID_ARGUMENT for any other name. */
+int pushwake_send_set(pushwake_send_request *request, pushwake_str name, pushwake_str value);
 
 /* Queues one push per binding (or one, to the token); *queued counts them. The
  * outcome comes as a result event. */

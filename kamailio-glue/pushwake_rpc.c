@@ -106,15 +106,29 @@ static void rpc_reload(rpc_t *rpc, void *c)
 	query(rpc, c, PUSHWAKE_QUERY_RELOAD, NULL);
 }
 
+/* Takes a parameter of the form name=value; 0 when it is none, or its name is unknown. */
+static int take_named(pushwake_send_request *request, str *parameter)
+{
+	char *equals = parameter->s != NULL ? memchr(parameter->s, '=', parameter->len) : NULL;
+	str name, value;
+
+	if(equals == NULL) return 0;
+	name.s = parameter->s;
+	name.len = equals - parameter->s;
+	value.s = equals + 1;
+	value.len = parameter->len - name.len - 1;
+	return pushwake_send_set(request, pw_in(&name), pw_in(&value)) == PUSHWAKE_OK;
+}
+
 static void rpc_send(rpc_t *rpc, void *c)
 {
 	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
-	str event = STR_NULL, aor = STR_NULL, text = STR_NULL;
+	str event = STR_NULL, parameter = STR_NULL;
 	pushwake_str why;
 	int queued = 0, status;
 
-	if(rpc->scan(c, "SS*S", &event, &aor, &text) < 2) {
-		rpc->fault(c, 400, "pushwake.send EVENT AOR [TEXT]");
+	if(rpc->scan(c, "S", &event) < 1) {
+		rpc->fault(c, 400, "pushwake.send EVENT AOR [TEXT], or pushwake.send EVENT platform=... token=...");
 		return;
 	}
 	request.event = pushwake_event_from_name(pw_in(&event));
@@ -122,8 +136,23 @@ static void rpc_send(rpc_t *rpc, void *c)
 		rpc->fault(c, 400, "no event is called \"%.*s\"", event.len, event.s);
 		return;
 	}
-	request.aor = pw_in(&aor);
-	request.text = pw_in(&text);
+	/* What has no name is the user, then the text. */
+	while(rpc->scan(c, "*S", &parameter) == 1) {
+		if(take_named(&request, &parameter)) continue;
+		if(request.aor.len == 0 && request.token.len == 0) {
+			request.aor = pw_in(&parameter);
+		} else if(request.text.len == 0) {
+			request.text = pw_in(&parameter);
+		} else {
+			rpc->fault(c, 400, "\"%.*s\" is one parameter too many, or has an unknown name", parameter.len,
+					parameter.s);
+			return;
+		}
+	}
+	if(request.aor.len == 0 && request.token.len == 0) {
+		rpc->fault(c, 400, "to whom? pushwake.send EVENT AOR [TEXT], or platform=... token=...");
+		return;
+	}
 	status = pushwake_send(&queued, pw_client, &request);
 	if(status < 0) {
 		why = pushwake_client_error(pw_client);
@@ -138,7 +167,7 @@ static const char *stats_doc[2] = {"Counters of the engine and of this module.",
 static const char *list_doc[2] = {"Bindings of a user, or all. Parameter: AOR (optional).", NULL};
 static const char *remove_doc[2] = {"Removes the bindings of a user. Parameter: AOR.", NULL};
 static const char *reload_doc[2] = {"Reads keys and templates again; one row per problem.", NULL};
-static const char *send_doc[2] = {"Pushes to a user. Parameters: EVENT AOR [TEXT].", NULL};
+static const char *send_doc[2] = {"Pushes to a user or a token. Parameters: EVENT AOR [TEXT], or EVENT platform=... token=... and others by name.", NULL};
 
 /* clang-format off */
 rpc_export_t pw_rpcs[] = {

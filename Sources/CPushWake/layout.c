@@ -14,7 +14,7 @@ _Static_assert(sizeof(pushwake_contact) == 48, "pushwake_contact");
 _Static_assert(sizeof(pushwake_wake_request) == 144, "pushwake_wake_request");
 _Static_assert(sizeof(pushwake_wake_result) == 24, "pushwake_wake_result");
 _Static_assert(sizeof(pushwake_wait_event) == 48, "pushwake_wait_event");
-_Static_assert(sizeof(pushwake_send_request) == 160, "pushwake_send_request");
+_Static_assert(sizeof(pushwake_send_request) == 256, "pushwake_send_request");
 _Static_assert(sizeof(pushwake_field) == 40, "pushwake_field");
 _Static_assert(sizeof(pushwake_result) == 136, "pushwake_result");
 _Static_assert(sizeof(pushwake_supervisor_config) == 32, "pushwake_supervisor_config");

@@ -118,10 +118,7 @@ public func pushwake_registered(_ client: OpaquePointer!, _ aor: pushwake_str, _
 public func pushwake_send(
     _ queued: UnsafeMutablePointer<CInt>!, _ client: OpaquePointer!, _ request: UnsafePointer<pushwake_send_request>!
 ) -> CInt {
-    guard let request, request.pointee.size >= MemoryLayout<pushwake_send_request>.size else {
-        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
-    }
-    let wanted = request.pointee
+    guard let request, let wanted = whole(request) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     return ask(
         client, .send,
         { engine in
@@ -135,8 +132,57 @@ public func pushwake_send(
             engine.put(.fromDisplay, wanted.from_display.bytes.span)
             engine.put(.title, wanted.title.bytes.span)
             engine.put(.text, wanted.text.bytes.span)
+            engine.put(.pushType, wanted.push_type.bytes.span)
+            if !wanted.environment.isEmpty { engine.put(.environment, wanted.environment.bytes.span) }
+            if !wanted.service.isEmpty { engine.put(.service, wanted.service.bytes.span) }
+            for (name, value) in [
+                ("pn-p256dh", wanted.p256dh), ("pn-auth", wanted.auth), ("pn-selector", wanted.selector),
+            ] where !value.isEmpty {
+                engine.put(.wishName, name)
+                engine.put(.wishValue, value.bytes.span)
+            }
         },
         then: { queued?.pointee = CInt(clamping: EngineClient.number(.pushed, in: $0)) })
+}
+
+/// The request of a caller that may have been built for an older header: fields that it lacks are empty. Nil when it
+/// is smaller than the first of all.
+private func whole(_ request: UnsafePointer<pushwake_send_request>) -> pushwake_send_request? {
+    var wanted = pushwake_send_request()
+    let size = MemoryLayout<pushwake_send_request>.size
+    let first = MemoryLayout<pushwake_send_request>.offset(of: \.push_type) ?? size
+    guard request.pointee.size >= first else { return nil }
+    let given = UnsafeRawBufferPointer(start: request, count: min(request.pointee.size, size))
+    withUnsafeMutableBytes(of: &wanted) { $0.copyMemory(from: given) }
+    return wanted
+}
+
+@_cdecl("pushwake_send_set") @implementation
+public func pushwake_send_set(
+    _ request: UnsafeMutablePointer<pushwake_send_request>!, _ name: pushwake_str, _ value: pushwake_str
+) -> CInt {
+    guard let request, request.pointee.size >= MemoryLayout<pushwake_send_request>.size else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    switch name.string {
+    case "aor": request.pointee.aor = value
+    case "platform": request.pointee.provider = value
+    case "package": request.pointee.app = value
+    case "token": request.pointee.token = value
+    case "call-id": request.pointee.call_id = value
+    case "from": request.pointee.from_uri = value
+    case "name": request.pointee.from_display = value
+    case "title": request.pointee.title = value
+    case "text": request.pointee.text = value
+    case "push-type": request.pointee.push_type = value
+    case "environment": request.pointee.environment = value
+    case "service": request.pointee.service = value
+    case "p256dh": request.pointee.p256dh = value
+    case "auth": request.pointee.auth = value
+    case "selector": request.pointee.selector = value
+    default: return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    return PUSHWAKE_OK.rawValue
 }
 
 @_cdecl("pushwake_query") @implementation

@@ -22,12 +22,23 @@ struct ExplainCommand: ParsableCommand {
     @Option(name: .long, help: "AoR whose bindings the engine has, or the file that store_path names.") var aor: String?
     @Option(name: .long, help: "File with the request: an INVITE, a MESSAGE, …") var request: String?
     @Option(name: .long, help: "call, chat, cancel, … in place of what the request says.") var event: String?
+    @Option(
+        name: .customLong("push-type"),
+        help:
+            "For Apple: voip, alert or background in place of what the event gives; a token that may not have it is skipped."
+    )
+    var pushType: String?
     @Flag(name: .long, help: "Accepted for symmetry: the output is always JSON.") var json = false
 
     func run() throws {
         let chosen = event.flatMap { PushEvent(name: $0) }
         if let event, chosen == nil {
-            throw complaint("there is no event \(event); write call, chat, cancel, missed, …", 2)
+            throw complaint(
+                "there is no event \(event); write \(PushEvent.allCases.map(\.name).joined(separator: ", "))", 2)
+        }
+        let wanted = pushType.flatMap { APNsPushType(name: $0) }
+        if let pushType, wanted == nil {
+            throw complaint("there is no push type \(pushType); write voip, alert or background", 2)
         }
         guard let request, (register == nil) != (aor == nil) else {
             throw complaint("give --request FILE, and --register FILE or --aor AOR", 2)
@@ -36,11 +47,11 @@ struct ExplainCommand: ParsableCommand {
         do throws(PushExplanation.Failure) {
             let explanation: PushExplanation
             if let aor {
-                explanation = try explain(aor, try contents(request), chosen, settings)
+                explanation = try explain(aor, try contents(request), chosen, wanted, settings)
             } else {
                 explanation = try PushExplanation.explain(
                     register: try contents(register ?? ""), request: try contents(request), event: chosen,
-                    settings: settings)
+                    wanted: wanted, settings: settings)
             }
             for problem in explanation.problems { Console.complain(problem) }
             Console.write(explanation.json + [0x0A], to: STDOUT_FILENO)
@@ -54,10 +65,11 @@ struct ExplainCommand: ParsableCommand {
 
     /// The engine knows best; a file can be read without one.
     private func explain(
-        _ aor: String, _ request: [UInt8], _ event: PushEvent?, _ settings: Settings
+        _ aor: String, _ request: [UInt8], _ event: PushEvent?, _ wanted: APNsPushType?, _ settings: Settings
     ) throws(PushExplanation.Failure) -> PushExplanation {
         do throws(ClientError) {
-            return try EngineClient(settings: settings).explain(aor: aor, request: request, event: event)
+            return try EngineClient(settings: settings).explain(
+                aor: aor, request: request, event: event, wanted: wanted)
         } catch {
             switch error {
             case .unavailable(let text):
@@ -70,7 +82,8 @@ struct ExplainCommand: ParsableCommand {
             case .refused(let text): throw .notSIP(text)
             }
         }
-        return try PushExplanation.explain(aor: aor, request: request, event: event, settings: settings)
+        return try PushExplanation.explain(
+            aor: aor, request: request, event: event, wanted: wanted, settings: settings)
     }
 
     private func contents(_ path: String) throws(PushExplanation.Failure) -> [UInt8] {

@@ -21,7 +21,9 @@ struct SendCommand: ParsableCommand {
     @Flag(name: .long, help: "JSON instead of a table.") var json = false
     @Argument(help: "call, chat, cancel, custom, refresh, missed, elsewhere, group-chat (or 0 to 7).") var event: String
     @Argument(help: "AoR, as the registrar has it.") var aor: String?
-    @Option(name: .long, help: "apns, fcm, webpush, acrobits; a, i, j, w; or a pn-provider that the webhook serves.")
+    @Option(
+        name: .long,
+        help: "apns, apns.dev, fcm, webpush, acrobits; a, i, j, w; or a pn-provider that the webhook serves.")
     var platform: String?
     @Option(name: .long, help: "Bundle id, package or project.") var package: String?
     @Option(name: .long, help: "Device token, registration token or subscription URL.") var token: String?
@@ -32,7 +34,11 @@ struct SendCommand: ParsableCommand {
     @Option(name: .long, help: "Apple: production or sandbox; as apns_environment says when missing.")
     var environment: String?
     @Option(name: .long, help: "Apple and Acrobits: voip or remote, what the token is for.") var service: String?
-    @Option(name: .long, help: "Caller, as a SIP URI.") var from: String?
+    @Option(
+        name: .customLong("push-type"),
+        help: "Apple: voip, alert or background in place of what the event gives.")
+    var pushType: String?
+    @Option(name: .long, help: "Caller, as a SIP URI or a user.") var from: String?
     @Option(name: .long, help: "Caller's display name.") var name: String?
     @Option(name: .long, help: "Title of the notification.") var title: String?
     @Option(name: .long, help: "Text of the message.") var text: String?
@@ -49,6 +55,13 @@ struct SendCommand: ParsableCommand {
         if aor == nil && (platform == nil || token == nil) {
             throw ValidationError("give an AoR, or --platform, --package and --token")
         }
+        let ofToken = [
+            ("platform", platform), ("package", package), ("token", token), ("p256dh", p256dh), ("auth", auth),
+            ("selector", selector), ("environment", environment), ("service", service),
+        ]
+        if aor != nil, let (name, _) = ofToken.first(where: { $0.1 != nil }) {
+            throw ValidationError("--\(name) is about a token: give it, or an AoR")
+        }
         if (p256dh == nil) != (auth == nil) {
             throw ValidationError("a subscription has both --p256dh and --auth, or neither")
         }
@@ -57,6 +70,9 @@ struct SendCommand: ParsableCommand {
         }
         if let service, !["voip", "remote"].contains(service) {
             throw ValidationError("--service takes voip or remote")
+        }
+        if let pushType, APNsPushType(name: pushType) == nil {
+            throw ValidationError("--push-type takes voip, alert or background")
         }
         if timeout < 1 || timeout > 3600 { throw ValidationError("--timeout takes 1 to 3600 seconds") }
     }
@@ -76,6 +92,7 @@ struct SendCommand: ParsableCommand {
         }
         if let environment { client.put(.environment, environment) }
         if let service { client.put(.service, service) }
+        if let pushType { client.put(.pushType, pushType) }
         client.put(.fromURI, from ?? "")
         client.put(.fromDisplay, name ?? "")
         client.put(.title, title ?? "")

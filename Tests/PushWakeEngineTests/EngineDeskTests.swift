@@ -250,15 +250,26 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(refused.kind == .failure)
     }
 
-    @Test(arguments: [
-        ("pigeon", "", "there is no provider \"pigeon\""), ("apns", "voip", "a PushKit token may only get calls"),
-    ])
-    func `refuses a push by hand that cannot be meant`(provider: String, service: String, text: String) throws {
+    @Test(
+        arguments: [
+            ("pigeon", [], "there is no provider \"pigeon\""),
+            ("apns", [(.service, "voip")], "a PushKit token may only get calls"),
+            ("apns", [(.service, "call")], "there is no service \"call\""),
+            ("apns", [(.environment, "prod")], "there is no environment \"prod\""),
+            ("apns", [(.pushType, "loud")], "there is no push type \"loud\""),
+            ("apns", [(.pushType, "voip")], "this token takes no push of the type asked for"),
+            ("apns", [(.service, "voip"), (.pushType, "alert")], "this token takes no push of the type asked for"),
+            ("webpush", [(.wishName, "pn-auth"), (.wishValue, "x")], "a subscription has both p256dh and auth"),
+            ("apns", [(.aor, "bob")], "a user and a token are both given"),
+        ] as [(String, [(EngineProtocol.Tag, String)], String)])
+    func `refuses a push by hand that cannot be meant`(
+        provider: String, fields: [(EngineProtocol.Tag, String)], text: String
+    ) throws {
         let reply = try DeskBench().ask(.send) { writer in
             writer.put(.event, Int64(PushEvent.chat.rawValue))
             writer.put(.provider, provider)
             writer.put(.token, "00ff")
-            writer.put(.service, service)
+            for (tag, value) in fields { writer.put(tag, value) }
         }
         #expect(reply.kind == .failure)
         #expect(EngineClient.text(.message, in: reply).hasPrefix(text))

@@ -222,6 +222,19 @@ static void check_requests(pushwake_client *client)
     INVALID(pushwake_send(&queued, client, NULL));
     request.size = 8;
     INVALID(pushwake_send(&queued, client, &request));
+    INVALID(pushwake_send_set(&request, text("aor"), text("alice")));
+    /* A caller of the first release has fewer fields. */
+    request.size = offsetof(pushwake_send_request, push_type);
+    request.text = nothing;
+    CHECK(pushwake_send(&queued, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
+    request.size = sizeof(request);
+    CHECK(pushwake_send_set(&request, text("selector"), text("S")) == PUSHWAKE_OK);
+    CHECK(request.selector.len == 1);
+    CHECK(pushwake_send_set(&request, text("package"), text("com.example")) == PUSHWAKE_OK);
+    CHECK(request.app.len == 11);
+    INVALID(pushwake_send_set(&request, text("colour"), text("red")));
+    INVALID(pushwake_send_set(&request, broken, broken));
+    INVALID(pushwake_send_set(NULL, text("aor"), text("alice")));
 
     CHECK(pushwake_call_ended(client, text("alice"), text("call-1"), PUSHWAKE_CALL_CANCELLED) < 0);
     CHECK(pushwake_call_ended(client, broken, broken, 99) < 0);

@@ -3,7 +3,7 @@
 
 import uuid
 
-from phones import Push, mpush_android, mpush_ios, rfc8599_fcm
+from phones import Push, mpush_android, mpush_ios, rfc8599_apns, rfc8599_fcm
 
 
 def removal(kamailio, user):
@@ -47,6 +47,23 @@ def test_rpc_lists_sends_and_removes(kamailio, actors, simulator):
     assert removal(kamailio, "remote") == "by hand"
     assert kamailio.rpc("pushwake.send", "chat", "remote") is None
     assert kamailio.rpc("pushwake.send", "song", "remote") is None
+
+
+def test_rpc_sends_to_a_token_with_what_it_needs_by_name(kamailio, simulator):
+    def push(token, *parameters):
+        assert kamailio.rpc("pushwake.send", *parameters, f"token={token}").strip() == "1"
+        return simulator.wait_push(token)
+
+    apple = rfc8599_apns().token
+    sent = push(apple, "call", "platform=apns", "package=com.example.phone", "service=voip", "environment=sandbox",
+                "from=1111", "name=Ann = Bob")
+    assert sent["headers"]["apns-topic"] == "com.example.phone.voip"
+    assert "Ann = Bob" in str(sent["body"]) and "1111" in str(sent["body"])
+    sent = push(rfc8599_apns().token, "missed", "platform=apns", "package=com.example.phone", "push-type=background")
+    assert sent["headers"]["apns-push-type"] == "background"
+    for parameters in (["chat", "platform=apns"], ["chat", "platform=apns", "colour=red", "x", "token=00"],
+                       ["chat", "platform=apns", "push-type=voip", "token=00"], ["chat", "bob", "token=00"]):
+        assert kamailio.rpc("pushwake.send", *parameters) is None
 
 
 def test_the_script_can_push(kamailio, actors, simulator):

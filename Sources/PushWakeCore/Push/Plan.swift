@@ -45,6 +45,7 @@ public struct Plan: Equatable, Sendable {
         case notForCalls = "this token takes anything but calls"
         case noSuchPush = "the provider has no push for this event"
         case sameToken = "the same token is pushed already"
+        case otherType = "this token takes no push of the type asked for"
     }
 
     public private(set) var pushes: [Push] = []
@@ -53,8 +54,13 @@ public struct Plan: Equatable, Sendable {
     /// Longest wait that a phone may wish for, seconds.
     private static let longestDelay: Int64 = 600
 
-    /// Chooses among the bindings of one user; `isAwake` says it of each, in the same order.
-    public init(_ event: PushEvent, _ bindings: [Binding], isAwake: [Bool]) {
+    /// What was asked for by hand, for Apple; nil as a rule.
+    private let wanted: APNsPushType?
+
+    /// Chooses among the bindings of one user; `isAwake` says it of each, in the same order. With a `wanted` type
+    /// Apple's tokens that may not have it get nothing.
+    public init(_ event: PushEvent, _ bindings: [Binding], isAwake: [Bool], wanted: APNsPushType? = nil) {
+        self.wanted = wanted
         for device in Self.devices(bindings) {
             if device.contains(where: { $0 < isAwake.count && isAwake[$0] }) {
                 for index in device { skip(index, .awake) }
@@ -68,13 +74,13 @@ public struct Plan: Equatable, Sendable {
 
     private mutating func plan(_ event: PushEvent, _ bindings: [Binding], _ device: [Int]) {
         let ranked = device.compactMap { index in
-            Self.rank(of: bindings[index], for: event).map { (rank: $0, index: index) }
+            rank(of: bindings[index], for: event).map { (rank: $0, index: index) }
         }
         let best = ranked.min {
             ($0.rank, -bindings[$0.index].registeredAt) < ($1.rank, -bindings[$1.index].registeredAt)
         }
         for index in device where index != best?.index {
-            skip(index, best == nil ? Self.obstacle(to: event, for: bindings[index]) : .otherToken)
+            skip(index, best == nil ? obstacle(to: event, for: bindings[index]) : .otherToken)
         }
         guard let best else { return }
         let binding = bindings[best.index]
@@ -84,18 +90,18 @@ public struct Plan: Equatable, Sendable {
         let hasVoIP = device.contains { bindings[$0].provider == .apns && bindings[$0].service == .voip }
         pushes.append(
             Push(
-                index: best.index, type: Self.type(of: event, for: binding, besideVoIP: hasVoIP),
+                index: best.index, type: type(of: event, for: binding, besideVoIP: hasVoIP),
                 delay: Self.delay(of: binding)))
     }
 
     private mutating func skip(_ index: Int, _ reason: Reason) { skipped.append(Skipped(index: index, reason: reason)) }
 
     /// Lower is better; nil when the binding must not get the event.
-    private static func rank(of binding: Binding, for event: PushEvent) -> Int? {
+    private func rank(of binding: Binding, for event: PushEvent) -> Int? {
         let isCall = event == .call
         switch binding.provider {
         case .apns:
-            guard APNsRequest.pushType(of: event, for: binding.service) != nil else { return nil }
+            guard APNsRequest.pushType(of: event, for: binding.service, wanted: wanted) != nil else { return nil }
             return isCall && binding.service == .remote ? 9 : binding.service == nil ? 1 : 0
         case .fcm: return 2
         case .webpush: return 3
@@ -110,9 +116,10 @@ public struct Plan: Equatable, Sendable {
         }
     }
 
-    private static func obstacle(to event: PushEvent, for binding: Binding) -> Reason {
+    private func obstacle(to event: PushEvent, for binding: Binding) -> Reason {
         switch (binding.provider, binding.service) {
-        case (.apns, _): .voipTokenOnly
+        case (.apns, let service):
+            APNsRequest.pushType(of: event, for: service) == nil ? .voipTokenOnly : .otherType
         case (_, .voip): .callTokenOnly
         case (_, .remote): event == .refresh ? .noSuchPush : .notForCalls
         case (_, nil): .noSuchPush
@@ -121,10 +128,10 @@ public struct Plan: Equatable, Sendable {
 
     /// A phone that rings through CallKit is told silently that the ringing is over; one that shows an
     /// alert gets another alert, which takes the first one's place.
-    private static func type(of event: PushEvent, for binding: Binding, besideVoIP: Bool) -> APNsPushType? {
+    private func type(of event: PushEvent, for binding: Binding, besideVoIP: Bool) -> APNsPushType? {
         guard binding.provider == .apns else { return nil }
-        if besideVoIP, event == .cancel || event == .answeredElsewhere { return .background }
-        return APNsRequest.pushType(of: event, for: binding.service)
+        if wanted == nil, besideVoIP, event == .cancel || event == .answeredElsewhere { return .background }
+        return APNsRequest.pushType(of: event, for: binding.service, wanted: wanted)
     }
 
     private static func delay(of binding: Binding) -> Int64 {

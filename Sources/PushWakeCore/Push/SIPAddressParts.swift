@@ -6,7 +6,8 @@ enum SIPAddressParts {
     static func user(of uri: Span<UInt8>) -> Range<Int> {
         let start = schemeLength(of: uri)
         guard let at = lastAt(in: uri, from: start) else {
-            return isTel(uri) ? start..<end(of: uri, from: start, portEnds: false) : 0..<0
+            // By hand somebody writes `1111`; a URI has a scheme.
+            return isTel(uri) || start == 0 ? start..<end(of: uri, from: start, portEnds: false) : 0..<0
         }
         return start..<min(at, end(of: uri, from: start, portEnds: true))
     }
@@ -15,7 +16,11 @@ enum SIPAddressParts {
     static func host(of uri: Span<UInt8>) -> Range<Int> {
         if isTel(uri) { return 0..<0 }
         var start = schemeLength(of: uri)
-        if let at = lastAt(in: uri, from: start) { start = at &+ 1 }
+        if let at = lastAt(in: uri, from: start) {
+            start = at &+ 1
+        } else if start == 0 {
+            return 0..<0
+        }
         if start < uri.count, uri[start] == UInt8(ascii: "[") {
             var close = start
             while close < uri.count, uri[close] != UInt8(ascii: "]") { close &+= 1 }

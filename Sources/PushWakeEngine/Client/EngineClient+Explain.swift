@@ -5,13 +5,14 @@ public import PushWakeCore
 extension EngineClient {
     /// Asks the engine what `request` would push to the devices of a user, with the engine's own settings and store.
     public func explain(
-        aor: String, request: [UInt8], event: PushEvent?
+        aor: String, request: [UInt8], event: PushEvent?, wanted: APNsPushType? = nil
     ) throws(ClientError) -> PushExplanation {
         begin(.query)
         put(.query, Int64(EngineQuery.explain.rawValue))
         put(.argument, aor)
         put(.text, request.span)
         put(.name, event?.name ?? "")
+        put(.pushType, wanted?.name ?? "")
         let reply = try call(milliseconds: 5000)
         var json: [UInt8] = []
         var problems: [String] = []

@@ -111,14 +111,15 @@ final class Delivery {
 
     /// Sends one push and returns it; `completion` runs once, never before this returns.
     ///
-    /// `type` is the kind of push for Apple. `delay` in milliseconds is how long the phone wished to be left alone.
+    /// `type` is the kind of push for Apple; unless it `isWanted` by hand, the settings may have another. `delay` in milliseconds is how long the phone wished to be left alone.
     /// With a `refusal` nothing is sent, and that is how the push ends.
     @discardableResult
     func push(
-        _ push: Push, type: APNsPushType?, delay: Int64 = 0, deadline: Int64, refusal: Verdict? = nil,
+        _ push: Push, type: APNsPushType?, isWanted: Bool = false, delay: Int64 = 0, deadline: Int64,
+        refusal: Verdict? = nil,
         completion: @escaping (PushJob, Verdict, Int) -> Void
     ) -> PushJob {
-        let type = type.map { pushTypes.type(insteadOf: $0, for: push.binding.service) }
+        let type = isWanted ? type : type.map { pushTypes.type(insteadOf: $0, for: push.binding.service) }
         lastID &+= 1
         let job = PushJob(
             id: lastID, pushID: PushID(high: random.next(), low: random.next()), push: push,

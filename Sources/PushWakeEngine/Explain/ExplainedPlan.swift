@@ -23,19 +23,24 @@ struct ExplainedPlan {
 
     /// Chooses among the bindings as the engine does while every phone sleeps, and builds what it would send.
     mutating func add(
-        _ candidates: [PushExplanation.Candidate], _ content: PushContent, _ settings: ExplainedSettings, now: Int64,
-        id: PushID
+        _ candidates: [PushExplanation.Candidate], _ content: PushContent, wanted: APNsPushType?,
+        _ settings: ExplainedSettings, now: Int64, id: PushID
     ) {
         for candidate in candidates {
             if let obstacle = candidate.obstacle { skip(candidate.binding, obstacle) }
         }
         let bindings = candidates.filter { $0.obstacle == nil }.map(\.binding)
-        let plan = Plan(content.event, bindings, isAwake: bindings.map { _ in false })
+        let plan = Plan(content.event, bindings, isAwake: bindings.map { _ in false }, wanted: wanted)
         for (number, push) in plan.pushes.enumerated() {
             let binding = bindings[push.index]
             do throws(PushRefusal) {
                 let id = PushID(high: id.high, low: id.low &+ UInt64(truncatingIfNeeded: number))
-                requests.append((binding, try settings.request(binding, content, type: push.type, id: id, now: now)))
+                requests.append(
+                    (
+                        binding,
+                        try settings.request(
+                            binding, content, type: push.type, isWanted: wanted != nil, id: id, now: now)
+                    ))
             } catch {
                 skip(binding, Self.reason(error))
             }

@@ -15,13 +15,14 @@ struct ExplainedSettings {
 
     /// Says what one push looks like on the wire; `now` in seconds since 1970.
     func request(
-        _ binding: Binding, _ content: PushContent, type: APNsPushType?, id: PushID, now: Int64
+        _ binding: Binding, _ content: PushContent, type: APNsPushType?, isWanted: Bool = false, id: PushID,
+        now: Int64
     ) throws(PushRefusal) -> HTTPRequest {
         if let webhook, webhook.providers.serves(binding) {
             return try Self.webhook(webhook, binding, content, id, now)
         }
         return switch binding.provider {
-        case .apns: try apns(binding, content, type, id, now)
+        case .apns: try apns(binding, content, isWanted ? type : usual(type, binding), id, now)
         case .fcm: try fcm(binding, content, now)
         case .webpush: try webPush(binding, content, now)
         case .acrobits: try acrobits(binding, content, now)
@@ -29,12 +30,16 @@ struct ExplainedSettings {
         }
     }
 
+    /// The type that the settings give a push which would be `type` by its event.
+    private func usual(_ type: APNsPushType?, _ binding: Binding) -> APNsPushType? {
+        let rule = APNsPushTypeRule(setting: settings.text(.apnsPushType))
+        return type.map { rule.type(insteadOf: $0, for: binding.service) }
+    }
+
     private func apns(
         _ binding: Binding, _ content: PushContent, _ type: APNsPushType?, _ id: PushID, _ now: Int64
     ) throws(PushRefusal) -> HTTPRequest {
-        guard let usual = type else { throw .noSuchPush }
-        let rule = APNsPushTypeRule(setting: settings.text(.apnsPushType))
-        let type = rule.type(insteadOf: usual, for: binding.service)
+        guard let type else { throw .noSuchPush }
         let isSandbox =
             switch binding.environment {
             case .production: false

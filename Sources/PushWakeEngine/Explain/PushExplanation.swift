@@ -26,15 +26,16 @@ public struct PushExplanation: Sendable {
         }
     }
 
-    /// Explains `request` for the phone that sent `register`; `event` in place of the request's own.
+    /// Explains `request` for the phone that sent `register`; `event` in place of the request's own, `wanted` in
+    /// place of the type that Apple's tokens would get.
     public static func explain(
-        register: [UInt8], request: [UInt8], event: PushEvent? = nil, settings: Settings
+        register: [UInt8], request: [UInt8], event: PushEvent? = nil, wanted: APNsPushType? = nil, settings: Settings
     ) throws(Failure) -> PushExplanation {
         var problems: [String] = []
         let explained = try Self.settings(settings, &problems)
         var explanation = try explain(
-            register: register, request: request, event: event, explained, now: SystemClock.wallSeconds(),
-            id: randomID())
+            register: register, request: request, event: event, wanted: wanted, explained,
+            now: SystemClock.wallSeconds(), id: randomID())
         explanation.problems += problems
         return explanation
     }
@@ -42,7 +43,7 @@ public struct PushExplanation: Sendable {
     /// Explains `request` for the phones of a user, as they stand in the file that the settings name (`store_path`);
     /// the file is only read.
     public static func explain(
-        aor: String, request: [UInt8], event: PushEvent? = nil, settings: Settings
+        aor: String, request: [UInt8], event: PushEvent? = nil, wanted: APNsPushType? = nil, settings: Settings
     ) throws(Failure) -> PushExplanation {
         let bindings: [Binding]
         do throws(StoreError) {
@@ -51,18 +52,20 @@ public struct PushExplanation: Sendable {
         } catch {
             throw .unreadable("store_path: \(error)")
         }
-        return try explain(bindings, of: aor, request: request, event: event, settings: settings)
+        return try explain(bindings, of: aor, request: request, event: event, wanted: wanted, settings: settings)
     }
 
     /// Explains `request` for these bindings of a user.
     static func explain(
-        _ bindings: [Binding], of aor: String, request: [UInt8], event: PushEvent?, settings: Settings
+        _ bindings: [Binding], of aor: String, request: [UInt8], event: PushEvent?, wanted: APNsPushType? = nil,
+        settings: Settings
     ) throws(Failure) -> PushExplanation {
         var problems: [String] = []
         let explained = try Self.settings(settings, &problems)
         let now = SystemClock.wallSeconds()
         if bindings.isEmpty { problems.append("\(aor) has no push binding") }
-        let json = try explain(bindings.map { Candidate($0) }, request, event, explained, now: now, id: randomID())
+        let json = try explain(
+            bindings.map { Candidate($0) }, request, event, wanted: wanted, explained, now: now, id: randomID())
         return PushExplanation(json: json, problems: problems)
     }
 
@@ -79,7 +82,9 @@ public struct PushExplanation: Sendable {
 
     /// Explains without reading anything: `id` names the pushes, `now` is in seconds since 1970.
     static func explain(
-        register: [UInt8], request: [UInt8], event: PushEvent?, _ settings: ExplainedSettings, now: Int64, id: PushID
+        register: [UInt8], request: [UInt8], event: PushEvent?, wanted: APNsPushType? = nil,
+        _ settings: ExplainedSettings,
+        now: Int64, id: PushID
     ) throws(Failure) -> PushExplanation {
         let others = WebhookProviders(settings.settings)
         let (registration, isSIP) = RegisterDocument.read(register.span, others: others)
@@ -93,8 +98,8 @@ public struct PushExplanation: Sendable {
         var problems = registration.problems.map(text)
         if registration.contacts.isEmpty, problems.isEmpty { problems = ["the REGISTER has no Contact to push to"] }
         let json = try explain(
-            candidates, mute: registration.contacts.filter { $0.bindings.isEmpty }, request, event, settings, now: now,
-            id: id)
+            candidates, mute: registration.contacts.filter { $0.bindings.isEmpty }, request, event, wanted: wanted,
+            settings, now: now, id: id)
         return PushExplanation(json: json, problems: problems)
     }
 
@@ -106,6 +111,7 @@ public struct PushExplanation: Sendable {
     /// is in seconds since 1970.
     static func explain(
         _ candidates: [Candidate], mute contacts: [RegisteredContact] = [], _ request: [UInt8], _ event: PushEvent?,
+        wanted: APNsPushType? = nil,
         _ settings: ExplainedSettings, now: Int64,
         id: PushID
     ) throws(Failure) -> [UInt8] {
@@ -119,7 +125,7 @@ public struct PushExplanation: Sendable {
             for candidate in candidates { plan.skip(candidate.binding, candidate.obstacle ?? reason) }
         case .push(let event, let occasion):
             let content = content(event, occasion, request, settings.settings, now)
-            plan.add(candidates, content, settings, now: now, id: id)
+            plan.add(candidates, content, wanted: wanted, settings, now: now, id: id)
         }
         for contact in contacts { plan.skip(contact, silence(of: contact)) }
         return plan.json

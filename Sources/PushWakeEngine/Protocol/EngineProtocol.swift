@@ -97,5 +97,7 @@ public enum EngineProtocol {
         case environment = 62
         /// `voip` or `remote`.
         case service = 63
+        /// `voip`, `alert` or `background`, where somebody asked for it.
+        case pushType = 64
     }
 }

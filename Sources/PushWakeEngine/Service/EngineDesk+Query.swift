@@ -72,7 +72,8 @@ extension EngineDesk {
         let event = PushEvent(name: EngineClient.text(.name, in: message))
         do throws(PushExplanation.Failure) {
             let explanation = try PushExplanation.explain(
-                bindings, of: aor, request: request, event: event, settings: settings)
+                bindings, of: aor, request: request, event: event,
+                wanted: APNsPushType(name: EngineClient.text(.pushType, in: message)), settings: settings)
             reply(to: message, peer) { writer in
                 writer.put(.text, explanation.json.span)
                 for problem in explanation.problems { writer.put(.problem, problem) }

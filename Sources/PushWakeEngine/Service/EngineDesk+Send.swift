@@ -35,8 +35,10 @@ extension EngineDesk {
         let refusal = refusal(of: event)
         for target in targets {
             if refusal == nil { statistics.pushed += 1 }
-            delivery.push(Push(target.binding, content), type: target.type, deadline: deadline, refusal: refusal) {
-                [self] job, verdict, status in
+            delivery.push(
+                Push(target.binding, content), type: target.type, isWanted: target.isWanted, deadline: deadline,
+                refusal: refusal
+            ) { [self] job, verdict, status in
                 pending.results.append(settle(job, verdict, status))
                 pending.pending -= 1
                 if waits && pending.pending == 0 { answer(pending) }
@@ -47,7 +49,7 @@ extension EngineDesk {
 
     /// Pushes to a user's devices without waiting for the outcome; returns how many.
     func send(_ content: PushContent, to aor: String) -> Int {
-        guard case .success(let targets) = devices(of: aor, content.event) else { return 0 }
+        guard case .success(let targets) = devices(of: aor, content.event, wanted: nil) else { return 0 }
         var content = content
         let isCall = content.event == .call
         content.timeToLive = UInt32(clamping: settings.integer(isCall ? .wakeTimeout : .messageTimeToLive))
@@ -68,6 +70,8 @@ extension EngineDesk {
     private struct Target {
         let binding: Binding
         let type: APNsPushType?
+        /// The type was asked for by hand.
+        let isWanted: Bool
     }
 
     private struct Refusal: Error {
@@ -75,36 +79,48 @@ extension EngineDesk {
     }
 
     private func targets(of message: MessageReader, _ event: PushEvent) -> Result<[Target], Refusal> {
+        let name = EngineClient.text(.pushType, in: message)
+        let wanted = APNsPushType(name: name)
+        guard name.isEmpty || wanted != nil else {
+            return .failure(Refusal(text: "there is no push type \"\(name)\"; write voip, alert or background"))
+        }
         let aor = EngineClient.text(.aor, in: message)
-        guard aor.isEmpty else { return devices(of: aor, event) }
-        return target(of: message, event).map { [$0] }
+        guard !aor.isEmpty else { return target(of: message, event, wanted).map { [$0] } }
+        guard EngineClient.text(.token, in: message).isEmpty else {
+            return .failure(Refusal(text: "a user and a token are both given; give one of them"))
+        }
+        return devices(of: aor, event, wanted: wanted)
     }
 
     /// One token by hand, with the wishes that its service needs.
-    private func target(of message: MessageReader, _ event: PushEvent) -> Result<Target, Refusal> {
+    private func target(
+        of message: MessageReader, _ event: PushEvent, _ wanted: APNsPushType?
+    ) -> Result<Target, Refusal> {
         let name = EngineClient.text(.provider, in: message)
         let app = EngineClient.text(.app, in: message)
         let token = EngineClient.text(.token, in: message)
         guard !token.isEmpty else { return .failure(Refusal(text: "a token is missing")) }
         var binding: Binding
-        if let provider = Self.provider(named: name) {
-            binding = Binding(provider: provider, app: app, token: token, dialect: .mpush)
+        if let (provider, environment) = Self.provider(named: name) {
+            binding = Binding(provider: provider, environment: environment, app: app, token: token, dialect: .mpush)
         } else if policy.others.serves(named: name) {
             binding = Binding(otherService: name, app: app, token: token, dialect: .mpush)
         } else {
-            let known = "apns, fcm, webpush, acrobits, or what webhook_providers has"
+            let known = "apns, apns.dev, fcm, webpush, acrobits, or what webhook_providers has"
             return .failure(Refusal(text: "there is no provider \"\(name)\"; write \(known)"))
         }
         if name == "j" { binding.wishes["pn-platform"] = "ios" }
-        Self.complete(&binding, from: message)
-        guard binding.provider == .apns else { return .success(Target(binding: binding, type: nil)) }
-        guard let type = APNsRequest.pushType(of: event, for: binding.service) else {
-            return .failure(Refusal(text: "a PushKit token may only get calls"))
+        if let refusal = Self.complete(&binding, from: message) { return .failure(refusal) }
+        guard binding.provider == .apns else { return .success(Target(binding: binding, type: nil, isWanted: false)) }
+        guard let type = APNsRequest.pushType(of: event, for: binding.service, wanted: wanted) else {
+            let reason: Plan.Reason = binding.service == .voip && wanted == nil ? .voipTokenOnly : .otherType
+            return .failure(Refusal(text: reason.rawValue))
         }
-        return .success(Target(binding: binding, type: type))
+        return .success(Target(binding: binding, type: type, isWanted: wanted != nil))
     }
 
-    private static func complete(_ binding: inout Binding, from message: MessageReader) {
+    /// Takes what else is known about a token given by hand; says what cannot be meant.
+    private static func complete(_ binding: inout Binding, from message: MessageReader) -> Refusal? {
         var fields = message
         var name = ""
         while let field = fields.next() {
@@ -113,25 +129,41 @@ extension EngineDesk {
             case .wishValue: binding.wishes[name] = fields.text(field)
             case .environment:
                 let word = fields.text(field)
-                binding.environment = Environment.allCases.first { $0.name == word } ?? .standard
+                if word.isEmpty { continue }
+                guard let environment = Environment.allCases.first(where: { $0.name == word }) else {
+                    return Refusal(text: "there is no environment \"\(word)\"; write production or sandbox")
+                }
+                binding.environment = environment
             case .service:
                 let word = fields.text(field)
-                binding.service = Service.allCases.first { $0.name == word }
+                if word.isEmpty { continue }
+                guard let service = Service.allCases.first(where: { $0.name == word }) else {
+                    return Refusal(text: "there is no service \"\(word)\"; write voip or remote")
+                }
+                binding.service = service
             default: break
             }
         }
+        guard (binding.wishes["pn-p256dh"] == nil) == (binding.wishes["pn-auth"] == nil) else {
+            return Refusal(text: "a subscription has both p256dh and auth, or neither")
+        }
+        return nil
     }
 
-    private func devices(of aor: String, _ event: PushEvent) -> Result<[Target], Refusal> {
+    private func devices(
+        of aor: String, _ event: PushEvent, wanted: APNsPushType?
+    ) -> Result<[Target], Refusal> {
         do throws(StoreError) {
             let bindings = try store.bindings(of: aor, now: SystemClock.wallSeconds())
             guard !bindings.isEmpty else { return .failure(Refusal(text: "\(aor) has no push binding")) }
-            let plan = Plan(event, bindings, isAwake: bindings.map { _ in false })
+            let plan = Plan(event, bindings, isAwake: bindings.map { _ in false }, wanted: wanted)
             guard !plan.pushes.isEmpty else {
-                let reasons = plan.skipped.map(\.reason.rawValue).joined(separator: "; ")
+                let reasons = Set(plan.skipped.map(\.reason.rawValue)).sorted().joined(separator: "; ")
                 return .failure(Refusal(text: "no device of \(aor) takes this push: \(reasons)"))
             }
-            return .success(plan.pushes.map { Target(binding: bindings[$0.index], type: $0.type) })
+            let isWanted = wanted != nil
+            return .success(
+                plan.pushes.map { Target(binding: bindings[$0.index], type: $0.type, isWanted: isWanted) })
         } catch {
             return .failure(Refusal(text: "the store cannot be read: \(error)"))
         }
@@ -174,12 +206,14 @@ extension EngineDesk {
         writer.put(.number, number)
     }
 
-    private static func provider(named name: String) -> Provider? {
+    /// Mizutech's letters, the names of `pn-provider`, and what older phones say.
+    private static func provider(named name: String) -> (Provider, Environment)? {
         switch name {
-        case "a", "j": .fcm
-        case "i": .apns
-        case "w": .webpush
-        default: Provider.allCases.first { $0.name == name && $0 != .webhook }
+        case "a", "j", "android", "firebase", "google": (.fcm, .standard)
+        case "i", "apple", "ios": (.apns, .standard)
+        case "w": (.webpush, .standard)
+        case "apns.dev": (.apns, .sandbox)
+        default: Provider.allCases.first { $0.name == name && $0 != .webhook }.map { ($0, .standard) }
         }
     }
 }

@@ -43,6 +43,29 @@ import Testing
         #expect(plan(event, [Samples.untyped]).pushes == [.init(index: 0, type: type, delay: 0)])
     }
 
+    @Test(
+        arguments: [
+            (PushEvent.call, APNsPushType.alert, [0], [APNsPushType.alert]), (.call, .background, [0], [.background]),
+            (.call, .voip, [1], [.voip]), (.cancel, .alert, [0], [.alert]), (.chat, .voip, [], []),
+        ] as [(PushEvent, APNsPushType, [Int], [APNsPushType])])
+    func `takes the type that was asked for, and the token that may have it`(
+        event: PushEvent, wanted: APNsPushType, places: [Int], types: [APNsPushType]
+    ) {
+        let plan = Plan(event, [Samples.remote, Samples.voip], isAwake: [false, false], wanted: wanted)
+        #expect(plan.pushes.map(\.index) == places)
+        #expect(plan.pushes.map(\.type) == types)
+        #expect(plan.pushes.count + plan.skipped.count == 2)
+    }
+
+    @Test func `says that a token may not have the type that was asked for`() {
+        let remote = Plan(.call, [Samples.remote], isAwake: [false], wanted: .voip)
+        #expect(remote.skipped == [.init(index: 0, reason: .otherType)])
+        let voip = Plan(.call, [Samples.voip], isAwake: [false], wanted: .background)
+        #expect(voip.skipped == [.init(index: 0, reason: .otherType)])
+        let android = Plan(.call, [Samples.android], isAwake: [false], wanted: .voip)
+        #expect(android.pushes == [.init(index: 0, type: nil, delay: 0)])
+    }
+
     @Test func `pushes every device once`() {
         let plan = plan(.call, [Samples.voip, Samples.android, Samples.remote, Samples.untyped])
         #expect(plan.pushes.map(\.index) == [0, 1, 3])

@@ -56,13 +56,17 @@ struct ExplainFixture {
         return Array(((lines + headers).joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
     }
 
-    func explain(_ parameters: String, _ request: [UInt8], event: PushEvent? = nil) throws -> Explained {
-        try explain(register: Self.register(parameters), request, event: event)
+    func explain(
+        _ parameters: String, _ request: [UInt8], event: PushEvent? = nil, wanted: APNsPushType? = nil
+    ) throws -> Explained {
+        try explain(register: Self.register(parameters), request, event: event, wanted: wanted)
     }
 
-    func explain(register: [UInt8], _ request: [UInt8], event: PushEvent? = nil) throws -> Explained {
+    func explain(
+        register: [UInt8], _ request: [UInt8], event: PushEvent? = nil, wanted: APNsPushType? = nil
+    ) throws -> Explained {
         let explanation = try PushExplanation.explain(
-            register: register, request: request, event: event,
+            register: register, request: request, event: event, wanted: wanted,
             ExplainedSettings(
                 settings: settings, payloads: try PayloadLibrary(family), webhook: try WebhookSetup.load(settings),
                 project: { [project] app in project ?? app }),

@@ -277,6 +277,23 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
                 ]))
     }
 
+    @Test func `is of the type that somebody asks for, where the token may have it`() throws {
+        let contact = "\(Fixture.remoteOnly);pn-call-str=msgId"
+        let background = try Fixture().explain(contact, Fixture.request("INVITE"), wanted: .background)
+        #expect(background.target == "background org.example.phone \(production)\(Fixture.remote)")
+        #expect(background.header("apns-priority") == "5")
+        #expect(background.header("apns-expiration") == String(Fixture.now + 40))
+        #expect(background["body.aps.content-available"] == .integer(1))
+        #expect(background["body.aps.badge"] == .integer(0))
+        #expect(background["body.aps.loc-key"] == .string("msgId"))
+        let voip = try Fixture().explain(contact, Fixture.request("INVITE"), wanted: .voip)
+        #expect(voip.reasons == ["this token takes no push of the type asked for"])
+        var fixture = Fixture()
+        try fixture.settings.set(.apnsPushType, to: "background")
+        let alert = try fixture.explain(contact, Fixture.request("INVITE"), wanted: .alert)
+        #expect(alert.header("apns-push-type") == "alert")
+    }
+
     @Test(
         arguments: [
             ("INVITE", [], "", nil, "IC_MSG"),

@@ -18,6 +18,12 @@ public enum APNsPushType: UInt8, Sendable, CaseIterable {
         }
     }
 
+    /// The type with this name.
+    public init?(name: String) {
+        guard let type = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = type
+    }
+
     /// The value of `apns-priority`: background pushes must be 5, by Apple's rule.
     public var priority: String {
         switch self {

@@ -16,6 +16,19 @@ public enum APNsRequest {
         }
     }
 
+    /// The kind of push that somebody asked for by hand, or the usual one when nobody did; nil when this token must
+    /// not get it. A PushKit token gets nothing but calls, and only as `voip`; no other token gets `voip`.
+    public static func pushType(
+        of event: PushEvent, for service: Service?, wanted: APNsPushType?
+    ) -> APNsPushType? {
+        guard let wanted else { return pushType(of: event, for: service) }
+        switch (wanted, service) {
+        case (.voip, .remote), (.alert, .voip), (.background, .voip): return nil
+        case (.voip, _): return event == .call ? .voip : nil
+        case (.alert, _), (.background, _): return wanted
+        }
+    }
+
     /// Builds the request; `authorization` is the whole value (`bearer …`), empty with a client certificate.
     ///
     /// For one push. Who sends many uses `APNsRequestBuilder`, which keeps what they have in common.
