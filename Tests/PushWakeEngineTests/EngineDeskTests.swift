@@ -179,12 +179,13 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(bench.desk.statistics.pushed == 1)
     }
 
-    @Test func `pushes once for two calls within the window, and both wait`() throws {
-        let bench = try DeskBench(["ignore_same": "5000"])
+    /// Two calls within the window; then the window passes.
+    private func callTwice(event: PushEvent = .call, meanwhile: (DeskBench) throws -> Void) throws -> Statistics {
+        let bench = try DeskBench(["ignore_same": "200"])
         try bench.register(fcm)
         for call in ["call@1", "call@2"] {
             let reply = try bench.ask(.wake) { writer in
-                writer.put(.event, Int64(0))
+                writer.put(.event, Int64(event.rawValue))
                 writer.put(.aor, "bob")
                 writer.put(.callID, call)
             }
@@ -192,6 +193,29 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         }
         #expect(bench.desk.statistics.pushed == 1)
         #expect(bench.desk.statistics.suppressed == 1)
+        try meanwhile(bench)
+        let end = SystemClock.monotonicMilliseconds() + 500
+        while SystemClock.monotonicMilliseconds() < end { bench.loop.turn(waitingUpTo: 10) }
+        return bench.desk.statistics
+    }
+
+    @Test func `puts the push of a second call off until the window is over`() throws {
+        #expect(try callTwice { _ in }.pushed == 2)
+        let firstIsOver = try callTwice { $0.desk.endCall(aor: "bob", callID: "call@1", .cancelled) }
+        #expect(firstIsOver.pushed == 2)
+    }
+
+    @Test func `drops the push that was put off when the phone has come or the call is over`() throws {
+        #expect(try callTwice { try $0.register(fcm, cseq: 2) }.pushed == 1)
+        let isOver = try callTwice { $0.desk.endCall(aor: "bob", callID: "call@2", .cancelled) }
+        #expect(isOver.pushed == 1)
+    }
+
+    @Test func `sends the push of a message that nobody holds any more, unless it was delivered`() throws {
+        let isOver = try callTwice(event: .chat) { $0.desk.endCall(aor: "bob", callID: "call@2", .cancelled) }
+        #expect(isOver.pushed == 2)
+        let isDelivered = try callTwice(event: .chat) { $0.desk.endCall(aor: "bob", callID: "call@2", .answered) }
+        #expect(isDelivered.pushed == 1)
     }
 
     @Test func `counts a phone with an open connection as awake`() throws {

@@ -9,8 +9,8 @@ public struct Dedupe: Sendable {
     public enum Duplicate: Equatable, Sendable {
         /// This very request was pushed to this token.
         case sameRequest
-        /// The device got one of this kind a moment ago.
-        case tooSoon
+        /// The device got one of this kind a moment ago; the next may go in so many milliseconds.
+        case tooSoon(wait: Int64)
     }
 
     /// Milliseconds that a request is remembered; longer than any call is held.
@@ -35,23 +35,37 @@ public struct Dedupe: Sendable {
     /// Notes a push at `now` (milliseconds) and says whether it is a duplicate; one that is is not noted again.
     public mutating func note(_ binding: Binding, _ content: PushContent, now: Int64) -> Duplicate? {
         forget(now: now)
-        let event = UInt64(content.event.rawValue)
-        let token = fingerprint(binding.token, seed ^ UInt64(binding.provider.rawValue) << 8 ^ event)
+        let token = token(of: binding, content.event)
         let request = content.callID.isEmpty ? nil : fingerprint(content.callID, token)
         if let request, isKnown(request, now) { return .sameRequest }
         if window > 0, content.event != .custom {
-            let device = binding.instance.isEmpty ? token : fingerprint(binding.instance, seed ^ event ^ 0x5A5A_0000)
-            let ofUser = fingerprint(binding.aor, device)
-            if isKnown(ofUser, now) { return .tooSoon }
-            let isMessage = content.event == .chat || content.event == .groupChat
-            remember(ofUser, until: now + window * (isMessage ? 2 : 1))
+            let device = device(of: binding, content.event)
+            if let end = ends[device], end > now { return .tooSoon(wait: end - now) }
+            remember(device, until: now + window * (content.event.isMessage ? 2 : 1))
         }
         if let request { remember(request, until: now + Self.requestMemory) }
         return nil
     }
 
+    /// The device has registered: what comes next may push it at once, should it fall asleep again.
+    public mutating func release(_ binding: Binding) {
+        guard window > 0, !ends.isEmpty else { return }
+        for event in PushEvent.allCases { ends[device(of: binding, event)] = nil }
+    }
+
     /// Entries in memory.
     public var count: Int { ends.count }
+
+    private func token(of binding: Binding, _ event: PushEvent) -> UInt64 {
+        fingerprint(binding.token, seed ^ UInt64(binding.provider.rawValue) << 8 ^ UInt64(event.rawValue))
+    }
+
+    private func device(of binding: Binding, _ event: PushEvent) -> UInt64 {
+        let device =
+            binding.instance.isEmpty
+            ? token(of: binding, event) : fingerprint(binding.instance, seed ^ UInt64(event.rawValue) ^ 0x5A5A_0000)
+        return fingerprint(binding.aor, device)
+    }
 
     private func fingerprint(_ text: String, _ seed: UInt64) -> UInt64 { Fingerprint.of(text.utf8, from: seed) }
 

@@ -26,6 +26,9 @@ public enum PushEvent: UInt8, Sendable, CaseIterable {
         }
     }
 
+    /// A message's push may be all that the phone ever gets of it; a call's has an INVITE to follow.
+    public var isMessage: Bool { self == .chat || self == .groupChat }
+
     /// The event with this name, or with this number.
     public init?(name: String) {
         guard let event = Self.allCases.first(where: { $0.name == name || String($0.rawValue) == name }) else {

@@ -87,6 +87,7 @@ extension EngineDesk {
                 bindings[index].forgetAt = now + max(expires, persist)
             }
             stale += try store.register(bindings, now: now)
+            for binding in bindings { dedupe.release(binding) }
             stored += bindings
         }
         return (stored, stale)

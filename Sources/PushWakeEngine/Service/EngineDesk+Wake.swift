@@ -91,8 +91,8 @@ extension EngineDesk {
     /// Drops what has not left yet; phones that were pushed for a call and did not come hear how it ended.
     func endCall(aor: String, callID: String, _ how: CallEnd) {
         for key in wakes.keys(of: aor) where key.callID == callID {
-            guard let wake = wakes[key], !wake.hasEnded else { continue }
-            wakes[key]?.hasEnded = true
+            guard let wake = wakes[key], wake.end == nil else { continue }
+            wakes[key]?.end = how
             delivery.cancel(wake.pushes)
             guard key.event == .call, settings.flag(.cancelPush), let event = how.news else { continue }
             pushEnd(event, key, wake)
@@ -108,7 +108,7 @@ extension EngineDesk {
     /// Tells every waiting channel of a user about a contact.
     func announce(aor: String, contact: String) {
         for key in wakes.keys(of: aor) {
-            guard let wake = wakes[key], !wake.hasEnded else { continue }
+            guard let wake = wakes[key], wake.end == nil else { continue }
             if wake.arrivals.count < 32 && !wake.arrivals.contains(contact) { wakes[key]?.arrivals.append(contact) }
             for waiter in wake.waiters { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
         }
@@ -178,35 +178,74 @@ extension EngineDesk {
             fromDisplay: Self.displayName(request.fromDisplay), toURI: request.toURI, text: request.text,
             timeToLive: UInt32(clamping: isCall ? hold(request) : settings.integer(.messageTimeToLive)),
             sentAt: SystemClock.wallSeconds())
-        let refusal = refusal(of: request.event)
-        if refusal == nil { wake.pushed += 1 }
-        if refusal == nil, settings.integer(.ignoreSame) > 0, dedupe.note(binding, content, now: now) == .tooSoon {
-            // The push before is waking it: this request waits for the same REGISTER.
-            wake.accepted += 1
-            wakes[key] = wake
-            statistics.suppressed += 1
-            return
-        }
         wake.pending += 1
+        let push = WakePush(
+            push: Push(binding, content), plan: planned, deadline: now + hold(request) * 1000,
+            askedAt: content.sentAt)
+        if let refusal = refusal(of: request.event) {
+            wakes[key] = wake
+            return deliver(push, key, refusal: refusal)
+        }
+        wake.pushed += 1
         wakes[key] = wake
-        if refusal == nil { statistics.pushed += 1 }
+        deliverInTime(push, key, now)
+    }
+
+    /// Sends a push, or puts it off until `ignore_same` allows the device another.
+    private func deliverInTime(_ push: WakePush, _ key: WakeKey, _ now: Int64) {
+        guard settings.integer(.ignoreSame) > 0,
+            case .tooSoon(let wait) = dedupe.note(push.push.binding, push.push.content, now: now)
+        else {
+            statistics.pushed += 1
+            return deliver(push, key)
+        }
+        statistics.suppressed += 1
+        // The push before is waking the phone for this request too; but it may fail, or be dropped with its call.
+        delivery.loop.schedule(after: wait) { [weak self] in
+            guard let self, let wake = wakes[key] else { return }
+            if isWanted(push, wake, of: key.aor) {
+                deliverInTime(push, key, SystemClock.monotonicMilliseconds())
+            } else {
+                wakes[key]?.pending -= 1
+                wakes[key]?.accepted += 1
+            }
+        }
+    }
+
+    /// Whether a push that was put off still has to go: not when the call is over or the phone has come.
+    private func isWanted(_ push: WakePush, _ wake: WakeRegister.Wake, of aor: String) -> Bool {
+        if push.push.content.event.isMessage { return wake.end != .answered }
+        guard wake.end == nil else { return false }
+        do throws(StoreError) {
+            let binding = push.push.binding
+            let all = try store.bindings(of: aor, now: SystemClock.wallSeconds())
+            guard let last = all.first(where: { $0.token == binding.token && $0.provider == binding.provider }) else {
+                return true
+            }
+            return last.registeredAt <= push.askedAt && !wake.arrivals.contains(last.contact)
+        } catch {
+            return true
+        }
+    }
+
+    private func deliver(_ push: WakePush, _ key: WakeKey, refusal: Verdict? = nil) {
         let job = delivery.push(
-            Push(binding, content), type: planned.type, delay: planned.delay, deadline: now + hold(request) * 1000,
-            refusal: refusal
+            push.push, type: push.plan.type, delay: push.plan.delay, deadline: push.deadline, refusal: refusal
         ) { [self] job, verdict, status in
             let result = settle(job, verdict, status)
             wakes[key]?.pushes.removeAll { $0 === job }
-            progress(key, binding.token, result)
+            progress(key, job.binding, result)
         }
         wakes[key]?.pushes.append(job)
     }
 
-    private func progress(_ key: WakeKey, _ token: String, _ result: PushResult) {
+    private func progress(_ key: WakeKey, _ binding: Binding, _ result: PushResult) {
+        if result.outcome != .accepted { dedupe.release(binding) }
         guard var wake = wakes[key] else { return }
         wake.pending -= 1
         if result.outcome == .accepted {
             wake.accepted += 1
-            wake.acceptedTokens.insert(token)
+            wake.acceptedTokens.insert(binding.token)
         } else {
             wake.lastReason = "\(result.outcome.name) \(result.reason)"
         }

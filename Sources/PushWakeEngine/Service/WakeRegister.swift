@@ -26,7 +26,8 @@ struct WakeRegister {
         var lastReason = ""
         /// Bindings (by token) pushed, so that a copy of the request pushes none of them again.
         var tokens: Set<String> = []
-        var hasEnded = false
+        /// How the request ended; nil while it is held.
+        var end: CallEnd?
         /// Tokens whose provider took the push.
         var acceptedTokens: Set<String> = []
         /// Contacts that have registered since it began: a wait that starts late hears of them at once.
