@@ -148,3 +148,18 @@ def test_without_forking_the_awake_phone_rings(make_kamailio, actors):
     asleep.register()
     actors.call(kamailio, "single", "call").finish()
     assert len(awake_phone.received("INVITE")) == 1
+
+
+def test_a_second_caller_within_the_window_loses_nothing_when_the_first_hangs_up(make_kamailio, actors, simulator):
+    kamailio = make_kamailio(settings={"ignore_same": 1500}, wake_timeout=8).start().wait_engine()
+    phone = actors.phone(kamailio, "popular", mpush_ios())
+    phone.register()
+    first = actors.call(kamailio, "popular", "call_cancelled", pause=200)
+    simulator.wait_push(phone.push.token)
+    second = actors.call(kamailio, "popular", "call")
+    second.wait_status(110)
+    assert first.finish().statuses[-2:] == [487, 200]
+    simulator.wait_push(phone.push.token, after=1)
+    phone.wake("answer")
+    second.finish()
+    assert len(simulator.pushes(phone.push.token)) == 2
