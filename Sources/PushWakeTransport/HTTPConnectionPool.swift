@@ -55,6 +55,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private var stood: Set<Int> = []
     private var lastID = 0
     private var connectTimer: Loop.TimerID?
+    private var isLookingUp = false
+    /// Set while an attempt waits for addresses.
+    private var lookupTimer: Loop.TimerID?
     private var deadlineTimer: Loop.TimerID?
     private var timerDeadline = Int64.max
     /// The server refused the certificate, and has answered no request since.
@@ -137,6 +140,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     public func close() {
         isClosed = true
         if let connectTimer { loop.cancel(connectTimer) }
+        if let lookupTimer { loop.cancel(lookupTimer) }
+        lookupTimer = nil
         if let deadlineTimer { loop.cancel(deadlineTimer) }
         for connection in connections + draining { connection.close("closed") }
         for exchange in waiting.removeAll(where: { _ in true }) { exchange.ended(.unreachable("closed")) }
@@ -196,8 +201,25 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
                 if !self.waiting.isEmpty || self.waitingOutside > 0 { self.seekConnection() }
             }
         case .connect:
-            let target = configuration.proxy?.origin ?? origin
-            resolver.resolve(target.host, port: target.port) { self.resolved($0) }
+            lookUp(configuration.proxy?.origin ?? origin)
+        }
+    }
+
+    /// The system may take a minute to say that it has no answer: an attempt waits no longer than for a connection.
+    /// Its lookup goes on, and what it finds is for the attempt that waits by then.
+    private func lookUp(_ target: HTTPOrigin) {
+        lookupTimer = loop.schedule(after: configuration.connectTimeout) { [configuration] in
+            self.lookupTimer = nil
+            self.attemptFailed("cannot resolve \(target.host) within \(configuration.connectTimeout) ms")
+        }
+        guard !isLookingUp else { return }
+        isLookingUp = true
+        resolver.resolve(target.host, port: target.port) { answer in
+            self.isLookingUp = false
+            guard let timer = self.lookupTimer else { return }
+            self.loop.cancel(timer)
+            self.lookupTimer = nil
+            self.resolved(answer)
         }
     }
 

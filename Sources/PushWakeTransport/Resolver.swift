@@ -20,7 +20,11 @@ public final class Resolver: @unchecked Sendable {
         let completion: (Answer) -> Void
     }
 
+    /// Blocks until a name is found or not.
+    typealias LookUp = @Sendable (_ host: String, _ port: UInt16) -> Answer
+
     private let poster: Loop.Poster
+    private let lookUp: LookUp
     private let loop: Loop
     private let threadLimit: Int
     // Touched on the loop's thread only.
@@ -28,8 +32,14 @@ public final class Resolver: @unchecked Sendable {
     private var queue: [Job] = []
     private var lastID = 0
 
-    public init(loop: Loop, threadLimit: Int = 4) {
+    /// Asks the system, at most so many names at a time.
+    public convenience init(loop: Loop, threadLimit: Int = 4) {
+        self.init(loop: loop, threadLimit: threadLimit, lookUp: SystemLookup.addresses)
+    }
+
+    init(loop: Loop, threadLimit: Int = 4, lookUp: @escaping LookUp) {
         poster = loop.poster
+        self.lookUp = lookUp
         self.loop = loop
         self.threadLimit = threadLimit
     }
@@ -48,7 +58,7 @@ public final class Resolver: @unchecked Sendable {
         let job = queue.removeFirst()
         lastID += 1
         running[lastID] = job
-        let lookup = Lookup(id: lastID, host: job.host, port: job.port, resolver: self)
+        let lookup = Lookup(id: lastID, host: job.host, port: job.port, lookUp: lookUp, resolver: self)
         guard !lookup.start() else { return }
         finish(lastID, .failed("cannot start a thread to look up \(job.host)"))
     }
@@ -64,17 +74,19 @@ public final class Resolver: @unchecked Sendable {
     }
 }
 
-/// One getaddrinfo in a detached thread.
+/// One lookup in a detached thread.
 private final class Lookup {
     private let id: Int
     private let host: String
     private let port: UInt16
+    private let lookUp: Resolver.LookUp
     private let resolver: Resolver
 
-    init(id: Int, host: String, port: UInt16, resolver: Resolver) {
+    init(id: Int, host: String, port: UInt16, lookUp: @escaping Resolver.LookUp, resolver: Resolver) {
         self.id = id
         self.host = host
         self.port = port
+        self.lookUp = lookUp
         self.resolver = resolver
     }
 
@@ -102,14 +114,19 @@ private final class Lookup {
         return true
     }
 
-    private func run() {
+    private func run() { resolver.deliver(id, lookUp(host, port)) }
+}
+
+/// The system's resolver.
+private enum SystemLookup {
+    static func addresses(_ host: String, _ port: UInt16) -> Resolver.Answer {
         var hints = addrinfo()
         hints.ai_socktype = Int32(1)
         hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(host, String(port), &hints, &list)
         guard code == 0 else {
-            return resolver.deliver(id, .failed("cannot resolve \(host): \(String(cString: gai_strerror(code)))"))
+            return .failed("cannot resolve \(host): \(String(cString: gai_strerror(code)))")
         }
         defer { freeaddrinfo(list) }
         var addresses: [SocketAddress] = []
@@ -123,6 +140,6 @@ private final class Lookup {
             }
             entry = current.pointee.ai_next
         }
-        resolver.deliver(id, addresses.isEmpty ? .failed("\(host) has no address") : .addresses(addresses))
+        return addresses.isEmpty ? .failed("\(host) has no address") : .addresses(addresses)
     }
 }

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: MIT
 
+import Glibc
 import PushWakeCore
+import Synchronization
 import Testing
 
 @testable import PushWakeTransport
+
+/// Counts in any thread.
+private final class Counter: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    func add() { count.add(1, ordering: .relaxed) }
+}
 
 @Suite(.serialized) struct `HTTP connection pool` {
     @Test func `gets the answer to a request`() throws {
@@ -287,6 +298,32 @@ import Testing
         #expect(lost.count + answered.count == 400)
         #expect(lost.isDisjoint(with: bench.received.map(\.path)))
         #expect(bench.received.count == answered.count)
+    }
+
+    @Test func `does not wait for a name longer than for a connection, and takes it when it comes`() throws {
+        let bench = try Workbench()
+        let port = try bench.serve().address.port
+        let address = try #require(SocketAddress(ip: "127.0.0.1", port: port))
+        let asked = Counter()
+        let resolver = Resolver(loop: bench.loop) { _, _ in
+            asked.add()
+            usleep(1_500_000)
+            return .addresses([address])
+        }
+        let pool = try bench.makePool(host: "localhost", resolver: resolver) {
+            $0.connectTimeout = 300
+            $0.longestPause = 100
+        }
+        let begin = SystemClock.monotonicMilliseconds()
+        guard case .unreachable(let text) = bench.send(pool, within: 800) else {
+            Issue.record("not unreachable")
+            return
+        }
+        #expect(text == "cannot resolve localhost within 300 ms")
+        #expect(SystemClock.monotonicMilliseconds() - begin < 1500)
+        // One thread for all attempts: the second push is sent with what it finds.
+        #expect(bench.send(pool, within: 20_000)?.response?.status == 200)
+        #expect(asked.value == 1)
     }
 
     @Test func `takes the address that answers`() throws {

@@ -47,7 +47,7 @@ final class Workbench: HTTPServerHandler {
 
     func makePool(
         host: String = "127.0.0.1", port: UInt16? = nil, caFile: String? = nil, identity: TLSIdentity? = nil,
-        protocols: [TLSContext.ApplicationProtocol] = [.http2, .http1],
+        protocols: [TLSContext.ApplicationProtocol] = [.http2, .http1], resolver: Resolver? = nil,
         configure: (inout HTTPPoolConfiguration) -> Void = { _ in }
     ) throws -> HTTPConnectionPool {
         var configuration = HTTPPoolConfiguration()
@@ -57,7 +57,7 @@ final class Workbench: HTTPServerHandler {
         let port = try port ?? #require(server).address.port
         return HTTPConnectionPool(
             origin: HTTPOrigin(host: host, port: port), tls: tls, configuration: configuration, loop: loop,
-            resolver: Resolver(loop: loop))
+            resolver: resolver ?? Resolver(loop: loop))
     }
 
     /// Turns the loop until the condition holds, at most so long.

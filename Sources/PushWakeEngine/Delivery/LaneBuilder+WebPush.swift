@@ -17,14 +17,16 @@ extension LaneBuilder {
         let sender = WebPushSender(
             publicKey: signer.key.publicPoint(), subject: settings.text(.vapidSubject),
             settings: WebPushSettings(settings), payloads: payloads, sign: { try? signer.sign($0) })
-        return WebPushLanes(sender, loop: loop) { origin, sender in webPush(to: origin, sender) }
+        // Phones name the hosts, and whoever has a host has its name server: slow ones must not hold up Apple's.
+        let resolver = Resolver(loop: loop)
+        return WebPushLanes(sender, loop: loop) { origin, sender in webPush(to: origin, sender, resolver) }
     }
 
     /// The lane to one service. What its name resolves to is judged too: a public name may lead inside.
-    func webPush(to origin: HTTPOrigin, _ sender: WebPushSender) -> WebPushLane {
+    func webPush(to origin: HTTPOrigin, _ sender: WebPushSender, _ resolver: Resolver? = nil) -> WebPushLane {
         let label = "webpush \(origin.authority)"
         // Phones name these services: no one of them may take the memory of all.
-        let pool = pool(origin, label, connections: 1, share: 16) {
+        let pool = pool(origin, label, connections: 1, share: 16, resolver: resolver) {
             $0.refusesLocalAddresses = !sender.settings.allowsPrivateAddresses
             $0.closeAfter = 60_000
         }

@@ -42,7 +42,7 @@ struct LaneBuilder {
     /// size it has, `adjust` says what is special. Without pushes they are no part of what is counted of the queues.
     func pool(
         _ origin: HTTPOrigin, _ label: String, connections: Int64, tls: TLSContext? = nil,
-        certificate: String? = nil, share: Int = 1, carriesPushes: Bool = true,
+        certificate: String? = nil, share: Int = 1, carriesPushes: Bool = true, resolver own: Resolver? = nil,
         adjust: (inout HTTPPoolConfiguration) -> Void = { _ in }
     ) -> ProviderPool {
         var configuration = HTTPPoolConfiguration()
@@ -53,7 +53,8 @@ struct LaneBuilder {
         configuration.proxy = ProxyFile.proxy(settings, to: origin.host)
         adjust(&configuration)
         let pool = HTTPConnectionPool(
-            origin: origin, tls: tls ?? self.tls, configuration: configuration, loop: loop, resolver: resolver)
+            origin: origin, tls: tls ?? self.tls, configuration: configuration, loop: loop,
+            resolver: own ?? resolver)
         let queue = queues.make(pool, share: share, isCounted: carriesPushes, loop: loop)
         return ProviderPool(pool, queue: queue, label: label, certificate: certificate, log: log)
     }
