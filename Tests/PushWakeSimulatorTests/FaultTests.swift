@@ -147,6 +147,7 @@ import Testing
         (#"{"rules":[{"status":99}]}"#, "rules[0]: a status lies between 200 and 599"),
         (#"{"rules":[{"close":"now"}]}"#, "rules[0].close must be fin or rst"),
         (#"{"rules":[{"goaway":{"code":"BYE"}}]}"#, "rules[0].goaway.code must be an HTTP/2 error code"),
+        (#"{"rules":[{"every":0}]}"#, "rules[0].every must be 1 or more"),
         ("{", "not JSON at byte 1: expected '\"'"),
     ])
     func `names its author's mistake`(script: String, text: String) {

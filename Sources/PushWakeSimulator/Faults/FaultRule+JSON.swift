@@ -11,7 +11,8 @@ extension FaultRule {
         token = try reader.text("token").map(Glob.init)
         connection = try reader.number("connection").map { Int($0) }
         after = try reader.number("after").map { Int($0) } ?? 0
-        every = max(1, try reader.number("every").map { Int($0) } ?? 1)
+        every = try reader.number("every").map { Int($0) } ?? 1
+        if every == 0 { throw reader.wrong("every", "1 or more") }
         count = try reader.number("count").map { Int($0) } ?? .max
         probability = try reader.share("probability") ?? 1
         isPerConnection = try reader.flag("per_connection") ?? false

@@ -52,8 +52,8 @@ public final class SimulatorServer {
         do {
             let files = try SimulatorFiles(directory: options.directory)
             loop = try Loop()
-            listener = try Socket.listen(on: Self.address(options.ip, options.port))
-            controlListener = try options.control.map { try Socket.listen(on: Self.address($0.ip, $0.port)) }
+            listener = try Self.listen(options.ip, options.port)
+            controlListener = try options.control.map { try Self.listen($0.ip, $0.port) }
             controlOrigin = controlListener.map { "https://\($0.localAddress)" }
             let bound = listener.localAddress
             origin = "https://\(bound)"
@@ -109,11 +109,15 @@ public final class SimulatorServer {
 
     func flushLog() { log?.flush() }
 
-    private static func address(_ ip: String, _ port: UInt16) throws(Failure) -> SocketAddress {
+    private static func listen(_ ip: String, _ port: UInt16) throws(Failure) -> Socket {
         guard let address = SocketAddress(ip: ip, port: port) else {
             throw Failure(description: "\(ip) is not an IP address; use 127.0.0.1")
         }
-        return address
+        do throws(SystemError) {
+            return try Socket.listen(on: address)
+        } catch {
+            throw Failure(description: "\(error); choose another address or port")
+        }
     }
 
     /// Takes what has come. `isDisturbed`: the script may do something to it.
