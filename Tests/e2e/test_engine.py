@@ -124,3 +124,12 @@ def test_an_unreachable_provider_stops_no_call(make_kamailio, actors):
     awake.wake("answer").wait_status(200)
     actors.call(kamailio, "remote", "call").finish()
     assert kamailio.log_text().count("cannot connect") == 1
+
+
+def test_an_engine_that_somebody_else_runs_may_come_later(make_kamailio, make_engine):
+    kamailio = make_kamailio(settings={"engine_mode": "external"}).start()
+    kamailio.wait_log("no engine answers: cannot connect to")
+    make_engine(engine_socket=kamailio.settings["engine_socket"])
+    kamailio.wait_log("the engine answers")
+    kamailio.wait_engine()
+    assert kamailio.log_text().count("no engine answers") == 1

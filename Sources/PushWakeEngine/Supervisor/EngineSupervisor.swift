@@ -20,6 +20,10 @@ public final class EngineSupervisor {
     private var subscribeAt: Int64 = 0
     private var isSubscribed = false
     private var hasComplained = false
+    /// Milliseconds that somebody else's engine may take to start before its absence is news.
+    private static let grace: Int64 = 2000
+    /// Since when nobody answers, for an engine that somebody else runs.
+    private var lostAt: Int64?
 
     /// Starts nothing yet: the first `process()` does.
     public init(
@@ -104,10 +108,31 @@ public final class EngineSupervisor {
             _ = try client.call()
             isSubscribed = true
             members.add(client.descriptor)
+            noteAnswer()
         } catch {
             client.disconnect()
             subscribeAt = now + (isSupervised ? 50 : 500)
+            noteSilence(now, error)
         }
+    }
+
+    private func noteAnswer() {
+        if !isSupervised && hasComplained { onLog(.notice, "the engine answers") }
+        if !isSupervised { hasComplained = false }
+        lostAt = nil
+    }
+
+    /// An engine of our own says itself why it does not start.
+    private func noteSilence(_ now: Int64, _ error: ClientError) {
+        guard !isSupervised, !hasComplained else { return }
+        let since = lostAt ?? now
+        lostAt = since
+        guard now - since >= Self.grace else { return }
+        hasComplained = true
+        let what = if case .unavailable(let text) = error { text } else { "it is silent" }
+        onLog(
+            .warning,
+            "no engine answers: \(what); start `pushwake engine`, or set engine_socket; calls go on without push")
     }
 
     private func unsubscribe() {
