@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Contacts of a user: copied out of usrloc, made into branches, deleted.
+ */
 #include "pushwake_contact.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Requests that wait for phones to wake: transactions with a blind branch, by user.
+ */
 #include "pushwake_hold.h"
 
 #include <string.h>

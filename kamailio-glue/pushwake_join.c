@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A phone has registered: its contacts become branches of what is held for it.
+ */
 #include "core/timer.h"
 #include "modules/tm/h_table.h"
 #include "modules/tm/t_reply.h"

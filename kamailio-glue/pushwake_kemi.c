@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The functions of this module for Lua, Python and JavaScript.
+ */
 #include "core/kemi.h"
 #include "pushwake_mod.h"
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * pushwake_lookup(): who is awake rings, who sleeps is pushed and waited for.
+ */
 #include <string.h>
 
 #include "core/parser/parse_content.h"

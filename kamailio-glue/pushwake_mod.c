@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What the module exports, and the modules that it needs.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

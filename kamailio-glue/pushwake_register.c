@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * pushwake_save(): a REGISTER is saved, its push binding stored, then answered.
+ */
 #include <stdio.h>
 #include <string.h>
 

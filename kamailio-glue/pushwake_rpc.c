@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * RPC: pushwake.stats, .list, .send, .remove, .reload.
+ */
 #include <stdio.h>
 #include <string.h>
 

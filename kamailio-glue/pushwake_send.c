@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * pushwake_send(), and the word that the engine is away.
+ */
 #include "core/fmsg.h"
 #include "core/parser/parse_from.h"
 #include "core/timer.h"

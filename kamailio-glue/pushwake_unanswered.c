@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The end of a held request that nobody answered: failure_route, then 480.
+ */
 #include "core/error.h"
 #include "core/kemi.h"
 #include "core/route.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What Swift cannot import of Linux's headers: macros, variadic functions, unions.
+ */
 #pragma once
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

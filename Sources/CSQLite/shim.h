@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * SQLite's header, and what of it Swift cannot import.
+ */
 #pragma once
 #include <sqlite3.h>
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// What a SIP worker asks the engine, and the wait of a host that holds a call in a thread.
+
 public import CPushWake
 internal import PushWakeCore
 internal import PushWakeEngine

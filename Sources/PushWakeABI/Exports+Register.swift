@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// REGISTERs: what they say about push, before and after the registrar has them.
+
 public import CPushWake
 internal import PushWakeCore
 internal import PushWakeEngine

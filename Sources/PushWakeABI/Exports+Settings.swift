@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Versions, names, and the settings as a host fills them in.
+
 public import CPushWake
 internal import PushWakeCore
 internal import PushWakeEngine

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// The engine as a child of the host.
+
 public import CPushWake
 internal import PushWakeCore
 internal import PushWakeEngine
