@@ -51,6 +51,9 @@ static inline pushwake_str pw_text(const char *s)
 	return out;
 }
 
+/* What pushwake_event_from_name() knows, for people. */
+#define PW_EVENTS "call, chat, cancel, custom, refresh, missed, elsewhere or group-chat"
+
 /* For printing with %.*s. */
 #define PW_FMT(s) (int)(s).len, ((s).ptr != NULL ? (s).ptr : "")
 

@@ -136,7 +136,7 @@ static void rpc_send(rpc_t *rpc, void *c)
 	}
 	request.event = pushwake_event_from_name(pw_in(&event));
 	if(request.event < 0) {
-		rpc->fault(c, 400, "no event is called \"%.*s\"", event.len, event.s);
+		rpc->fault(c, 400, "no event is called \"%.*s\"; write %s", event.len, event.s, PW_EVENTS);
 		return;
 	}
 	/* What has no name is the user, then the text. */

@@ -37,7 +37,7 @@ static int send_push(sip_msg_t *msg, str *event, str *uri, str *text)
 
 	request.event = pushwake_event_from_name(pw_in(event));
 	if(request.event < 0) {
-		LM_ERR("pushwake_send: no event is called \"%.*s\"\n", event->len, event->s);
+		LM_ERR("pushwake_send: no event is called \"%.*s\"; write %s\n", event->len, event->s, PW_EVENTS);
 		return -1;
 	}
 	if(pw_aor(&aor, uri) < 0) {
