@@ -234,6 +234,25 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(EngineClient.number(.pushed, in: reply) == 0)
     }
 
+    @Test(arguments: [
+        ("application/im-iscomposing+xml", 0), ("message/imdn+xml;charset=utf-8", 0), ("text/plain", 1), ("", 1),
+        ("message/cpim", 1),
+    ])
+    func `wakes nobody to say that somebody is typing`(type: String, pushes: Int64) throws {
+        let bench = try DeskBench()
+        try bench.register(fcm)
+        let reply = try bench.ask(.wake) { writer in
+            writer.put(.event, Int64(1))
+            writer.put(.aor, "bob")
+            writer.put(.callID, "message@1")
+            writer.put(.contentType, type)
+            writer.put(.text, "<isComposing/>")
+        }
+        #expect(EngineClient.number(.bindings, in: reply) == 1)
+        #expect(EngineClient.number(.pushed, in: reply) == pushes)
+        #expect(bench.desk.statistics.pushed == Int(pushes))
+    }
+
     @Test func `counts a phone as awake when one of its flows is open`() throws {
         let bench = try DeskBench()
         try bench.register("\(fcm);+sip.instance=\"<urn:uuid:1>\";reg-id=2")

@@ -31,13 +31,13 @@ struct ExplainedRequest {
         let file = RequestFile(bytes: bytes, message: message)
         let from = file.address("from", "f")
         let to = file.address("to", "t")
-        let type = file.mediaType
+        let type = file.contentType
         callID = file.text("call-id", "i")
         fromURI = from?.uri ?? ""
         fromDisplay = from?.displayName ?? ""
         toURI = to?.uri ?? ""
-        let isText = type.isEmpty || type.hasPrefix("text/")
-        text = isText && message.method == "MESSAGE" ? file.body(atMost: Self.longestText) : ""
+        let isText = message.method == "MESSAGE" && MessageBody(contentType: type) == .text
+        text = isText ? file.body(atMost: Self.longestText) : ""
         ending = CallEnding(reason: file.text("reason"))
         need = Self.need(of: file, type, ending, isInDialog: to?.hasTag ?? false)
     }
@@ -54,13 +54,10 @@ struct ExplainedRequest {
         switch file.message.method {
         case "INVITE":
             if file.has("replaces") { return .none("the INVITE replaces a call that is answered already") }
-            return .push(type == "application/resource-lists+xml" ? .groupChat : .call)
+            return .push(MessageBody.mediaType(of: type) == "application/resource-lists+xml" ? .groupChat : .call)
         case "MESSAGE":
-            switch type {
-            case "application/im-iscomposing+xml": return .none("the MESSAGE only says that somebody is typing")
-            case "message/imdn+xml": return .none("the MESSAGE only says that another one arrived")
-            default: return .push(.chat)
-            }
+            if case .notice(let reason) = MessageBody(contentType: type) { return .none(reason) }
+            return .push(.chat)
         case "REFER": return .push(.custom, .otherRequest)
         case "NOTIFY":
             let package = file.text("event", "o").lowercased().prefix { $0 != ";" && $0 != " " }
@@ -96,11 +93,8 @@ private struct RequestFile {
         return NameAddress(value.span)
     }
 
-    /// Lower case and without parameters; empty when not said.
-    var mediaType: String {
-        let type = text("content-type", "c").utf8.prefix { $0 != 0x3B }.filter { $0 != 0x20 && $0 != 0x09 }
-        return String(decoding: type, as: UTF8.self).lowercased()
-    }
+    /// Empty when not said.
+    var contentType: String { text("content-type", "c") }
 
     var isAddressedByPURR: Bool {
         String(decoding: bytes[message.requestURI], as: UTF8.self).lowercased().contains(";pn-purr=")

@@ -31,6 +31,10 @@ extension EngineDesk {
         let now = SystemClock.monotonicMilliseconds()
         let key = Self.key(of: request)
         answer.bindings = bindings.count
+        if request.event == .chat, case .notice(let reason) = MessageBody(contentType: request.contentType) {
+            log(.debug, "no push event=chat aor=\(request.aor) call_id=\(request.callID): \(reason)")
+            return answer
+        }
         // Several: a phone may have a contact for each of its flows (RFC 5626).
         let places = bindings.map { binding in
             request.contacts.indices.filter { Self.matches(request.contacts[$0], binding) }
@@ -175,7 +179,7 @@ extension EngineDesk {
         let isCall = request.event == .call
         let content = PushContent(
             event: request.event, callID: request.callID, fromURI: request.fromURI,
-            fromDisplay: Self.displayName(request.fromDisplay), toURI: request.toURI, text: request.text,
+            fromDisplay: Self.displayName(request.fromDisplay), toURI: request.toURI, text: Self.text(of: request),
             timeToLive: UInt32(clamping: isCall ? hold(request) : settings.integer(.messageTimeToLive)),
             sentAt: SystemClock.wallSeconds())
         wake.pending += 1
@@ -237,6 +241,11 @@ extension EngineDesk {
             progress(key, job.binding, result)
         }
         wakes[key]?.pushes.append(job)
+    }
+
+    /// A phone shows text; of anything else it is only told.
+    private static func text(of request: WakeMessage) -> String {
+        MessageBody(contentType: request.contentType) == .text ? request.text : ""
     }
 
     private func progress(_ key: WakeKey, _ binding: Binding, _ result: PushResult) {
