@@ -11,15 +11,7 @@ struct KeyFileError: Error, Equatable {
 /// Apple's `.p8` file.
 enum APNsKeyFile {
     static func read(_ path: String) throws(KeyFileError) -> Signer {
-        let bytes = try contents(path, remedy: "give the .p8 file that Apple let you download, readable for the PBX")
-        let signer: Signer
-        do throws(TLSError) {
-            signer = try Signer(pem: bytes)
-        } catch {
-            throw KeyFileError(message: "\(path) is no private key (\(error.message)); give Apple's .p8 file")
-        }
-        guard signer.key.isP256 else { throw KeyFileError(message: "\(path) is no P-256 key; give Apple's .p8 file") }
-        return signer
+        try p256Key(path, remedy: "give the .p8 file that Apple let you download, readable for the PBX")
     }
 
     /// The setting, or what Apple's file name says: `AuthKey_ABC123DEFG.p8`.
@@ -35,16 +27,7 @@ enum APNsKeyFile {
 /// The key that signs for Web Push (RFC 8292), PEM.
 enum VAPIDKeyFile {
     static func read(_ path: String) throws(KeyFileError) -> Signer {
-        let remedy = "make one with: openssl ecparam -name prime256v1 -genkey -noout -out vapid.pem"
-        let bytes = try contents(path, remedy: remedy)
-        let signer: Signer
-        do throws(TLSError) {
-            signer = try Signer(pem: bytes)
-        } catch {
-            throw KeyFileError(message: "\(path) is no private key (\(error.message)); \(remedy)")
-        }
-        guard signer.key.isP256 else { throw KeyFileError(message: "\(path) is no P-256 key; \(remedy)") }
-        return signer
+        try p256Key(path, remedy: "make one with: openssl ecparam -name prime256v1 -genkey -noout -out vapid.pem")
     }
 
     /// The public point in base64url, as phones need it to subscribe; empty without a usable key.
@@ -88,6 +71,18 @@ enum FCMKeyFile {
         case .badTokenURI: "token_uri is no https URL"
         }
     }
+}
+
+/// A private key on P-256 in PEM, and nothing else.
+private func p256Key(_ path: String, remedy: String) throws(KeyFileError) -> Signer {
+    let bytes = try contents(path, remedy: remedy)
+    do throws(TLSError) {
+        let signer = try Signer(pem: bytes)
+        if signer.key.isP256 { return signer }
+    } catch {
+        throw KeyFileError(message: "\(path): \(error.message); \(remedy)")
+    }
+    throw KeyFileError(message: "\(path) is no P-256 key; \(remedy)")
 }
 
 private func contents(_ path: String, remedy: String) throws(KeyFileError) -> [UInt8] {
