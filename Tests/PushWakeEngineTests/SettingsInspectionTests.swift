@@ -13,6 +13,7 @@ import Testing
             [("fastagi_listen", "127.0.0.1:4573"), ("fastagi_allow", "10.0.0.0/33")], "fastagi_allow", .error,
             "is no list of networks"
         ),
+        ([("apns_topic", "com.example phone")], "apns_topic", .error, "write a bundle id"),
         (
             [("apns_key", "/nonexistent"), ("apns_key_id", "ABC"), ("apns_team_id", "DEF123GHIJ")], "apns_key_id",
             .warning, "ten characters"
@@ -36,6 +37,9 @@ import Testing
         ]
         #expect(try inspect(values).isEmpty)
         #expect(try inspect([("fastagi_allow", "")]).isEmpty)
+        for topic in ["", "set", "null", "packagename", "com.example.phone"] {
+            #expect(try inspect([("apns_topic", topic)]).isEmpty)
+        }
         let ids = try inspect([("apns_key", "/AuthKey_ABC123DEFG.p8"), ("apns_team_id", "DEF123GHIJ")])
         #expect(ids.map(\.setting) == ["apns_key"])
     }

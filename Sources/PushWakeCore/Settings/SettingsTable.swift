@@ -247,7 +247,7 @@ public enum SettingsTable {
         case .apnsTopic:
             .init(
                 "apns_topic", .text, "", other: "m:pushnotification_topic",
-                "Topic of every push. Empty: the bundle id that the phone sent, with .voip for calls to a PushKit token."
+                "Topic of every push. Empty or set: the bundle id that the phone sent, with .voip for calls to a PushKit token; packagename: never with .voip; null: none, for a certificate with one topic."
             )
         case .apnsPushType:
             .init(

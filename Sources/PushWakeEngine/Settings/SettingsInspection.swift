@@ -46,6 +46,12 @@ public struct SettingsInspection {
     }
 
     private mutating func inspectAPNs() {
+        if !APNsTopic(setting: settings.text(.apnsTopic)).isSendable {
+            add(
+                .error, .apnsTopic,
+                "\"\(settings.text(.apnsTopic).prefix(80))\" cannot be a topic; write a bundle id such as com.example.phone, or leave it empty"
+            )
+        }
         let path = settings.text(.apnsKey)
         guard !path.isEmpty else {
             if settings.isChanged(.apnsKeyID) || settings.isChanged(.apnsTeamID) {

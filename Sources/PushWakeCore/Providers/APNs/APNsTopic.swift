@@ -21,6 +21,11 @@ public enum APNsTopic: Equatable, Sendable {
         }
     }
 
+    /// Whether it can stand in a header field.
+    public var isSendable: Bool {
+        if case .fixed(let topic) = self { HeaderText.isFieldValue(topic) } else { true }
+    }
+
     /// The topic for one push; nil for none.
     func value(for app: String, _ type: APNsPushType) -> String? {
         switch self {
