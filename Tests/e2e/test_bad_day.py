@@ -173,6 +173,28 @@ def test_a_token_without_a_life_is_used_and_not_fetched_again_and_again(provider
 # MARK: The log
 
 
+def test_an_account_without_a_token_is_complained_of_once(provider, make_engine, simulator, tmp_path):
+    asked = []
+
+    def oauth(peer):
+        peer.preface()
+        for stream in peer.requests():
+            asked.append(stream)
+            if len(asked) < 4:
+                peer.send(frame(HEADERS, END_HEADERS | END_STREAM, stream, literal(b":status", b"503")))
+            else:
+                peer.send(frame(HEADERS, END_HEADERS, stream, OK),
+                          frame(DATA, END_STREAM, stream, b'{"access_token":"abc","expires_in":3599}'))
+    tokens, google = provider(oauth), provider(answer(200, b'{"name":"projects/p/messages/1"}'))
+    key = json.loads((simulator.directory / "files" / "fcmkey.json").read_text())
+    (tmp_path / "key.json").write_text(json.dumps(key | {"token_uri": f"{tokens.url}/token"}))
+    engine = make_engine(fcm_key=tmp_path / "key.json", fcm_url=google.url)
+    # The push waits for the token, however often that is refused meanwhile.
+    assert {outcome for outcome, _, _ in send(engine, platform="fcm", seconds=40)} == {"accepted"}
+    assert engine.text().count("no access token") == 1
+    assert engine.text().count("there is an access token again") == 1
+
+
 def test_a_provider_that_ends_each_connection_does_not_fill_the_log(apns):
     def once(peer):
         peer.preface()

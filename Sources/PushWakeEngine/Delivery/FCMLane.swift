@@ -22,6 +22,8 @@ final class FCMLane: PooledLane {
     private var generation: UInt32 = 0
     private var random = Randomness()
     private var isTokenRefused = false
+    /// Why there is no token; said once.
+    private var complaint: String?
     /// Another lane has taken over: tokens are fetched for waiting pushes only, not ahead of need.
     private var isRetired = false
 
@@ -118,6 +120,8 @@ final class FCMLane: PooledLane {
         case .token(let token, let lifetime):
             credential.fetched(token, lifetime: lifetime, now: loop.now)
             isTokenRefused = false
+            if complaint != nil { log(.notice, "\(label): there is an access token again") }
+            complaint = nil
             scheduleRefresh()
             pool.queue.resume()
         case .unavailable(let reason, let after): tokenFailed(reason, after: after, isFinal: false)
@@ -126,10 +130,10 @@ final class FCMLane: PooledLane {
     }
 
     private func tokenFailed(_ reason: String, after: Int64?, isFinal: Bool) {
-        let isNews = isFinal != isTokenRefused || credential.deadline == nil
         isTokenRefused = isFinal
         credential.fetchFailed(reason: reason, after: after, now: loop.now, random: random.next())
-        if isNews { log(.warning, "\(label): no access token from \(account.tokenURI): \(reason)") }
+        if complaint != reason { log(.warning, "\(label): no access token from \(account.tokenURI): \(reason)") }
+        complaint = reason
         scheduleRefresh()
         pool.queue.resume()
     }

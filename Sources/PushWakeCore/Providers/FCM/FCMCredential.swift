@@ -58,7 +58,7 @@ public struct FCMCredential: ~Copyable {
 
     private var token: Token?
     private var fetch = Fetch.idle
-    private var backoff = Backoff(first: 1000, cap: 60_000)
+    private var backoff = Backoff(first: 1000, cap: 10_000)
     private var generation: UInt32 = 0
     private var wasRefused = false
 
