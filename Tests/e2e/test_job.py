@@ -60,6 +60,18 @@ def test_the_caller_hangs_up_while_it_waits(kamailio, actors, simulator, tcp):
     assert kamailio.held() == 0
 
 
+def test_the_end_of_a_call_is_told_with_its_caller(kamailio, actors, simulator):
+    phone = actors.phone(kamailio, "told", rfc8599_fcm())
+    phone.register()
+    actors.call(kamailio, phone.user, "call_cancelled", pause=1500).finish()
+    rang = simulator.wait_push(phone.push.token)["body"]["message"]["data"]
+    ended = simulator.wait_push(phone.push.token, after=1)["body"]["message"]["data"]
+    assert rang["event"] == "call" and ended["event"] == "cancel"
+    for name in ("call-id", "from-uri", "from-user", "display-name"):
+        assert ended[name] and ended[name] == rang[name], name
+    assert "Alice" in ended["title"]
+
+
 def test_a_user_without_a_push_binding_is_routed_as_ever(kamailio, actors):
     phone = actors.phone(kamailio, "plain", no_push())
     awake = phone.wake()

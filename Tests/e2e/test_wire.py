@@ -117,7 +117,8 @@ APPLE = [
     # event, kind of token, push type, topic, priority, seconds to live
     ("call", "voip", "voip", f"{APP}.voip", "10", RING),
     ("call", None, "voip", f"{APP}.voip", "10", RING),
-    ("call", "remote", "alert", APP, "10", RING),
+    # Shown late, it would announce a call that is over.
+    ("call", "remote", "alert", APP, "10", 0),
     ("chat", "remote", "alert", APP, "10", KEEP),
     ("group-chat", "remote", "alert", APP, "10", KEEP),
     ("custom", "remote", "alert", APP, "10", KEEP),
@@ -143,7 +144,10 @@ def test_apple_gets_the_fields_for_the_event_and_the_token(apple, vendors, event
     assert request[":authority"] == apple[1].authority
     assert request["apns-push-type"] == kind and request["apns-topic"] == topic
     assert request["apns-priority"] == priority
-    assert before + seconds <= int(request["apns-expiration"]) <= time.time() + seconds
+    if seconds:
+        assert before + seconds <= int(request["apns-expiration"]) <= time.time() + seconds
+    else:
+        assert request["apns-expiration"] == "0"
     assert str(uuid.UUID(request["apns-id"])) == request["apns-id"], "canonical, in lower case"
     collapse = request.values("apns-collapse-id")
     assert all(0 < len(value.encode()) <= 64 for value in collapse)

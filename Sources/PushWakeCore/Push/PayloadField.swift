@@ -10,7 +10,7 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
     case callID, priority, notificationPriority, apnsPriority, timeToLive, pushType
     case sound, text, message, title, body
     case instance, date, chatRoom, badge, alertKey, alertSound, sentAt, expiresAt, selector
-    case platform, kind, provider
+    case platform, kind, provider, certificate
 
     /// Stands in a template without quotes too, because it always is a number.
     public var isNumber: Bool {
@@ -56,7 +56,7 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
 
     /// Flexisip's `$name`s for a URL, where `<name>` cannot stand.
     static let dollarNames: [(name: String, field: PayloadField)] = [
-        ("type", .platform), ("token", .token), ("app-id", .package), ("from-name", .fromDisplay),
+        ("type", .platform), ("token", .token), ("app-id", .certificate), ("from-name", .fromDisplay),
         ("from-uri", .fromURI), ("to-uri", .toURI), ("call-id", .callID), ("event", .kind), ("sound", .alertSound),
         ("msgid", .alertKey), ("uid", .instance),
     ]

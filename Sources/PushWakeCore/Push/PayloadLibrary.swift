@@ -44,10 +44,16 @@ public struct PayloadLibrary: Sendable {
         }
     }
 
-    /// Replaces the payload of a provider, or of one app of it, by a template of the operator's own.
+    /// Replaces the payload of a provider, or of one app of it, by a template of the operator's own; of Apple's
+    /// push types only `type`, if given.
     public mutating func load(
-        _ source: [UInt8], for provider: Provider, app: String = ""
+        _ source: [UInt8], for provider: Provider, app: String = "", type: APNsPushType? = nil
     ) throws(PayloadTemplateError) {
+        if provider == .apns, let type {
+            guard var variants = variants(provider, Self.key(app, of: provider)) else { return }
+            try variants.replace(type, by: source)
+            return put(variants, for: provider, app: app)
+        }
         put(try Variants(provider, dropping: []) { _, _ in source }, for: provider, app: app)
     }
 
@@ -98,7 +104,7 @@ public struct PayloadLibrary: Sendable {
 extension PayloadLibrary {
     /// One template text, compiled for each use with the sections left out that the use must not have.
     private struct Variants: Sendable {
-        private let templates: [PayloadTemplate]
+        private var templates: [PayloadTemplate]
 
         private static let shown: Set<String> = ["aps.alert", "aps.sound", "aps.badge"]
         private static let shownBehindFCM = Set(shown.map { "message.apns.payload.\($0)" })
@@ -133,6 +139,13 @@ extension PayloadLibrary {
                     try PayloadTemplate(json: source(.alert, .android), rules: PayloadRules(dropped: unwanted)))
             }
             self.templates = templates
+        }
+
+        /// Replaces what one of Apple's push types carries. The text is for this type alone, so no section is unwanted.
+        mutating func replace(_ type: APNsPushType, by source: [UInt8]) throws(PayloadTemplateError) {
+            let template = try PayloadTemplate(json: source, rules: PayloadRules(dropped: ["headers"]))
+            let place = Int(type.rawValue)
+            if templates.indices.contains(place) { templates[place] = template }
         }
 
         var only: PayloadTemplate? { templates.first }

@@ -12,16 +12,19 @@ public struct PayloadSettings: Equatable, Sendable {
     public var badge: UInt8
     /// When false, names and addresses of callers stay out of pushes (Flexisip's `display-from-uri`).
     public var showsCaller: Bool
+    /// Apple's tokens are of the sandbox when their phone did not say.
+    public var usesSandbox: Bool
 
     public init(
         callSound: String = "default", messageSound: String = "default", otherSound: String = "default",
-        badge: UInt8 = 1, showsCaller: Bool = true
+        badge: UInt8 = 1, showsCaller: Bool = true, usesSandbox: Bool = false
     ) {
         self.callSound = callSound
         self.messageSound = messageSound
         self.otherSound = otherSound
         self.badge = badge
         self.showsCaller = showsCaller
+        self.usesSandbox = usesSandbox
     }
 }
 
@@ -31,6 +34,6 @@ extension PayloadSettings {
         self.init(
             callSound: settings.text(.soundCall), messageSound: settings.text(.soundChat),
             otherSound: settings.text(.soundOther), badge: settings.flag(.badge) ? 1 : 0,
-            showsCaller: settings.flag(.showCaller))
+            showsCaller: settings.flag(.showCaller), usesSandbox: settings.text(.apnsEnvironment) == "sandbox")
     }
 }

@@ -58,6 +58,7 @@ public struct PayloadValues: Sendable {
         case .title: appendTitle(escape, to: &out)
         case .message, .body: appendBody(escape, to: &out)
         case .package: escape.append(package, to: &out)
+        case .certificate: escape.append(certificate, to: &out)
         case .platform: escape.append(PayloadWording.platform(of: binding), to: &out)
         case .provider: escape.append(binding.providerName, to: &out)
         case .kind: escape.append(content.event == .call ? "call" : "message", to: &out)
@@ -108,6 +109,14 @@ public struct PayloadValues: Sendable {
 
     private var package: String {
         binding.provider == .apns ? String(APNsTopic.bundle(of: binding.app)) : binding.app
+    }
+
+    /// What Flexisip names its certificates after: topic and world of an Apple token; the app of any other.
+    private var certificate: String {
+        guard binding.provider == .apns else { return binding.app }
+        let isSandbox = binding.environment == .standard ? settings.usesSandbox : binding.environment == .sandbox
+        let isVoIP = content.event == .call && binding.service != .remote
+        return package + (isVoIP ? ".voip" : "") + (isSandbox ? ".dev" : ".prod")
     }
 
     private var isHidden: Bool { !settings.showsCaller || isGivenUp(.addresses) }

@@ -182,6 +182,7 @@ extension EngineDesk {
             fromDisplay: Self.displayName(request.fromDisplay), toURI: request.toURI, text: Self.text(of: request),
             timeToLive: UInt32(clamping: isCall ? hold(request) : settings.integer(.messageTimeToLive)),
             sentAt: SystemClock.wallSeconds())
+        wake.content = content
         wake.pending += 1
         let push = WakePush(
             push: Push(binding, content), plan: planned, deadline: now + hold(request) * 1000,
@@ -282,8 +283,10 @@ extension EngineDesk {
             let isPushed = Set(bindings.filter { wake.acceptedTokens.contains($0.token) }.map(\.contact))
             let mayHear = isPushed.subtracting(wake.arrivals)
             let plan = Plan(event, bindings, isAwake: bindings.map { !mayHear.contains($0.contact) })
-            let content = PushContent(
-                event: event, callID: key.callID, toURI: key.aor, timeToLive: 30, sentAt: SystemClock.wallSeconds())
+            var content = wake.content ?? PushContent(event: event, callID: key.callID, toURI: key.aor)
+            content.event = event
+            content.timeToLive = 30
+            content.sentAt = SystemClock.wallSeconds()
             let deadline = SystemClock.monotonicMilliseconds() + 30_000
             for planned in plan.pushes {
                 let refusal = refusal(of: event)

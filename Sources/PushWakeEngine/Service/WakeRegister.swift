@@ -28,6 +28,8 @@ struct WakeRegister {
         var tokens: Set<String> = []
         /// How the request ended; nil while it is held.
         var end: CallEnd?
+        /// What the phones were told of: how it ended is about the same caller.
+        var content: PushContent?
         /// Tokens whose provider took the push.
         var acceptedTokens: Set<String> = []
         /// Contacts that have registered since it began: a wait that starts late hears of them at once.

@@ -5,8 +5,9 @@ internal import PushWakeTransport
 
 /// The payload templates that the settings ask for: a built-in family, and files of the operator's own over it.
 ///
-///     PROVIDER.json        for every app of apns or fcm
-///     PROVIDER.APP.json    for one bundle id, package or project
+///     PROVIDER.json         for every app of apns, fcm or webpush
+///     PROVIDER.APP.json     for one bundle id, package or project
+///     apns-TYPE.json, apns-TYPE.APP.json    for one of Apple's push types alone: voip, alert, background
 ///     fcmmessage.txt, pushkitmessage.txt    Mizutech's names for fcm.json and apns.json
 enum PayloadFiles {
     /// What could be loaded, and what could not: a broken file leaves the built-in template in place.
@@ -24,15 +25,18 @@ enum PayloadFiles {
         let directory = settings.text(.templateDirectory)
         guard !directory.isEmpty else { return (library, []) }
         do throws(SystemError) {
-            let names = try FileContent.names(in: directory, ending: "")
-            for name in names {
-                guard let (provider, app) = target(name) else {
+            var targets: [(name: String, target: Target)] = []
+            for name in try FileContent.names(in: directory, ending: "") {
+                guard let target = Target(fileName: name) else {
                     if name.hasSuffix(".json") {
                         problems.append("\(directory)/\(name) is for no provider and not used; \(naming)")
                     }
                     continue
                 }
-                load("\(directory)/\(name)", provider, app, into: &library, &problems)
+                targets.append((name, target))
+            }
+            for (name, target) in targets.sorted(by: { $0.target.rank < $1.target.rank }) {
+                load("\(directory)/\(name)", target, into: &library, &problems)
             }
         } catch {
             problems.append("cannot \(error); the built-in payloads are used")
@@ -49,13 +53,13 @@ enum PayloadFiles {
     }
 
     private static func load(
-        _ path: String, _ provider: Provider, _ app: String, into library: inout PayloadLibrary,
+        _ path: String, _ target: Target, into library: inout PayloadLibrary,
         _ problems: inout [String]
     ) {
         do throws(SystemError) {
             let source = try FileContent.read(path)
             do throws(PayloadTemplateError) {
-                try library.load(source, for: provider, app: app)
+                try library.load(source, for: target.provider, app: target.app, type: target.type)
             } catch {
                 problems.append(
                     "\(path):\(error.line):\(error.column): \(error.message); the payload goes out without this file")
@@ -67,20 +71,30 @@ enum PayloadFiles {
 
     private static let naming = "name it after apns, fcm or webpush: apns.json, or apns.com.example.phone.json"
 
-    private static func target(_ name: String) -> (Provider, app: String)? {
-        switch name {
-        case "fcmmessage.txt": return (.fcm, "")
-        case "pushkitmessage.txt": return (.apns, "")
-        default: break
-        }
-        guard name.hasSuffix(".json") else { return nil }
-        let stem = name.dropLast(".json".count)
-        for provider in PayloadFamilies.providers {
-            if stem == provider.name { return (provider, "") }
-            if stem.hasPrefix("\(provider.name).") {
-                return (provider, String(stem.dropFirst(provider.name.count + 1)))
+    /// What a file is for, by its name.
+    private struct Target {
+        let provider: Provider
+        let app: String
+        let type: APNsPushType?
+
+        /// What is for less replaces what is for more, so it comes later.
+        var rank: Int { (app.isEmpty ? 0 : 2) + (type == nil ? 0 : 1) }
+
+        init?(fileName name: String) {
+            switch name {
+            case "fcmmessage.txt": (provider, app, type) = (.fcm, "", nil)
+            case "pushkitmessage.txt": (provider, app, type) = (.apns, "", nil)
+            default:
+                guard name.hasSuffix(".json") else { return nil }
+                let stem = name.dropLast(".json".count)
+                let subject = stem.prefix { $0 != "." }
+                let words = subject.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+                guard let provider = PayloadFamilies.providers.first(where: { $0.name == words[0] }) else { return nil }
+                type = words.count > 1 ? APNsPushType(name: String(words[1])) : nil
+                guard words.count == 1 || provider == .apns && type != nil else { return nil }
+                self.provider = provider
+                app = String(stem.dropFirst(subject.count + 1))
             }
         }
-        return nil
     }
 }

@@ -141,9 +141,9 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
         return fixture
     }
 
-    private func path(_ event: String, _ token: String, sound: String, text: String) -> JSONValue {
+    private func path(_ event: String, _ token: String, app: String, sound: String, text: String) -> JSONValue {
         .string(
-            "https://hooks.example.com/p/apple/\(event)?token=\(token)&app-id=org.example.phone&from-name=Alice"
+            "https://hooks.example.com/p/apple/\(event)?token=\(token)&app-id=\(app)&from-name=Alice"
                 + "&from-uri=sip%3Aalice%40sip.example.org&to-uri=sip%3Abob%40sip.example.org&call-id=call-1"
                 + "&sound=\(sound)&msgid=\(text)"
                 + "&uid=%3Curn%3Auuid%3A00000000-0000-0000-0000-000000000001%3E&again=\(token)")
@@ -153,15 +153,29 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
         let contact = "\(Fixture.twoTokens);pn-call-str=IC;pn-call-snd=ring.caf"
         let call = try fixture().explain(contact, Fixture.request("INVITE"))
         #expect(call["method"] == .string("POST"))
-        #expect(call["url"] == path("call", Fixture.voip, sound: "ring.caf", text: "IC"))
+        let app = "org.example.phone.voip.prod"
+        #expect(call["url"] == path("call", Fixture.voip, app: app, sound: "ring.caf", text: "IC"))
         #expect(call["body"]?.string ?? "" == "")
+    }
+
+    @Test(arguments: [
+        ("pn-provider=apns.dev;pn-prid=00ff;pn-param=T.org.example.phone", "production", "org.example.phone.dev"),
+        ("pn-provider=apns;pn-prid=00ff;pn-param=T.org.example.phone", "sandbox", "org.example.phone.dev"),
+        ("pn-provider=fcm;pn-prid=00ff;pn-param=my-project", "sandbox", "my-project"),
+    ])
+    func `names the app as Flexisip names its certificate`(contact: String, world: String, app: String) throws {
+        var fixture = try fixture()
+        try fixture.settings.set(.apnsEnvironment, to: world)
+        let url = try fixture.explain(contact, Fixture.request("INVITE"))["url"]?.string ?? ""
+        #expect(url.contains("&app-id=\(app)&"))
     }
 
     @Test func `has the text of a message as its body`() throws {
         let contact = "\(Fixture.twoTokens);pn-msg-str=IM;pn-msg-snd=ding.caf"
         let request = Fixture.request("MESSAGE", headers: ["Content-Type: text/plain"], body: "hello world")
         let message = try fixture().explain(contact, request)
-        #expect(message["url"] == path("message", Fixture.remote, sound: "ding.caf", text: "IM"))
+        let app = "org.example.phone.prod"
+        #expect(message["url"] == path("message", Fixture.remote, app: app, sound: "ding.caf", text: "IM"))
         #expect(message.header("content-type")?.hasPrefix("text/plain") == true)
         #expect(message["body"] == .string("hello world"))
     }

@@ -41,7 +41,7 @@ import Testing
             ), binding)
         #expect(
             request[":path"]
-                == "/p/apple/call?token=0a1b2c3d4e5f&app-id=com.example.phone&from-uri=sip%3Aalice%40example.com&to-uri=sip%3Abob%40example.com&call-id=call-1%40192.0.2.9&sound=ring.caf&msgid=IC&uid=%3Curn%3Auuid%3A1%3E&again=0a1b2c3d4e5f"
+                == "/p/apple/call?token=0a1b2c3d4e5f&app-id=com.example.phone.voip.prod&from-uri=sip%3Aalice%40example.com&to-uri=sip%3Abob%40example.com&call-id=call-1%40192.0.2.9&sound=ring.caf&msgid=IC&uid=%3Curn%3Auuid%3A1%3E&again=0a1b2c3d4e5f"
         )
         #expect(request.body.isEmpty)
     }
