@@ -88,7 +88,8 @@ public enum SettingsTable {
         case .ignoreSame:
             .init(
                 "ignore_same", .integer(0...600_000), "0", unit: "ms", other: "m:pushnotification_ignoresubssame",
-                "No second push of a kind to the same device within this window, unless it registers meanwhile; twice as long for messages. A second call's push waits until the window is over and is dropped when the phone comes before. 0: off.")
+                "No second push of a kind to the same device within this window, unless it registers meanwhile; twice as long for messages. A second call's push waits until the window is over and is dropped when the phone comes before. 0: off."
+            )
         case .cancelPush:
             .init(
                 "cancel_push", .flag, "1",
