@@ -21,14 +21,6 @@ public enum Crypto {
         return result
     }
 
-    /// SHA-256, 32 bytes.
-    public static func sha256(_ message: [UInt8]) -> [UInt8] {
-        var result = [UInt8](repeating: 0, count: 32)
-        var count: UInt32 = 32
-        EVP_Digest(message, message.count, &result, &count, EVP_sha256(), nil)
-        return result
-    }
-
     /// HKDF-SHA-256, extract and expand (RFC 5869).
     public static func hkdfSHA256(salt: [UInt8], key: [UInt8], info: [UInt8], count: Int) throws(TLSError) -> [UInt8] {
         guard let context = EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nil) else { throw TLSError.drain("HKDF") }

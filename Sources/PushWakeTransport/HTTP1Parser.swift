@@ -63,15 +63,6 @@ struct HTTP1Parser {
         buffer.append(contentsOf: bytes)
     }
 
-    /// Whether a message has been begun.
-    var isInside: Bool { state != .head || consumed < buffer.count }
-
-    /// Takes the bytes that belong to no message: what a tunnel carries after its CONNECT.
-    mutating func takeRest() -> [UInt8] {
-        defer { (buffer, consumed) = ([], 0) }
-        return Array(buffer[consumed...])
-    }
-
     /// The connection has ended: gives the message whose body ends with it.
     mutating func end() -> Message? {
         guard state == .body(.untilClose) else { return nil }

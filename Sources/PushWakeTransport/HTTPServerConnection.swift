@@ -16,8 +16,6 @@ public final class HTTPServerConnection: LoopSource, TurnEnding {
     public let id: Int
     /// The client's address.
     public let peer: SocketAddress
-    /// For the handler's own use: whatever it wants to remember about the client.
-    public var userData: AnyObject?
 
     private let channel: Channel
     private let server: HTTPServer
@@ -47,15 +45,6 @@ public final class HTTPServerConnection: LoopSource, TurnEnding {
     }
 
     // MARK: For the handler
-
-    /// `h2`, `http/1.1`, or empty during the handshake.
-    public var protocolName: String {
-        switch phase {
-        case .http2: "h2"
-        case .http1: "http/1.1"
-        case .handshake, .closed: ""
-        }
-    }
 
     /// Nothing can be sent any more.
     public var isClosed: Bool {

@@ -69,8 +69,6 @@ public enum EngineProtocol {
         case awake = 29
         /// One byte per contact, in order.
         case verdicts = 30
-        case replyCode = 31
-        case replyReason = 32
         case featureCaps = 33
         case problem = 34
         case staleContact = 35

@@ -32,9 +32,6 @@ public struct WebPushCredential: ~Copyable {
         self.subject = subject
     }
 
-    /// The key as phones need it to subscribe (`+sip.vapid`, RFC 8599, 12).
-    public var publicKeyText: String { publicKey }
-
     /// Says what a push to a service needs at `now` (seconds since 1970).
     public func authorization(for origin: HTTPOrigin, now: Int64) -> Action {
         if let token = tokens[origin] {
