@@ -39,7 +39,10 @@ public final class LocalSocket {
     public static func connect(path: String) throws(Failure) -> LocalSocket {
         let socket = LocalSocket(descriptor: try makeDescriptor(path))
         guard try withAddress(path, { clinux_connect(socket.descriptor, $0, $1) }) == 0 else {
-            throw failure("connect to", path)
+            let problem = failure("connect to", path)
+            guard problem.code == EACCES else { throw problem }
+            let remedy = "run as the user of the engine, or in its group"
+            throw Failure(code: EACCES, message: "\(problem.message) for user \(geteuid()); \(remedy)")
         }
         return socket
     }

@@ -87,7 +87,9 @@ enum Engine {
     private static func failure(_ error: ClientError) -> ExitCode {
         switch error {
         case .unavailable(let text):
-            Console.complain("no engine answers: \(text); start the PBX or `pushwake engine`, or give --socket")
+            // Some reasons come with their own remedy.
+            let remedy = text.contains(";") ? "" : "; start the PBX or `pushwake engine`, or give --socket"
+            Console.complain("no engine answers: \(text)\(remedy)")
         case .timeout: Console.complain("the engine did not answer in time")
         case .tooLarge: Console.complain("the request is longer than one message to the engine")
         case .refused(let text): Console.complain(text)
