@@ -80,7 +80,7 @@ private func p256Key(_ path: String, remedy: String) throws(KeyFileError) -> Sig
         let signer = try Signer(pem: bytes)
         if signer.key.isP256 { return signer }
     } catch {
-        throw KeyFileError(message: "\(path): \(error.message); \(remedy)")
+        throw KeyFileError(message: "\(path) holds no private key that fits (\(error.message)); \(remedy)")
     }
     throw KeyFileError(message: "\(path) is no P-256 key; \(remedy)")
 }
