@@ -58,11 +58,12 @@ struct PayloadTemplateCompiler {
     private mutating func object(path: String, depth: Int) throws(PayloadTemplateError) {
         guard depth < Self.maximumDepth else { throw failure("nested deeper than \(Self.maximumDepth) levels") }
         emitNext()
+        var names: Set<[UInt8]> = []
         var kept = 0
         skipSpace()
         if peek() == UInt8(ascii: "}") { return emitNext() }
         while true {
-            let isKept = try member(path: path, depth: depth, comma: kept > 0)
+            let isKept = try member(path: path, depth: depth, comma: kept > 0, beside: &names)
             if isKept { kept += 1 }
             skipSpace()
             switch peek() {
@@ -75,8 +76,11 @@ struct PayloadTemplateCompiler {
         }
     }
 
-    /// Parses `"name": value`; says whether it was kept.
-    private mutating func member(path: String, depth: Int, comma: Bool) throws(PayloadTemplateError) -> Bool {
+    /// Parses `"name": value`; says whether it was kept. Google refuses a name that stands twice, and nobody knows
+    /// which of the two Apple would take.
+    private mutating func member(
+        path: String, depth: Int, comma: Bool, beside names: inout Set<[UInt8]>
+    ) throws(PayloadTemplateError) -> Bool {
         skipSpace()
         guard peek() == UInt8(ascii: "\"") else { throw failure("expected a member name in quotes") }
         let start = position
@@ -87,6 +91,9 @@ struct PayloadTemplateCompiler {
         if !isKept { muted += 1 }
         if comma { emit(UInt8(ascii: ",")) }
         try string()
+        guard names.insert(Array(source[start..<position])).inserted else {
+            throw failure("this name stands twice in one object", at: start)
+        }
         skipSpace()
         guard peek() == UInt8(ascii: ":") else { throw failure("expected : after the member name") }
         emitNext()

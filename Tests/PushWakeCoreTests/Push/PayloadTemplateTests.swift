@@ -82,6 +82,7 @@ import Testing
         ("{\"a\": [1,]}", 1, 10), ("{\"a\": tru}", 1, 7), ("{\"a\": 1} x", 1, 10), ("{a: 1}", 1, 2),
         ("{\"a\": \"\\ud800\"}", 1, 8), ("{\"a\": 1.}", 1, 7), ("{\"a\": -}", 1, 7), ("{\"a\": <nothing>}", 1, 7),
         ("{\"a\"\n\n1}", 3, 1), ("{\"a\": \"\u{1}\"}", 1, 8), ("{'a': 1}", 1, 2),
+        ("{\"a\": 1,\n \"a\": 2}", 2, 2), ("{\"x\": [{\"TOKEN\": 1, \"TOKEN\": 2}]}", 1, 21),
     ])
     func `is refused with line and column when it is not JSON`(source: String, line: Int, column: Int) {
         let error = refusal(source)
@@ -105,6 +106,11 @@ import Testing
         let out = try render(
             #"{"t":TYPE,"l":TTLNUM,"p":APRIORITY,"b":<badge-boolean>,"s":<sent-at>}"#, Samples.content(.chat))
         #expect(String(decoding: out, as: UTF8.self) == #"{"t":1,"l":40,"p":5,"b":1,"s":1700000000}"#)
+    }
+
+    @Test func `may have one name in several objects, and names that differ in an escape alone`() throws {
+        let source = #"{"a":{"a":1},"b":[{"a":2},{"a":3}],"x\ny":4,"x\ty":5}"#
+        #expect(String(decoding: try render(source, Samples.content(.call)), as: UTF8.self) == source)
     }
 
     @Test func `leaves out dropped members and their commas`() throws {

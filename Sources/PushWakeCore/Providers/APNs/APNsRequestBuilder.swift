@@ -96,7 +96,7 @@ public struct APNsRequestBuilder: Sendable {
     private func makeShape(_ app: String, _ type: APNsPushType) throws(PushRefusal) -> Shape {
         guard let template = payloads.apns(app: app, type) else { throw .noTemplate }
         let topic = settings.topic.value(for: app, type)
-        if let topic, !HeaderText.isFieldValue(topic) { throw .unusableApp }
+        if let topic, !HeaderText.isFieldValue(topic) || topic.hasPrefix(".") { throw .unusableApp }
         var request = HTTPRequest(reservingBytes: 512, fields: 12)
         request.append(":method", "POST")
         request.append(":scheme", "https")

@@ -74,6 +74,14 @@ import Testing
         #expect(request["apns-topic"] == topic)
     }
 
+    @Test func `needs an app where the topic is made of it`() throws {
+        var binding = Samples.voip
+        binding.app = ""
+        #expect(throws: PushRefusal.unusableApp) { try build(binding) }
+        let fixed = APNsSettings(topic: .fixed("my.topic"))
+        #expect(try build(binding, Samples.content(.call), .voip, settings: fixed)["apns-topic"] == "my.topic")
+    }
+
     @Test func `does not put a second suffix behind a voip topic`() throws {
         var binding = Samples.voip
         binding.app = "com.example.phone.voip"
