@@ -140,6 +140,26 @@ def test_a_body_that_drips_ends_with_the_time_for_an_answer(provider, make_engin
     assert seconds < 8
 
 
+def test_an_engine_that_is_told_to_end_leaves_no_push_without_an_outcome(apns):
+    def slow(peer):
+        peer.preface()
+        for number, stream in enumerate(peer.requests()):
+            if number < 3:
+                threading.Timer(0.4, peer.accept, [stream]).start()
+    engine = apns(slow)
+    arguments = [PUSHWAKE, "send", "call", "--platform", "apns", "--package", "com.example.phone", "--json", "--settings",
+                 engine.settings, "--token"]
+    running = [subprocess.Popen([*arguments, uuid.uuid4().hex], stdout=subprocess.PIPE, text=True) for _ in range(6)]
+    wait_until("all are under way", lambda: engine.stats()["in_flight"] + engine.text().count("push accepted") >= 6)
+    begin = time.monotonic()
+    engine.process.terminate()
+    rows = [json.loads(process.communicate(timeout=20)[0])[0] for process in running]
+    assert engine.process.wait(10) == 0
+    assert time.monotonic() - begin < 8
+    ends = collections.Counter((row["outcome"], row["reason"]) for row in rows)
+    assert ends == {("accepted", ""): 3, ("unavailable", "EngineEnds"): 3}
+
+
 # MARK: The right outcome
 
 

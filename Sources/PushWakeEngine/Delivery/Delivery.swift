@@ -19,8 +19,10 @@ final class Delivery {
     var onVAPIDKey: ((String) -> Void)?
     private var lastID: UInt64 = 0
     private var random: Randomness
-    /// Pushes that wait because their phone wished so.
-    private var delayed = 0
+    /// Pushes that wait because their phone wished so, by id.
+    private var delayed: [UInt64: PushJob] = [:]
+    /// All pushes have been ended; no other is sent.
+    private(set) var hasEnded = false
     private let limit: Int
     private let pushTypes: APNsPushTypeRule
     private var brake = TokenRemovalBrake()
@@ -126,7 +128,9 @@ final class Delivery {
             type: type, deadline: deadline, startedAt: loop.microseconds, delivery: self,
             completion: completion)
         queued += 1
-        if let refusal = refusal ?? (delay > 0 && delayed >= limit ? Verdict(.overloaded, reason: "QueueFull") : nil) {
+        if let refusal = refusal
+            ?? (delay > 0 && delayed.count >= limit ? Verdict(.overloaded, reason: "QueueFull") : nil)
+        {
             loop.atEndOfTurn { job.finish(refusal, status: 0) }
             return job
         }
@@ -136,10 +140,9 @@ final class Delivery {
             return job
         }
         if delay > 0 {
-            delayed += 1
+            delayed[job.id] = job
             loop.schedule(after: delay) { [weak self] in
-                guard let self else { return }
-                delayed -= 1
+                guard let self, delayed.removeValue(forKey: job.id) != nil else { return }
                 submit(job, to: self.lane(of: job, before: lane))
             }
         } else {
@@ -169,6 +172,15 @@ final class Delivery {
         }
         job.lane = lane
         lane.submit(job)
+    }
+
+    /// Ends every push that has not ended: the engine does.
+    func endAll() {
+        hasEnded = true
+        let jobs = delayed.values
+        delayed = [:]
+        for job in jobs { job.finish(.engineEnds, status: 0) }
+        queues.close(.engineEnds)
     }
 
     /// For jobs: one has its verdict.

@@ -27,8 +27,8 @@ final class LaneQueue {
     /// Nothing waits, holds or pauses: only the pool has to be asked.
     private var isDirect = true
     private var isDraining = false
-    /// Pushes that will come back to the lane after a pause of their own; they take places too.
-    private(set) var pausing = 0
+    /// Pushes that will come back to the lane after a pause of their own, by id; they take places too.
+    private var paused: [UInt64: PushJob] = [:]
     /// The most that waited since nothing did.
     private var mostWaiting = 0
     private var sweepTimer: Loop.TimerID?
@@ -45,6 +45,8 @@ final class LaneQueue {
     }
 
     var count: Int { waiting.count }
+    /// Pushes that will come back after a pause.
+    var pausing: Int { paused.count }
     /// Whether the next push goes straight through.
     var hasRoom: Bool { isDirect && pool.hasRoom }
     /// Pushes that have been sent and have no answer.
@@ -153,12 +155,12 @@ final class LaneQueue {
         drain()
     }
 
-    /// Runs the action at `time`; until then the push takes a place. False when there is none.
-    func pause(until time: Int64, _ action: @escaping () -> Void) -> Bool {
+    /// Runs the action at `time`, unless the push has ended; until then it takes a place. False when there is none.
+    func pause(_ job: PushJob, until time: Int64, _ action: @escaping () -> Void) -> Bool {
         guard fill < 100 else { return false }
-        pausing += 1
+        paused[job.id] = job
         loop.schedule(at: time) { [self] in
-            pausing -= 1
+            guard paused.removeValue(forKey: job.id) != nil else { return }
             action()
         }
         return true
@@ -168,6 +170,15 @@ final class LaneQueue {
 
     /// Ends all that wait.
     func endAll(_ verdict: Verdict) { finish({ _ in true }, verdict) }
+
+    /// Ends all that waits, pauses or is under way, and the connections.
+    func close(_ verdict: Verdict) {
+        endAll(verdict)
+        let jobs = paused.values
+        paused = [:]
+        for job in jobs { job.finish(verdict, status: 0) }
+        pool.close()
+    }
 
     /// No connection can be had before `time`.
     private func fail(before time: Int64, _ reason: String) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeCore
 internal import PushWakeTransport
 
 /// The queues of all lanes, for what is to be known of them together. Lanes come and go; it keeps none alive.
@@ -22,6 +23,9 @@ final class LaneQueues {
         places.append(Place(queue: queue))
         return queue
     }
+
+    /// Ends all pushes.
+    func close(_ verdict: Verdict) { for place in places { place.queue?.close(verdict) } }
 
     /// How full the fullest is, in parts of 100.
     var fill: Int { places.reduce(0) { max($0, $1.queue?.fill ?? 0) } }

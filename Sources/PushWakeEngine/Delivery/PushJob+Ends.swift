@@ -22,6 +22,7 @@ extension PushJob {
     /// Goes on as the verdict of an attempt says: ends here, or back to the lane now or later.
     func conclude(_ verdict: Verdict, status: Int, on lane: any ProviderLane, _ loop: Loop) {
         if verdict.next == .finish { return finish(verdict, status: status) }
+        if delivery?.hasEnded == true { return finish(.engineEnds, status: 0) }
         if case .hold(let pause) = verdict.next { lane.queue?.hold(pause) }
         let step = RetryPolicy().step(
             after: verdict, attempts: attempts, renewals: renewals, now: loop.now, deadline: deadline,
@@ -31,7 +32,7 @@ extension PushJob {
         case .finish(let final): finish(final, status: status)
         case .retry(let time):
             // Pauses take places in the queue: a provider out of order must not fill the memory.
-            guard let queue = lane.queue, queue.pause(until: time, { self.goOn(from: lane) }) else {
+            guard let queue = lane.queue, queue.pause(self, until: time, { self.goOn(from: lane) }) else {
                 return finish(verdict, status: status)
             }
         case .renewCredential:
@@ -50,6 +51,8 @@ extension PushJob {
 extension Verdict {
     /// The push was of no use any more before it could be sent.
     static let deadlinePassed = Verdict(.expired, reason: "DeadlinePassed")
+    /// The engine was told to end before the push had.
+    static let engineEnds = Verdict(.unavailable, reason: "EngineEnds")
 }
 
 extension HTTPResult {

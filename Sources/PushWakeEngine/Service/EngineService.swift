@@ -20,6 +20,10 @@ public final class EngineService {
     private let checkpoints: CheckpointThread?
     private var connections: [ObjectIdentifier: PeerConnection] = [:]
     private var signals: Signals?
+    private var isEnding = false
+    private var signalsHeard = 0
+    /// Milliseconds for pushes to end when the engine is told to; supervisors kill after two seconds.
+    private static let patience: Int64 = 1000
     private var fastAGI: FastAGIServer?
     private var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
 
@@ -76,7 +80,7 @@ public final class EngineService {
     /// of that descriptor ends the engine too: no engine outlives its supervisor.
     public func run(parentInput: Int32? = nil) {
         let signals = Signals { [weak self] number in
-            if number == 1 { self?.reload() } else { self?.stop() }
+            if number == 1 { self?.reload() } else { self?.signalled() }
         }
         do throws(SystemError) {
             try signals.attach(to: loop)
@@ -90,8 +94,33 @@ public final class EngineService {
         loop.run()
     }
 
-    /// Ends `run()` after this turn.
-    public func stop() { loop.stop() }
+    /// Ends `run()` after this turn, or after a second for pushes that are under way: a restart must not lose what the
+    /// provider is about to answer. What has not ended by then ends as unavailable, so that whoever waits for it hears
+    /// of it.
+    public func stop() {
+        guard !isEnding else { return }
+        isEnding = true
+        guard desk.delivery.queued > 0 else { return end() }
+        log(.notice, "the engine ends; \(desk.delivery.queued) pushes have a second to end too")
+        waitForPushes(until: loop.now + Self.patience)
+    }
+
+    /// A supervisor closes the input and sends a signal: only a second signal means at once.
+    private func signalled() {
+        signalsHeard += 1
+        if signalsHeard > 1 { end() } else { stop() }
+    }
+
+    private func waitForPushes(until time: Int64) {
+        guard desk.delivery.queued > 0, loop.now < time else { return end() }
+        loop.schedule(after: 20) { [weak self] in self?.waitForPushes(until: time) }
+    }
+
+    private func end() {
+        desk.delivery.endAll()
+        desk.reportLeftOut(now: .max)
+        loop.stop()
+    }
 
     private func reload() { for problem in desk.delivery.reload() { log(.warning, problem) } }
 
@@ -148,7 +177,10 @@ extension EngineService {
         init(_ service: EngineService) { self.service = service }
 
         func ready(_ readiness: Loop.Readiness) {
-            if Descriptor.isAtEnd(0) { service?.stop() }
+            guard let service, Descriptor.isAtEnd(0) else { return }
+            // It would be said at every turn.
+            service.loop.unwatch(0)
+            service.stop()
         }
     }
 
