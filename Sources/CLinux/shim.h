@@ -126,6 +126,8 @@ static inline int clinux_epoll_set(int epoll, int operation, int fd, unsigned in
 static inline unsigned long long clinux_epoll_tag(const struct epoll_event *event) { return event->data.u64; }
 
 static inline void clinux_ignore_sigpipe(void) { signal(SIGPIPE, SIG_IGN); }
+/* nohup and the like leave it ignored in all that they start, and then not even a signalfd sees it. */
+static inline void clinux_take_sighup(void) { signal(SIGHUP, SIG_DFL); }
 
 /* Not blocking: a FIFO that nobody writes to must not stop who asks. */
 static inline int clinux_open_for_reading(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }

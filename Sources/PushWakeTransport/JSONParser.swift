@@ -24,9 +24,10 @@ public enum JSONParser {
             throw Failure(message: "longer than \(limit) bytes", line: 0, column: 0)
         }
         var error = json_error_t()
-        let flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL
-        let root = text.withUnsafeBytes { bytes in
-            json_loadb(bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count, Int(flags), &error)
+        var root = load(text, 0, &error)
+        // One integer of more than 64 bits, in a field that nobody reads, must not hide all others.
+        if root == nil, json_error_code(&error) == json_error_numeric_overflow {
+            root = load(text, JSON_DECODE_INT_AS_REAL, &error)
         }
         guard let root else {
             let message = withUnsafeBytes(of: error.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
@@ -34,6 +35,15 @@ public enum JSONParser {
         }
         defer { cjansson_release(root) }
         return convert(root)
+    }
+
+    private static func load(
+        _ text: [UInt8], _ more: Int32, _ error: inout json_error_t
+    ) -> UnsafeMutablePointer<json_t>? {
+        let flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL | more
+        return text.withUnsafeBytes { bytes in
+            json_loadb(bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count, Int(flags), &error)
+        }
     }
 
     /// Parses text.

@@ -11,6 +11,7 @@ public final class Signals: LoopSource {
     public init(handler: @escaping (Int32) -> Void) {
         self.handler = handler
         clinux_ignore_sigpipe()
+        clinux_take_sighup()
         var set = sigset_t()
         sigemptyset(&set)
         for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&set, number) }
@@ -19,6 +20,15 @@ public final class Signals: LoopSource {
     }
 
     deinit { if descriptor >= 0 { _ = close(descriptor) } }
+
+    /// SIGHUP ends this process, even when the one that started it ignores or blocks that signal.
+    public static func endOnHangUp() {
+        clinux_take_sighup()
+        var set = sigset_t()
+        sigemptyset(&set)
+        sigaddset(&set, SIGHUP)
+        sigprocmask(SIG_UNBLOCK, &set, nil)
+    }
 
     /// Begins to listen on a loop.
     public func attach(to loop: Loop) throws(SystemError) { try loop.watch(descriptor, for: .readable, self) }

@@ -16,6 +16,13 @@ import Testing
                 ]))
     }
 
+    @Test func `reads what stands beside an integer that is too large`() throws {
+        let value = try JSONParser.parse(#"{"reason":"BadDeviceToken","timestamp":99999999999999999999,"code":410}"#)
+        #expect(value["reason"]?.string == "BadDeviceToken")
+        #expect(value["code"]?.integer == 410)
+        #expect(value["timestamp"]?.integer == nil)
+    }
+
     @Test(arguments: ["42", "\"text\"", "null", " [] "])
     func `reads any value at the top`(text: String) throws {
         _ = try JSONParser.parse(text)

@@ -3,6 +3,7 @@
 
 import re
 import select
+import signal
 import socket
 import subprocess
 import time
@@ -89,8 +90,10 @@ class ProcessChannel(Channel):
 
     def __init__(self, command, environment, call_id, *arguments):
         super().__init__(call_id)
+        # SIGHUP ignored, as below nohup: the script has to take it back.
         self.process = subprocess.Popen([*map(str, command), *arguments], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, bufsize=0)  # fmt: skip
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, bufsize=0,
+                                        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))  # fmt: skip
         self._write(self._introduction)
 
     def fileno(self):

@@ -26,6 +26,7 @@ public final class AGIProcess {
 
     /// Runs until the dialplan goes on.
     public func run() {
+        Signals.endOnHangUp()
         while !isOver {
             let waiting = isFollowing ? client.descriptor : -1
             let ready = Descriptor.waitReadable(input, waiting)
