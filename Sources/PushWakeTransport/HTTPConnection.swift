@@ -21,7 +21,7 @@ protocol HTTPConnectionOwner: AnyObject {
 ///
 /// `ConnectionStateMachine` decides; this class does. Everything written in a turn is flushed once, at its end.
 final class HTTPConnection: LoopSource, TurnEnding {
-    private enum Session {
+    enum Session {
         case none
         case http2(HTTP2ClientSession)
         case http1(HTTP1ClientSession)
@@ -29,8 +29,6 @@ final class HTTPConnection: LoopSource, TurnEnding {
 
     /// Bytes of requests after which a burst's first part is sent: about three full records.
     private static let earlyFlush = 40_000
-    /// Milliseconds past a push's deadline within which its answer is still worth knowing.
-    private static let grace: Int64 = 1000
 
     let id: Int
     private(set) var machine: ConnectionStateMachine
@@ -40,26 +38,26 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private(set) var hasServed = false
     /// How the server refused our certificate, once that has ended the connection.
     private(set) var refusal: String?
-    private let loop: Loop
+    let loop: Loop
     private let tls: TLSContext
-    private let origin: HTTPOrigin
-    private let configuration: HTTPPoolConfiguration
+    let origin: HTTPOrigin
+    let configuration: HTTPPoolConfiguration
     /// Strong until the end, which breaks the cycle: a weak reference would make every retain of the owner slow.
     private var owner: (any HTTPConnectionOwner)?
     private var connector: Connector?
     private var channel: Channel?
-    private var session = Session.none
+    var session = Session.none
     private var tunnel: ProxyTunnel?
-    private var timer: Loop.TimerID?
-    private var timerEnd = Int64.max
+    var timer: Loop.TimerID?
+    var timerEnd = Int64.max
     private var isFlushScheduled = false
     private var isBlocked = false
-    private var isClosed = false
+    private(set) var isClosed = false
     /// When the first request went out of which, and since which, nothing has been heard.
-    private var unheardSince = Int64.max
-    private var lastAnswer: Int64
+    var unheardSince = Int64.max
+    var lastAnswer: Int64
     /// Set while a silent connection has its last chance.
-    private var suspectedUntil: Int64?
+    var suspectedUntil: Int64?
     /// Bytes submitted since the last gathering, before compression.
     private var unsentBytes = 0
     /// Why an early flush failed.
@@ -388,90 +386,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         }
     }
 
-    // MARK: Time
-
-    private func setTimer(after delay: Int64?) {
-        cancelTimer()
-        guard let delay, !isClosed else { return }
-        timerEnd = loop.now + delay
-        timer = loop.schedule(after: delay) { self.timeIsUp() }
-    }
-
-    private func cancelTimer() {
-        if let timer { loop.cancel(timer) }
-        (timer, timerEnd) = (nil, .max)
-    }
-
-    private func timeIsUp() {
-        (timer, timerEnd) = (nil, .max)
-        if machine.isWaitingForPong { return finish("\(origin.authority) does not answer a ping", isOrderly: true) }
-        if openStreams == 0 { return idleTime == nil ? () : drain() }
-        expireAnswers()
-    }
-
-    /// Sees to it that the request does not wait for an answer longer than the answer is of use.
-    private func watchForAnswer(to exchange: HTTPExchange) {
-        let now = loop.now
-        let rest = min(max(exchange.deadline, now) - now, configuration.answerTimeout) + Self.grace
-        exchange.answerBy = now + min(rest, configuration.answerTimeout)
-        if unheardSince == .max { unheardSince = now }
-        if openStreams == 1 || exchange.answerBy < timerEnd { setTimer(after: exchange.answerBy - now) }
-    }
-
-    /// Gives up requests whose answer is late. A connection that was silent all the time is dead.
-    private func expireAnswers() {
-        let now = loop.now
-        let late = now - configuration.answerTimeout
-        var next = Int64.max
-        var overdue: [HTTPExchange] = []
-        for exchange in openExchanges {
-            if exchange.answerBy <= now { overdue.append(exchange) } else { next = min(next, exchange.answerBy) }
-        }
-        guard !overdue.isEmpty else { return setTimer(after: next - now) }
-        let reason = "\(origin.authority) did not answer within \(configuration.answerTimeout) ms"
-        let isSilent = unheardSince <= late
-        if isSilent {
-            if suspectedUntil == nil { suspect() }
-            if let suspectedUntil, now >= suspectedUntil { return finish(reason, isOrderly: true) }
-        }
-        // The last chance of a silent connection is of no use to a push whose time is over.
-        if isSilent { overdue.removeAll { $0.deadline > now } }
-        switch session {
-        case .none: return
-        case .http1: if !overdue.isEmpty { return finish(reason, isOrderly: true) }
-        case .http2(let session):
-            // What nghttp2 has not let out for so long cannot be taken back one by one.
-            if overdue.contains(where: { $0.position == .max && $0.submittedAt <= late }) {
-                return finish(reason, isOrderly: true)
-            }
-            for exchange in overdue {
-                session.cancel(
-                    exchange, exchange.submittedAt <= late ? reason : "\(origin.authority) did not answer in time")
-            }
-            // Signs of life are no answers: a server that gives only those is left.
-            if let oldest = overdue.map(\.submittedAt).min(), lastAnswer <= oldest { drain() }
-            scheduleFlush()
-        }
-        next = min(next, suspectedUntil ?? .max)
-        setTimer(after: next == .max ? configuration.answerTimeout : max(1, next - now))
-    }
-
-    /// How long the connection is kept without a request; a server that allows none for long is left.
-    private var idleTime: Int64? {
-        guard case .http2(let session) = session, session.peerLimit == 0 else { return configuration.closeAfter }
-        return configuration.answerTimeout
-    }
-
-    /// Gives a silent connection a last chance: it may have been this process that slept.
-    private func suspect() {
-        suspectedUntil = loop.now + min(2000, configuration.answerTimeout)
-        if configuration.pingAfter != nil, case .http2(let session) = session {
-            session.ping()
-            scheduleFlush()
-        }
-    }
-
-    private var openExchanges: [HTTPExchange] {
+    var openExchanges: [HTTPExchange] {
         switch session {
         case .none: []
         case .http2(let session): session.open
@@ -479,14 +394,14 @@ final class HTTPConnection: LoopSource, TurnEnding {
         }
     }
 
-    private func scheduleFlush() {
+    func scheduleFlush() {
         guard !isFlushScheduled, !isClosed else { return }
         isFlushScheduled = true
         loop.atEndOfTurn(self)
     }
 
     /// The only way out. `isOrderly`: the peer is there and gets a goodbye.
-    private func finish(_ reason: String, isOrderly: Bool) {
+    func finish(_ reason: String, isOrderly: Bool) {
         guard !isClosed else { return }
         if isOrderly, case .http2(let session) = session, let channel {
             session.terminate()
