@@ -30,14 +30,20 @@ def test_the_registrar_never_sees_the_token(phones, asterisk, user):
     assert token not in asterisk.log()
 
 
+def bound(asterisk, user):
+    """The bindings without what the clock changes."""
+    return [{name: value for name, value in row.items() if name not in ("registered_ago", "expires_in")}
+            for row in asterisk.bindings(user)]  # fmt: skip
+
+
 def test_a_wrong_password_changes_nothing(phones, asterisk, user):
     good = apns_token()
     phones(user, asterisk.address).register(apns(good))
-    before = asterisk.bindings(user)
+    before = bound(asterisk, user)
     reply = phones(user, asterisk.address, password="wrong").register(apns(apns_token()))
     assert reply.status in (401, 403)
     assert reply.all("Feature-Caps") == []
-    assert asterisk.bindings(user) == before
+    assert len(before) == 1 and bound(asterisk, user) == before
 
 
 def test_a_refused_register_stores_nothing(phones, asterisk, user):
