@@ -40,13 +40,19 @@ def test_fifty_loads_leak_nothing(make_asterisk):
     asterisk = make_asterisk()
     load_and_unload(asterisk, 5)
     asterisk.wait_engine()
-    descriptors, threads, private = figures(asterisk.pid)
-    load_and_unload(asterisk, 50)
-    asterisk.wait_engine()
+    before = figures(asterisk.pid)
+    memory = [before[2]]
+    for _ in range(3):
+        load_and_unload(asterisk, 17)
+        asterisk.wait_engine()
+        now = figures(asterisk.pid)
+        memory.append(now[2])
+        assert now[0] <= before[0] + 1 and now[1] <= before[1] + 1, (now, before)
     assert len(children(asterisk.pid)) == 1
-    now = figures(asterisk.pid)
-    assert now[0] <= descriptors + 1 and now[1] <= threads + 1, (now, descriptors, threads)
-    assert now[2] - private < 2048, f"{now[2] - private} kB more"
+    # Memory that leaks grows in every stretch. A thread of Asterisk's own that gets a malloc arena grows it
+    # once, by 2 MB, in whichever stretch that happens.
+    growth = [after - earlier for earlier, after in zip(memory, memory[1:])]
+    assert min(growth) < 200, f"kB after each stretch: {memory}"
 
 
 def test_no_engine_is_left_behind(make_asterisk):
