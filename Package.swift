@@ -93,8 +93,8 @@ let package = Package(
         .testTarget(
             name: "PushWakeCoreTests", dependencies: ["PushWakeCore"], exclude: ["Fixtures"], swiftSettings: common),
         .testTarget(
-            name: "PushWakeTransportTests", dependencies: ["PushWakeTransport", "PushWakeSimulator"],
-            swiftSettings: common),
+            name: "PushWakeTransportTests",
+            dependencies: ["PushWakeTransport", "PushWakeSimulator", "COpenSSL", "CNGHTTP2"], swiftSettings: common),
         .testTarget(name: "PushWakeStoreTests", dependencies: ["PushWakeStore"], swiftSettings: common),
         .testTarget(
             name: "PushWakeEngineTests", dependencies: ["PushWakeEngine", "PushWakeSimulator"], swiftSettings: common),

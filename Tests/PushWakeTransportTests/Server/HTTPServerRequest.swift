@@ -1,40 +1,42 @@
 // SPDX-License-Identifier: MIT
 
-public import PushWakeCore
+import PushWakeCore
+
+@testable import PushWakeTransport
 
 /// One complete request as a server got it.
-public struct HTTPServerRequest: Sendable {
+struct HTTPServerRequest: Sendable {
     /// Names the request on its connection, for the answer. 0 for HTTP/1.
-    public let stream: Int32
+    let stream: Int32
     /// Pseudo header fields first, names in lower case, in the order of the wire.
-    public internal(set) var headers: [HTTPResponse.Header] = []
+    var headers: [HTTPResponse.Header] = []
     /// At most as long as the server's limit.
-    public internal(set) var body: [UInt8] = []
+    var body: [UInt8] = []
     /// Headers or body were longer than the server's limits; the rest was dropped.
-    public internal(set) var isTruncated = false
+    var isTruncated = false
 
     init(stream: Int32) { self.stream = stream }
 
     /// Value of `:method`; empty when there is none.
-    public var method: String { self[":method"] ?? "" }
+    var method: String { self[":method"] ?? "" }
     /// Value of `:path`, query included; empty when there is none.
-    public var path: String { self[":path"] ?? "" }
+    var path: String { self[":path"] ?? "" }
 
     /// First value under a lower-case name.
-    public subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
+    subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
 }
 
 /// Bounds on what a client may send.
-public struct HTTPServerLimits: Sendable {
+struct HTTPServerLimits: Sendable {
     /// Bytes of body that are kept; the rest is read and dropped.
-    public var bodyBytes = 65_536
+    var bodyBytes = 65_536
     /// Bytes of names and values that are kept.
-    public var headerBytes = 32_768
+    var headerBytes = 32_768
     /// SETTINGS_MAX_CONCURRENT_STREAMS at first.
-    public var maxConcurrentStreams: UInt32 = 1000
+    var maxConcurrentStreams: UInt32 = 1000
 
     /// Sets some limits and leaves the others as they are.
-    public init(bodyBytes: Int = 65_536, headerBytes: Int = 32_768, maxConcurrentStreams: UInt32 = 1000) {
+    init(bodyBytes: Int = 65_536, headerBytes: Int = 32_768, maxConcurrentStreams: UInt32 = 1000) {
         self.bodyBytes = bodyBytes
         self.headerBytes = headerBytes
         self.maxConcurrentStreams = maxConcurrentStreams

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-internal import CLinux
-public import PushWakeCore
+import PushWakeCore
+
+@testable import PushWakeTransport
 
 /// One client's connection to an `HTTPServer`, with the means to serve it well or badly.
-public final class HTTPServerConnection: LoopSource, TurnEnding {
+final class HTTPServerConnection: LoopSource, TurnEnding {
     private enum Phase {
         case handshake
         case http2(HTTP2ServerSession)
@@ -13,9 +14,9 @@ public final class HTTPServerConnection: LoopSource, TurnEnding {
     }
 
     /// Counts from 1 per server.
-    public let id: Int
+    let id: Int
     /// The client's address.
-    public let peer: SocketAddress
+    let peer: SocketAddress
 
     private let channel: Channel
     private let server: HTTPServer
@@ -47,20 +48,20 @@ public final class HTTPServerConnection: LoopSource, TurnEnding {
     // MARK: For the handler
 
     /// Nothing can be sent any more.
-    public var isClosed: Bool {
+    var isClosed: Bool {
         if case .closed = phase { true } else { false }
     }
 
     /// The client's certificate, if it sent one.
-    public var clientCertificate: Certificate? { channel.tls?.peerCertificate }
+    var clientCertificate: Certificate? { channel.tls?.peerCertificate }
 
     /// Requests that have been begun and neither answered nor given up (HTTP/2).
-    public var openStreams: Int {
+    var openStreams: Int {
         if case .http2(let session) = phase { session.openStreams } else { 0 }
     }
 
     /// Answers a request of this connection.
-    public func respond(_ stream: Int32, _ response: HTTPResponse) {
+    func respond(_ stream: Int32, _ response: HTTPResponse) {
         switch phase {
         case .http2(let session):
             session.respond(stream, response)
@@ -77,7 +78,7 @@ public final class HTTPServerConnection: LoopSource, TurnEnding {
     }
 
     /// Sends bytes as they are, under or instead of HTTP: for tunnels and for misbehaving.
-    public func send(_ bytes: [UInt8]) {
+    func send(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { all in
             var offset = 0
             while offset < all.count {
@@ -93,51 +94,45 @@ public final class HTTPServerConnection: LoopSource, TurnEnding {
     }
 
     /// Sends GOAWAY; streams above `lastStream` (the last one begun when nil) will not be answered by the protocol.
-    public func goAway(code: UInt32 = 0, debugData: String = "", lastStream: Int32? = nil) {
+    func goAway(code: UInt32 = 0, debugData: String = "", lastStream: Int32? = nil) {
         guard case .http2(let session) = phase else { return }
         session.goAway(code: code, debugData: Array(debugData.utf8), lastStream: lastStream)
         scheduleFlush()
     }
 
     /// Sends RST_STREAM with a code of RFC 9113, 7; 7 refuses the stream as not processed.
-    public func reset(_ stream: Int32, code: UInt32) {
+    func reset(_ stream: Int32, code: UInt32) {
         guard case .http2(let session) = phase else { return }
         session.reset(stream, code: code)
         scheduleFlush()
     }
 
     /// Announces another SETTINGS_MAX_CONCURRENT_STREAMS.
-    public func setMaxConcurrentStreams(_ limit: UInt32) {
+    func setMaxConcurrentStreams(_ limit: UInt32) {
         guard case .http2(let session) = phase else { return }
         session.submitSettings(maxConcurrentStreams: limit)
         scheduleFlush()
     }
 
-    /// Reads nothing more until `resumeReading()`: the client's output backs up.
-    public func pauseReading() {
+    /// Reads nothing more: the client's output backs up.
+    func pauseReading() {
         isReadingPaused = true
         rewatch()
     }
 
-    /// Goes on reading.
-    public func resumeReading() {
-        isReadingPaused = false
-        rewatch()
-    }
-
     /// Sends what waits, then closes with FIN.
-    public func close() {
+    func close() {
         closesWhenSent = true
         scheduleFlush()
     }
 
     /// Closes with RST, now; what waits is lost.
-    public func abort() { finish("aborted", aborting: true) }
+    func abort() { finish("aborted", aborting: true) }
 
     // MARK: For the loop
 
     /// Reads what has come.
-    public func ready(_ readiness: Loop.Readiness) {
+    func ready(_ readiness: Loop.Readiness) {
         if readiness.contains(.writable) { scheduleFlush() }
         guard !readiness.isDisjoint(with: [.readable, .failed]) else { return }
         if case .handshake = phase {
@@ -147,7 +142,7 @@ public final class HTTPServerConnection: LoopSource, TurnEnding {
     }
 
     /// Sends what the turn has gathered.
-    public func turnEnds() {
+    func turnEnds() {
         isFlushScheduled = false
         gather()
         guard !isClosed else { return }

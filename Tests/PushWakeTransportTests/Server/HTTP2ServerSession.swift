@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-internal import CNGHTTP2
-internal import PushWakeCore
+import CNGHTTP2
+import PushWakeCore
+
+@testable import PushWakeTransport
 
 /// The server's end of an HTTP/2 connection, without I/O. Same contract as the client's end.
 final class HTTP2ServerSession {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-internal import PushWakeCore
+import PushWakeCore
+
+@testable import PushWakeTransport
 
 /// What a server does with its connections and requests. All calls come on the loop's thread.
-public protocol HTTPServerHandler: AnyObject {
+protocol HTTPServerHandler: AnyObject {
     /// A client has connected and, with TLS, has completed the handshake.
     func opened(_ connection: HTTPServerConnection)
     /// A whole request has come: answer it with `respond`, now or later, or never.
@@ -15,17 +17,17 @@ public protocol HTTPServerHandler: AnyObject {
 }
 
 extension HTTPServerHandler {
-    public func opened(_ connection: HTTPServerConnection) {}
-    public func cancelled(stream: Int32, on connection: HTTPServerConnection) {}
-    public func closed(_ connection: HTTPServerConnection, reason: String) {}
+    func opened(_ connection: HTTPServerConnection) {}
+    func cancelled(stream: Int32, on connection: HTTPServerConnection) {}
+    func closed(_ connection: HTTPServerConnection, reason: String) {}
 }
 
 /// Listens and serves HTTP/2 and HTTP/1.1, with TLS as ALPN says, or plain HTTP/1.1 without a TLS context.
 ///
 /// Lives until `close()`; the handler is not kept alive.
-public final class HTTPServer: LoopSource {
+final class HTTPServer: LoopSource {
     /// Where it listens, with the real port.
-    public let address: SocketAddress
+    let address: SocketAddress
     let loop: Loop
     let tls: TLSContext?
     let limits: HTTPServerLimits
@@ -34,10 +36,10 @@ public final class HTTPServer: LoopSource {
     private var connections: [Int: HTTPServerConnection] = [:]
     private var lastID = 0
     /// New connections are closed with RST before a TLS byte is said, while this is true.
-    public var refusesConnections = false
+    var refusesConnections = false
 
     /// Listens at once.
-    public init(
+    init(
         loop: Loop, listening address: SocketAddress, tls: TLSContext?, limits: HTTPServerLimits = HTTPServerLimits(),
         handler: any HTTPServerHandler
     ) throws(SystemError) {
@@ -51,17 +53,17 @@ public final class HTTPServer: LoopSource {
     }
 
     /// Connections that stand now.
-    public var openConnections: [HTTPServerConnection] { connections.values.sorted { $0.id < $1.id } }
+    var openConnections: [HTTPServerConnection] { connections.values.sorted { $0.id < $1.id } }
 
     /// Stops listening and closes all connections, with GOAWAY where there is HTTP/2.
-    public func close() {
+    func close() {
         loop.unwatch(socket.descriptor)
         socket.close()
         for connection in openConnections { connection.close() }
     }
 
     /// Takes waiting connections.
-    public func ready(_ readiness: Loop.Readiness) {
+    func ready(_ readiness: Loop.Readiness) {
         for _ in 0..<64 {
             guard let (accepted, peer) = socket.accept() else { return }
             guard !refusesConnections else {
