@@ -25,7 +25,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -43,7 +42,6 @@ static inline int clinux_addclosefrom(posix_spawn_file_actions_t *actions, int f
 {
     return posix_spawn_file_actions_addclosefrom_np(actions, fd);
 }
-static inline int clinux_die_with_parent(int signal_number) { return prctl(PR_SET_PDEATHSIG, signal_number); }
 
 /* errno is a macro; the socket calls take a transparent union under _GNU_SOURCE. */
 static inline int clinux_errno(void) { return errno; }
@@ -112,11 +110,6 @@ static inline void clinux_linger_reset(int fd)
 {
     struct linger linger = { 1, 0 };
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
-}
-static inline int clinux_peer_credentials(int fd, struct ucred *credentials)
-{
-    socklen_t length = sizeof *credentials;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, credentials, &length);
 }
 static inline int clinux_epoll_set(int epoll, int operation, int fd, unsigned int events, unsigned long long tag)
 {

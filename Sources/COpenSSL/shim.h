@@ -123,15 +123,6 @@ static inline size_t copenssl_memory(BIO *bio, const unsigned char **bytes)
     *bytes = (const unsigned char *)start;
     return count > 0 ? (size_t)count : 0;
 }
-static inline int copenssl_hkdf_setup(EVP_PKEY_CTX *context, const unsigned char *salt, int salt_count,
-                                      const unsigned char *key, int key_count, const unsigned char *info,
-                                      int info_count)
-{
-    return EVP_PKEY_derive_init(context) > 0 && EVP_PKEY_CTX_set_hkdf_md(context, EVP_sha256()) > 0
-           && EVP_PKEY_CTX_set1_hkdf_salt(context, salt, salt_count) > 0
-           && EVP_PKEY_CTX_set1_hkdf_key(context, key, key_count) > 0
-           && EVP_PKEY_CTX_add1_hkdf_info(context, info, info_count) > 0;
-}
 static inline void copenssl_free_certificates(STACK_OF(X509) *stack) { sk_X509_pop_free(stack, X509_free); }
 static inline int copenssl_certificate_count(STACK_OF(X509) *stack) { return stack ? sk_X509_num(stack) : 0; }
 static inline X509 *copenssl_certificate_at(STACK_OF(X509) *stack, int index) { return sk_X509_value(stack, index); }

@@ -21,21 +21,6 @@ public enum Crypto {
         return result
     }
 
-    /// HKDF-SHA-256, extract and expand (RFC 5869).
-    public static func hkdfSHA256(salt: [UInt8], key: [UInt8], info: [UInt8], count: Int) throws(TLSError) -> [UInt8] {
-        guard let context = EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nil) else { throw TLSError.drain("HKDF") }
-        defer { EVP_PKEY_CTX_free(context) }
-        guard
-            copenssl_hkdf_setup(
-                context, salt, Int32(truncatingIfNeeded: salt.count), key, Int32(truncatingIfNeeded: key.count), info,
-                Int32(truncatingIfNeeded: info.count)) == 1
-        else { throw TLSError.drain("HKDF") }
-        var result = [UInt8](repeating: 0, count: count)
-        var length = count
-        guard EVP_PKEY_derive(context, &result, &length) == 1, length == count else { throw TLSError.drain("HKDF") }
-        return result
-    }
-
     /// ECDH on P-256 with a peer's uncompressed point (65 bytes), which must lie on the curve. 32 bytes.
     public static func ecdhP256(_ key: PrivateKey, peerPoint: [UInt8]) throws(TLSError) -> [UInt8] {
         guard peerPoint.count == 65, peerPoint[0] == 4, let peer = EVP_PKEY_new() else {
@@ -71,27 +56,5 @@ public enum Crypto {
             EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, &tag) == 1
         else { throw TLSError.drain("AES-128-GCM") }
         return result + tag
-    }
-
-    /// Opens what `sealAES128GCM` sealed; nil when the tag does not fit.
-    public static func openAES128GCM(key: [UInt8], nonce: [UInt8], _ sealed: [UInt8]) -> [UInt8]? {
-        guard key.count == 16, nonce.count == 12, sealed.count >= 16, sealed.count < 1 << 20,
-            let context = EVP_CIPHER_CTX_new()
-        else { return nil }
-        defer { EVP_CIPHER_CTX_free(context) }
-        let ciphertext = Array(sealed.dropLast(16))
-        var tag = Array(sealed.suffix(16))
-        var result = [UInt8](repeating: 0, count: ciphertext.count)
-        var rest = [UInt8](repeating: 0, count: 16)
-        var count: Int32 = 0
-        guard EVP_DecryptInit_ex(context, EVP_aes_128_gcm(), nil, key, nonce) == 1,
-            EVP_DecryptUpdate(context, &result, &count, ciphertext, Int32(truncatingIfNeeded: ciphertext.count)) == 1,
-            EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, 16, &tag) == 1,
-            EVP_DecryptFinal_ex(context, &rest, &count) == 1
-        else {
-            _ = TLSError.drain("")
-            return nil
-        }
-        return result
     }
 }

@@ -10,19 +10,7 @@ public enum Descriptor {
         let count = chunk.withUnsafeMutableBytes { CLinux.read(descriptor, $0.baseAddress, $0.count) }
         return count == 0 || count < 0 && clinux_errno() != EAGAIN && clinux_errno() != EINTR
     }
-}
 
-/// Directories that a file of ours needs.
-public enum Directory {
-    /// Makes the directory of a file, for owner and group only, when it is missing; the parent must exist.
-    public static func makeParent(of path: String) {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-        let directory = parts.joined(separator: "/")
-        if !directory.isEmpty { _ = mkdir(directory, 0o750) }
-    }
-}
-
-extension Descriptor {
     /// Waits until one of two descriptors can be read; a second of -1 is left out.
     public static func waitReadable(_ first: Int32, _ second: Int32) -> (first: Bool, second: Bool) {
         var entries = [

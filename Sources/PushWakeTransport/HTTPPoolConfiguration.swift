@@ -34,7 +34,8 @@ public struct HTTPPoolConfiguration {
     public var closeAfter: Int64?
     /// Pause after the first failed attempt, doubled up to `longestPause`.
     public var firstPause: Int64 = 250
-    /// Longest pause between attempts. A call rings for less than a minute: when the server is well again, there must be time left.
+    /// Longest pause between attempts. A call rings for less than a minute: when the server is well again, there must
+    /// be time left.
     public var longestPause: Int64 = 10_000
     /// All waiting requests fail with the first failed attempt, even if their deadlines would allow another.
     public var failsFast = false

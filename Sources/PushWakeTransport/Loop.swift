@@ -2,18 +2,6 @@
 
 internal import CLinux
 
-/// Something that owns a descriptor and wants to hear of it.
-public protocol LoopSource: AnyObject {
-    /// The descriptor can be read or written, or the other end is gone.
-    func ready(_ readiness: Loop.Readiness)
-}
-
-/// Something that gathers work during a turn and does it once, at its end.
-public protocol TurnEnding: AnyObject {
-    /// Runs once after all events and timers of the turn.
-    func turnEnds()
-}
-
 /// One epoll loop: events, then timers, then what other threads posted, then the end-of-turn work.
 ///
 /// All of it runs on the thread that calls `run()`. Time is read once per turn; everything in a turn sees the
@@ -140,10 +128,7 @@ public final class Loop {
     /// Runs the action at the end of this turn.
     public func atEndOfTurn(_ action: @escaping () -> Void) { deferred.append(action) }
 
-    /// Runs the action on the loop's thread, soon. The only method that other threads may call, through `poster`.
-    public func post(_ action: @escaping @Sendable () -> Void) { mailbox.post(action) }
-
-    /// What another thread needs to post to this loop; stays valid after the loop has gone.
+    /// The one thing of a loop that other threads may use; stays valid after the loop has gone.
     public var poster: Poster { Poster(mailbox: mailbox) }
 
     /// Posts to a loop from any thread.

@@ -3,14 +3,6 @@
 internal import CLinux
 internal import COpenSSL
 
-/// Result of a step that may need bytes which have not come yet: WANT_READ is a state, not an error.
-enum TLSStep: Equatable {
-    case incomplete
-    case complete
-    /// OpenSSL's words.
-    case failed(String)
-}
-
 /// One TLS session over memory: takes and gives ciphertext, knows no socket.
 ///
 /// Ciphertext for the peer gathers in `pipe.output` until the owner has sent it, several records at a time.
