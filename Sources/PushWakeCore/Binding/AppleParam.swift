@@ -53,16 +53,3 @@ struct AppleParam {
         return found
     }
 }
-
-extension Service {
-    /// Reads `voip` or `remote`. Small letters only: a bundle id may well end in `Voip`.
-    init?(label: Span<UInt8>) {
-        if label.equals("voip") {
-            self = .voip
-        } else if label.equals("remote") {
-            self = .remote
-        } else {
-            return nil
-        }
-    }
-}

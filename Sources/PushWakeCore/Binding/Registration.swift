@@ -78,9 +78,6 @@ extension Registration {
         isWildcard ? expires == 0 : !contacts.isEmpty && contacts.allSatisfy { isRemoval($0) }
     }
 
-    /// Only asks what is registered: there is no Contact (RFC 3261, 10.2.3).
-    public var isFetch: Bool { contacts.isEmpty && !isWildcard }
-
     /// A device wants no more pushes.
     public var unbinds: Bool { !unbindings.isEmpty }
 
@@ -90,11 +87,6 @@ extension Registration {
             if case .query(let provider) = contact.push { return provider }
             return nil
         }
-    }
-
-    /// Something about push was said that cannot be used, and nothing usable.
-    public var isUnusable: Bool {
-        contacts.allSatisfy { $0.push == .none || $0.push == .unusable } && problems.contains { !$0.isWarning }
     }
 
     /// RFC 8599, 5.6.1.1 lets 555 answer this REGISTER.

@@ -20,7 +20,6 @@ enum ASCII {
     static let star = UInt8(ascii: "*")
     static let ampersand = UInt8(ascii: "&")
     static let dot = UInt8(ascii: ".")
-    static let plus = UInt8(ascii: "+")
 
     /// Space or tab.
     @inline(__always)

@@ -117,7 +117,8 @@ extension PayloadLibrary {
             switch provider {
             case .apns:
                 for type in APNsPushType.allCases {
-                    // Mizutech's `headers` are fields that PushWake sets itself. A silent push with an alert is an error.
+                    // Mizutech's `headers` are fields that PushWake sets itself, and a silent push with an alert
+                    // is an error.
                     let text = source(type, .ios)
                     let silent = type == .background && text == source(.alert, .ios)
                     let sections = unwanted.union(["headers"]).union(silent ? Self.shown : [])

@@ -114,7 +114,7 @@ public struct PayloadValues: Sendable {
     /// What Flexisip names its certificates after: topic and world of an Apple token; the app of any other.
     private var certificate: String {
         guard binding.provider == .apns else { return binding.app }
-        let isSandbox = binding.environment == .standard ? settings.usesSandbox : binding.environment == .sandbox
+        let isSandbox = binding.environment.isSandbox(ifStandard: settings.usesSandbox)
         let isVoIP = content.event == .call && binding.service != .remote
         return package + (isVoIP ? ".voip" : "") + (isSandbox ? ".dev" : ".prod")
     }

@@ -1,16 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-/// One contact of a Contact header: where its parts are.
-struct ContactElement {
-    /// The URI, without angle brackets. Empty for `*`.
-    let uri: Range<Int>
-    /// What follows the URI, up to the comma.
-    let parameters: Range<Int>
-    let isWildcard: Bool
-    /// The URI has a blank or control byte in it.
-    let isBroken: Bool
-}
-
 /// Walks the contacts of one Contact header value: `*`, or name-addr and addr-spec with
 /// parameters, several of them separated by commas (RFC 3261, 20.10).
 struct ContactCursor: ~Escapable {

@@ -24,12 +24,7 @@ final class APNsLanes {
 
     /// The lane of a push; nil when no credential is for it. `now` in seconds since 1970.
     func lane(for binding: Binding, _ type: APNsPushType?, now: Int64) -> (any ProviderLane)? {
-        let isSandbox =
-            switch binding.environment {
-            case .production: false
-            case .sandbox: true
-            case .standard: standardIsSandbox
-            }
+        let isSandbox = binding.environment.isSandbox(ifStandard: standardIsSandbox)
         if !certified.isEmpty,
             let place = choice.certificate(
                 for: binding.app, type ?? (binding.service == .remote ? .alert : .voip),

@@ -21,6 +21,8 @@ final class Delivery {
     private var random: Randomness
     /// Pushes that wait because their phone wished so, by id.
     private var delayed: [UInt64: PushJob] = [:]
+    /// Pushes that have no verdict yet.
+    private(set) var queued = 0
     /// All pushes have been ended; no other is sent.
     private(set) var hasEnded = false
     private let limit: Int
@@ -36,6 +38,11 @@ final class Delivery {
         lanes = ProviderLanes(queues: LaneQueues(capacity: limit))
         random = Randomness()
     }
+
+    /// Where pushes wait, of all lanes.
+    var queues: LaneQueues { lanes.queues }
+
+    // MARK: Keys
 
     /// Reads keys and templates and opens the lanes; returns what is wrong.
     func open() -> [String] {
@@ -105,16 +112,13 @@ final class Delivery {
         }
     }
 
-    /// Pushes that have no verdict yet.
-    private(set) var queued = 0
-
-    /// Where pushes wait, of all lanes.
-    var queues: LaneQueues { lanes.queues }
+    // MARK: Pushes
 
     /// Sends one push and returns it; `completion` runs once, never before this returns.
     ///
-    /// `type` is the kind of push for Apple; unless it `isWanted` by hand, the settings may have another. `delay` in milliseconds is how long the phone wished to be left alone.
-    /// With a `refusal` nothing is sent, and that is how the push ends.
+    /// `type` is the kind of push for Apple; unless it `isWanted` by hand, the settings may have another. `delay` in
+    /// milliseconds is how long the phone wished to be left alone. With a `refusal` nothing is sent, and that is how
+    /// the push ends.
     @discardableResult
     func push(
         _ push: Push, type: APNsPushType?, isWanted: Bool = false, delay: Int64 = 0, deadline: Int64,

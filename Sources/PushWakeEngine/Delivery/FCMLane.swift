@@ -5,7 +5,8 @@ internal import PushWakeTransport
 
 /// Pushes for one Google project: one service account, one access token, one connection pool.
 ///
-/// Pushes that come while the first token is being fetched wait in the queue; a refresh ahead of need makes nobody wait.
+/// Pushes that come while the first token is being fetched wait in the queue; a refresh ahead of need makes nobody
+/// wait.
 final class FCMLane: PooledLane {
     let label: String
     var breaker: Breaker

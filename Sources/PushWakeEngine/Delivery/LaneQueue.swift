@@ -58,7 +58,8 @@ final class LaneQueue {
     /// Whether a push of this class would be let in.
     func hasPlace(for priority: PushPriority) -> Bool { waiting.admits(priority, beside: pausing) }
 
-    /// True when the push may be sent now. Otherwise it waits, or has been refused, and its lane sends it when its turn has come.
+    /// True when the push may be sent now. Otherwise it waits, and its lane sends it when its turn has come, or has
+    /// been refused.
     @inline(__always)
     func admits(_ job: PushJob) -> Bool {
         if isDirect, pool.hasRoom { return true }

@@ -40,12 +40,7 @@ struct ExplainedSettings {
         _ binding: Binding, _ content: PushContent, _ type: APNsPushType?, _ id: PushID, _ now: Int64
     ) throws(PushRefusal) -> HTTPRequest {
         guard let type else { throw .noSuchPush }
-        let isSandbox =
-            switch binding.environment {
-            case .production: false
-            case .sandbox: true
-            case .standard: settings.text(.apnsEnvironment) == "sandbox"
-            }
+        let isSandbox = binding.environment.isSandbox(ifStandard: settings.text(.apnsEnvironment) == "sandbox")
         let isCertified =
             certificates?.certificate(for: binding.app, type, in: isSandbox ? .sandbox : .production, now: now) != nil
         if certificates != nil, !isCertified, settings.text(.apnsKey).isEmpty { throw .noCertificate }

@@ -126,8 +126,8 @@ import Testing
         let one = Fixture.registration("unregister")
         #expect(one.isRemoval && one.queries.isEmpty && !one.unbinds)
         let all = Fixture.registration("unregister-all")
-        #expect(all.isWildcard && all.isRemoval && all.contacts.isEmpty && !all.isFetch)
-        #expect(Fixture.registration(of: ("Expires", "0")).isFetch)
+        #expect(all.isWildcard && all.isRemoval && all.contacts.isEmpty)
+        #expect(!Fixture.registration(of: ("Expires", "0")).isRemoval)
         #expect(!Fixture.registration("plain").isRemoval)
     }
 

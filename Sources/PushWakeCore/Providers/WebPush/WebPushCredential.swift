@@ -26,7 +26,8 @@ public struct WebPushCredential: ~Copyable {
     private let subject: String
     private var tokens: [HTTPOrigin: Token] = [:]
 
-    /// `publicKey` is the uncompressed point, 65 bytes; `subject` a `mailto:` or `https:` URI that some services insist on.
+    /// `publicKey` is the uncompressed point, 65 bytes; `subject` a `mailto:` or `https:` URI, which some services
+    /// insist on.
     public init(publicKey: [UInt8], subject: String) {
         self.publicKey = Base64URL.encode(publicKey)
         self.subject = subject

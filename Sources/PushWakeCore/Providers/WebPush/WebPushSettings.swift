@@ -31,3 +31,20 @@ public struct WebPushSettings: Equatable, Sendable {
         }
     }
 }
+
+extension WebPushSettings {
+    /// Takes the operator's list of hosts and whether it may lead into private networks.
+    public init(_ settings: Settings) {
+        self.init(
+            hosts: Self.hosts(settings.text(.webPushHosts)), allowsPrivateAddresses: settings.flag(.webPushAllowLocal),
+            payload: PayloadSettings(settings))
+    }
+
+    /// The hosts of a comma-separated list, in lower case.
+    public static func hosts(_ list: String) -> [String] {
+        list.split(separator: ",").compactMap { entry in
+            let words = entry.split(separator: " ")
+            return words.count == 1 ? words[0].lowercased() : nil
+        }
+    }
+}
