@@ -75,10 +75,7 @@ public final class AGIProcess {
                 client.put(.fromURI, fromURI)
                 client.put(.fromDisplay, fromDisplay)
                 client.put(.text, text)
-                ask { reply in
-                    let sent = EngineClient.number(.pushed, in: reply)
-                    return ("SENT", [("PUSHWAKE_SENT", String(sent))])
-                }
+                send()
             case .listBindings(let aor): listBindings(aor)
             case .hangUp:
                 isFollowing = false
@@ -116,13 +113,14 @@ public final class AGIProcess {
         }
     }
 
-    private func ask(_ read: (MessageReader) -> (String, [(name: String, value: String)])) {
+    private func send() {
         do throws(ClientError) {
-            let (status, variables) = read(try client.call(milliseconds: 5000))
-            perform(session.done(status, variables: variables))
+            let reply = try client.call(milliseconds: 5000)
+            perform(session.sent(EngineClient.number(.pushed, in: reply)))
         } catch {
             if case .refused(let reason) = error {
-                perform(session.done(reason.contains("no push binding") ? "NOBINDING" : "FAILED", because: reason))
+                let status = reason.contains("no push binding") ? "NOBINDING" : "FAILED"
+                perform(session.notSent(status, because: reason))
             } else {
                 perform(session.engineLost(Self.text(error)))
             }
@@ -137,11 +135,7 @@ public final class AGIProcess {
                 if isLive { providers.append(row.first { $0.name == "provider" }?.text ?? "") }
                 return true
             }
-            let variables = [
-                (name: "PUSHWAKE_BINDINGS", value: String(providers.count)),
-                (name: "PUSHWAKE_PROVIDERS", value: providers.joined(separator: ",")),
-            ]
-            perform(session.done(providers.isEmpty ? "NOBINDING" : "BOUND", variables: variables))
+            perform(session.listed(providers))
         } catch {
             perform(session.engineLost(Self.text(error)))
         }

@@ -96,11 +96,22 @@ struct AGISession {
         state == .done ? [] : finish("UNAVAILABLE", because: reason)
     }
 
-    /// A `send` or `bindings` is done.
-    mutating func done(
-        _ status: String, variables: [(name: String, value: String)] = [], because reason: String = ""
-    ) -> [Action] {
-        finish(status, because: reason, more: variables)
+    /// So many pushes have been queued for a `send`.
+    mutating func sent(_ count: Int64) -> [Action] {
+        finish(count > 0 ? "SENT" : "NOBINDING", more: [("PUSHWAKE_SENT", String(count))])
+    }
+
+    /// No push was queued for a `send`, and why.
+    mutating func notSent(_ status: String, because reason: String) -> [Action] { finish(status, because: reason) }
+
+    /// The user of a `bindings` has bindings of these providers, one each.
+    mutating func listed(_ providers: [String]) -> [Action] {
+        finish(
+            providers.isEmpty ? "NOBINDING" : "BOUND",
+            more: [
+                ("PUSHWAKE_BINDINGS", String(providers.count)),
+                ("PUSHWAKE_PROVIDERS", providers.joined(separator: ",")),
+            ])
     }
 
     /// Asterisk has closed the connection, or the caller has hung up.

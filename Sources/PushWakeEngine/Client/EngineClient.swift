@@ -3,16 +3,6 @@
 public import PushWakeCore
 internal import PushWakeTransport
 
-/// Why the engine gave no answer.
-public enum ClientError: Error, Equatable, Sendable {
-    /// Nobody listens on the socket, or the connection broke.
-    case unavailable(String)
-    case timeout
-    case tooLarge
-    /// The engine said no, and why.
-    case refused(String)
-}
-
 /// One connection to the engine, used by one thread at a time, that never waits longer than
 /// `engine_timeout`.
 ///

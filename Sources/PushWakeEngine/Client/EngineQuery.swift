@@ -10,14 +10,6 @@ public enum EngineQuery: Int, Sendable {
     case explain = 16
 }
 
-/// One value of an answer.
-public struct EngineField: Equatable, Sendable {
-    public let name: String
-    /// Nil when the value is `number`.
-    public let text: String?
-    public let number: Int64
-}
-
 extension EngineClient {
     /// Asks page by page, so that no answer is longer than a message; returns the number of rows.
     /// `onRow` returns false to stop.

@@ -72,11 +72,9 @@ public enum EngineProtocol {
         case featureCaps = 33
         case problem = 34
         case staleContact = 35
-        case minExpires = 36
         case row = 37
         case name = 38
         case number = 39
-        case status = 40
         case message = 41
         case pushID = 42
         case httpStatus = 43

@@ -4,15 +4,6 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeTransport
 
-/// What became of a REGISTER; raw values are `enum pushwake_register_outcome`.
-enum RegisterOutcome: Int {
-    case plain = 0
-    case stored = 1
-    case unbound = 2
-    case query = 3
-    case ignored = 4
-}
-
 extension EngineDesk {
     private static let defaultExpires: Int64 = 3600
 

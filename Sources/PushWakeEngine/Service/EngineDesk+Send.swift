@@ -4,20 +4,6 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeTransport
 
-/// A `send` whose sender waits for the outcomes.
-final class PendingSend {
-    let request: MessageReader
-    let peer: EnginePeer
-    var pending: Int
-    var results: [PushResult] = []
-
-    init(request: MessageReader, peer: EnginePeer, pending: Int) {
-        self.request = request
-        self.peer = peer
-        self.pending = pending
-    }
-}
-
 extension EngineDesk {
     /// One push by hand: to a user's devices, or to one token.
     func send(_ message: MessageReader, _ peer: EnginePeer) {

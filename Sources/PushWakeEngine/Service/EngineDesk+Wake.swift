@@ -125,23 +125,6 @@ extension EngineDesk {
     }
 }
 
-/// How a held request ended; raw values are `enum pushwake_call_end`.
-enum CallEnd: Int {
-    case cancelled = 0
-    case answered = 1
-    case timedOut = 2
-    case failed = 3
-
-    /// What a phone that was pushed for the call has to hear of it.
-    var news: PushEvent? {
-        switch self {
-        case .cancelled: .cancel
-        case .answered: .answeredElsewhere
-        case .timedOut, .failed: nil
-        }
-    }
-}
-
 extension EngineDesk {
     private static func key(of request: WakeMessage) -> WakeKey {
         WakeKey(aor: request.aor, callID: request.callID, event: request.event)
@@ -149,7 +132,7 @@ extension EngineDesk {
 
     private func begin(_ key: WakeKey, _ request: WakeMessage, _ now: Int64) {
         guard wakes[key] == nil else { return }
-        wakes[key] = WakeRegister.Wake(startedAt: now, endsAt: now + hold(request) * 1000 + Self.afterglow)
+        wakes[key] = WakeRegister.Wake(endsAt: now + hold(request) * 1000 + Self.afterglow)
     }
 
     private func hold(_ request: WakeMessage) -> Int64 {

@@ -7,7 +7,7 @@ internal import PushWakeTransport
 /// Answers what the PBX asks: the one place where bindings, wakes and pushes meet.
 ///
 /// It runs on the engine's loop and never waits: a push is handed to `Delivery`, and its end comes
-/// back through `finished`.
+/// back through `settle`.
 final class EngineDesk {
     let settings: Settings
     let store: any BindingStore
@@ -25,8 +25,6 @@ final class EngineDesk {
     /// Connections that want results.
     var subscribers: [EnginePeer] = []
     var writer = MessageWriter()
-    /// Answers to `send` that wait for outcomes.
-    var sends: [ObjectIdentifier: PendingSend] = [:]
 
     init(settings: Settings, store: any BindingStore, delivery: Delivery, log: EngineLog) {
         self.settings = settings

@@ -4,8 +4,7 @@ internal import PushWakeTransport
 
 /// One connection from a PBX process, shell or waiting channel.
 ///
-/// Nobody may make the engine wait or grow: a peer that does not read loses events past a bound,
-/// and is closed when even a reply does not fit.
+/// Nobody may make the engine wait or grow: a peer that does not read loses what comes past a bound.
 final class EnginePeer: WakeWaiter {
     static let longestBacklog = 4096
 
@@ -17,7 +16,6 @@ final class EnginePeer: WakeWaiter {
     private(set) var isClosed = false
     /// Runs when a message had to be kept: somebody must watch for room.
     var onBacklog: (() -> Void)?
-    private(set) var droppedEvents = 0
     private var backlog: [[UInt8]] = []
 
     init(socket: LocalSocket) { self.socket = socket }
@@ -63,10 +61,7 @@ final class EnginePeer: WakeWaiter {
     }
 
     private func keep(_ message: [UInt8]) {
-        guard backlog.count < Self.longestBacklog else {
-            droppedEvents &+= 1
-            return
-        }
+        guard backlog.count < Self.longestBacklog else { return }
         backlog.append(message)
         if backlog.count == 1 { onBacklog?() }
     }

@@ -4,12 +4,6 @@ public import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeTransport
 
-/// Why an engine could not start.
-public struct EngineFailure: Error, Equatable, Sendable {
-    /// What is wrong and what to do.
-    public let message: String
-}
-
 /// The engine: one loop that owns the store, the connections to the providers and the queue.
 public final class EngineService {
     private let loop: Loop

@@ -2,22 +2,15 @@
 
 internal import PushWakeCore
 
-/// Which request wakes a user: copies of it (retransmissions, forks) are the same wake.
-struct WakeKey: Hashable {
-    let aor: String
-    let callID: String
-    let event: PushEvent
-}
-
 /// The wakes that are under way: what was pushed for which call, and who waits for it.
 ///
 /// It bounds itself: an entry lives as long as the call may be held, and then a minute for late copies.
 struct WakeRegister {
     /// One request that is being held somewhere.
     struct Wake {
-        var startedAt: Int64
+        /// Monotonic milliseconds at which it is forgotten.
         var endsAt: Int64
-        /// Pushes queued for it, and their ids.
+        /// Pushes that were asked for, and those of them that have not ended.
         var pushed = 0
         var pushes: [PushJob] = []
         /// Pushes that have no outcome yet.

@@ -3,11 +3,6 @@
 internal import PushWakeCore
 internal import PushWakeTransport
 
-/// A key file that cannot be used, and what to do about it.
-struct KeyFileError: Error, Equatable {
-    let message: String
-}
-
 /// Apple's `.p8` file.
 enum APNsKeyFile {
     static func read(_ path: String) throws(KeyFileError) -> Signer {

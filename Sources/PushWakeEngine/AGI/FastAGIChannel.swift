@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeTransport
+
+/// One call in FastAGI.
+final class FastAGIChannel: WakeWaiter {
+    private let connection: LineConnection
+    private unowned let desk: EngineDesk
+    private var session = AGISession(arguments: nil)
+    var wait: WakeKey?
+
+    init(_ connection: LineConnection, _ desk: EngineDesk) {
+        self.connection = connection
+        self.desk = desk
+    }
+
+    func line(_ text: String) { perform(session.line(text, now: Moment.now())) }
+
+    func tell(_ event: WaitEvent) {
+        let actions = session.heard(event, now: Moment.now())
+        // ORDER: the desk is in the middle of its list of waiters; it must not change under it.
+        desk.delivery.loop.atEndOfTurn { [weak self] in self?.perform(actions) }
+    }
+
+    func connectionClosed() { perform(session.ended()) }
+
+    private func perform(_ actions: [AGISession.Action]) {
+        for action in actions {
+            switch action {
+            case .say(let line):
+                if !session.isWaiting { desk.stopWaiting(self) }
+                connection.send(line)
+            case .wake(let message): wake(message)
+            case .send(let event, let aor, let text, let callID, let fromURI, let fromDisplay):
+                let content = PushContent(
+                    event: event, callID: callID, fromURI: fromURI, fromDisplay: fromDisplay, toURI: aor, text: text)
+                perform(session.sent(Int64(desk.send(content, to: aor))))
+            case .listBindings(let aor): listBindings(aor)
+            case .hangUp:
+                if let key = wait {
+                    desk.stopWaiting(self)
+                    desk.endCall(aor: key.aor, callID: key.callID, .cancelled)
+                }
+            case .close: connection.close()
+            }
+        }
+    }
+
+    private func wake(_ message: WakeMessage) {
+        do throws(StoreError) {
+            let answer = try desk.wake(message)
+            let actions = session.woke(answer)
+            if actions.isEmpty { desk.wait(for: message, self) }
+            perform(actions)
+        } catch {
+            perform(session.engineLost("the store cannot be read"))
+        }
+    }
+
+    private func listBindings(_ aor: String) {
+        do throws(StoreError) {
+            let bindings = try desk.store.bindings(of: aor, now: SystemClock.wallSeconds())
+            perform(session.listed(bindings.map(\.provider.name)))
+        } catch {
+            perform(session.engineLost("the store cannot be read"))
+        }
+    }
+}
