@@ -2,54 +2,6 @@
 
 public import PushWakeCore
 
-/// Why a store could not do what it was asked. Nothing was changed then.
-///
-/// The text names the file or server and says what to do about it.
-public enum StoreError: Error, Equatable, Sendable {
-    /// The file or server cannot be used: missing, not permitted, locked, or of another program.
-    case unusable(String)
-    /// No room is left where the bindings are kept; reading still works.
-    case full(String)
-    /// What is kept cannot be understood; it is left as it is.
-    case corrupt(String)
-}
-
-extension StoreError: CustomStringConvertible {
-    /// The text alone: it says what failed and what to do.
-    public var description: String {
-        switch self {
-        case .unusable(let text), .full(let text), .corrupt(let text): text
-        }
-    }
-}
-
-/// Which bindings of a user are meant.
-public enum BindingSelector: Equatable, Sendable {
-    case all
-    /// Exactly this token.
-    case token(provider: Provider, app: String, token: String)
-    /// All tokens of one device: the same instance; when either side has none, the same contact
-    /// (push parameters aside) or the same Call-ID. Empty texts match nothing.
-    case device(instance: String, contact: String, callID: String)
-}
-
-/// A binding that is gone, kept visible until the phone registers again.
-public struct RemovedBinding: Equatable, Sendable {
-    /// What it was.
-    public var binding: Binding
-    /// `unregistered`, `token-gone BadDeviceToken`, `by hand`, ...
-    public var reason: String
-    /// Seconds since 1970.
-    public var removedAt: Int64
-
-    /// Marks `binding` as removed.
-    public init(binding: Binding, reason: String, removedAt: Int64) {
-        self.binding = binding
-        self.reason = reason
-        self.removedAt = removedAt
-    }
-}
-
 /// Where bindings live. When a call returns, what it stored survives the death of this process.
 ///
 /// All stores pass the same contract suite. Time is a parameter, seconds since 1970. AoRs and tokens
@@ -87,14 +39,4 @@ public protocol BindingStore: AnyObject {
 
     /// Number of bindings that are neither removed nor dropped by `forget`.
     func count() throws(StoreError) -> Int
-}
-
-/// Bounds that keep one user from filling the store.
-public enum BindingLimits {
-    /// Bindings of one user; the oldest gives way.
-    public static let perUser = 256
-    /// Marks of removal of one user; the oldest gives way.
-    public static let marksPerUser = 32
-    /// Seconds for which a mark of removal stays when its phone never registers again: 30 days.
-    public static let markLifetime: Int64 = 30 * 86_400
 }
