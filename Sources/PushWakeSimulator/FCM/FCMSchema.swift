@@ -5,7 +5,7 @@ import PushWakeCore
 /// The request body of `projects.messages.send` as a table, and the strict reading of it that
 /// Google's front end does: unknown names and wrong types are errors that name the field.
 indirect enum FCMSchema {
-    case string, bool, integer, number, duration
+    case string, bool, integer, duration
     /// Any JSON object.
     case structure
     case strings
@@ -60,11 +60,6 @@ indirect enum FCMSchema {
         case .string: guard value.string != nil else { throw .invalidValue(path, "TYPE_STRING", value) }
         case .bool: guard case .bool = value else { throw .invalidValue(path, "TYPE_BOOL", value) }
         case .integer: guard value.integer != nil else { throw .invalidValue(path, "TYPE_INT32", value) }
-        case .number:
-            switch value {
-            case .integer, .number: return
-            default: throw .invalidValue(path, "TYPE_DOUBLE", value)
-            }
         case .structure: guard case .object = value else { throw Self.wrongKind(path, "google.protobuf.Struct", value) }
         case .strings: try Self.checkStrings(value, at: path)
         case .map: try Self.checkMap(value, at: path)
@@ -78,7 +73,7 @@ indirect enum FCMSchema {
         }
     }
 
-    /// Milliseconds of a Duration string such as "3.5s"; nil when it is none.
+    /// Seconds of a Duration string such as "3.5s"; nil when it is none.
     static func seconds(_ text: String) -> Double? {
         guard text.last == "s", let seconds = Double(text.dropLast()), seconds.isFinite else { return nil }
         let body = text.dropLast().utf8

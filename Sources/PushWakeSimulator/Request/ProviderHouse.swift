@@ -2,18 +2,6 @@
 
 import PushWakeCore
 
-/// What is remembered about one connection between its requests.
-struct ConnectionMemory {
-    /// 1 for the first connection since the start.
-    let number: Int
-    var apns = APNsSession()
-    /// Provider of the first request.
-    var provider: ProviderName?
-    var ruleMatches: FaultBook.ConnectionMatches = [:]
-
-    init(number: Int) { self.number = number }
-}
-
 /// All providers under one roof: finds the one that a path belongs to, lets the script have its
 /// say, and counts. No I/O: time and connection come in, a reaction goes out.
 struct ProviderHouse {

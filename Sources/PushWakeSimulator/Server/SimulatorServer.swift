@@ -80,7 +80,7 @@ public final class SimulatorServer {
 
     deinit { receiveBuffer.deallocate() }
 
-    /// Serves until SIGTERM, SIGINT or `stop()`.
+    /// Serves until SIGTERM, SIGINT or a call of `stopper`.
     public func run() throws(Failure) {
         clinux_raise_descriptor_limit()
         do {
@@ -97,7 +97,7 @@ public final class SimulatorServer {
         log?.flush()
     }
 
-    /// Ends `run()` from another thread.
+    /// Ends `run()`; any thread may call it.
     public var stopper: @Sendable () -> Void {
         let poster = loop.poster
         // The loop ends with the turn in which it hears of it.
