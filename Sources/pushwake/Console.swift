@@ -45,58 +45,19 @@ enum Console {
 
     /// One row as a JSON object.
     static func object(_ row: [EngineField]) -> String {
-        "{" + row.map { "\(quoted($0.name)):\($0.text.map(quoted) ?? String($0.number))" }.joined(separator: ",") + "}"
-    }
-
-    /// A JSON string.
-    static func quoted(_ text: String) -> String {
-        var out = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": out += "\\\""
-            case "\\": out += "\\\\"
-            case "\n": out += "\\n"
-            case "\r": out += "\\r"
-            case "\t": out += "\\t"
-            default:
-                if scalar.value < 0x20 {
-                    let hex = String(scalar.value, radix: 16)
-                    out += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-                } else {
-                    out.unicodeScalars.append(scalar)
-                }
+        var writer = JSONWriter()
+        writer.object { object in
+            for field in row {
+                object.name(field.name)
+                if let text = field.text { object.string(text) } else { object.integer(field.number) }
             }
         }
-        return out + "\""
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     private static func trimmed(_ text: String) -> String {
         var text = text
         while text.last == " " { text.removeLast() }
         return text
-    }
-}
-
-/// Whole files, for the shell.
-enum TextFile {
-    static let longest = 16 * 1024 * 1024
-
-    static func read(_ path: String) -> String? { readBytes(path).map { String(decoding: $0, as: UTF8.self) } }
-
-    /// The bytes of a file, or of standard input for `-`; nil when it cannot be read or is longer than 16 MB.
-    static func readBytes(_ path: String) -> [UInt8]? {
-        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
-        var all: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { return nil }
-            if count == 0 { return all }
-            all.append(contentsOf: chunk[..<count])
-            guard all.count <= longest else { return nil }
-        }
     }
 }

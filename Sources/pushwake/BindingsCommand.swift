@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+
+import ArgumentParser
+import PushWakeEngine
+
+struct BindingsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bindings", abstract: "Lists the push bindings of a user, or of all users.",
+        discussion: "Tokens are shortened. A removed binding is listed with the reason until its phone registers again."
+    )
+
+    @OptionGroup var options: SettingsOptions
+    @Flag(name: .long, help: "JSON instead of a table.") var json = false
+    @Argument(help: "AoR, as the registrar has it: user or user@domain.") var aor: String?
+
+    func run() throws {
+        let rows = try Engine.ask(options, .bindings, aor ?? "")
+        if rows.isEmpty && !json {
+            Console.complain(aor.map { "\($0) has no push binding" } ?? "there are no bindings")
+        }
+        Console.show(rows, asJSON: json)
+        if rows.isEmpty && aor != nil { throw ExitCode(1) }
+    }
+}

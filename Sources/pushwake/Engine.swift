@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+import ArgumentParser
+import PushWakeEngine
+
+/// Talks to the engine for a subcommand.
+enum Engine {
+    static func ask(_ options: SettingsOptions, _ query: EngineQuery, _ argument: String) throws -> [[EngineField]] {
+        let client = EngineClient(settings: try options.load())
+        var rows: [[EngineField]] = []
+        do throws(ClientError) {
+            _ = try client.query(query, argument: argument) { row in
+                rows.append(row)
+                return true
+            }
+        } catch {
+            throw failure(error)
+        }
+        return rows
+    }
+
+    /// Sends the request that was put together, and waits for its reply.
+    static func answer(_ client: EngineClient, milliseconds: Int64 = 5000) throws -> MessageReader {
+        do throws(ClientError) {
+            return try client.call(milliseconds: milliseconds)
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    private static func failure(_ error: ClientError) -> ExitCode {
+        switch error {
+        case .unavailable(let text):
+            // Some reasons come with their own remedy.
+            let remedy = text.contains(";") ? "" : "; start the PBX or `pushwake engine`, or give --socket"
+            Console.complain("no engine answers: \(text)\(remedy)")
+        case .timeout: Console.complain("the engine did not answer in time")
+        case .tooLarge: Console.complain("the request is longer than one message to the engine")
+        case .refused(let text): Console.complain(text)
+        }
+        return ExitCode(1)
+    }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+
+import ArgumentParser
+import PushWakeEngine
+
+struct StatsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stats", abstract: "Prints the engine's counters.")
+
+    @OptionGroup var options: SettingsOptions
+    @Flag(name: .long, help: "One JSON object instead of a table.") var json = false
+
+    func run() throws {
+        let rows = try Engine.ask(options, .stats, "")
+        guard let row = rows.first else { return }
+        if json {
+            Console.say(Console.object(row))
+        } else {
+            for field in row { Console.say("\(field.name) \(field.text ?? String(field.number))") }
+        }
+    }
+}
