@@ -43,6 +43,9 @@ final class ClientHandle {
         case .refused(let text):
             self.error = text
             return PUSHWAKE_ERR_REFUSED.rawValue
+        case .notFound(let text):
+            self.error = text
+            return PUSHWAKE_ERR_NOT_FOUND.rawValue
         }
     }
 }

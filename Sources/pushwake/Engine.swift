@@ -36,7 +36,7 @@ enum Engine {
             Console.complain("no engine answers: \(text)\(remedy)")
         case .timeout: Console.complain("the engine did not answer in time")
         case .tooLarge: Console.complain("the request is longer than one message to the engine")
-        case .refused(let text): Console.complain(text)
+        case .refused(let text), .notFound(let text): Console.complain(text)
         }
         return ExitCode(1)
     }

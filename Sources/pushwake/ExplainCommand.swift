@@ -79,7 +79,7 @@ struct ExplainCommand: ParsableCommand {
             case .timeout: throw .unreadable("the engine did not answer in time")
             case .tooLarge:
                 throw .unreadable("the request is longer than one message to the engine; give a shorter one")
-            case .refused(let text): throw .notSIP(text)
+            case .refused(let text), .notFound(let text): throw .notSIP(text)
             }
         }
         return try PushExplanation.explain(

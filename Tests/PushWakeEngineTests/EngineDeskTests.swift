@@ -271,6 +271,17 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(EngineClient.number(.pushed, in: reply) == 0)
     }
 
+    @Test func `tells a user without bindings from a request that cannot be meant`() throws {
+        let bench = try DeskBench()
+        let missing = try bench.ask(.send) { $0.put(.aor, "bob") }
+        #expect(ClientError(missing) == .notFound("bob has no push binding"))
+        let both = try bench.ask(.send) { writer in
+            writer.put(.aor, "bob")
+            writer.put(.token, "00fc")
+        }
+        #expect(ClientError(both) == .refused("a user and a token are both given; give one of them"))
+    }
+
     @Test func `explains what it would push to a user, with its own store`() throws {
         let bench = try DeskBench()
         try bench.register("<sip:bob@192.0.2.1;pn-provider=fcm;pn-prid=abc;pn-param=my-project>")

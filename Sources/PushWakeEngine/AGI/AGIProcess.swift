@@ -118,11 +118,10 @@ public final class AGIProcess {
             let reply = try client.call(milliseconds: 5000)
             perform(session.sent(EngineClient.number(.pushed, in: reply)))
         } catch {
-            if case .refused(let reason) = error {
-                let status = reason.contains("no push binding") ? "NOBINDING" : "FAILED"
-                perform(session.notSent(status, because: reason))
-            } else {
-                perform(session.engineLost(Self.text(error)))
+            switch error {
+            case .notFound(let reason): perform(session.notSent("NOBINDING", because: reason))
+            case .refused(let reason): perform(session.notSent("FAILED", because: reason))
+            case .unavailable, .timeout, .tooLarge: perform(session.engineLost(Self.text(error)))
             }
         }
     }
@@ -143,7 +142,7 @@ public final class AGIProcess {
 
     private static func text(_ error: ClientError) -> String {
         switch error {
-        case .unavailable(let text), .refused(let text): text
+        case .unavailable(let text), .refused(let text), .notFound(let text): text
         case .timeout: "the engine did not answer in time"
         case .tooLarge: "the request is too long"
         }

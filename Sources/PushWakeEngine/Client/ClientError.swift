@@ -8,4 +8,12 @@ public enum ClientError: Error, Equatable, Sendable {
     case tooLarge
     /// The engine said no, and why.
     case refused(String)
+    /// The engine does not know whom the request was about.
+    case notFound(String)
+
+    /// What a `failure` of the engine says.
+    init(_ failure: MessageReader) {
+        let text = EngineClient.text(.message, in: failure)
+        self = EngineClient.number(.missing, in: failure) != 0 ? .notFound(text) : .refused(text)
+    }
 }

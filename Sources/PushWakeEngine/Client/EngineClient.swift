@@ -17,6 +17,7 @@ public final class EngineClient {
     private var buffer: [UInt8] = []
     private var lastID: UInt32 = 0
 
+    /// Takes path and timeout from the settings; connects at the first call.
     public init(settings: Settings) {
         path = settings.text(.engineSocket)
         timeout = settings.integer(.engineTimeout)
@@ -28,8 +29,11 @@ public final class EngineClient {
         writer.begin(kind, id: lastID)
     }
 
+    /// Adds a field of raw bytes.
     public func put(_ tag: EngineProtocol.Tag, _ value: Span<UInt8>) { writer.put(tag, value) }
+    /// Adds a field of text.
     public func put(_ tag: EngineProtocol.Tag, _ value: String) { writer.put(tag, value) }
+    /// Adds a number.
     public func put(_ tag: EngineProtocol.Tag, _ value: Int64) { writer.put(tag, value) }
 
     /// Sends the request and waits for its reply, at most `milliseconds` (`engine_timeout` when nil).
@@ -40,7 +44,7 @@ public final class EngineClient {
         while true {
             let message = try receive(until: deadline)
             guard message.id == lastID else { continue }
-            if message.kind == .failure { throw .refused(Self.text(.message, in: message)) }
+            if message.kind == .failure { throw ClientError(message) }
             if message.kind == .reply { return message }
         }
     }

@@ -9,7 +9,9 @@
 /// recognises it later and drops it. Unknown tags are skipped: fields may be added, kinds and
 /// the meaning of a tag may not change without a new version.
 public enum EngineProtocol {
+    /// First byte of every message.
     public static let version: UInt8 = 1
+    /// Bytes of version, kind and id.
     public static let headerLength = 6
     /// Longest message, fields included. A REGISTER of 64 kB (the limit of UDP) fits.
     public static let longestMessage = 160 * 1024
@@ -95,5 +97,7 @@ public enum EngineProtocol {
         case service = 63
         /// `voip`, `alert` or `background`, where somebody asked for it.
         case pushType = 64
+        /// In a failure: there is no such user.
+        case missing = 65
     }
 }

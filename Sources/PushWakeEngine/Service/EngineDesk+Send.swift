@@ -11,7 +11,7 @@ extension EngineDesk {
         let targets: [Target]
         switch self.targets(of: message, event) {
         case .success(let found): targets = found
-        case .failure(let refusal): return fail(message, peer, refusal.text)
+        case .failure(let refusal): return fail(message, peer, refusal.text, isMissing: refusal.isMissing)
         }
         let waits = EngineClient.number(.waits, in: message) != 0
         let seconds = EngineClient.number(.seconds, in: message)
@@ -62,6 +62,8 @@ extension EngineDesk {
 
     private struct Refusal: Error {
         let text: String
+        /// The user has nothing to push to.
+        var isMissing = false
     }
 
     private func targets(of message: MessageReader, _ event: PushEvent) -> Result<[Target], Refusal> {
@@ -141,7 +143,9 @@ extension EngineDesk {
     ) -> Result<[Target], Refusal> {
         do throws(StoreError) {
             let bindings = try store.bindings(of: aor, now: SystemClock.wallSeconds())
-            guard !bindings.isEmpty else { return .failure(Refusal(text: "\(aor) has no push binding")) }
+            guard !bindings.isEmpty else {
+                return .failure(Refusal(text: "\(aor) has no push binding", isMissing: true))
+            }
             let plan = Plan(event, bindings, isAwake: bindings.map { _ in false }, wanted: wanted)
             guard !plan.pushes.isEmpty else {
                 let reasons = Set(plan.skipped.map(\.reason.rawValue)).sorted().joined(separator: "; ")

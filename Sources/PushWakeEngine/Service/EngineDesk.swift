@@ -78,9 +78,10 @@ final class EngineDesk {
     }
 
     /// Refuses a request; the text says what to do.
-    func fail(_ message: MessageReader, _ peer: EnginePeer, _ text: String) {
+    func fail(_ message: MessageReader, _ peer: EnginePeer, _ text: String, isMissing: Bool = false) {
         writer.begin(.failure, id: message.id)
         writer.put(.message, text)
+        if isMissing { writer.put(.missing, 1) }
         peer.send(writer.bytes)
     }
 
