@@ -101,10 +101,10 @@ fuzz: setup ## a minute of libFuzzer for each target
 	@for target in register template answer message http1 http2; do Fuzz/run $$target 60 || exit 1; done
 
 format: ## rewrite the Swift sources in the house style
-	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests
+	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Fuzz
 
 lint: ## say where the style is broken
-	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests
+	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Fuzz
 
 clean: ## remove what build made; keeps .cache
 	rm -rf .build kamailio-glue/pushwake.so
