@@ -12,7 +12,7 @@ struct SQLiteFailure {
 
     /// Says what happened to the file and what to do about it.
     func error(path: String) -> StoreError {
-        let reason = systemError == 0 ? message : "\(message): \(SystemError.text(systemError))"
+        let reason = systemError == 0 ? message : "\(message): \(SystemErrorText.of(systemError))"
         switch code & 0xFF {
         case SQLITE_FULL:
             return .full("\(path): no space left (\(reason)); free space on that file system")
@@ -26,10 +26,10 @@ struct SQLiteFailure {
             return .unusable("\(path) is locked by another process (\(reason)); end that process, see `fuser \(path)`")
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             return .unusable(
-                "\(path) cannot be written by user \(geteuid()) (\(reason)); \(SystemError.ownerRemedy(path))")
+                "\(path) cannot be written by user \(geteuid()) (\(reason)); \(SystemErrorText.ownerRemedy(path))")
         case SQLITE_CANTOPEN:
             return .unusable(
-                "\(path) cannot be opened by user \(geteuid()) (\(reason)); \(SystemError.ownerRemedy(path)), its directory too"
+                "\(path) cannot be opened by user \(geteuid()) (\(reason)); \(SystemErrorText.ownerRemedy(path)), its directory too"
             )
         case SQLITE_IOERR:
             return .unusable("\(path): reading or writing failed (\(reason)); see the kernel log for the disk")
@@ -37,13 +37,4 @@ struct SQLiteFailure {
             return .unusable("\(path): \(reason) (SQLite code \(code))")
         }
     }
-}
-
-/// Words for what the operating system says.
-enum SystemError {
-    /// The text of an `errno`.
-    static func text(_ number: Int32) -> String { strerror(number).map { String(cString: $0) } ?? "error \(number)" }
-
-    /// The way to give a file to the user this process runs as.
-    static func ownerRemedy(_ path: String) -> String { "`chown \(geteuid()) \(path)` and mode 0600 let it in" }
 }

@@ -66,12 +66,12 @@ enum SQLiteFile {
     }
 
     private static func failure(_ what: String, path: String, number: Int32) -> StoreError {
-        let text = "\(path) \(what) by user \(geteuid()): \(SystemError.text(number))"
+        let text = "\(path) \(what) by user \(geteuid()): \(SystemErrorText.of(number))"
         switch number {
         case ENOSPC, EDQUOT: return .full("\(text); free space on that file system")
         case ENOENT, ENOTDIR: return .unusable("\(text); make the directory above it")
         case EROFS: return .unusable("\(text); set store_path to a place that can be written")
-        default: return .unusable("\(text); \(SystemError.ownerRemedy(path))")
+        default: return .unusable("\(text); \(SystemErrorText.ownerRemedy(path))")
         }
     }
 }
