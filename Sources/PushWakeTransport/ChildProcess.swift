@@ -12,6 +12,7 @@ public final class ChildProcess {
         public let message: String
     }
 
+    /// Process id; kept from reuse until the end has been noticed.
     public let pid: Int32
     /// Readable when the child has ended; -1 where the kernel has no such thing.
     public let exitDescriptor: Int32

@@ -7,22 +7,24 @@ public final class DescriptorSet {
     /// Poll this one for reading.
     public let descriptor: Int32
 
+    /// An empty set; its descriptor is -1 when the process has none left.
     public init() { descriptor = epoll_create1(Int32(EPOLL_CLOEXEC)) }
 
     deinit { if descriptor >= 0 { _ = close(descriptor) } }
 
+    /// Polls a descriptor from now on; -1 is ignored.
     public func add(_ member: Int32) {
         guard member >= 0 else { return }
         var event = epoll_event()
-        event.events = UInt32(1)
+        event.events = Loop.Readiness.readable.rawValue
         event.data.fd = member
-        _ = epoll_ctl(descriptor, 1, member, &event)
+        _ = epoll_ctl(descriptor, EPOLL_CTL_ADD, member, &event)
     }
 
     /// Takes a member out; one that was closed has left by itself.
     public func remove(_ member: Int32) {
         guard member >= 0 else { return }
         var event = epoll_event()
-        _ = epoll_ctl(descriptor, 2, member, &event)
+        _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, member, &event)
     }
 }

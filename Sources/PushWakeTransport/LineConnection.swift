@@ -16,6 +16,7 @@ public final class LineConnection: LoopSource {
     private var isClosing = false
     private var isClosed = false
 
+    /// Takes over a connected socket and begins to read.
     public init(_ socket: Socket, loop: Loop) throws(SystemError) {
         self.socket = socket
         self.loop = loop

@@ -22,6 +22,7 @@ public final class LocalSocket {
         case closed
     }
 
+    /// For polling; closed with this object.
     public let descriptor: Int32
     private let pathToUnlink: String?
 

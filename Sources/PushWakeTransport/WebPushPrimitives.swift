@@ -8,6 +8,7 @@ public struct WebPushPrimitives: WebPushCrypto {
     private let makeKey: () -> PrivateKey?
     private let makeSalt: () -> [UInt8]?
 
+    /// Random keys and salts.
     public init() { self.init(makeKey: { try? PrivateKey.makeP256() }, makeSalt: Self.randomSalt) }
 
     /// Takes keys and salts from elsewhere, such as the example of an RFC.

@@ -4,6 +4,7 @@
 public struct HTTPOrigin: Hashable, Sendable {
     /// Lower case; an IPv6 literal without its brackets.
     public let host: String
+    /// 443 unless the URL names another.
     public let port: UInt16
 
     public init(host: String, port: UInt16 = 443) {

@@ -2,6 +2,7 @@
 
 /// One HTTP answer, bounded: the transport cuts bodies and header lists that are too long.
 public struct HTTPResponse: Equatable, Sendable {
+    /// One header field; a name that came twice stands in two.
     public struct Header: Equatable, Sendable {
         /// Lower case.
         public let name: String

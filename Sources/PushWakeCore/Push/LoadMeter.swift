@@ -8,6 +8,7 @@ public struct LoadMeter: Equatable, Sendable {
     /// Milliseconds that all samples must be below the level before it falls by one.
     private static let calmToFall: Int64 = 2000
 
+    /// What counts until samples say otherwise for long enough.
     public private(set) var level = LoadLevel.low
     /// The last sample.
     public private(set) var sample = LoadSample()

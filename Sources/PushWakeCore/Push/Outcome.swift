@@ -17,6 +17,7 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
     /// The queue was full; never sent.
     case overloaded = 7
 
+    /// As logs, counters and hosts write it.
     public var name: String {
         switch self {
         case .accepted: "accepted"

@@ -4,6 +4,7 @@
 public struct PayloadFamilies: Equatable, Sendable {
     /// A provider, or one of its apps, that has a payload of its own.
     public struct Exception: Equatable, Sendable {
+        /// One of `providers`.
         public let provider: Provider
         /// Bundle id, package or project; empty for all.
         public let app: String
@@ -19,6 +20,7 @@ public struct PayloadFamilies: Equatable, Sendable {
     /// Providers whose payloads are templates; the others have a form of their own.
     public static let providers = [Provider.apns, .fcm, .webpush]
 
+    /// For whatever is no exception.
     public private(set) var usual: BuiltInPayloads.Family
     /// In the order given.
     public private(set) var exceptions: [Exception] = []

@@ -9,8 +9,8 @@
 /// | call    | Apple voip (or kind unknown), FCM, Web Push, Acrobits, webhook, Apple remote |
 /// | others  | Apple remote (or kind unknown), FCM, Web Push, Acrobits, webhook; never Apple voip |
 public struct Plan: Equatable, Sendable {
-    /// One push to send.
-    public struct Push: Equatable, Sendable {
+    /// One binding that gets a push.
+    public struct Chosen: Equatable, Sendable {
         /// Place of the binding in the list given.
         public let index: Int
         /// For Apple; nil for the others.
@@ -48,7 +48,9 @@ public struct Plan: Equatable, Sendable {
         case otherType = "this token takes no push of the type asked for"
     }
 
-    public private(set) var pushes: [Push] = []
+    /// In the order of the bindings.
+    public private(set) var pushes: [Chosen] = []
+    /// Every binding that is in none of `pushes`.
     public private(set) var skipped: [Skipped] = []
 
     /// Longest wait that a phone may wish for, seconds.
@@ -89,7 +91,7 @@ public struct Plan: Equatable, Sendable {
         }
         let hasVoIP = device.contains { bindings[$0].provider == .apns && bindings[$0].service == .voip }
         pushes.append(
-            Push(
+            Chosen(
                 index: best.index, type: type(of: event, for: binding, besideVoIP: hasVoIP),
                 delay: Self.delay(of: binding)))
     }

@@ -6,11 +6,13 @@
 public struct PushContent: Equatable, Sendable {
     public var event: PushEvent
     public var occasion: PushOccasion
+    /// Call-ID of the request, which ties the push to the INVITE that follows.
     public var callID: String
     /// `sip:alice@example.com`, as sent.
     public var fromURI: String
     /// Display name, quoted-pairs resolved, quotes removed.
     public var fromDisplay: String
+    /// To, as sent.
     public var toURI: String
     /// Text of a MESSAGE, or of a custom push.
     public var text: String

@@ -13,6 +13,7 @@ public enum PushEvent: UInt8, Sendable, CaseIterable {
     case answeredElsewhere = 6
     case groupChat = 7
 
+    /// As settings, hosts and payloads write it.
     public var name: String {
         switch self {
         case .call: "call"

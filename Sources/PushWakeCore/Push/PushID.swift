@@ -2,7 +2,9 @@
 
 /// The name of one push: 128 random bits, made by the caller, kept across its retries.
 public struct PushID: Hashable, Sendable {
+    /// The first 64 bits.
     public let high: UInt64
+    /// The last 64 bits.
     public let low: UInt64
 
     public init(high: UInt64, low: UInt64) {

@@ -16,6 +16,7 @@ public struct PushQueue<Element> {
 
     private let capacity: Int
     private var lines: [RingBuffer<Element>]
+    /// Elements of all classes.
     public private(set) var count = 0
 
     /// Holds at most `capacity` elements, at least 1.
@@ -24,6 +25,7 @@ public struct PushQueue<Element> {
         lines = Priority.allCases.map { _ in RingBuffer() }
     }
 
+    /// Whether nothing waits, in any class.
     public var isEmpty: Bool { count == 0 }
 
     /// How full it is, in parts of 100, when so many places are taken by what waits elsewhere.

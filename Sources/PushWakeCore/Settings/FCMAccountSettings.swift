@@ -10,6 +10,7 @@ public struct FCMAccountSettings: Equatable, Sendable {
         public let number: Int
         /// Package, or project.
         public internal(set) var app = ""
+        /// Path of the JSON file.
         public internal(set) var file = ""
     }
 

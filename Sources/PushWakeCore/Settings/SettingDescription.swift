@@ -22,10 +22,13 @@ public struct SettingDescription: Sendable {
 
     /// Static, so that a C caller may keep the pointer.
     public let name: StaticString
+    /// What a value is checked against.
     public let kind: Kind
+    /// As it would be written in a file; empty for none.
     public let defaultValue: StaticString
     /// `s`, `ms`, `days`, or empty.
     public let unit: StaticString
+    /// Whole sentences for docs/settings.md.
     public let help: StaticString
     /// Names of the same thing at Mizutech (`m:`) and Flexisip (`f:`), comma separated.
     public let otherNames: StaticString

@@ -6,6 +6,7 @@ public struct Settings: Equatable, Sendable {
     private var numbers: [Int64]
     private var accounts = FCMAccountSettings()
 
+    /// Every setting at its default.
     public init() {
         texts = SettingKey.allCases.map { SettingsTable.description(of: $0).defaultValue.description }
         numbers = texts.map { Int64($0) ?? 0 }
@@ -17,6 +18,7 @@ public struct Settings: Equatable, Sendable {
     /// The value of an integer or flag; 0 for text.
     public func integer(_ key: SettingKey) -> Int64 { numbers[key.rawValue] }
 
+    /// Whether a flag is set; for an integer, whether it is not 0.
     public func flag(_ key: SettingKey) -> Bool { numbers[key.rawValue] != 0 }
 
     /// The pairs `fcm_app1` and `fcm_key1` to `fcm_app1000` and `fcm_key1000` that are set.

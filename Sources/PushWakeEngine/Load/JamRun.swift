@@ -7,6 +7,7 @@ internal import PushWakeTransport
 public final class JamRun {
     /// What the process weighed, in bytes that it had in memory.
     public struct Report: Equatable, Sendable {
+        /// Pushes that waited.
         public var count = 0
         /// Before the first push.
         public var before = 0

@@ -5,11 +5,14 @@ public struct MessageReader: Sendable {
     /// One field: its tag, nil when this version does not know it, and where its bytes are.
     public struct Field: Sendable {
         public let tag: EngineProtocol.Tag?
+        /// Into `bytes`, always within them.
         public let range: Range<Int>
     }
 
+    /// The whole message, header included.
     public let bytes: [UInt8]
     public let kind: EngineProtocol.Kind
+    /// Chosen by the client; a reply has that of its request.
     public let id: UInt32
     private var position = EngineProtocol.headerLength
 

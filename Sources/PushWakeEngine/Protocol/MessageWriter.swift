@@ -2,6 +2,7 @@
 
 /// Puts one message together in a buffer that is kept for the next one.
 public struct MessageWriter: ~Copyable {
+    /// The message so far, header included.
     public private(set) var bytes: [UInt8] = []
     /// Something did not fit; the message must not be sent.
     public private(set) var isOverfull = false
@@ -45,6 +46,7 @@ public struct MessageWriter: ~Copyable {
         }
     }
 
+    /// Adds a number, as eight bytes.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: Int) { put(tag, Int64(value)) }
 
     private mutating func reserve(_ tag: EngineProtocol.Tag, _ count: Int) -> Bool {

@@ -157,7 +157,8 @@ extension EngineDesk {
             && (contact.uri == binding.contact || contact.uri == binding.contactWithoutPushParameters)
     }
 
-    private func push(_ binding: Binding, _ planned: Plan.Push, _ request: WakeMessage, _ key: WakeKey, _ now: Int64) {
+    private func push(_ binding: Binding, _ planned: Plan.Chosen, _ request: WakeMessage, _ key: WakeKey, _ now: Int64)
+    {
         guard var wake = wakes[key], wake.tokens.insert(binding.token).inserted else { return }
         let isCall = request.event == .call
         let content = PushContent(

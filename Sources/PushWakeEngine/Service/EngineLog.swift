@@ -10,11 +10,13 @@ public struct EngineLog {
     private let threshold: LogLevel
     private let write: (LogLevel, String) -> Void
 
+    /// Hands lines up to `threshold` to `write`.
     public init(threshold: LogLevel, write: @escaping (LogLevel, String) -> Void) {
         self.threshold = threshold
         self.write = write
     }
 
+    /// Writes a line; its text is put together only when it is wanted.
     public func callAsFunction(_ level: LogLevel, _ text: @autoclosure () -> String) {
         guard level <= threshold else { return }
         write(level, Self.cleaned(text()))

@@ -9,6 +9,7 @@ public struct RegistrationPolicy: Sendable {
     public struct Refusal: Equatable, Sendable {
         /// 555 or 423.
         public let code: Int
+        /// Reason phrase of the reply.
         public let reason: String
         /// For 423, seconds.
         public let minExpires: Int

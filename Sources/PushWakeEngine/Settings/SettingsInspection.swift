@@ -9,7 +9,9 @@ public struct SettingsInspection {
     public struct Finding: Equatable, Sendable {
         /// `error`: cannot be meant, do not start. `warning`: calls go through, pushes will not.
         public let level: LogLevel
+        /// Name of the setting to change.
         public let setting: String
+        /// What is wrong and what to do.
         public let message: String
     }
 

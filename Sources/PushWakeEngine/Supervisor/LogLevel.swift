@@ -13,6 +13,7 @@ public enum LogLevel: Int, Comparable, Sendable, CaseIterable {
         self = Self.allCases.first { $0.name == name } ?? .info
     }
 
+    /// As `log_level` has it.
     public var name: String {
         switch self {
         case .error: "error"

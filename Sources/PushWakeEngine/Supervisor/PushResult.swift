@@ -4,20 +4,26 @@ public import PushWakeCore
 
 /// How one push ended, as the log, the statistics and the PBX hear of it.
 public struct PushResult: Equatable, Sendable {
+    /// Number of the push since the engine started.
     public var id: UInt64
     public var event: PushEvent
     public var outcome: Outcome
     /// 0 when no answer came.
     public var httpStatus: Int
+    /// The provider called the token dead, and the store has let it go.
     public var isBindingRemoved: Bool
     /// From the request to the outcome.
     public var microseconds: Int64
+    /// Whom it was for; empty for a token given by hand.
     public var aor: String
+    /// Of the request that caused it.
     public var callID: String
     public var provider: Provider
+    /// Bundle id, package or project.
     public var app: String
     /// Shortened.
     public var token: String
+    /// The provider's own word, or ours in CamelCase; may be empty.
     public var reason: String
 
     /// Writes the fields of a `result` message.

@@ -23,7 +23,9 @@ public struct APNsCertificate: Equatable, Sendable {
         public var userID = ""
         /// DER values of the extensions that list topics.
         public var topicLists: [[UInt8]] = []
+        /// `ObjectID.sandbox` is among its extensions.
         public var isForSandbox = false
+        /// `ObjectID.production` is among its extensions.
         public var isForProduction = false
         /// Seconds since 1970.
         public var validFrom: Int64 = 0
@@ -35,7 +37,9 @@ public struct APNsCertificate: Equatable, Sendable {
 
     /// Topics that may be pushed to; the first is the one of the subject. Empty: nothing says.
     public let topics: [String]
+    /// For tokens of apps from the store or TestFlight.
     public let allowsProduction: Bool
+    /// For tokens of apps started from Xcode.
     public let allowsSandbox: Bool
     /// Seconds since 1970.
     public let validFrom: Int64

@@ -11,11 +11,15 @@ public struct ServiceAccount: Equatable, Sendable {
         case badTokenURI
     }
 
+    /// Id of the project that it pushes for (`project_id`).
     public let project: String
+    /// Issuer of the assertions that it signs (`client_email`).
     public let email: String
+    /// Names the key in their header (`private_key_id`).
     public let keyID: String
     /// PEM text of the RSA key.
     public let privateKey: String
+    /// Where they are given for an access token, and their audience; https.
     public let tokenURI: String
 
     /// Reads the parsed file.

@@ -4,6 +4,7 @@
 /// `x-pushwake-signature: t=<seconds>,v1=<hex HMAC-SHA-256 of "<seconds>.<body>">`, with path and query in place
 /// of a body that is empty.
 public enum WebhookCredential {
+    /// Field that carries time and signature.
     public static let headerName = "x-pushwake-signature"
     /// Names the push, the same in every attempt: who has seen it before need not show it again.
     public static let idHeaderName = "x-pushwake-id"

@@ -30,9 +30,11 @@ public struct WebhookSettings: Equatable, Sendable {
 
     /// Upper case.
     public var method: String
+    /// https; keywords in path and query only.
     public var url: String
     public var headers: [Header]
     public var body: Body
+    /// What statuses mean where it is not the usual.
     public var answers: WebhookAnswers
     public var payload: PayloadSettings
 
