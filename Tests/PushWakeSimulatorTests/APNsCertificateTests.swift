@@ -83,7 +83,8 @@ import Testing
         let script = try FaultScript(
             json: Array(#"{"apns": {"environment": "sandbox", "any_certificate": true}}"#.utf8))
         #expect(script.apns.environment == .sandbox && script.apns.takesAnyCertificate)
-        #expect(throws: FaultScript.Mistake("apns.environment must be one of production, sandbox; \"mars\" is none")) {
+        let mistake = #"line 1: apns.environment must be one of production, sandbox; "mars" is none"#
+        #expect(throws: FaultScript.Mistake(mistake)) {
             try FaultScript(json: Array(#"{"apns": {"environment": "mars"}}"#.utf8))
         }
     }

@@ -121,34 +121,139 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[]", "script is not an object"), (#"{"rule":[]}"#, "script.rule is not known"),
+        "/3/device/ab", "/v1/projects/p/messages:send", "/push/ab", "/pnm2/send", "/webhook/ab",
+    ])
+    func `counts a success that it was told to give`(path: String) throws {
+        var house = try play(#"{"rules":[{"status":200}]}"#)
+        var memory = ConnectionMemory(number: 1)
+        for _ in 0..<2 {
+            let reaction = house.react(
+                to: ServiceFixture.makePush(path: path), memory: &memory, now: ServiceFixture.now)
+            let answer = try #require(reaction.answer)
+            #expect(answer.status == 200)
+            #expect(answer.json?["error"] == nil)
+            house.answered(reaction.provider, answer)
+        }
+        #expect(house.counters.json["distinct"]?.integer == 1)
+        #expect(house.counters.json["duplicates"]?.integer == 1)
+    }
+
+    @Test(arguments: [
+        ("apns", 429, "TooManyRequests"), ("apns", 410, "Unregistered"), ("apns", 400, "BadDeviceToken"),
+        ("fcm", 504, "DEADLINE_EXCEEDED"), ("fcm", 413, "INVALID_ARGUMENT"), ("fcm", 599, "UNAVAILABLE"),
+        ("oauth", 503, "internal_failure"), ("oauth", 400, "invalid_grant"),
+    ])
+    func `finds the word that belongs to a status`(provider: String, status: Int, word: String) throws {
+        let paths = ["apns": "/3/device/ab", "fcm": "/v1/projects/p/messages:send", "oauth": "/token"]
+        let script = #"{"rules":[{"provider":"\#(provider)","status":\#(status)}]}"#
+        let answer = try #require(try reactions(script, count: 1, path: paths[provider] ?? "")[0].answer)
+        #expect(answer.status == status)
+        #expect(answer.reason == word)
+        #expect(!String(decoding: answer.body, as: UTF8.self).contains("registration token"))
+    }
+
+    @Test(arguments: [("UNSPECIFIED_ERROR", 500), ("A_NEW_ERROR", 400)])
+    func `sends FCM's error code as it stands`(code: String, status: Int) throws {
+        let script = #"{"rules":[{"provider":"fcm","reason":"\#(code)"}]}"#
+        let answer = try reactions(script, count: 1, path: "/v1/projects/p/messages:send")[0].answer
+        #expect(answer?.status == status)
+        #expect(answer?.json?["error"]?["details"]?.array?.first?["errorCode"]?.string == code)
+    }
+
+    @Test func `refuses an Acrobits push whose rule gives a reason alone`() throws {
+        let script = #"{"rules":[{"provider":"acrobits","reason":"Invalid AppId"}]}"#
+        #expect(try reactions(script, count: 1, path: "/pnm2/send")[0].answer?.json?["code"]?.integer == 400)
+    }
+
+    @Test func `puts its body in place of the vendor's and leaves the status alone`() throws {
+        let answer = try reactions(#"{"rules":[{"body":"<html>"}]}"#, count: 1)[0].answer
+        #expect(answer?.status == 200)
+        #expect(answer?.body == Array("<html>".utf8))
+    }
+
+    @Test func `counts afresh on open connections when another script begins`() throws {
+        let script = #"{"rules":[{"every":2,"per_connection":true,"status":503}]}"#
+        var house = try play(script)
+        var memory = ConnectionMemory(number: 1)
+        func status() -> Int? {
+            house.react(to: ServiceFixture.makePush(), memory: &memory, now: ServiceFixture.now).answer?.status
+        }
+        #expect(status() == 200)
+        house.play(try FaultScript(json: Array(script.utf8)))
+        #expect([status(), status()] == [200, 503])
+    }
+
+    @Test func `lowers the streams of a connection that fetched its token first`() throws {
+        var house = try play("{}")
+        var memory = ConnectionMemory(number: 1)
+        _ = house.react(to: ReceivedRequest("POST", "/token"), memory: &memory, now: ServiceFixture.now)
+        let request = ReceivedRequest("POST", "/v1/projects/p/messages:send")
+        let effects = house.react(to: request, memory: &memory, now: ServiceFixture.now).effects
+        #expect(effects == [.settings([.init(id: 3, value: 100)])])
+        #expect(memory.provider == .fcm)
+    }
+
+    @Test(arguments: [
+        ("POST", "counters", 405), ("GET", "script", 405), ("DELETE", "reset", 405), ("GET", "counter", 404),
+        ("GET", "counters?x=1", 200),
+    ])
+    func `tells who asks the control endpoint wrongly`(method: String, path: String, status: Int) throws {
+        var house = try play("{}")
+        var memory = ConnectionMemory(number: 1)
+        let request = ReceivedRequest(method, "/_simulator/\(path)")
+        let answer = house.react(to: request, memory: &memory, now: ServiceFixture.now).answer
+        #expect(answer?.status == status)
+        #expect((answer?.json?["error"]?.string ?? "").isEmpty == (status == 200))
+    }
+
+    @Test(arguments: [
+        ("[]", "line 1: script is not an object"),
+        (
+            #"{"rule":[]}"#,
+            "line 1: script.rule is not known; it may have streams, apns, webpush, oauth, rules"
+        ),
         (
             #"{"rules":[{"provider":"gcm"}]}"#,
-            #"rules[0].provider must be one of apns, fcm, oauth, webpush, acrobits, webhook; "gcm" is none"#
+            #"line 1: rules[0].provider must be one of apns, fcm, oauth, webpush, acrobits, webhook; "gcm" is none"#
         ),
         (
             #"{"rules":[{"provider":"apns","tls":"fail"}]}"#,
-            "rules[0].tls goes with connection, after, every, count and probability only"
+            "line 1: rules[0].tls goes with connection, after, every, count and probability only"
         ),
         (
             #"{"rules":[{"tls":"fail","status":500}]}"#,
-            "rules[0].tls goes with connection, after, every, count and probability only"
+            "line 1: rules[0].tls goes with connection, after, every, count and probability only"
         ),
-        (#"{"rules":[{"headers":{"x":"1\r\ny: 2"}}]}"#, "rules[0].headers.x must be a string of one line"),
+        (#"{"rules":[{"headers":{"x":"1\r\ny: 2"}}]}"#, "line 1: rules[0].headers.x must be a string of one line"),
         (
             #"{"rules":[{"headers":{"X Y":"1"}}]}"#,
-            #"rules[0].headers must be of names without spaces and colons; "X Y" is none"#
+            #"line 1: rules[0].headers must be of names without spaces and colons; "X Y" is none"#
         ),
         (
             #"{"rules":[{"settings":{"max_frame_size":1}}]}"#,
-            "rules[0].settings.max_frame_size must be 16384 to 16777215 (RFC 9113, 6.5.2)"
+            "line 1: rules[0].settings.max_frame_size must be 16384 to 16777215 (RFC 9113, 6.5.2)"
         ),
-        (#"{"rules":[{},{"every":-1}]}"#, "rules[1].every must be a whole number, 0 or more"),
-        (#"{"rules":[{"status":99}]}"#, "rules[0]: a status lies between 200 and 599"),
-        (#"{"rules":[{"close":"now"}]}"#, "rules[0].close must be fin or rst"),
-        (#"{"rules":[{"goaway":{"code":"BYE"}}]}"#, "rules[0].goaway.code must be an HTTP/2 error code"),
-        (#"{"rules":[{"every":0}]}"#, "rules[0].every must be 1 or more"),
-        ("{", "not JSON at byte 1: expected '\"'"),
+        (#"{"rules":[{},{"every":-1}]}"#, "line 1: rules[1].every must be a whole number, 0 or more"),
+        (#"{"rules":[{"status":99}]}"#, "line 1: rules[0]: a status lies between 200 and 599"),
+        (#"{"rules":[{"close":"now"}]}"#, "line 1: rules[0].close must be fin or rst"),
+        (#"{"rules":[{"goaway":{"code":"BYE"}}]}"#, "line 1: rules[0].goaway.code must be an HTTP/2 error code"),
+        (#"{"rules":[{"every":0}]}"#, "line 1: rules[0].every must be 1 or more"),
+        ("{", "line 1, column 2: this is not JSON: expected '\"'"),
+        (
+            "{\"streams\": {},\n \"rules\": [{\"status\": 500},\n  {\"provider\": \"apns\",\n   \"goaway\": {\"code\": \"BYE\"}}]}",
+            "line 4: rules[1].goaway.code must be an HTTP/2 error code"
+        ),
+        ("{\n \"rules\": [\n  {\"status\": 503,}\n ]\n}", "line 3, column 18: this is not JSON: expected '\"'"),
+        (#"{"rules":[],"rules":[]}"#, "line 1: script.rules stands there twice"),
+        (#"{"apns":{"topics":["a",5]}}"#, "line 1: apns.topics must be a list of bundle ids"),
+        (
+            #"{"rules":[{"no_answer":true,"status":503}]}"#,
+            "line 1: rules[0]: no_answer goes without status, reason, body or headers; take one or the other away"
+        ),
+        (
+            #"{"rules":[{"refuse":true,"reason":"Shutdown"}]}"#,
+            "line 1: rules[0]: refuse or reset goes without status, reason, body or headers; take one or the other away"
+        ),
     ])
     func `names its author's mistake`(script: String, text: String) {
         #expect(throws: FaultScript.Mistake(text)) { try FaultScript(json: Array(script.utf8)) }

@@ -157,6 +157,33 @@ import Testing
         }
     }
 
+    @Test(arguments: ["--http2", "--http1.1"])
+    func `closes after an answer that is late`(version: String) throws {
+        try with(#"{"rules":[{"delay_ms":200,"reason":"Shutdown","close":"fin"}]}"#) { (simulator) throws in
+            #expect(try simulator.push(flags: version).status == 503)
+            #expect(simulator.counters()?["closes"]?.integer == 1)
+        }
+    }
+
+    @Test(arguments: [#"{"refuse":true}"#, #"{"reset":"CANCEL"}"#, #"{"goaway":{"last_stream":"none"}}"#])
+    func `leaves nobody waiting who has no streams`(rule: String) throws {
+        try with(#"{"rules":[\#(rule)]}"#) { (simulator) throws in
+            let start = SystemClock.monotonicMilliseconds()
+            #expect(try simulator.push(flags: "--http1.1").status == 0)
+            #expect(SystemClock.monotonicMilliseconds() - start < 8_000)
+        }
+    }
+
+    @Test func `numbers connections on after a reset`() throws {
+        try with { (simulator) throws in
+            #expect(try simulator.push().status == 200)
+            #expect(simulator.send("/_simulator/reset").status == 204)
+            #expect(try simulator.push().status == 200)
+            let numbers = try simulator.log().compactMap { $0["connection"]?.integer }
+            #expect(numbers == [1, 3])
+        }
+    }
+
     @Test func `keeps its keys and follows a new port`() throws {
         let first = try RunningSimulator()
         let files = ["ca.pem", "fcmkey.json"]

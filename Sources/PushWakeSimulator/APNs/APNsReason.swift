@@ -35,6 +35,17 @@ enum APNsReason: String, CaseIterable, Sendable {
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
 
+    /// The reason that a status most often has.
+    static func usual(for status: Int) -> APNsReason {
+        switch status {
+        case 400: .badDeviceToken
+        case 403: .invalidProviderToken
+        case 410: .unregistered
+        case 429: .tooManyRequests
+        default: allCases.first { $0.status == status } ?? .internalServerError
+        }
+    }
+
     /// The HTTP status that Apple sends with the reason.
     var status: Int {
         switch self {

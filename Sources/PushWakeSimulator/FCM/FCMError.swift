@@ -110,6 +110,37 @@ struct FCMError: Error, Equatable {
         return FCMError(401, "UNAUTHENTICATED", text)
     }
 
+    /// What a script asks for by status, reason or both.
+    static func scripted(status: Int?, reason: String?) -> ProviderAnswer {
+        guard status != 502 else {
+            // What Google's front end sends when nothing behind it answers.
+            return ProviderAnswer(
+                status: 502, reason: reason ?? "Bad Gateway",
+                headers: [.init("content-type", "text/html; charset=UTF-8")],
+                body: Array("<html><title>Error 502 (Server Error)!!1</title></html>".utf8))
+        }
+        guard let reason else { return usual(for: status ?? 400).answer }
+        var error = named(reason) ?? FCMError(400, usual(for: status ?? 400).status, reason, code: reason)
+        if let status { error.http = status }
+        return error.answer
+    }
+
+    /// The error that a status most often has. One that Google does not send says nothing of the token.
+    private static func usual(for status: Int) -> FCMError {
+        switch status {
+        case 400: invalidToken
+        case 401: unauthenticated
+        case 403: senderMismatch
+        case 404: unregistered
+        case 429: quota
+        case 500: `internal`
+        case 503: unavailable
+        case 504: FCMError(504, "DEADLINE_EXCEEDED", "Deadline exceeded.")
+        case 505...: FCMError(status, "UNAVAILABLE", "The service is currently unavailable.")
+        default: FCMError(status, "INVALID_ARGUMENT", "Request contains an invalid argument.")
+        }
+    }
+
     /// The error behind a word of a script; nil when Google has none of that name.
     static func named(_ reason: String) -> FCMError? {
         switch reason {
@@ -121,6 +152,8 @@ struct FCMError: Error, Equatable {
         case "INTERNAL": `internal`
         case "THIRD_PARTY_AUTH_ERROR": thirdParty
         case "UNAUTHENTICATED": unauthenticated
+        case "UNSPECIFIED_ERROR":
+            FCMError(500, "UNKNOWN", "No more information is available about this error.", code: "UNSPECIFIED_ERROR")
         case "PERMISSION_DENIED":
             FCMError(403, "PERMISSION_DENIED", "The caller does not have permission")
         default: nil

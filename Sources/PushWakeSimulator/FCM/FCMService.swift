@@ -84,7 +84,8 @@ struct FCMService {
         return answer
     }
 
-    private static func success(_ project: String, _ id: String) -> ProviderAnswer {
+    /// What a message that was taken gets.
+    static func success(_ project: String, _ id: String) -> ProviderAnswer {
         ProviderAnswer(
             status: 200, reason: "ok",
             json: .object([.init("name", .string("projects/\(project)/messages/\(id)"))]))

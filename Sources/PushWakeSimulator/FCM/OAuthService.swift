@@ -104,6 +104,16 @@ struct OAuthService {
         return account
     }
 
+    /// The word that goes with a status.
+    static func usualError(for status: Int) -> String {
+        switch status {
+        case 401: "invalid_client"
+        case 429: "rate_limit_exceeded"
+        case 500...: "internal_failure"
+        default: "invalid_grant"
+        }
+    }
+
     /// An error in Google's form.
     static func error(_ status: Int, _ error: String, _ description: String) -> ProviderAnswer {
         ProviderAnswer(

@@ -24,6 +24,13 @@ extension FaultRule {
         try readAnswer(&reader, at: place)
         try readEffects(&reader, at: place)
         try reader.end()
+        guard answer != nil || !headers.isEmpty else { return }
+        let isReset = effects.contains { if case .reset = $0 { true } else { false } }
+        if isUnanswered || isReset {
+            let name = isUnanswered ? "no_answer" : "refuse or reset"
+            throw FaultScript.Mistake(
+                "\(place): \(name) goes without status, reason, body or headers; take one or the other away")
+        }
     }
 
     private mutating func readAnswer(_ reader: inout ScriptReader, at place: String) throws(FaultScript.Mistake) {

@@ -27,14 +27,25 @@ public struct FaultScript: Equatable, Sendable {
     /// Makes an empty script: vendors on a good day.
     public init() {}
 
-    /// Reads a script; every unknown key is a mistake.
+    /// Reads a script; every unknown key is a mistake. A mistake begins with its line.
     public init(json: [UInt8]) throws(Mistake) {
         let document: JSONValue
         do throws(JSONReader.Failure) {
             document = try JSONReader.read(json)
         } catch {
-            throw Mistake("not JSON at byte \(error.offset): \(error.message)")
+            let place = ScriptPlace(of: error.offset, in: json)
+            throw Mistake("line \(place.line), column \(place.column): this is not JSON: \(error.message)")
         }
+        do throws(Mistake) {
+            try self.init(document)
+        } catch {
+            // Every mistake begins with the path of its member.
+            let path = error.description.prefix { $0 != " " && $0 != ":" }
+            throw Mistake("line \(ScriptPlace(ofMember: path, in: json).line): \(error.description)")
+        }
+    }
+
+    private init(_ document: JSONValue) throws(Mistake) {
         var reader = try ScriptReader(document, at: "script")
         if let value = reader.take("streams") {
             var part = try ScriptReader(value, at: "streams")
@@ -65,7 +76,10 @@ public struct FaultScript: Equatable, Sendable {
         rules.team = try part.text("team")
         rules.environment = try part.choice("environment", AppleWorld.self)?.environment
         rules.takesAnyCertificate = try part.flag("any_certificate") ?? rules.takesAnyCertificate
-        rules.topics = (try part.list("topics") ?? []).compactMap(\.string)
+        for topic in try part.list("topics") ?? [] {
+            guard let text = topic.string, !text.isEmpty else { throw part.wrong("topics", "a list of bundle ids") }
+            rules.topics.append(text)
+        }
         try part.end()
         return rules
     }

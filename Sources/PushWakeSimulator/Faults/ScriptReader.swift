@@ -6,15 +6,22 @@ import PushWakeCore
 struct ScriptReader {
     private var members: [JSONValue.Member]
     private let place: String
+    /// The names that somebody wanted.
+    private var known: [String] = []
 
     init(_ value: JSONValue, at place: String) throws(FaultScript.Mistake) {
         guard case .object(let members) = value else { throw FaultScript.Mistake("\(place) is not an object") }
+        var seen: Set<String> = []
+        for member in members where !seen.insert(member.name).inserted {
+            throw FaultScript.Mistake("\(place).\(member.name) stands there twice")
+        }
         self.members = members
         self.place = place
     }
 
     /// Takes a member of any kind.
     mutating func take(_ name: String) -> JSONValue? {
+        known.append(name)
         guard let index = members.firstIndex(where: { $0.name == name }) else { return nil }
         return members.remove(at: index).value
     }
@@ -75,7 +82,8 @@ struct ScriptReader {
     /// Complains about the first member that nobody took.
     func end() throws(FaultScript.Mistake) {
         guard let left = members.first else { return }
-        throw FaultScript.Mistake("\(place).\(left.name) is not known")
+        throw FaultScript.Mistake(
+            "\(place).\(left.name) is not known; it may have \(known.joined(separator: ", "))")
     }
 
     func wrong(_ name: String, _ wanted: String) -> FaultScript.Mistake {

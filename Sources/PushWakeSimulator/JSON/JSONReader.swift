@@ -54,6 +54,49 @@ struct JSONReader {
         }
     }
 
+    /// One step into a document.
+    enum Step: Equatable {
+        case name(String)
+        case index(Int)
+    }
+
+    /// Where a value or the name of a member stands in a valid document; where the path ends early, the innermost part of it.
+    static func offset(of path: [Step], in bytes: [UInt8]) -> Int {
+        bytes.withUnsafeBufferPointer { buffer in
+            var reader = JSONReader(buffer)
+            reader.skipSpace()
+            var found = reader.position
+            for step in path {
+                guard let place = try? reader.enter(step) else { break }
+                found = place
+            }
+            return found
+        }
+    }
+
+    /// Goes to the value behind a step and says where the step stands; throws where it leads nowhere.
+    private mutating func enter(_ step: Step) throws(Failure) -> Int {
+        skipSpace()
+        var index = 0
+        let closing = peek() == UInt8(ascii: "{") ? UInt8(ascii: "}") : UInt8(ascii: "]")
+        try enter()
+        repeat {
+            skipSpace()
+            let place = position
+            if closing == UInt8(ascii: "}") {
+                let name = try string()
+                skipSpace()
+                try expect(UInt8(ascii: ":"))
+                if step == .name(name) { return place }
+            } else if step == .index(index) {
+                return place
+            }
+            try skipValue()
+            index &+= 1
+        } while try !isLast(closing: closing)
+        throw failure("not there")
+    }
+
     private func peek() -> UInt8? { position < bytes.count ? bytes[position] : nil }
 
     private func failure(_ message: String) -> Failure { Failure(message: message, offset: position) }

@@ -5,9 +5,11 @@ struct ConnectionMemory {
     /// 1 for the first connection since the start.
     let number: Int
     var apns = APNsSession()
-    /// Provider of the first request.
+    /// Provider of the first request that was not for OAuth.
     var provider: ProviderName?
     var ruleMatches: FaultBook.ConnectionMatches = [:]
+    /// The script that these are of.
+    var ruleBook = 0
 
     init(number: Int) { self.number = number }
 }

@@ -3,11 +3,19 @@
 import PushWakeCore
 
 extension ProviderHouse {
-    /// The answer that a rule asks for, in the vendor's form.
+    /// The answer that a rule asks for, in the vendor's form. A success counts as any other.
     mutating func answer(
-        _ scripted: FaultRule.Answer, _ request: ReceivedRequest, provider: ProviderName, now: Int64
+        _ scripted: FaultRule.Answer, _ request: ReceivedRequest, provider: ProviderName,
+        memory: inout ConnectionMemory, now: Int64
     ) -> ProviderAnswer {
-        var answer = vendorAnswer(scripted, request, provider: provider, now: now)
+        var scripted = scripted
+        if scripted.status == nil, scripted.reason == nil { scripted.status = scripted.httpStatus }
+        var answer: ProviderAnswer
+        if scripted.reason == nil, scripted.status.map({ $0 < 300 }) ?? true {
+            answer = success(scripted.status, request, provider: provider, memory: &memory, now: now)
+        } else {
+            answer = refusal(scripted, request, provider: provider, now: now)
+        }
         if let status = scripted.httpStatus { answer.status = status }
         if let body = scripted.body {
             answer.body = body.string.map { Array($0.utf8) } ?? JSONText.bytes(body)
@@ -15,7 +23,45 @@ extension ProviderHouse {
         return answer
     }
 
-    private mutating func vendorAnswer(
+    /// The vendor's own answer; with a status a success even where the vendor would refuse.
+    private mutating func success(
+        _ status: Int?, _ request: ReceivedRequest, provider: ProviderName, memory: inout ConnectionMemory, now: Int64
+    ) -> ProviderAnswer {
+        var answer = judge(request, provider: provider, session: &memory.apns, now: now)
+        guard let status else { return answer }
+        if answer.push == nil, provider.isPush {
+            answer = forcedSuccess(request, provider: provider)
+            memory.apns.hasAcceptedPush = memory.apns.hasAcceptedPush || provider == .apns
+        }
+        // Acrobits has its own status in the body, and OAuth has no token to give to a stranger.
+        if provider == .acrobits {
+            if status != 200 { answer = AcrobitsService.answer(http: 200, code: status, "By script") }
+        } else if answer.status < 300 {
+            answer.status = status
+        }
+        return answer
+    }
+
+    private mutating func forcedSuccess(_ request: ReceivedRequest, provider: ProviderName) -> ProviderAnswer {
+        let token = Self.token(of: request, provider: provider)
+        var id: ArraySlice<UInt8>?
+        var answer: ProviderAnswer
+        switch provider {
+        case .apns:
+            id = request.bytes(.apnsID)
+            answer = apns.answer(status: 200, reason: "ok", id: id, timestamp: nil)
+        case .fcm: answer = FCMService.success("pushwake-simulator", "0:0")
+        case .acrobits: answer = AcrobitsService.answer(http: 200, code: 200, "OK")
+        case .webhook:
+            id = request.bytes(.webhookID)
+            answer = ProviderAnswer(status: 200)
+        case .webpush, .oauth, .control: answer = ProviderAnswer(status: 201)
+        }
+        answer.push = PushIdentity(token: token, body: request.body, id: id)
+        return answer
+    }
+
+    private mutating func refusal(
         _ scripted: FaultRule.Answer, _ request: ReceivedRequest, provider: ProviderName, now: Int64
     ) -> ProviderAnswer {
         let reason = scripted.reason
@@ -23,19 +69,19 @@ extension ProviderHouse {
         case .apns:
             let known = reason.flatMap(APNsReason.init(rawValue:))
             let status = scripted.status ?? known?.status ?? 400
-            let word = reason ?? APNsReason.allCases.first { $0.status == status }?.rawValue ?? "InternalServerError"
             return apns.answer(
-                status: status, reason: word, id: request.bytes(.apnsID),
+                status: status, reason: reason ?? APNsReason.usual(for: status).rawValue, id: request.bytes(.apnsID),
                 timestamp: scripted.timestamp ?? (status == 410 ? now : nil))
-        case .fcm: return Self.fcmAnswer(scripted)
+        case .fcm: return FCMError.scripted(status: scripted.status, reason: reason)
         case .oauth:
-            return OAuthService.error(scripted.status ?? 400, reason ?? "invalid_grant", "By script.")
+            let status = scripted.status ?? 400
+            return OAuthService.error(status, reason ?? OAuthService.usualError(for: status), "By script.")
         case .webpush:
             let status = scripted.status ?? 400
             guard status >= 300 else { return ProviderAnswer(status: status, reason: reason ?? "ok") }
             return WebPushService.refusal(status, errno: Self.errno(status), reason ?? "By script")
         case .acrobits:
-            let code = scripted.status ?? 200
+            let code = scripted.status ?? 400
             return AcrobitsService.answer(http: 200, code: code, reason ?? (code == 200 ? "OK" : "By script"))
         case .webhook:
             let status = scripted.status ?? 400
@@ -43,30 +89,6 @@ extension ProviderHouse {
             return WebhookService.refusal(status, reason ?? "By script")
         case .control: return ProviderAnswer(status: 404)
         }
-    }
-
-    private static func fcmAnswer(_ scripted: FaultRule.Answer) -> ProviderAnswer {
-        if scripted.status == 502 {
-            // What Google's front end sends when nothing behind it answers.
-            return ProviderAnswer(
-                status: 502, reason: scripted.reason ?? "Bad Gateway",
-                headers: [.init("content-type", "text/html; charset=UTF-8")],
-                body: Array("<html><title>Error 502 (Server Error)!!1</title></html>".utf8))
-        }
-        let byStatus: FCMError =
-            switch scripted.status {
-            case 401?: .unauthenticated
-            case 403?: .senderMismatch
-            case 404?: .unregistered
-            case 429?: .quota
-            case 500?: .internal
-            case 503?: .unavailable
-            default: .invalidToken
-            }
-        var error = scripted.reason.flatMap(FCMError.named) ?? byStatus
-        if let reason = scripted.reason, FCMError.named(reason) == nil { error.message = reason }
-        if let status = scripted.status { error.http = status }
-        return error.answer
     }
 
     private static func errno(_ status: Int) -> Int64 {
@@ -82,24 +104,36 @@ extension ProviderHouse {
 
     /// `/_simulator/…`: the counters, a new script, a fresh start.
     mutating func answerControl(_ request: ReceivedRequest) -> ProviderAnswer {
-        switch (request.text(.method) ?? "", request.text(.path) ?? "") {
-        case ("GET", "/_simulator/counters"):
-            return ProviderAnswer(status: 200, reason: "ok", json: counters.json)
-        case ("POST", "/_simulator/script"):
+        let routes = ["counters": "GET", "script": "POST", "reset": "POST", "revoke": "POST"]
+        let name = String((request.text(.path) ?? "").dropFirst("/_simulator/".count).prefix { $0 != "?" })
+        guard let method = routes[name] else {
+            return Self.complaint(
+                404, "there is no /_simulator/\(name); take GET counters, POST script, POST reset or POST revoke")
+        }
+        guard request.text(.method) == method else {
+            var answer = Self.complaint(405, "/_simulator/\(name) wants \(method)")
+            answer.headers.append(.init("allow", method))
+            return answer
+        }
+        switch name {
+        case "counters": return ProviderAnswer(status: 200, reason: "ok", json: counters.json)
+        case "reset": reset()
+        case "revoke": revokeTokens()
+        default:
+            guard !request.isTooLarge else {
+                return Self.complaint(413, "a script has at most \(ReceivedRequest.longestBody) bytes")
+            }
             do throws(FaultScript.Mistake) {
                 play(try FaultScript(json: request.body))
-                return ProviderAnswer(status: 204)
             } catch {
-                return ProviderAnswer(
-                    status: 400, reason: error.description, json: .object([.init("error", .string(error.description))]))
+                return Self.complaint(400, error.description)
             }
-        case ("POST", "/_simulator/reset"):
-            reset()
-            return ProviderAnswer(status: 204)
-        case ("POST", "/_simulator/revoke"):
-            revokeTokens()
-            return ProviderAnswer(status: 204)
-        default: return ProviderAnswer(status: 404, reason: "no such path")
         }
+        return ProviderAnswer(status: 204)
+    }
+
+    /// A refusal that says what was wrong.
+    static func complaint(_ status: Int, _ text: String) -> ProviderAnswer {
+        ProviderAnswer(status: status, reason: text, json: .object([.init("error", .string(text))]))
     }
 }

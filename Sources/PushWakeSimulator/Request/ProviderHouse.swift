@@ -15,6 +15,8 @@ struct ProviderHouse {
     private(set) var tokens = AccessTokens()
     private(set) var script = FaultScript()
     private var faults = FaultBook([])
+    /// How many scripts have begun.
+    private var books = 0
 
     init(
         apns: APNsService, oauth: OAuthService, fcm: FCMService, webPush: WebPushService, webhook: WebhookService
@@ -30,6 +32,7 @@ struct ProviderHouse {
     mutating func play(_ script: FaultScript) {
         self.script = script
         faults = FaultBook(script.rules)
+        books &+= 1
         apns.rules = script.apns
         webPush.rules = script.webPush
         oauth.lifetime = script.tokenLifetime
@@ -52,12 +55,13 @@ struct ProviderHouse {
     /// Judges one request; `now` in milliseconds since the epoch.
     mutating func react(to request: ReceivedRequest, memory: inout ConnectionMemory, now: Int64) -> Reaction {
         guard let provider = ProviderName(path: request.bytes(.path) ?? []) else {
-            return Reaction(answer: ProviderAnswer(status: 404, reason: "no such path"))
+            return Reaction(answer: Self.complaint(404, "no provider has this path"))
         }
         if provider == .control { return Reaction(answer: answerControl(request), provider: .control) }
         counters.received(provider)
         var effects: [FaultRule.Effect] = []
-        if memory.provider == nil {
+        // Who gets a token and sends on one connection is a sender to FCM all the same.
+        if memory.provider == nil || memory.provider == .oauth {
             memory.provider = provider
             if provider == .fcm, script.fcmMaxStreams < script.maxStreams {
                 effects = [.settings([.init(id: 3, value: script.fcmMaxStreams)])]
@@ -85,6 +89,7 @@ struct ProviderHouse {
             return Reaction(
                 answer: judge(request, provider: provider, session: &memory.apns, now: now), provider: provider)
         }
+        if memory.ruleBook != books { (memory.ruleBook, memory.ruleMatches) = (books, [:]) }
         let token = faults.needsToken ? Self.token(of: request, provider: provider) : []
         guard
             let rule = faults.rule(
@@ -111,7 +116,7 @@ struct ProviderHouse {
         }
         var answer: ProviderAnswer
         if let scripted = rule.answer {
-            answer = self.answer(scripted, request, provider: provider, now: now)
+            answer = self.answer(scripted, request, provider: provider, memory: &memory, now: now)
         } else {
             answer = judge(request, provider: provider, session: &memory.apns, now: now)
         }
@@ -123,7 +128,8 @@ struct ProviderHouse {
         return reaction
     }
 
-    private mutating func judge(
+    /// What the vendor says by itself.
+    mutating func judge(
         _ request: ReceivedRequest, provider: ProviderName, session: inout APNsSession, now: Int64
     ) -> ProviderAnswer {
         switch provider {
@@ -138,7 +144,7 @@ struct ProviderHouse {
     }
 
     /// What a rule's `token` is compared with: the last part of the path, or the token in the body.
-    private static func token(of request: ReceivedRequest, provider: ProviderName) -> ArraySlice<UInt8> {
+    static func token(of request: ReceivedRequest, provider: ProviderName) -> ArraySlice<UInt8> {
         switch provider {
         case .apns, .webpush:
             let path = request.bytes(.path) ?? []
@@ -156,6 +162,11 @@ struct ProviderHouse {
 }
 
 extension FaultRule.Effect {
+    /// It ends the connection, after an answer that is late.
+    var isClose: Bool {
+        if case .close = self { true } else { false }
+    }
+
     /// The stream that caused it gets no answer.
     var endsStream: Bool {
         switch self {

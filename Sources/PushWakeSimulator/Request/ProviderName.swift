@@ -6,6 +6,9 @@ enum ProviderName: String, CaseIterable, Sendable {
     /// The simulator's own endpoint.
     case control
 
+    /// Its requests are pushes.
+    var isPush: Bool { self != .oauth && self != .control }
+
     /// Chooses by path alone, so that one address serves all.
     init?(path: ArraySlice<UInt8>) {
         if Self.starts(path, "/3/") || path.elementsEqual("/3".utf8) {

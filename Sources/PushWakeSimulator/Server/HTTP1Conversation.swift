@@ -17,6 +17,8 @@ final class HTTP1Conversation: Conversation {
     var isFinished: Bool { isLast && output.isEmpty && !isWaiting }
 
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        // Requests may come while one waits, but not for ever.
+        guard input.count &+ bytes.count <= Self.longestHead + ReceivedRequest.longestBody else { return false }
         input.append(contentsOf: bytes)
         return readRequests()
     }
@@ -36,10 +38,14 @@ final class HTTP1Conversation: Conversation {
     private func readRequests() -> Bool {
         while !isWaiting, !isLast {
             guard let head = headEnd() else { return input.count <= Self.longestHead }
-            guard var request = Self.parse(input[..<head]) else { return refuse(400) }
-            guard !request.fields.contains(where: { $0.name == "transfer-encoding" }) else { return refuse(411) }
+            guard var request = Self.parse(input[..<head]) else { return refuse(400, "not a request of HTTP/1.1") }
+            guard !request.fields.contains(where: { $0.name == "transfer-encoding" }) else {
+                return refuse(411, "a body needs Content-Length")
+            }
             let text = request.fields.first { $0.name == "content-length" }?.value ?? "0"
-            guard let length = Int(text), length >= 0, length <= ReceivedRequest.longestBody else { return refuse(413) }
+            guard let length = Int(text), length >= 0, length <= ReceivedRequest.longestBody else {
+                return refuse(413, "a body has at most \(ReceivedRequest.longestBody) bytes")
+            }
             guard input.count - head - 4 >= length else {
                 if request.fields.contains(where: { $0.name == "expect" }), input.count == head + 4 {
                     output.append(contentsOf: "HTTP/1.1 100 Continue\r\n\r\n".utf8)
@@ -53,10 +59,10 @@ final class HTTP1Conversation: Conversation {
         return true
     }
 
-    private func refuse(_ status: Int) -> Bool {
+    private func refuse(_ status: Int, _ text: String) -> Bool {
         isLast = true
         input = []
-        write(ProviderAnswer(status: status, reason: "bad request"))
+        write(ProviderHouse.complaint(status, text))
         return true
     }
 
@@ -97,13 +103,19 @@ final class HTTP1Conversation: Conversation {
         isLast = isLast || head.fields.contains { $0.name == "connection" && $0.value.lowercased() == "close" }
         requests &+= 1
         let reaction = judge.judge(request, stream: requests)
-        for effect in reaction.effects { judge.postpone(effect) }
+        var effects = reaction.effects
+        // Without streams an answer can only fail to come together with the connection.
+        if reaction.answer == nil, effects.contains(where: \.endsStream), !effects.contains(where: \.isClose) {
+            effects.append(.close(isAbrupt: false))
+        }
+        let isLate = reaction.delay > 0
+        for effect in effects where !(isLate && effect.isClose) { judge.postpone(effect) }
         isWaiting = true
-        guard reaction.answer != nil else { return }
-        guard reaction.delay > 0 else { return answer(reaction) }
+        guard isLate else { return answer(reaction) }
         judge.later(reaction.delay) { [weak self] in
             guard let self else { return }
             answer(reaction)
+            for effect in effects where effect.isClose { judge.postpone(effect) }
             _ = readRequests()
         }
     }

@@ -137,16 +137,14 @@ final class HTTP2Conversation: Conversation {
         pings = 0
         highest = max(highest, id)
         let reaction = judge.judge(stream.request, stream: id)
-        for effect in reaction.effects { begin(effect, stream: id) }
-        guard reaction.answer != nil else { return }
-        guard reaction.delay > 0 else {
-            answer(reaction, stream)
-            return
-        }
+        let isLate = reaction.delay > 0
+        for effect in reaction.effects where !(isLate && effect.isClose) { begin(effect, stream: id) }
+        guard isLate else { return answer(reaction, stream) }
         judge.later(reaction.delay) { [weak self] in
             // The stream may be gone and its place taken by another one.
             guard let self, stream.id == id else { return }
             answer(reaction, stream)
+            for effect in reaction.effects where effect.isClose { begin(effect, stream: id) }
         }
     }
 

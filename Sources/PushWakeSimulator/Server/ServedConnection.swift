@@ -233,7 +233,8 @@ extension ServedConnection: RequestJudge {
             guard let self, phase == .talking else { return }
             server.updateTime()
             action()
-            flush()
+            guard let conversation, !effects.isEmpty else { return flush() }
+            settle(conversation)
         }
     }
 

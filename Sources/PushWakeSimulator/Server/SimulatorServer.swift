@@ -33,6 +33,8 @@ public final class SimulatorServer {
     let loop: Loop
     var house: ProviderHouse
     let log: RequestLog?
+    /// Number of the connection that came last; no reset begins anew.
+    private var lastConnection = 0
     /// Milliseconds since the epoch.
     private(set) var now: Int64 = 0
     let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
@@ -124,7 +126,8 @@ public final class SimulatorServer {
     fileprivate func accept(_ listener: Socket, isDisturbed: Bool) {
         while let (socket, _) = listener.accept() {
             house.counters.connections += 1
-            let number = house.counters.connections
+            lastConnection += 1
+            let number = lastConnection
             let fault = isDisturbed ? house.handshake(connection: number) : nil
             if fault == .refuse {
                 socket.abort()
