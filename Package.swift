@@ -75,7 +75,7 @@ let package = Package(
         .target(name: "PushWakeStore", dependencies: ["PushWakeCore", "CSQLite"], swiftSettings: common),
         .target(
             name: "PushWakeEngine", dependencies: ["PushWakeCore", "PushWakeTransport", "PushWakeStore"],
-            swiftSettings: safe),
+            swiftSettings: safe + hotPath),
         .target(
             name: "PushWakeABI", dependencies: ["CPushWake", "PushWakeCore", "PushWakeEngine"],
             swiftSettings: common, linkerSettings: libraryLinking),

@@ -10,7 +10,9 @@ enum HeaderText {
         var others: UInt8 = 0
         for index in bytes.indices {
             let byte = bytes[index]
-            others |= (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 ? 0 : 1
+            let isLetter: UInt8 = (byte | 0x20) &- 0x61 < 26 ? 1 : 0
+            let isDigit: UInt8 = byte &- 0x30 < 10 ? 1 : 0
+            others |= (isLetter | isDigit) ^ 1
         }
         if others == 0 { return true }
         for index in bytes.indices where !isPathCharacter(bytes[index]) { return false }

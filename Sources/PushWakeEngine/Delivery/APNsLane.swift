@@ -35,6 +35,12 @@ final class APNsLane: PooledLane {
         self.sign = sign
     }
 
+    /// Connects, and signs while nobody waits for it.
+    func warmUp() {
+        if !isCertified { _ = renewToken() }
+        pool.warmUp()
+    }
+
     func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
         guard let type = job.type else { throw .voipTokenOnly }
         guard isCertified || renewToken() else { throw .signingFailed }
