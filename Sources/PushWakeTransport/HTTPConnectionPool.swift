@@ -182,7 +182,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     }
 
     /// Asks the allocator to give back, in half a second, what a jam that is over has left: by itself it keeps it.
-    public func returnMemorySoon() { loop.schedule(after: 500) { malloc_trim(0) } }
+    public func returnMemorySoon() { loop.schedule(after: 500) { HeapReserve.returnRest() } }
 
     // MARK: Connections
 

@@ -27,7 +27,7 @@ extension PushJob {
         let step = RetryPolicy().step(
             after: verdict, attempts: attempts, renewals: renewals, now: loop.now, deadline: deadline,
             random: pushID.low)
-        trouble = (verdict, status)
+        failedAttempt = FailedAttempt(verdict, status: status)
         switch step {
         case .finish(let final): finish(final, status: status)
         case .retry(let time):

@@ -17,8 +17,8 @@ final class PushJob: HTTPExchange {
     var lane: (any ProviderLane)?
     var attempts = 0
     var renewals = 0
-    /// How the last attempt failed, when another was to follow: it says more than that the time is over.
-    var trouble: (verdict: Verdict, status: Int)?
+    /// The last one: it says more than that the time is over.
+    var failedAttempt: FailedAttempt?
     /// The call is over: drop it where that is still possible.
     var isCancelled = false
     /// Which of its lane's credentials the last request carried.
@@ -67,9 +67,11 @@ final class PushJob: HTTPExchange {
     func finish(_ verdict: Verdict, status: Int) {
         guard !isFinished else { return }
         isFinished = true
-        let own = (verdict: verdict, status: status)
-        let end = verdict == .deadlinePassed ? trouble ?? own : own
-        delivery?.ended(self, end.verdict)
-        completion(self, end.verdict, end.status)
+        var (verdict, status) = (verdict, status)
+        if let failedAttempt, verdict == .deadlinePassed {
+            (verdict, status) = (failedAttempt.verdict, failedAttempt.status)
+        }
+        delivery?.ended(self, verdict)
+        completion(self, verdict, status)
     }
 }

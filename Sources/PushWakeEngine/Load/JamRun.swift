@@ -46,6 +46,7 @@ public final class JamRun {
         guard delivery.canPush(Self.binding(0)) else {
             throw EngineFailure(message: problems.first ?? "APNs is not set up")
         }
+        HeapReserve.fill()
     }
 
     /// Runs to the end; nil when pushes ended otherwise than by their time.

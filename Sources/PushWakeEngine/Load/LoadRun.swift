@@ -51,6 +51,7 @@ public final class LoadRun {
             throw EngineFailure(message: problems.first ?? "\(provider.name) is not set up")
         }
         latencies.reserveCapacity(count)
+        HeapReserve.fill()
     }
 
     /// Runs to the end. What it measures begins when a connection stands, or cannot be had.

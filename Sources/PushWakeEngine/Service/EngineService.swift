@@ -52,6 +52,7 @@ public final class EngineService {
             throw EngineFailure(message: "\(error)")
         }
         delivery.watchKeys()
+        HeapReserve.fill()
         openFastAGI(settings)
         everySecond()
         housekeeping()
