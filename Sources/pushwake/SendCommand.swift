@@ -25,12 +25,15 @@ struct SendCommand: ParsableCommand {
         name: .long,
         help: "apns, apns.dev, fcm, webpush, acrobits; a, i, j, w; or a pn-provider that the webhook serves.")
     var platform: String?
-    @Option(name: .long, help: "Bundle id, package or project.") var package: String?
-    @Option(name: .long, help: "Device token, registration token or subscription URL.") var token: String?
+    // What follows is taken as it stands: secrets, tokens and texts may begin with a dash.
+    @Option(name: .long, parsing: .unconditional, help: "Bundle id, package or project.") var package: String?
+    @Option(name: .long, parsing: .unconditional, help: "Device token, registration token or subscription URL.")
+    var token: String?
     @Option(name: .long, help: "Web Push: public key of the subscription; without it the push is empty.")
     var p256dh: String?
-    @Option(name: .long, help: "Web Push: secret of the subscription.") var auth: String?
-    @Option(name: .long, help: "Acrobits: selector of the account in the app.") var selector: String?
+    @Option(name: .long, parsing: .unconditional, help: "Web Push: secret of the subscription.") var auth: String?
+    @Option(name: .long, parsing: .unconditional, help: "Acrobits: selector of the account in the app.")
+    var selector: String?
     @Option(name: .long, help: "Apple: production or sandbox; as apns_environment says when missing.")
     var environment: String?
     @Option(name: .long, help: "Apple and Acrobits: voip or remote, what the token is for.") var service: String?
@@ -38,11 +41,12 @@ struct SendCommand: ParsableCommand {
         name: .customLong("push-type"),
         help: "Apple: voip, alert or background in place of what the event gives.")
     var pushType: String?
-    @Option(name: .long, help: "Caller, as a SIP URI or a user.") var from: String?
-    @Option(name: .long, help: "Caller's display name.") var name: String?
-    @Option(name: .long, help: "Title of the notification.") var title: String?
-    @Option(name: .long, help: "Text of the message.") var text: String?
-    @Option(name: .customLong("call-id"), help: "Call-ID; made up when missing.") var callID: String?
+    @Option(name: .long, parsing: .unconditional, help: "Caller, as a SIP URI or a user.") var from: String?
+    @Option(name: .long, parsing: .unconditional, help: "Caller's display name.") var name: String?
+    @Option(name: .long, parsing: .unconditional, help: "Title of the notification.") var title: String?
+    @Option(name: .long, parsing: .unconditional, help: "Text of the message.") var text: String?
+    @Option(name: .customLong("call-id"), parsing: .unconditional, help: "Call-ID; made up when missing.")
+    var callID: String?
     @Option(name: .long, help: ArgumentHelp("Longest wait for the outcome.", valueName: "seconds")) var timeout: Int =
         30
 

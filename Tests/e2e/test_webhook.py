@@ -132,6 +132,17 @@ def test_pushes_by_hand_to_every_service(kamailio, simulator):
     assert done.returncode == 2 and "--p256dh" in done.stderr
 
 
+def test_what_is_pushed_by_hand_may_begin_with_a_dash(kamailio, simulator):
+    keys = json.loads((simulator.directory / "files" / "subscription.json").read_text())
+    token = uuid.uuid4().hex
+    endpoint = f"{simulator.url}/push/{token}"
+    # One secret of a subscription in 64 begins so.
+    code, row = send(kamailio, "chat", "--platform", "webpush", "--token", endpoint, "--p256dh", keys["p256dh"],
+                     "--auth", "-" + "A" * 21, "--text", "- hi", "--title", "-", "--name", "-Ann", "--from", "-1")
+    assert code == 0, row
+    assert simulator.wait_push(token)["headers"]["content-encoding"] == "aes128gcm"
+
+
 def test_explain_asks_the_engine_and_without_it_the_file(make_kamailio, actors, simulator, tmp_path):
     kamailio = make_kamailio(settings={
         "webhook_url": f"{simulator.url}/webhook/$token", "webhook_allow_local": 1}).start().wait_engine()
