@@ -227,10 +227,18 @@ class Kamailio:
 
     def rpc(self, command, *arguments):
         """Text of the answer, None when Kamailio or the engine does not answer."""
-        done = subprocess.run(["kamcmd", "-s", f"unix:{self.control}", command, *map(str, arguments)],
-                              capture_output=True, text=True, check=False)
+        done = self._kamcmd(command, *arguments)
         failed = done.returncode != 0 or done.stdout.startswith("error") or "ERROR" in done.stderr
         return None if failed else done.stdout
+
+    def complaint(self, command, *arguments):
+        """What kamcmd prints of a command that fails."""
+        assert self.rpc(command, *arguments) is None
+        return self._kamcmd(command, *arguments).stdout
+
+    def _kamcmd(self, command, *arguments):
+        return subprocess.run(["kamcmd", "-s", f"unix:{self.control}", command, *map(str, arguments)],
+                              capture_output=True, text=True, check=False)
 
     def counter(self, name):
         text = self.rpc("pushwake.stats") or ""

@@ -45,7 +45,7 @@ def test_rpc_lists_sends_and_removes(kamailio, actors, simulator):
 
     assert "removed: 1" in kamailio.rpc("pushwake.remove", "remote")
     assert removal(kamailio, "remote") == "by hand"
-    assert kamailio.rpc("pushwake.send", "chat", "remote") is None
+    assert "404 - not found: remote has no push binding" in kamailio.complaint("pushwake.send", "chat", "remote")
     assert kamailio.rpc("pushwake.send", "song", "remote") is None
 
 
