@@ -202,6 +202,11 @@ def machine():
     return f"{model}, {len(CORES)} cores, load {os.getloadavg()[0]:.2f}"
 
 
+def save(results, path):
+    if path:
+        path.write_text(json.dumps(results, indent=1))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=5)
@@ -229,7 +234,7 @@ def main():
                 results["bindings"] = bench_engine.bindings(
                     PUSHWAKE, Path(directory), server, keys, (1000, arguments.bindings), 20_000, pinned(CLIENT_CORE))
         if arguments.proof:
-            return
+            return save(results, arguments.json)
         with sink(keys) as server:
             results["100"] = table("sink", server, pair, arguments.count, 100, **options)
             if not arguments.quick:
@@ -245,8 +250,7 @@ def main():
                 results["peers"] = table("sink, peers", server, [bare(keys), load(keys), *peers(keys)],
                                          arguments.count, 100, **options,
                                          note=" (slow peers send fewer)")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=1))
+    save(results, arguments.json)
     print(f"\npushwake load costs {results['100']['pushwake load']['ratio']:.2f} times the CPU of the bare client "
           "at 100 streams")
 
