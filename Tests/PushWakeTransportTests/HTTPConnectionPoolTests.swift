@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-import Glibc
 import PushWakeCore
-import Synchronization
 import Testing
 
 @testable import PushWakeTransport
-
-/// Counts in any thread.
-private final class Counter: Sendable {
-    private let count = Atomic(0)
-
-    var value: Int { count.load(ordering: .relaxed) }
-
-    func add() { count.add(1, ordering: .relaxed) }
-}
 
 @Suite(.serialized) struct `HTTP connection pool` {
     @Test func `gets the answer to a request`() throws {
@@ -300,44 +289,6 @@ private final class Counter: Sendable {
         #expect(bench.received.count == answered.count)
     }
 
-    @Test func `does not wait for a name longer than for a connection, and takes it when it comes`() throws {
-        let bench = try Workbench()
-        let port = try bench.serve().address.port
-        let address = try #require(SocketAddress(ip: "127.0.0.1", port: port))
-        let asked = Counter()
-        let resolver = Resolver(loop: bench.loop) { _, _ in
-            asked.add()
-            usleep(1_500_000)
-            return .addresses([address])
-        }
-        let pool = try bench.makePool(host: "localhost", resolver: resolver) {
-            $0.connectTimeout = 300
-            $0.longestPause = 100
-        }
-        let begin = SystemClock.monotonicMilliseconds()
-        guard case .unreachable(let text) = bench.send(pool, within: 800) else {
-            Issue.record("not unreachable")
-            return
-        }
-        #expect(text == "cannot resolve localhost within 300 ms")
-        #expect(SystemClock.monotonicMilliseconds() - begin < 1500)
-        // One thread for all attempts: the second push is sent with what it finds.
-        #expect(bench.send(pool, within: 20_000)?.response?.status == 200)
-        #expect(asked.value == 1)
-    }
-
-    @Test func `takes the address that answers`() throws {
-        let bench = try Workbench()
-        let port = try bench.serve().address.port
-        var results: [Result<Socket, SystemError>] = []
-        let addresses = try ["127.0.0.9", "127.0.0.1"].map { try #require(SocketAddress(ip: $0, port: port)) }
-        let connector = Connector(loop: bench.loop, addresses: addresses) { results.append($0) }
-        bench.run { !results.isEmpty }
-        withExtendedLifetime(connector) {}
-        #expect(results.count == 1)
-        #expect(throws: Never.self) { try results.first?.get() }
-    }
-
     @Test func `asks an idle connection for a sign of life before it is used`() throws {
         let bench = try Workbench()
         try bench.serve()
@@ -494,23 +445,5 @@ private final class Counter: Sendable {
         #expect(response.status == 200)
         #expect(response.body.count == 16_384)
         #expect(response.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } <= 8192)
-    }
-
-    @Test func `refuses loopback when addresses from outside are not trusted`() throws {
-        let bench = try Workbench()
-        try bench.serve()
-        let pool = try bench.makePool {
-            $0.refusesLocalAddresses = true
-            $0.failsFast = true
-        }
-        #expect(bench.send(pool)?.problem.contains("not allowed") == true)
-        #expect(bench.connections.isEmpty)
-    }
-
-    @Test func `looks names up without blocking`() throws {
-        let bench = try Workbench()
-        try bench.serve()
-        let pool = try bench.makePool(host: "localhost")
-        #expect(bench.send(pool)?.response?.status == 200)
     }
 }
