@@ -17,9 +17,19 @@ struct SettingsCommand: ParsableCommand {
             let row = SettingsTable.description(of: key)
             let fallback = row.defaultValue.description
             Console.say(
-                "| `\(row.name)` | \(values(row)) | \(fallback.isEmpty ? "" : "`\(fallback)`") | \(row.help) | \(others(row)) |"
+                "| `\(row.name)` | \(values(row)) | \(fallback.isEmpty ? "" : "`\(fallback)`") | \(Self.escaped(row.help)) | \(others(row)) |"
             )
         }
+    }
+
+    /// Bars end a cell of the table, and words in angle brackets vanish, unless a backslash stands before them.
+    private static func escaped(_ text: StaticString) -> String {
+        var escaped = ""
+        for character in text.description {
+            if "|<".contains(character) { escaped.append("\\") }
+            escaped.append(character)
+        }
+        return escaped
     }
 
     private func values(_ row: SettingDescription) -> String {

@@ -218,7 +218,7 @@ public enum SettingsTable {
                 "apns_key", .path, "",
                 "Apple's .p8 key file (AuthKey_XXXXXXXXXX.p8). Empty: only apns_cert, if that is set.")
         case .apnsKeyID:
-            .init("apns_key_id", .text, "", "The ten characters of that key's id.")
+            .init("apns_key_id", .text, "", "The ten characters of that key's id. Empty: those in the file's name.")
         case .apnsTeamID:
             .init("apns_team_id", .text, "", "The ten characters of your Apple team id.")
         case .apnsCert:
