@@ -27,7 +27,7 @@ RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -en
 .PHONY: help setup build demo test test-unit test-abi test-e2e test-asterisk test-docs demo-asterisk docs install uninstall bench fuzz format lint clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
 
 setup: ## install what is missing (apt packages, Kamailio's headers)
 	@scripts/setup.sh
