@@ -33,6 +33,12 @@ public protocol BindingStore: AnyObject {
     /// returns how many. Call again while it returns `limit`.
     func forget(now: Int64, limit: Int) throws(StoreError) -> Int
 
+    /// Bindings whose registration ends after a place and by `end`, in the order of the ends, at most `limit`: of phones
+    /// that refresh by themselves, or of the others. The last one's place finds the next ones.
+    func ending(
+        after place: EndPlace, by end: Int64, refreshingThemselves: Bool, limit: Int
+    ) throws(StoreError) -> [EndingBinding]
+
     /// AoRs with live bindings after `cursor` in the order of their bytes, at most `limit`: for listing
     /// without loading everything. Start with "".
     func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String]

@@ -63,6 +63,25 @@ public final class MemoryStore: BindingStore {
         return limit - left
     }
 
+    /// Finds registrations that end soon.
+    public func ending(
+        after place: EndPlace, by end: Int64, refreshingThemselves: Bool, limit: Int
+    ) -> [EndingBinding] {
+        var found: [EndingBinding] = []
+        for user in users.values {
+            for binding in user.live where binding.refreshesItself == refreshingThemselves && binding.expiresAt <= end {
+                guard binding.expiresAt >= place.time else { continue }
+                // Any number will do that stays the same while this process lives.
+                var hasher = Hasher()
+                hasher.combine(binding.aor)
+                hasher.combine(binding.token)
+                let own = EndPlace(time: binding.expiresAt, row: Int64(hasher.finalize()))
+                if own > place { found.append(EndingBinding(binding: binding, place: own)) }
+            }
+        }
+        return Array(found.sorted { $0.place < $1.place }.prefix(max(0, limit)))
+    }
+
     /// Lists users after `cursor` in the order of bytes.
     public func aors(after cursor: String, limit: Int, now: Int64) -> [String] {
         guard limit > 0 else { return [] }

@@ -372,6 +372,37 @@ import Testing
         }
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `finds registrations by their end, page by page`(kind: StoreKind) throws {
+        try kind.withStore { (store) throws in
+            for index in 0..<25 {
+                var binding = makeBinding(aor: "user\(index)", expires: 100 + Int64(index / 10))
+                binding.refreshesItself = index == 3
+                _ = try store.register([binding], now: start)
+            }
+            _ = try store.remove(.all, of: "user4", reason: "by hand", now: start)
+            _ = try store.register([makeBinding(aor: "user5", cseq: 2, at: start, expires: 900)], now: start)
+            var found: [EndingBinding] = []
+            while true {
+                let page = try store.ending(
+                    after: found.last?.place ?? EndPlace(time: start), by: start + 101, refreshingThemselves: false,
+                    limit: 6)
+                guard !page.isEmpty else { break }
+                found += page
+            }
+            let users = (0..<20).filter { ![3, 4, 5].contains($0) }.map { "user\($0)" }
+            #expect(found.map(\.binding.aor).sorted() == users.sorted())
+            #expect(found.map(\.place) == found.map(\.place).sorted())
+            #expect(found.first?.binding.expiresAt == start + 100)
+            let own = try store.ending(
+                after: EndPlace(time: start), by: start + 999, refreshingThemselves: true, limit: 6)
+            #expect(own.map(\.binding.aor) == ["user3"])
+            let ended = try store.ending(
+                after: EndPlace(time: start + 102), by: start + 200, refreshingThemselves: false, limit: 6)
+            #expect(ended.isEmpty)
+        }
+    }
+
     // MARK: Listing
 
     @Test(arguments: StoreKind.allCases)

@@ -29,6 +29,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case messageTimeToLive
     case ignoreSame
     case cancelPush
+    case refreshBefore
     case loadCall
     case loadCancel
     case loadChat

@@ -84,7 +84,8 @@ public enum SettingsTable {
             .init(
                 "message_ttl", .integer(0...2_419_200), "604800", unit: "s",
                 other: "m:pushnotification_ttl, f:module::PushNotification/message-time-to-live",
-                "How long a provider keeps the push for a message, a missed call or a custom text. 0: now or never.")
+                "How long a provider keeps the push for a message, a missed call, a custom text or, by hand, a refresh. 0: now or never."
+            )
         case .ignoreSame:
             .init(
                 "ignore_same", .integer(0...600_000), "0", unit: "ms", other: "m:pushnotification_ignoresubssame",
@@ -94,6 +95,11 @@ public enum SettingsTable {
             .init(
                 "cancel_push", .flag, "1",
                 "Tell a phone that was pushed and did not register in time that the caller has hung up or another phone has answered. Never to a PushKit token."
+            )
+        case .refreshBefore:
+            .init(
+                "refresh_before", .integer(0...86_400), "0", unit: "s", other: "m:pushnotification_regrefresh",
+                "Ask a phone by push to register again so long before its registration ends; RFC 8599 recommends 120 and more. A phone that refreshes by itself is asked 120 s before the end, if it has not done it. 0: never."
             )
         case .fastAGIListen:
             .init(

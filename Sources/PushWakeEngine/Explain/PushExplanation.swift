@@ -155,8 +155,7 @@ public struct PushExplanation: Sendable {
             event: event, occasion: occasion, callID: request.callID, fromURI: request.fromURI,
             fromDisplay: request.fromDisplay,
             toURI: request.toURI, text: request.text,
-            timeToLive: UInt32(clamping: settings.integer(event == .call ? .wakeTimeout : .messageTimeToLive)),
-            sentAt: now)
+            timeToLive: settings.timeToLive(of: event), sentAt: now)
     }
 
     private static func obstacle(to contact: RegisteredContact, of registration: Registration) -> String? {

@@ -37,8 +37,7 @@ extension EngineDesk {
     func send(_ content: PushContent, to aor: String) -> Int {
         guard case .success(let targets) = devices(of: aor, content.event, wanted: nil) else { return 0 }
         var content = content
-        let isCall = content.event == .call
-        content.timeToLive = UInt32(clamping: settings.integer(isCall ? .wakeTimeout : .messageTimeToLive))
+        content.timeToLive = settings.timeToLive(of: content.event)
         content.sentAt = SystemClock.wallSeconds()
         let deadline = SystemClock.monotonicMilliseconds() + 60_000
         let refusal = refusal(of: content.event)
@@ -166,8 +165,7 @@ extension EngineDesk {
             event: event, callID: callID, fromURI: EngineClient.text(.fromURI, in: message),
             fromDisplay: EngineClient.text(.fromDisplay, in: message), toURI: EngineClient.text(.aor, in: message),
             text: EngineClient.text(.text, in: message), title: EngineClient.text(.title, in: message),
-            timeToLive: UInt32(clamping: settings.integer(event == .call ? .wakeTimeout : .messageTimeToLive)),
-            sentAt: SystemClock.wallSeconds())
+            timeToLive: settings.timeToLive(of: event), sentAt: SystemClock.wallSeconds())
     }
 
     private func answer(_ pending: PendingSend) {

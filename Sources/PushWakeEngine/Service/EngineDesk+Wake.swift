@@ -269,7 +269,7 @@ extension EngineDesk {
             let plan = Plan(event, bindings, isAwake: bindings.map { !mayHear.contains($0.contact) })
             var content = wake.content ?? PushContent(event: event, callID: key.callID, toURI: key.aor)
             content.event = event
-            content.timeToLive = 30
+            content.timeToLive = settings.timeToLive(of: event)
             content.sentAt = SystemClock.wallSeconds()
             let deadline = SystemClock.monotonicMilliseconds() + 30_000
             for planned in plan.pushes {

@@ -19,6 +19,8 @@ public final class EngineService {
     /// Milliseconds for pushes to end when the engine is told to; supervisors kill after two seconds.
     private static let patience: Int64 = 1000
     private var fastAGI: FastAGIServer?
+    /// Nil when no phone is to be asked to register.
+    private var refreshes: RefreshWatch?
     private var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
 
     /// Opens the store, listens on the socket and reads the keys; a key that cannot be used is only logged.
@@ -57,6 +59,12 @@ public final class EngineService {
         everySecond()
         housekeeping()
         desk.load.start()
+        let lead = settings.integer(.refreshBefore)
+        if lead > 0 {
+            let watch = RefreshWatch(desk: desk, lead: lead, now: loop.wallSeconds)
+            refreshes = watch
+            watch.start()
+        }
     }
 
     private func openFastAGI(_ settings: Settings) {
@@ -123,7 +131,9 @@ public final class EngineService {
         if settings.text(.store) == "memory" { return MemoryStore() }
         do throws(StoreError) {
             let durability: SQLiteStore.Durability = settings.text(.storeSync) == "full" ? .everyCommit : .checkpoint
-            return try SQLiteStore(path: settings.text(.storePath), options: .init(durability: durability))
+            var options = SQLiteStore.Options(durability: durability)
+            options.findsEnds = settings.integer(.refreshBefore) > 0
+            return try SQLiteStore(path: settings.text(.storePath), options: options)
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
         }

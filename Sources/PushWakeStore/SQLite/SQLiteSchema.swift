@@ -35,6 +35,13 @@ enum SQLiteSchema {
         """
     ]
 
+    /// What finds registrations by their end, and users by their number.
+    static let endIndices = """
+        CREATE INDEX IF NOT EXISTS bindings_by_end ON bindings(registered_at + expires_in);
+        CREATE INDEX IF NOT EXISTS users_by_uid ON users(uid);
+        """
+    static let noEndIndices = "DROP INDEX IF EXISTS bindings_by_end; DROP INDEX IF EXISTS users_by_uid"
+
     /// Makes an empty file ours, brings an older one up to date, and refuses all others.
     static func prepare(_ database: SQLiteDatabase, path: String, steps: [String] = steps) throws(StoreError) {
         let version = try checkOwner(of: database, path: path)

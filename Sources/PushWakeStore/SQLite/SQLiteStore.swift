@@ -33,6 +33,8 @@ public final class SQLiteStore: BindingStore {
         public var pageLimit: Int
         /// Seconds for which marks of removal stay.
         public var markLifetime: Int64
+        /// Keeps indices for `ending(after:by:refreshingThemselves:limit:)`, which every REGISTER pays for.
+        public var findsEnds = false
 
         /// Takes defaults that suit a host of its own.
         public init(
@@ -76,6 +78,8 @@ public final class SQLiteStore: BindingStore {
             PRAGMA trusted_schema=OFF;
             PRAGMA cell_size_check=ON;
             """)
+        // No part of the format: whoever needs the indices makes them.
+        try database.execute(options.findsEnds ? SQLiteSchema.endIndices : SQLiteSchema.noEndIndices)
         if options.pageLimit > 0 { try database.execute("PRAGMA max_page_count=\(options.pageLimit)") }
         database.setBusyTimeout(options.busyTimeout)
     }
@@ -185,6 +189,34 @@ public final class SQLiteStore: BindingStore {
             try users.sweep(limit: limit, somethingWent: bindings + marks > 0)
             return bindings + marks
         }
+    }
+
+    /// Finds registrations that end soon; slow without `findsEnds`.
+    public func ending(
+        after place: EndPlace, by end: Int64, refreshingThemselves: Bool, limit: Int
+    ) throws(StoreError) -> [EndingBinding] {
+        guard limit > 0 else { return [] }
+        // The order of the join is the one that the indices serve.
+        let query = try database.statement(
+            """
+            SELECT \(BindingRow.columns), aor FROM bindings CROSS JOIN users ON uid = id >> 8
+            WHERE registered_at + expires_in BETWEEN ?1 AND ?2 AND (registered_at + expires_in > ?1 OR id > ?3)
+            AND flags & 1 = ?4 ORDER BY registered_at + expires_in, id LIMIT ?5
+            """)
+        defer { query.reset() }
+        try query.bind(1, place.time)
+        try query.bind(2, end)
+        try query.bind(3, place.row)
+        try query.bind(4, refreshingThemselves ? 1 : 0)
+        try query.bind(5, Int64(limit))
+        var found: [EndingBinding] = []
+        while try query.step() {
+            let binding = try read(query, aor: query.text(BindingRow.end))
+            found.append(
+                EndingBinding(
+                    binding: binding, place: EndPlace(time: binding.expiresAt, row: query.number(0))))
+        }
+        return found
     }
 
     /// Lists users after `cursor` in the order of bytes.

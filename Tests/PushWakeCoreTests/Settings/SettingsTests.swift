@@ -4,6 +4,18 @@ import PushWakeCore
 import Testing
 
 @Suite struct `A set of settings` {
+    @Test(
+        arguments: [
+            (.call, 25), (.cancel, 30), (.answeredElsewhere, 30), (.chat, 100), (.groupChat, 100), (.custom, 100),
+            (.missed, 100), (.refresh, 100),
+        ] as [(PushEvent, UInt32)])
+    func `tell how long a push is of use`(event: PushEvent, seconds: UInt32) throws {
+        var settings = Settings()
+        try settings.set("wake_timeout", to: "25")
+        try settings.set("message_ttl", to: "100")
+        expectEqual(settings.timeToLive(of: event), seconds)
+    }
+
     @Test func `hold the defaults of the table at first`() {
         let settings = Settings()
         #expect(settings.text(.apnsURL) == "https://api.push.apple.com")
