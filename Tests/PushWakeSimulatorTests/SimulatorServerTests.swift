@@ -174,6 +174,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [("--http2-prior-knowledge", "HTTP/2"), ("--http1.1", "HTTP/1.1")])
+    func `understands who does not say in the handshake what he speaks`(flag: String, version: String) throws {
+        try with { (simulator) throws in
+            let answer = try simulator.push(flags: "--no-alpn \(flag)")
+            #expect(answer.version == version)
+            #expect(answer.status == 200)
+        }
+    }
+
     @Test func `numbers connections on after a reset`() throws {
         try with { (simulator) throws in
             #expect(try simulator.push().status == 200)

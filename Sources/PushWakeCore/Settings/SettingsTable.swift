@@ -260,7 +260,7 @@ public enum SettingsTable {
             .init(
                 "apns_push_type", .choice(["auto", "no", "voip", "alert", "background"]), "auto",
                 other: "m:pushnotification_apnspushtype",
-                "apns-push-type of pushes to tokens that are not PushKit's. auto, voip: by event and token. no: the header is left out."
+                "apns-push-type of pushes to tokens that are not PushKit's. auto, voip: by event and token. alert, background: this one, but a refresh stays silent. no: the header is left out."
             )
         case .apnsConnections:
             .init("apns_connections", .integer(1...64), "1", "Connections to Apple at once, per environment.")

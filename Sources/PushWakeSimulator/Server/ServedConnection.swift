@@ -71,16 +71,25 @@ final class ServedConnection: LoopSource {
         var name: UnsafePointer<UInt8>?
         var count: UInt32 = 0
         SSL_get0_alpn_selected(tls, &name, &count)
-        let isHTTP2 = UnsafeBufferPointer(start: name, count: Int(count)).elementsEqual("h2".utf8)
-        let script = server.house.script
         memory.apns.certificate = clientCertificate()
-        let isSlow = script.isStrict && memory.apns.certificate == nil
-        conversation =
-            isHTTP2
-            ? HTTP2Conversation(judge: self, maxStreams: isSlow ? 1 : script.maxStreams)
-            : HTTP1Conversation(judge: self)
-        guard conversation != nil else { return close() }
+        if count > 0 {
+            conversation = begin(isHTTP2: UnsafeBufferPointer(start: name, count: Int(count)).elementsEqual("h2".utf8))
+            guard conversation != nil else { return close() }
+        }
         talk()
+    }
+
+    private func begin(isHTTP2: Bool) -> (any Conversation)? {
+        guard isHTTP2 else { return HTTP1Conversation(judge: self) }
+        let script = server.house.script
+        let isSlow = script.isStrict && memory.apns.certificate == nil
+        return HTTP2Conversation(judge: self, maxStreams: isSlow ? 1 : script.maxStreams)
+    }
+
+    /// A client that did not say what it speaks, as some of Apple's do, is told by how it begins (RFC 9113, 3.4).
+    private func begin(with bytes: UnsafeRawBufferPointer) -> (any Conversation)? {
+        conversation = begin(isHTTP2: bytes.starts(with: "PRI".utf8))
+        return conversation
     }
 
     private func clientCertificate() -> ClientCertificate? {
@@ -95,7 +104,6 @@ final class ServedConnection: LoopSource {
 
     /// Reads all there is, and answers in between so that answers of many requests leave together.
     private func talk() {
-        guard let conversation else { return close() }
         while !isPaused, phase == .talking {
             ERR_clear_error()
             let buffer = server.receiveBuffer
@@ -107,7 +115,9 @@ final class ServedConnection: LoopSource {
                 if error != SSL_ERROR_WANT_READ, error != SSL_ERROR_WANT_WRITE { close() }
                 return
             }
-            let isFine = conversation.receive(UnsafeRawBufferPointer(rebasing: buffer[..<Int(count)]))
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<Int(count)])
+            guard let conversation = conversation ?? begin(with: bytes) else { return close() }
+            let isFine = conversation.receive(bytes)
             if effects.isEmpty == false { settle(conversation) }
             if !isFine { return shutDown() }
         }

@@ -6,7 +6,7 @@ public enum APNsPushTypeRule: Equatable, Sendable {
     case automatic
     /// By event and token, and the header is left out.
     case omitted
-    /// This one for every token that is not PushKit's.
+    /// This one for every token that is not PushKit's; what is silent stays so.
     case fixed(APNsPushType)
 
     /// Reads a setting: `auto`, `no`, or the type itself. `voip` is what a call is anyway where it may be.
@@ -21,9 +21,10 @@ public enum APNsPushTypeRule: Equatable, Sendable {
 
     /// The type of a push that would be `usual` by its event and the kind of its token.
     ///
-    /// A PushKit token keeps its type: Apple calls it a wrong token with any other.
+    /// A PushKit token keeps its type: Apple calls it a wrong token with any other. And nobody shall see or hear that
+    /// a phone is asked to register.
     public func type(insteadOf usual: APNsPushType, for service: Service?) -> APNsPushType {
-        if case .fixed(let type) = self, service != .voip { return type }
+        if case .fixed(let type) = self, service != .voip, usual != .background { return type }
         return usual
     }
 }

@@ -99,7 +99,7 @@ import Testing
     @Test(
         arguments: [
             ("auto", APNsPushType.voip, nil, APNsPushType.voip), ("voip", .alert, .remote, .alert),
-            ("alert", .voip, nil, .alert), ("alert", .background, .remote, .alert), ("alert", .voip, .voip, .voip),
+            ("alert", .voip, nil, .alert), ("alert", .background, .remote, .background), ("alert", .voip, .voip, .voip),
             ("background", .alert, .remote, .background), ("no", .alert, .remote, .alert),
         ] as [(String, APNsPushType, Service?, APNsPushType)])
     func `takes another type for tokens that are not PushKit's`(
