@@ -172,7 +172,7 @@ int pw_was_said(pushwake_str message)
 
 static int mod_init(void)
 {
-	if(bind_modules() < 0 || register_module_stats(exports.name, stats) != 0) {
+	if(bind_modules() < 0 || !pw_core_fits() || register_module_stats(exports.name, stats) != 0) {
 		return -1;
 	}
 	if(pw_params_accounts() < 0) {

@@ -93,6 +93,9 @@ extern pw_counters_t pw_count;
 /* pushwake_mod.c: whether this was logged at the start. */
 int pw_was_said(pushwake_str message);
 
+/* pushwake_version.c: whether tm's structs are those that this module was built with; says so when not. */
+int pw_core_fits(void);
+
 /* pushwake_param.c */
 int pw_params_init(void);
 

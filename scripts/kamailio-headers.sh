@@ -6,43 +6,64 @@
 # so the source package of the same version is fetched. The lists of apt stay as
 # they are: a list of our own, with deb-src, lives in a temporary directory.
 #
-# usage: kamailio-headers.sh [DIR]     default: .cache/kamailio-VERSION
+# usage: kamailio-headers.sh [DIR [SOURCE]]     default: .cache/kamailio-VERSION
+#
+# SOURCE is a source tree of the installed release, for a Kamailio that is not
+# Debian's or whose source package is not to be had.
 #
 # DIR then holds core/, lib/, modules/{tm,sl,usrloc,registrar}/, and cflags, which
 # kamailio-glue/Makefile reads.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-package=$(dpkg-query -W -f='${source:Package}=${source:Version}' kamailio 2>/dev/null) || {
+version=$(kamailio -v 2>/dev/null | sed -n 's/^version: kamailio \([^ ]*\).*/\1/p')
+[ -n "$version" ] || {
 	echo "kamailio-headers: kamailio is not installed; try: apt-get install kamailio" >&2
 	exit 1
 }
-version=$(echo "${package#*=}" | sed -e 's/^[0-9]*://' -e 's/[-+~].*//')
 dir=${1:-$root/.cache/kamailio-$version}
+case $dir in /*) ;; *) dir=$PWD/$dir ;; esac
 [ -f "$dir/cflags" ] && exit 0
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-mkdir -p "$tmp/lists/partial" "$tmp/cache/archives/partial"
-chmod -R a+rX "$tmp"
-. /etc/os-release
-cat > "$tmp/sources.list" <<LIST
+
+fetch_source() {
+	package=$(dpkg-query -W -f='${source:Package}=${source:Version}' kamailio 2>/dev/null) || {
+		echo "kamailio-headers: kamailio is not a package here; name its source: $0 DIR SOURCE" >&2
+		exit 1
+	}
+	mkdir -p "$tmp/lists/partial" "$tmp/cache/archives/partial"
+	chmod -R a+rX "$tmp"
+	. /etc/os-release
+	cat > "$tmp/sources.list" <<LIST
 deb-src http://deb.debian.org/debian ${VERSION_CODENAME:-bookworm} main
 deb-src http://deb.debian.org/debian ${VERSION_CODENAME:-bookworm}-updates main
 deb-src http://security.debian.org/debian-security ${VERSION_CODENAME:-bookworm}-security main
 LIST
-apt="apt-get -q -o Dir::Etc::SourceList=$tmp/sources.list -o Dir::Etc::SourceParts=/dev/null
- -o Dir::State::Lists=$tmp/lists -o Dir::Cache=$tmp/cache -o APT::Sandbox::User=root"
-(
-	cd "$tmp"
-	$apt update
-	$apt source --download-only "$package"
-	dpkg-source --no-check -x ./*.dsc source
-) > "$tmp/log" 2>&1 || {
-	echo "kamailio-headers: cannot get the source of $package:" >&2
-	tail -n 5 "$tmp/log" >&2
-	exit 1
+	apt="apt-get -q -o Dir::Etc::SourceList=$tmp/sources.list -o Dir::Etc::SourceParts=/dev/null
+	 -o Dir::State::Lists=$tmp/lists -o Dir::Cache=$tmp/cache -o APT::Sandbox::User=root"
+	(
+		cd "$tmp"
+		$apt update
+		$apt source --download-only "$package"
+		dpkg-source --no-check -x ./*.dsc source
+	) > "$tmp/log" 2>&1 || {
+		echo "kamailio-headers: cannot get the source of $package:" >&2
+		tail -n 5 "$tmp/log" >&2
+		exit 1
+	}
 }
+
+if [ $# -gt 1 ]; then
+	[ -f "$2/src/Makefile.defs" ] || {
+		echo "kamailio-headers: $2 is no source tree of Kamailio: src/Makefile.defs is missing" >&2
+		exit 1
+	}
+	cp -R "$2" "$tmp/source"
+else
+	fetch_source
+fi
 
 rm -rf "$dir.new"
 mkdir -p "$dir.new/modules"
@@ -58,12 +79,15 @@ printf 'COREPATH=.\ninclude Makefile.defs\npushwake-flags:\n\t@echo $(C_DEFS)\n'
 (cd "$src" && make -s -f pushwake.mk main_makefile=1 pushwake-flags) 2> /dev/null |
 	tr ' ' '\n' | grep -E '^-D' | grep -vE '^-D(NAME|VERSION|ARCH|OS|OS_QUOTED|COMPILER|CFG_DIR|SHARE_DIR|RUN_DIR|MOD_NAME)=' \
 	> "$dir.new/cflags"
-# What the distribution switched off or on shows in the flags that the binary prints.
-if ! kamailio -v 2> /dev/null | grep -q MEM_JOIN_FREE; then
-	sed -i '/^-DMEM_JOIN_FREE$/d' "$dir.new/cflags"
-fi
+# The binary says what it was compiled with. Distributions switch some on or off, and later releases are built
+# with cmake, which does not choose as the makefiles do.
+said=$(kamailio -v | sed -n 's/^flags: //p' | tr ',-' '  ')
+for flag in $(sed -n 's/^#ifdef \([A-Z0-9_]*\)$/\1/p' "$src/core/ver_defs.h"); do
+	sed -i "/^-D$flag\$/d" "$dir.new/cflags"
+	case " $said " in *" $flag "*) echo "-D$flag" >> "$dir.new/cflags" ;; esac
+done
 grep -q '^-DSHM_MMAP$' "$dir.new/cflags" || {
-	echo "kamailio-headers: no compile flags in Makefile.defs of $package" >&2
+	echo "kamailio-headers: no compile flags in Makefile.defs of Kamailio $version" >&2
 	exit 1
 }
 rm -rf "$dir"
