@@ -26,6 +26,9 @@ public protocol BindingStore: AnyObject {
     /// Removes bindings and remembers why; returns those removed.
     func remove(_ selector: BindingSelector, of aor: String, reason: String, now: Int64) throws(StoreError) -> [Binding]
 
+    /// Notes that registrations are over at `now` while their bindings stay.
+    func endRegistrations(_ selector: BindingSelector, of aor: String, now: Int64) throws(StoreError)
+
     /// Removed bindings of one user, newest first.
     func removed(of aor: String) throws(StoreError) -> [RemovedBinding]
 

@@ -43,6 +43,16 @@ public final class MemoryStore: BindingStore {
         return gone
     }
 
+    /// Notes that registrations are over while their bindings stay.
+    public func endRegistrations(_ selector: BindingSelector, of aor: String, now: Int64) {
+        guard var user = users[Array(aor.utf8)] else { return }
+        let selected = selector.select(from: user.live)
+        for index in user.live.indices where user.live[index].expiresAt > now && selected.contains(user.live[index]) {
+            user.live[index].expiresAt = now
+        }
+        put(user, for: aor)
+    }
+
     /// Reads the marks of one user, newest first.
     public func removed(of aor: String) -> [RemovedBinding] {
         (users[Array(aor.utf8)]?.marks ?? []).sortedByRemoval()

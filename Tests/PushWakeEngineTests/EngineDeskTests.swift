@@ -121,6 +121,19 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(bench.currentTokens() == ["t:1"])
     }
 
+    @Test(arguments: [
+        ("<sip:bob@10.0.0.1:5060>", true), (fcm, true), ("*", true),
+        ("<sip:bob@10.0.0.9:5060>;+sip.instance=\"<1>\"", false),
+    ])
+    func `knows that a phone which it keeps has unregistered`(contact: String, isOver: Bool) throws {
+        let bench = try DeskBench()
+        try bench.register(fcm + ";+sip.instance=\"<1>\"")
+        try bench.register(contact, cseq: 2, expires: "0")
+        let now = SystemClock.wallSeconds()
+        let bindings = bench.store.bindings(of: "bob", now: now)
+        #expect(bindings.map { $0.expiresAt <= now } == [isOver])
+    }
+
     @Test func `keeps the binding of a phone that unregisters, unless told otherwise`() throws {
         let keeping = try DeskBench()
         try keeping.register(fcm)

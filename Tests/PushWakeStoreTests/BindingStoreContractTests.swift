@@ -331,6 +331,25 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `ends a registration and keeps the binding`(kind: StoreKind) throws {
+        try kind.withStore { (store) throws in
+            let old = "sip:alice@192.0.2.1:5060"
+            _ = try store.register([makeBinding(instance: "<1>", contact: old + ";pn-prid=a")], now: start)
+            _ = try store.register(
+                [makeBinding(token: "b", instance: "<2>", contact: "sip:alice@192.0.2.2", callID: "2")], now: start)
+            let selector = BindingSelector.device(instance: "", contact: old, callID: "")
+            try store.endRegistrations(selector, of: "alice@example.com", now: start + 9)
+            let left = try store.bindings(of: "alice@example.com", now: start + 9)
+            #expect(left.map(\.expiresAt) == [start + 9, start + 3600])
+            #expect(left.map(\.forgetAt) == [start + 30 * 86_400, start + 30 * 86_400])
+            try store.endRegistrations(.all, of: "alice@example.com", now: start + 20)
+            let all = try store.bindings(of: "alice@example.com", now: start + 20)
+            #expect(all.map(\.expiresAt) == [start + 9, start + 20])
+            try store.endRegistrations(.all, of: "nobody", now: start)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `forgets in bounded steps`(kind: StoreKind) throws {
         try kind.withStore { (store) throws in
             for index in 0..<25 {

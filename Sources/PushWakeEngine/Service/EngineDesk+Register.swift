@@ -94,7 +94,10 @@ extension EngineDesk {
             if gone == 0 && unbinding.instance.isEmpty { gone = try removeNameless(registration.aor, now) }
             removed += gone
         }
-        guard settings.text(.unregisterPolicy) == "remove" else { return removed }
+        guard settings.text(.unregisterPolicy) == "remove" else {
+            try endRegistrations(registration, now)
+            return removed
+        }
         if registration.isWildcard && registration.expires == 0 {
             return removed + (try store.remove(.all, of: registration.aor, reason: "unregistered", now: now).count)
         }
@@ -104,6 +107,18 @@ extension EngineDesk {
             removed += try store.remove(device, of: registration.aor, reason: "unregistered", now: now).count
         }
         return removed
+    }
+
+    /// A phone that unregisters and stays bound can be woken, but nobody asks it to register again (RFC 8599, 5.5). Its
+    /// Contact alone counts: what it leaves may be an address that it has another one for.
+    private func endRegistrations(_ registration: Registration, _ now: Int64) throws(StoreError) {
+        if registration.isWildcard && registration.expires == 0 {
+            return try store.endRegistrations(.all, of: registration.aor, now: now)
+        }
+        for contact in registration.contacts where registration.isRemoval(contact) {
+            let address = BindingSelector.device(instance: "", contact: contact.uri, callID: "")
+            try store.endRegistrations(address, of: registration.aor, now: now)
+        }
     }
 
     /// A phone without instance that comes back with another port and Call-ID and sends a null token can only

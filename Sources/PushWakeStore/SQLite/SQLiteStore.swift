@@ -168,6 +168,26 @@ public final class SQLiteStore: BindingStore {
         }
     }
 
+    /// Notes that registrations are over while their bindings stay.
+    public func endRegistrations(_ selector: BindingSelector, of aor: String, now: Int64) throws(StoreError) {
+        func running(_ bindings: [Binding]) -> [Binding] {
+            selector.select(from: bindings).filter { $0.expiresAt > now }
+        }
+        // Most phones that unregister have no binding.
+        guard !running(try bindings(of: aor, now: now)).isEmpty else { return }
+        try write { () throws(StoreError) in
+            guard let user = try users.find(aor) else { return }
+            let rows = try live(of: user)
+            let ended = running(rows.map(\.binding))
+            for row in rows where ended.contains(row.binding) {
+                let update = try database.statement("UPDATE bindings SET expires_in = ? WHERE id = ?")
+                try update.bind(1, now &- row.binding.registeredAt)
+                try update.bind(2, row.id)
+                try update.run()
+            }
+        }
+    }
+
     /// Reads the marks of one user, newest first.
     public func removed(of aor: String) throws(StoreError) -> [RemovedBinding] {
         try database.read { () throws(StoreError) in
