@@ -11,12 +11,6 @@ let common: [SwiftSetting] = [
     .unsafeFlags(["-Xcc", "-D_GNU_SOURCE"]),
 ]
 
-/// The path of every push. Exclusivity is checked by the debug builds that the tests run; here the check is a
-/// call per access, and a trap.
-let hotPath: [SwiftSetting] = [
-    .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
-]
-
 /// Targets that hold no `unsafe` at all: the compiler says no.
 let safe: [SwiftSetting] = common + [.strictMemorySafety()]
 
@@ -71,11 +65,11 @@ let package = Package(
         .target(
             name: "PushWakeTransport",
             dependencies: ["PushWakeCore", "COpenSSL", "CNGHTTP2", "CJansson", "CLinux"],
-            swiftSettings: common + hotPath),
+            swiftSettings: common),
         .target(name: "PushWakeStore", dependencies: ["PushWakeCore", "CSQLite"], swiftSettings: common),
         .target(
             name: "PushWakeEngine", dependencies: ["PushWakeCore", "PushWakeTransport", "PushWakeStore"],
-            swiftSettings: safe + hotPath),
+            swiftSettings: safe),
         .target(
             name: "PushWakeABI", dependencies: ["CPushWake", "PushWakeCore", "PushWakeEngine"],
             swiftSettings: common, linkerSettings: libraryLinking),
