@@ -87,8 +87,8 @@ final class HTTP2ClientSession {
         return max(0, min(peerLimit, streamCap) - open.count)
     }
 
-    /// Opens a stream and returns the bytes that its request has for itself, before compression; 0 when no more can be opened, and
-    /// then nothing has happened.
+    /// Opens a stream and returns the bytes that its request has for itself, before compression; 0 when no more can
+    /// be opened, and then nothing has happened.
     func submit(_ exchange: HTTPExchange, now: Int64) throws(PushRefusal) -> Int {
         request.removeAll()
         try exchange.write(into: &request)

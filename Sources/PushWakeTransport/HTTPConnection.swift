@@ -3,20 +3,6 @@
 internal import CLinux
 internal import PushWakeCore
 
-/// What a connection tells the pool that owns it.
-protocol HTTPConnectionOwner: AnyObject {
-    /// It can take requests now.
-    func connectionStands(_ connection: HTTPConnection)
-    /// Requests have ended, each with its `end`; streams may be free.
-    func connection(_ connection: HTTPConnection, ended exchanges: [HTTPExchange])
-    /// The server said why it sends this client away.
-    func connection(_ connection: HTTPConnection, wasSentAway reason: String)
-    /// It takes no more requests. Those that are open may still be answered.
-    func connectionDrains(_ connection: HTTPConnection)
-    /// It is over; all its requests have been reported before.
-    func connectionClosed(_ connection: HTTPConnection, reason: String)
-}
-
 /// One connection of a pool: TCP, perhaps a proxy's tunnel, TLS, and HTTP/2 or HTTP/1.1 on top.
 ///
 /// `ConnectionStateMachine` decides; this class does. Everything written in a turn is flushed once, at its end.

@@ -6,10 +6,13 @@
 /// Pseudo header fields (`:method`, `:scheme`, `:authority`, `:path`) come first and in that
 /// order; names are lower case (RFC 9113, 8.2).
 public struct HTTPRequest: Equatable, Sendable {
-    /// Ranges into `storage`.
+    /// One header field: where its name and the value right behind it lie in `storage`.
     public struct Field: Equatable, Sendable {
+        /// First byte of the name.
         public let nameStart: UInt32
+        /// End of the name, and first byte of the value.
         public let nameEnd: UInt32
+        /// End of the value.
         public let valueEnd: UInt32
         /// Kept out of the HPACK table: unique per push (`:path`, `apns-id`) or secret.
         public let isNeverIndexed: Bool
@@ -17,10 +20,14 @@ public struct HTTPRequest: Equatable, Sendable {
 
     /// Fields that it shares with others. Its own pseudo fields go out after the head's, its others last.
     public var head: HTTPHead?
+    /// Names and values of all own fields, one after the other.
     public private(set) var storage: [UInt8] = []
+    /// Its own fields, in the order in which they were appended.
     public private(set) var fields: [Field] = []
+    /// Empty for a request without one.
     public var body: [UInt8] = []
 
+    /// An empty request with room for that many bytes of names and values, and for that many fields.
     public init(reservingBytes bytes: Int = 640, fields count: Int = 12) {
         storage.reserveCapacity(bytes)
         fields.reserveCapacity(count)

@@ -38,6 +38,7 @@ public struct APNsRequestBuilder: Sendable {
     private static let longestCollapseID = 64
     private static let longestToken = 1024
 
+    /// `authority` is host and port for the `:authority` field.
     public init(payloads: PayloadLibrary, settings: APNsSettings, authority: String) {
         self.payloads = payloads
         self.settings = settings
