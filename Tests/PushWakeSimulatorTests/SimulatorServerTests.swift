@@ -116,6 +116,7 @@ import Testing
             let start = SystemClock.monotonicMilliseconds()
             #expect(try simulator.push(flags: "--http2 --connect-timeout 1").status == 0)
             #expect(SystemClock.monotonicMilliseconds() - start >= 1_000)
+            #expect(simulator.counters()?["open_connections"]?.integer == 1, "nobody keeps what the client has left")
             #expect(try simulator.push().status == 200)
         }
     }

@@ -52,6 +52,9 @@ final class ServedConnection: LoopSource {
         }
     }
 
+    /// From now on nothing is answered; the socket goes when the client goes.
+    func stall() { phase = .draining }
+
     private func shakeHands() {
         ERR_clear_error()
         let result = SSL_do_handshake(tls)

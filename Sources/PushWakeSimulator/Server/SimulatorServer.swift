@@ -138,9 +138,8 @@ public final class SimulatorServer {
                 continue
             }
             house.counters.openConnections += 1
-            // A stalled handshake holds the socket and never looks at it.
-            let readiness: Loop.Readiness = fault == .stall ? [] : .readable
-            try? loop.watch(socket.descriptor, for: readiness, connection)
+            if fault == .stall { connection.stall() }
+            try? loop.watch(socket.descriptor, for: .readable, connection)
         }
     }
 
