@@ -3,6 +3,7 @@
  * pushwake_lookup(): who is awake rings, who sleeps is pushed and waited for.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "core/parser/parse_content.h"
 #include "core/parser/parse_from.h"
@@ -31,6 +32,29 @@ static int is_gruu(str *uri)
 	return parse_uri(uri->s, uri->len, &parsed) == 0 && parsed.gr.s != NULL;
 }
 
+static int says(sip_msg_t *msg, const char *name, const char *value)
+{
+	size_t name_len = strlen(name), value_len = strlen(value);
+	hdr_field_t *hf;
+
+	for(hf = msg->headers; hf != NULL; hf = hf->next) {
+		if((size_t)hf->name.len == name_len && strncasecmp(hf->name.s, name, name_len) == 0
+				&& (value_len == 0
+						|| ((size_t)hf->body.len == value_len && strncasecmp(hf->body.s, value, value_len) == 0))) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* What is not for a phone that sleeps, as pushwake explain says it: a call that is
+ * answered already (RFC 3891), what is in no hurry, what is for Flexisip's chat. */
+static int wakes_nobody(sip_msg_t *msg)
+{
+	return (msg->REQ_METHOD == METHOD_INVITE && says(msg, "Replaces", "")) || says(msg, "Priority", "non-urgent")
+		   || says(msg, "X-fs-message-type", "chat-service");
+}
+
 static int is_initial(sip_msg_t *msg)
 {
 	if(msg->REQ_METHOD != METHOD_INVITE && msg->REQ_METHOD != METHOD_MESSAGE) {
@@ -40,7 +64,7 @@ static int is_initial(sip_msg_t *msg)
 			|| parse_from_header(msg) < 0) {
 		return 0;
 	}
-	return get_to(msg)->tag_value.len == 0;
+	return get_to(msg)->tag_value.len == 0 && !wakes_nobody(msg);
 }
 
 static void fill_request(pushwake_wake_request *request, sip_msg_t *msg, str *aor)

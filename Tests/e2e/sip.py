@@ -179,3 +179,26 @@ def register(port, user, contact, extra=b"", every=5, times=1):
             except TimeoutError:
                 pass
     return call_id, [""]
+
+
+def invite(port, user, *extra):
+    """Sends a raw INVITE over UDP with more header lines; returns the status of the first answer."""
+    call_id = uuid.uuid4().hex
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as caller:
+        caller.bind(("127.0.0.1", 0))
+        caller.settimeout(5)
+        local = caller.getsockname()[1]
+        lines = [
+            f"INVITE sip:{user}@127.0.0.1:{port} SIP/2.0",
+            f"Via: SIP/2.0/UDP 127.0.0.1:{local};branch=z9hG4bK{call_id}",
+            f'From: "Alice" <sip:alice@127.0.0.1>;tag={call_id[:8]}',
+            f"To: <sip:{user}@127.0.0.1>",
+            f"Call-ID: {call_id}",
+            "CSeq: 1 INVITE",
+            "Max-Forwards: 70",
+            f"Contact: <sip:alice@127.0.0.1:{local}>",
+            *extra,
+            "Content-Length: 0",
+        ]
+        caller.sendto(("\r\n".join(lines) + "\r\n\r\n").encode(), ("127.0.0.1", port))
+        return int(caller.recv(65535).split()[1])

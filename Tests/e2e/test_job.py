@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The job: a phone that sleeps is pushed, wakes, registers and rings."""
 
+import json
 import time
 
 import pytest
 
-from phones import DIALECTS, mpush_ios, no_push, rfc8599_apns, rfc8599_fcm
+from phones import DIALECTS, Push, apns_token, mpush_ios, no_push, rfc8599_apns, rfc8599_fcm
+from sip import invite
 
 TRANSPORTS = [pytest.param(False, id="udp"), pytest.param(True, id="tcp")]
 
@@ -91,6 +93,31 @@ def test_retransmissions_push_once(kamailio, actors, simulator):
     caller = actors.call(kamailio, "again", "call_twice", code=480).finish()
     assert caller.statuses.count(480) >= 1
     assert len(simulator.pushes(phone.push.token)) == 1
+
+
+@pytest.mark.parametrize("header", [
+    "Replaces: 1@127.0.0.1;to-tag=2;from-tag=3", "Priority: Non-Urgent", "X-fs-message-type: chat-service",
+])
+def test_what_is_not_for_sleeping_phones_wakes_nobody(kamailio, actors, simulator, header):
+    user = "quiet-" + header.split(":")[0].lower()
+    phone = actors.phone(kamailio, user, mpush_ios())
+    phone.register()
+    held = kamailio.held()
+    assert invite(kamailio.port, user, header) == 100
+    assert kamailio.held() == held
+    actors.call(kamailio, user, "call_fails", code=480).finish()
+    calls = {push["headers"]["apns-id"] for push in simulator.pushes(phone.push.token)}
+    assert len(calls) == 1, "only the call that followed is pushed"
+
+
+def test_an_invitation_to_a_chat_room_is_no_call(kamailio, actors, simulator):
+    """iOS kills an app that gets a call's push and shows none."""
+    contact = ";pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone;pn-prid=@TOKEN@"
+    phone = actors.phone(kamailio, "room", Push("remote", apns_token(), contact=contact, sip_pns="apns"))
+    phone.register()
+    assert invite(kamailio.port, "room", "Content-Type: application/resource-lists+xml;charset=utf-8") == 100
+    push = simulator.wait_push(phone.push.token)
+    assert push["headers"]["apns-push-type"] == "alert" and "group" in json.dumps(push["body"]).lower(), push
 
 
 def test_unregistering_releases_nothing(kamailio, actors):

@@ -21,8 +21,14 @@ public enum MessageBody: Equatable, Sendable {
         }
     }
 
+    /// True for the Content-Type of an INVITE that brings its user into a chat room, with the list of its members
+    /// (RFC 5366).
+    public static func isInvitationToGroup(_ contentType: String) -> Bool {
+        mediaType(of: contentType) == "application/resource-lists+xml"
+    }
+
     /// The type in lower case and without parameters.
-    public static func mediaType(of contentType: String) -> String {
+    private static func mediaType(of contentType: String) -> String {
         let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
         return String(decoding: type, as: UTF8.self).lowercased()
     }

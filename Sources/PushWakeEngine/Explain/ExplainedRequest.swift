@@ -54,7 +54,7 @@ struct ExplainedRequest {
         switch file.message.method {
         case "INVITE":
             if file.has("replaces") { return .none("the INVITE replaces a call that is answered already") }
-            return .push(MessageBody.mediaType(of: type) == "application/resource-lists+xml" ? .groupChat : .call)
+            return .push(MessageBody.isInvitationToGroup(type) ? .groupChat : .call)
         case "MESSAGE":
             if case .notice(let reason) = MessageBody(contentType: type) { return .none(reason) }
             return .push(.chat)

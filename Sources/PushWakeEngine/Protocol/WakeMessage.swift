@@ -54,6 +54,7 @@ struct WakeMessage: Equatable {
             default: break
             }
         }
+        if event == .call, MessageBody.isInvitationToGroup(contentType) { event = .groupChat }
     }
 
     /// Writes the request for an engine in another process.
