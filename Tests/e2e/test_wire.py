@@ -18,6 +18,8 @@ from wire import Provider, Vendors
 
 APP = "com.example.phone"
 RING, KEEP = 20, 3600
+# What only stops what rings.
+OVER = 30
 PSEUDO = [":method", ":scheme", ":authority", ":path"]
 
 
@@ -123,8 +125,8 @@ APPLE = [
     ("group-chat", "remote", "alert", APP, "10", KEEP),
     ("custom", "remote", "alert", APP, "10", KEEP),
     ("missed", "remote", "alert", APP, "10", KEEP),
-    ("elsewhere", "remote", "alert", APP, "10", KEEP),
-    ("cancel", "remote", "alert", APP, "10", KEEP),
+    ("elsewhere", "remote", "alert", APP, "10", OVER),
+    ("cancel", "remote", "alert", APP, "10", OVER),
     ("chat", None, "alert", APP, "10", KEEP),
     ("refresh", "remote", "background", APP, "5", KEEP),
 ]
