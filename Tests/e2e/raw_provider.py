@@ -101,7 +101,8 @@ class RawProvider:
         self.port = self.listener.getsockname()[1]
         self.connections = 0
         self.errors = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.thread = threading.Thread(target=self._accept, daemon=True)
+        self.thread.start()
 
     @property
     def url(self):
@@ -128,6 +129,10 @@ class RawProvider:
             self.errors.append(error)
 
     def stop(self):
+        # A thread that is left waiting in accept() starts the call anew after a signal, and then takes what comes
+        # to the listener that has got the descriptor meanwhile.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join(5)
         self.listener.close()
 
 

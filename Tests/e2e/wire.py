@@ -131,7 +131,8 @@ class Provider:
         self._context.set_alpn_protocols(["h2"])
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.authority = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
 
     @property
     def url(self):
@@ -193,6 +194,9 @@ class Provider:
         return [request for request in self.requests if request[":path"].endswith(text)]
 
     def stop(self):
+        # As in RawProvider: a thread left in accept() would take what comes to another listener.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join(5)
         self._listener.close()
 
 
