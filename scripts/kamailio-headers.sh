@@ -14,6 +14,8 @@
 # DIR then holds core/, lib/, modules/{tm,sl,usrloc,registrar}/, and cflags, which
 # kamailio-glue/Makefile reads.
 set -eu
+# Where Debian puts kamailio, and what an ordinary user's PATH leaves out.
+PATH=$PATH:/usr/sbin:/usr/local/sbin
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 version=$(kamailio -v 2>/dev/null | sed -n 's/^version: kamailio \([^ ]*\).*/\1/p')
