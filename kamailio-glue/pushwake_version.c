@@ -13,6 +13,7 @@
  */
 #include <dlfcn.h>
 #include <link.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -174,13 +175,19 @@ static int tm_agrees(void)
 		tm_ua_client_t branch[2];
 		char rest[2048];
 	} uac;
+	static const char pending[sizeof(uac)];
 	int (*pick)(tm_cell_t *, int *) = in_tm("t_pick_branch_blind");
 	int code = 0;
+	size_t at;
 
 	if(pick == NULL) {
 		return 1;
 	}
+	/* wherever tm looks for the branches instead, it finds some that are not over */
 	memset(&t, 0, sizeof(t));
+	for(at = offsetof(tm_cell_t, nr_of_outgoings) / sizeof(at) + 1; at < sizeof(t) / sizeof(at); at++) {
+		((const void **)&t)[at] = pending;
+	}
 	memset(&uac, 0, sizeof(uac));
 	t.cell.uac = uac.branch;
 	t.cell.nr_of_outgoings = 2;
