@@ -14,6 +14,13 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case persist
     case wakeTimeout
     case awakeFor
+    case silentAfter
+    case wakeProvisional
+    case declineWaits
+    case noAnswerWaits
+    case pushRepeat
+    case pushRepeats
+    case unansweredMessage
     case unregisterPolicy
     case send555
     case minExpires
@@ -29,6 +36,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case messageTimeToLive
     case ignoreSame
     case cancelPush
+    case cancelWhen
     case refreshBefore
     case loadCall
     case loadCancel

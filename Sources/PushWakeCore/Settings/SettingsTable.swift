@@ -4,7 +4,8 @@
 public enum SettingsTable {
     /// The row of a key.
     public static func description(of key: SettingKey) -> SettingDescription {
-        engineRow(key) ?? callRow(key) ?? loadRow(key) ?? deliveryRow(key) ?? vendorRow(key) ?? openRow(key)
+        engineRow(key) ?? callRow(key) ?? heldRow(key) ?? loadRow(key) ?? deliveryRow(key) ?? vendorRow(key) ?? openRow(
+            key)
             ?? webhookRow(key)
     }
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+
+extension CallMachine {
+    /// Milliseconds for which the news of an end is of use.
+    static let noticeLife: Int64 = 30_000
+
+    /// The request has its final answer. Every phone that was pushed and does not hear of it over SIP hears of it by
+    /// push, once.
+    public mutating func ended(_ how: CallEnd, now: Int64) -> [CallVerb] {
+        guard end == nil else { return [] }
+        // The host knows the status; that it came of waiting is known here.
+        let isTimeout = isClosed && !devices.contains { $0.hasDeclined }
+        if case .failed = how, isTimeout { end = .timedOut } else { end = how }
+        let how = end ?? how
+        isHeld = false
+        declineAt = nil
+        var verbs: [CallVerb] = []
+        for index in devices.indices {
+            if devices[index].push == .underway { verbs.append(.dropPush(device: index)) }
+            tellEnd(how, index, now, &verbs)
+        }
+        verbs.append(.note(.ended(how)))
+        return verbs
+    }
+
+    /// Pushes the end to a device that must hear of it.
+    mutating func tellEnd(_ how: CallEnd, _ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
+        guard isCall, policy.pushesEnd, mustHear(devices[index], of: how) else { return }
+        verbs.append(.push(device: index, event: how.notice, deadline: now + Self.noticeLife))
+        verbs.append(.note(.pushed(device: index, how.notice)))
+    }
+
+    private func mustHear(_ state: DeviceState, of how: CallEnd) -> Bool {
+        guard state.device.canBePushed, !state.isAnswered, !state.hasDeclined else { return false }
+        guard how == .cancelled else { return state.wasPushed && !hearsOverSIP(state) }
+        return switch policy.cancelRule {
+        case .unanswered: state.wasPushed && !hearsOverSIP(state)
+        case .pushed: state.wasPushed
+        case .always: true
+        }
+    }
+
+    /// Its leg is alive: the CANCEL, or what the phone said itself, tells it.
+    private func hearsOverSIP(_ state: DeviceState) -> Bool {
+        guard let leg = state.leg else { return false }
+        return leg.number != state.legAtPush || leg.heard > .nothing
+    }
+
+    /// A phone that was made to show a call and comes too late is shown its end, once.
+    mutating func showEnd(_ index: Int, _ contact: CallContact, _ verbs: inout [CallVerb]) {
+        verbs.append(.note(.late(device: index)))
+        let state = devices[index]
+        guard isCall, state.device.showsCallAtOnce, state.wasPushed || state.push == .underway, !state.hasCome,
+            !state.knowsEnd, !state.hasDeclined, !state.isAnswered, !(state.leg.map { $0.heard > .nothing } ?? false)
+        else { return }
+        devices[index].knowsEnd = true
+        verbs.append(.ringAndCancel(contact: contact.key, reason: (end ?? .timedOut).reasonHeader))
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+
+extension CallMachine {
+    /// Milliseconds that a leg gets to be answered when its device registers another address over the same flow: the
+    /// first request may be arriving at this moment, and a phone refuses the second copy (RFC 3261, 8.2.2.2).
+    static let replacePause: Int64 = 300
+
+    /// A device of the user has registered.
+    public mutating func registered(_ registration: CallRegistration, now: Int64) -> [CallVerb] {
+        var verbs: [CallVerb] = []
+        guard let index = place(of: registration) else {
+            guard end == nil, !isClosed else { return [] }
+            devices.append(
+                DeviceState(
+                    CallDevice(
+                        instance: registration.instance, tokens: registration.tokens, contacts: [registration.contact],
+                        isAwake: true)))
+            verbs.append(.note(.registered(device: devices.count - 1)))
+            ring(devices.count - 1, registration.contact, now, &verbs)
+            settle(now, &verbs)
+            return verbs
+        }
+        verbs.append(.note(.registered(device: index)))
+        learn(index, registration)
+        guard end == nil, !isClosed else {
+            showEnd(index, registration.contact, &verbs)
+            return verbs
+        }
+        guard !devices[index].hasDeclined, !devices[index].isAnswered else { return verbs }
+        devices[index].hasCome = true
+        if case .scheduled = devices[index].push { devices[index].push = .none }
+        if let leg = devices[index].leg {
+            moved(index, leg, to: registration.contact, now, &verbs)
+        } else {
+            ring(index, registration.contact, now, &verbs)
+        }
+        // It is there: what has not left yet need not go.
+        if devices[index].push == .underway, !devices[index].wasPushed { verbs.append(.dropPush(device: index)) }
+        settle(now, &verbs)
+        return verbs
+    }
+
+    /// A contact of the user is gone from the registrar.
+    public mutating func unregistered(contact key: String, now: Int64) -> [CallVerb] {
+        for index in devices.indices {
+            devices[index].device.contacts.removeAll { $0.key == key }
+            // Whoever leaves an address will not answer there: its next one is rung at once.
+            guard devices[index].leg?.contact.key == key, devices[index].leg?.heard == .nothing,
+                let next = devices[index].replacement
+            else { continue }
+            var verbs: [CallVerb] = []
+            ring(index, next, now, &verbs)
+            settle(now, &verbs)
+            return verbs
+        }
+        return []
+    }
+
+    /// The device of a registration: by its instance, else by a token, else by a contact.
+    private func place(of registration: CallRegistration) -> Int? {
+        if !registration.instance.isEmpty,
+            let index = devices.firstIndex(where: { $0.device.instance == registration.instance })
+        {
+            return index
+        }
+        let isNamed = !registration.instance.isEmpty
+        return devices.firstIndex { state in
+            if isNamed && !state.device.instance.isEmpty { return false }
+            return state.device.tokens.contains { registration.tokens.contains($0) }
+                || state.device.contacts.contains { $0.key == registration.contact.key }
+        }
+    }
+
+    private mutating func learn(_ index: Int, _ registration: CallRegistration) {
+        for token in registration.tokens where !devices[index].device.tokens.contains(token) {
+            devices[index].device.tokens.append(token)
+        }
+        if devices[index].device.instance.isEmpty { devices[index].device.instance = registration.instance }
+        devices[index].device.contacts.removeAll { $0.key == registration.contact.key }
+        devices[index].device.contacts.insert(registration.contact, at: 0)
+    }
+
+    /// The device registers while the request is out to it.
+    private mutating func moved(
+        _ index: Int, _ leg: DeviceState.Leg, to contact: CallContact, _ now: Int64, _ verbs: inout [CallVerb]
+    ) {
+        let isSameFlow = !contact.flow.isEmpty && contact.flow == leg.contact.flow
+        let isSameRun = contact.registrationID.isEmpty || contact.registrationID == leg.contact.registrationID
+        if leg.heard == .alerting && isSameRun { return }
+        if contact.key == leg.contact.key && isSameFlow {
+            guard leg.heard == .nothing else { return }
+            if contact.reach == .datagram {
+                verbs.append(.resend(leg: leg.number))
+                verbs.append(.note(.resent(device: index, leg: leg.number)))
+            }
+            return
+        }
+        if isSameFlow && isSameRun && now < leg.since + Self.replacePause {
+            devices[index].replacement = contact
+            devices[index].replaceAt = leg.since + Self.replacePause
+            return
+        }
+        ring(index, contact, now, &verbs)
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+
+/// What the settings say about held requests; times in milliseconds.
+public struct CallPolicy: Equatable, Sendable {
+    /// Whom the news of a cancelled call is pushed to (Mizutech's `pushnotification_cancel_when`).
+    public enum CancelRule: String, Sendable, CaseIterable {
+        /// Phones that were pushed and have not answered over SIP.
+        case unanswered
+        /// All phones that were pushed.
+        case pushed
+        /// All phones that can be pushed.
+        case always
+    }
+
+    /// A phone that is rung and says nothing for so long is pushed as well; 0: both at once, nil: never.
+    public var silentAfter: Int64? = 1500
+    /// How long phones that sleep are still waited for when all that rang have declined; nil: to the end.
+    public var declineWaits: Int64? = 5000
+    /// The same when all that rang were left ringing.
+    public var noAnswerWaits: Int64? = 5000
+    /// Pause before a phone that stays away is pushed again; nil: never.
+    public var pushRepeat: Int64?
+    /// How often at most.
+    public var pushRepeats = 2
+    public var cancelRule = CancelRule.unanswered
+    /// Whether phones that were pushed hear how the call ended.
+    public var pushesEnd = true
+    /// What a message gets that nobody woke for.
+    public var unansweredMessage = 480
+
+    public init() {}
+}
+
+extension CallPolicy {
+    /// Reads the settings.
+    public init(_ settings: Settings) {
+        func milliseconds(_ key: SettingKey) -> Int64? {
+            let value = settings.integer(key)
+            return value < 0 ? nil : value * 1000
+        }
+        let silence = settings.integer(.silentAfter)
+        silentAfter = silence < 0 ? nil : silence
+        declineWaits = milliseconds(.declineWaits)
+        noAnswerWaits = milliseconds(.noAnswerWaits)
+        let pause = settings.integer(.pushRepeat)
+        pushRepeat = pause > 0 ? pause * 1000 : nil
+        pushRepeats = Int(settings.integer(.pushRepeats))
+        cancelRule = CancelRule(rawValue: settings.text(.cancelWhen)) ?? .unanswered
+        pushesEnd = settings.flag(.cancelPush)
+        unansweredMessage = settings.text(.unansweredMessage) == "accept" ? 202 : 480
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+/// What a host, or delivery, has to do for a held request.
+///
+/// A **leg** is the request as it went to one contact: a branch in Kamailio, a channel in Asterisk. Legs have numbers
+/// from 1; devices have places from 0.
+public enum CallVerb: Equatable, Sendable {
+    /// Send the request to this contact. The leg that it replaces is closed and counts no more.
+    case ring(leg: Int, contact: String, replacing: Int?)
+    /// Send the same datagram once more: the phone is there again, and nothing says that it got the first one.
+    case resend(leg: Int)
+    /// Keep the request open until then (monotonic milliseconds), although every leg may end.
+    case hold(until: Int64)
+    /// Nobody is waited for any more. With legs out their answers decide; with none the best answer is sent, or
+    /// this status when there is none.
+    case giveUp(status: Int)
+    /// The request is over for this phone, which shows a call all the same: send INVITE and CANCEL with this Reason.
+    case ringAndCancel(contact: String, reason: String)
+    /// Push this event to a device.
+    case push(device: Int, event: PushEvent, deadline: Int64)
+    /// Drop the push for the call, if it has not left.
+    case dropPush(device: Int)
+    /// A line of the request's story.
+    case note(CallNote)
+}
+
+/// What happened to a held request, in the order of its story.
+public enum CallNote: Equatable, Sendable {
+    /// The device takes the request at once, and why.
+    case awake(device: Int, CallContact.Reach)
+    /// The device sleeps and is pushed.
+    case asleep(device: Int)
+    /// The device cannot be pushed, and its contact is all there is.
+    case plain(device: Int)
+    /// It was rung and has said nothing for so many milliseconds.
+    case silent(device: Int, Int64)
+    case pushed(device: Int, PushEvent)
+    /// No push wakes it, so its known contact is rung.
+    case pushFailed(device: Int, hasContact: Bool)
+    case registered(device: Int)
+    case rung(device: Int, leg: Int, contact: String)
+    case resent(device: Int, leg: Int)
+    case progressed(device: Int, leg: Int, status: Int)
+    /// The leg failed without a word from the phone.
+    case legFailed(device: Int, leg: Int, status: Int)
+    /// It came after the end.
+    case late(device: Int)
+    /// Nobody is waited for any more.
+    case gaveUp(status: Int)
+    case ended(CallEnd)
+}
