@@ -137,6 +137,66 @@ typedef struct pushwake_header {
     pushwake_str value;
 } pushwake_header;
 
+enum pushwake_verdict {
+    PUSHWAKE_RING = 0, /* send the request to this contact now */
+    PUSHWAKE_HOLD = 1  /* not now: its phone is being woken, or another contact of it rings */
+};
+
+enum pushwake_reach {
+    PUSHWAKE_REACH_DATAGRAM = 0, /* no connection is needed, or none is known of */
+    PUSHWAKE_REACH_OPEN     = 1, /* its connection is open */
+    PUSHWAKE_REACH_CLOSED   = 2, /* its connection is gone; its address may take another one */
+    PUSHWAKE_REACH_LOST     = 3  /* its connection is gone, and only the phone can open another */
+};
+
+/* One contact the registrar has for the AoR. */
+typedef struct pushwake_contact {
+    pushwake_str uri;
+    pushwake_str instance;  /* +sip.instance with or without its quotes, or empty */
+    int32_t registered_ago; /* seconds since its last REGISTER; -1: not known */
+    int reachable;          /* enum pushwake_reach */
+    int verdict;            /* out: enum pushwake_verdict */
+    int leg;                /* out: number of the leg when the verdict is PUSHWAKE_RING, else 0 */
+    pushwake_str key;       /* the host's name for it, by which verbs name it; empty: the URI */
+    pushwake_str flow;      /* address and transport that its REGISTER came from; empty: not known */
+    pushwake_str registration; /* Call-ID of its REGISTER */
+    int behind_proxy;       /* 1: a proxy stands before the phone (Path) */
+} pushwake_contact;
+
+/* A host holds a request and does what it is told for it; it decides nothing. A
+ * leg is the request as it went to one contact: a branch, or a channel. */
+enum pushwake_verb_kind {
+    PUSHWAKE_VERB_RING    = 1, /* send the request to `contact` as `leg`; close the leg `replaces` unless it is 0 */
+    PUSHWAKE_VERB_RESEND  = 2, /* send the datagram of `leg` once more */
+    PUSHWAKE_VERB_HOLD    = 3, /* keep the request open for `milliseconds` although its legs may end */
+    PUSHWAKE_VERB_GIVE_UP = 4, /* wait for nobody any more: the legs that are out decide; with none, send the
+                                * best answer, or `status` when there is none */
+    PUSHWAKE_VERB_SHOW_END = 5, /* the request is over, and this phone shows a call: send INVITE and CANCEL with
+                                * `reason` to `contact` */
+    PUSHWAKE_VERB_PUSHED  = 6, /* a push for the device `leg` (from 0) was taken: remember it for pushwake_resume() */
+    PUSHWAKE_VERB_TELL    = 7  /* send the caller the provisional `status`, 110, 180, 182 or 183, with a To tag */
+};
+
+typedef struct pushwake_verb {
+    size_t size;
+    int kind;            /* enum pushwake_verb_kind; skip one that you do not know */
+    int leg;
+    int replaces;
+    int status;
+    int64_t milliseconds;
+    uint64_t handle;     /* of the request, as in pushwake_wake_request */
+    pushwake_str aor;
+    pushwake_str domain;
+    pushwake_str contact; /* key */
+    pushwake_str reason;  /* value of a Reason header (RFC 3326) */
+    /* For PUSHWAKE_VERB_SHOW_END, whose request is gone. */
+    pushwake_str call_id;
+    pushwake_str from_uri;
+    pushwake_str from_tag;
+    pushwake_str to_uri;
+    uint32_t cseq;
+} pushwake_verb;
+
 /* A REGISTER as it came. The library picks the headers it knows (Contact, Expires,
  * X-MPUSH, Feature-Caps, X-PIID, ...); hand over all of them, in order. */
 typedef struct pushwake_register_request {
@@ -147,9 +207,15 @@ typedef struct pushwake_register_request {
     size_t header_count;
     uint32_t cseq;
     int32_t granted_expires; /* seconds the registrar granted; -1: not known */
+    pushwake_str domain;     /* the registrar's table, where it has several; as in pushwake_wake_request */
+    /* What this REGISTER has left in the registrar: contacts that it inserted or refreshed. */
+    const pushwake_contact *contacts;
+    size_t contact_count;
+    size_t contact_size;     /* sizeof(pushwake_contact), as the host knows it */
 } pushwake_register_request;
-#define PUSHWAKE_REGISTER_REQUEST_INIT \
-    { sizeof(pushwake_register_request), { NULL, 0 }, { NULL, 0 }, NULL, 0, 0, -1 }
+#define PUSHWAKE_REGISTER_REQUEST_INIT                                                     \
+    { sizeof(pushwake_register_request), { NULL, 0 }, { NULL, 0 }, NULL, 0, 0, -1,         \
+      { NULL, 0 }, NULL, 0, sizeof(pushwake_contact) }
 
 enum pushwake_register_outcome {
     PUSHWAKE_REGISTER_PLAIN   = 0, /* says nothing about push */
@@ -173,9 +239,14 @@ typedef struct pushwake_register_result {
     /* Contact URIs, one per line, that this device registered earlier and has left:
      * the registrar should forget them. */
     pushwake_str stale_contacts;
+    /* What to do for requests that this host holds, in order, once the REGISTER is
+     * answered. */
+    const pushwake_verb *verbs;
+    size_t verb_count;
 } pushwake_register_result;
-#define PUSHWAKE_REGISTER_RESULT_INIT \
-    { sizeof(pushwake_register_result), 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 } }
+#define PUSHWAKE_REGISTER_RESULT_INIT                                                      \
+    { sizeof(pushwake_register_result), 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
+      { NULL, 0 }, NULL, 0 }
 
 /* Before the registrar saves: reads the REGISTER without asking the engine and
  * says whether it must be answered 555 or 423, which only the settings send_555
@@ -204,20 +275,6 @@ enum pushwake_event {
  * PUSHWAKE_ERR_NOT_FOUND. */
 int pushwake_event_from_name(pushwake_str name);
 
-enum pushwake_verdict {
-    PUSHWAKE_RING = 0, /* send the request to this contact now */
-    PUSHWAKE_HOLD = 1  /* its phone sleeps and is being woken: wait for its REGISTER */
-};
-
-/* One contact the registrar has for the AoR. */
-typedef struct pushwake_contact {
-    pushwake_str uri;
-    pushwake_str instance;  /* +sip.instance with or without its quotes, or empty */
-    int32_t registered_ago; /* seconds since its last REGISTER; -1: not known */
-    int reachable;          /* 1: a connection to it is open, 0: it is not or none is needed */
-    int verdict;            /* out: enum pushwake_verdict */
-} pushwake_contact;
-
 typedef struct pushwake_wake_request {
     size_t size;
     int event; /* enum pushwake_event */
@@ -231,22 +288,39 @@ typedef struct pushwake_wake_request {
     pushwake_str text;         /* body of a MESSAGE */
     pushwake_contact *contacts;
     size_t contact_count;
+    size_t contact_size;       /* sizeof(pushwake_contact), as the host knows it */
+    uint64_t handle;           /* by which the host finds the request again; 0: it executes no verbs */
+    pushwake_str domain;       /* the registrar's table, where it has several */
+    pushwake_str method;       /* INVITE, MESSAGE, ... */
+    pushwake_str from_tag;
+    uint32_t cseq;
 } pushwake_wake_request;
 #define PUSHWAKE_WAKE_REQUEST_INIT                                                         \
     { sizeof(pushwake_wake_request), 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },          \
-      { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0 }
+      { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0,                         \
+      sizeof(pushwake_contact), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0 }
 
 typedef struct pushwake_wake_result {
     size_t size;
     int bindings; /* push bindings of the AoR */
     int pushed;   /* pushes queued for this request, now or by an earlier copy of it */
     int awake;    /* bindings whose phone is awake */
+    int watched;  /* 1: verbs may come for this request: keep it, and report what its legs say */
+    int64_t hold_ms; /* more than 0: keep it open for so long although no leg is out or all of them end */
+    int64_t limit_ms; /* for how long verbs may come */
+    /* What pushwake_resume() wants back when the engine was restarted: keep the bytes
+     * with the request. */
+    pushwake_str ticket;
 } pushwake_wake_result;
-#define PUSHWAKE_WAKE_RESULT_INIT { sizeof(pushwake_wake_result), 0, 0, 0 }
+#define PUSHWAKE_WAKE_RESULT_INIT { sizeof(pushwake_wake_result), 0, 0, 0, 0, 0, 0, { NULL, 0 } }
 
 /* Pushes to every sleeping phone of the AoR and fills in the verdict of each
- * contact. A repeated request (same AoR, event and Call-ID) pushes once. */
+ * contact. Copies of a request (same AoR, event, Call-ID and CSeq) push once. */
 int pushwake_wake(pushwake_wake_result *out, pushwake_client *client, pushwake_wake_request *request);
+
+/* Tells how a leg of a watched request fares: 100 to 699. `from_phone` is 0 for
+ * what the host made up itself, such as 408 after its timer. Does not wait. */
+int pushwake_progressed(pushwake_client *client, uint64_t handle, int leg, int status, int from_phone);
 
 enum pushwake_call_end {
     PUSHWAKE_CALL_CANCELLED = 0, /* the caller hung up */
@@ -255,7 +329,32 @@ enum pushwake_call_end {
     PUSHWAKE_CALL_FAILED    = 3
 };
 
-/* The held request is over: pushes that have not left yet are dropped. */
+/* A watched request has its final answer. `how` is enum pushwake_call_end; `status`
+ * the code that was sent; `reason` the Reason header of the CANCEL, where one came.
+ * Does not wait. */
+int pushwake_request_ended(pushwake_client *client, uint64_t handle, int how, int status, pushwake_str reason);
+
+/* A request that was watched by an engine which is gone. */
+typedef struct pushwake_resume_request {
+    size_t size;
+    uint64_t handle;
+    pushwake_str ticket;
+    uint64_t pushed;   /* bit n: PUSHWAKE_VERB_PUSHED came for device n */
+    int64_t age_ms;    /* since pushwake_wake() */
+    pushwake_contact *contacts; /* those of the registrar now; leg: number of the leg that is out, or 0 */
+    size_t contact_count;
+    size_t contact_size;
+    int last_leg;      /* the highest number in use */
+} pushwake_resume_request;
+#define PUSHWAKE_RESUME_REQUEST_INIT \
+    { sizeof(pushwake_resume_request), 0, { NULL, 0 }, 0, 0, NULL, 0, sizeof(pushwake_contact), 0 }
+
+/* Hands a request to a new engine, which pushes to the phones whose push the old
+ * one had not finished. Its verbs come through the supervisor. */
+int pushwake_resume(pushwake_client *client, const pushwake_resume_request *request);
+
+/* The held request of a host without handles is over: pushes that have not left
+ * yet are dropped. */
 int pushwake_call_ended(pushwake_client *client, pushwake_str aor, pushwake_str call_id, int how);
 
 /* For hosts that hold a call in a thread of their own: wakes as pushwake_wake()
@@ -387,8 +486,11 @@ typedef struct pushwake_supervisor_config {
     void (*on_result)(void *context, const pushwake_result *result);
     void (*on_log)(void *context, int level, pushwake_str message);
     void *context; /* passed back untouched */
+    void (*on_verb)(void *context, const pushwake_verb *verb);
+    /* An engine answers that knows nothing of the requests held here: resume them. */
+    void (*on_engine)(void *context);
 } pushwake_supervisor_config;
-#define PUSHWAKE_SUPERVISOR_CONFIG_INIT { sizeof(pushwake_supervisor_config), NULL, NULL, NULL }
+#define PUSHWAKE_SUPERVISOR_CONFIG_INIT { sizeof(pushwake_supervisor_config), NULL, NULL, NULL, NULL, NULL }
 
 /* Starts the engine (engine_mode=supervised) or finds it (external), and follows
  * its events. An engine that dies is started again, within a second at first. */

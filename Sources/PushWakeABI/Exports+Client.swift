@@ -11,7 +11,7 @@ public func pushwake_client_new(_ out: UnsafeMutablePointer<OpaquePointer?>!, _ 
     guard let out, let handle = borrow(settings, as: SettingsHandle.self) else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
-    out.pointee = give(ClientHandle(settings: handle.settings))
+    out.pointee = give(ClientHandle(settings: handle.settings, host: handle.host))
     return 0
 }
 
@@ -25,40 +25,20 @@ public func pushwake_client_error(_ client: OpaquePointer!) -> pushwake_str {
     return handle.errorArena.keep(handle.error)
 }
 
-@_cdecl("pushwake_wake") @implementation
-public func pushwake_wake(
-    _ out: UnsafeMutablePointer<pushwake_wake_result>!, _ client: OpaquePointer!,
-    _ request: UnsafeMutablePointer<pushwake_wake_request>!
-) -> CInt {
-    guard let out, let request, out.pointee.size >= MemoryLayout<pushwake_wake_result>.size,
-        request.pointee.size >= MemoryLayout<pushwake_wake_request>.size,
-        let handle = borrow(client, as: ClientHandle.self)
-    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
-    do throws(ClientError) {
-        put(request.pointee, kind: .wake, into: handle.client)
-        let reply = try handle.client.call()
-        read(reply, into: &out.pointee, contacts: request.pointee)
-        return 0
-    } catch {
-        return handle.status(of: error)
-    }
-}
-
 @_cdecl("pushwake_wait_new") @implementation
 public func pushwake_wait_new(
     _ out: UnsafeMutablePointer<OpaquePointer?>!, _ result: UnsafeMutablePointer<pushwake_wake_result>!,
     _ client: OpaquePointer!, _ request: UnsafeMutablePointer<pushwake_wake_request>!
 ) -> CInt {
-    guard let out, let result, let request, result.pointee.size >= MemoryLayout<pushwake_wake_result>.size,
-        request.pointee.size >= MemoryLayout<pushwake_wake_request>.size,
+    guard let out, let result, let request, let wanted = WakeRequestView(request, result),
         let handle = borrow(client, as: ClientHandle.self)
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     out.pointee = nil
     let wait = WaitHandle(client: EngineClient(settings: handle.settings), startedAt: Moment.now())
     do throws(ClientError) {
-        put(request.pointee, kind: .wait, into: wait.client)
+        wanted.put(.wait, into: wait.client, host: 0)
         let reply = try wait.client.call()
-        read(reply, into: &result.pointee, contacts: request.pointee)
+        wanted.read(reply, into: result, wait.arena)
         out.pointee = give(wait)
         return 0
     } catch {
@@ -223,45 +203,5 @@ private func ask(
         return 0
     } catch {
         return handle.status(of: error)
-    }
-}
-
-private func put(_ request: pushwake_wake_request, kind: EngineProtocol.Kind, into engine: EngineClient) {
-    engine.begin(kind)
-    engine.put(.event, Int64(request.event))
-    engine.put(.seconds, Int64(request.ring_seconds))
-    engine.put(.aor, request.aor.bytes.span)
-    engine.put(.callID, request.call_id.bytes.span)
-    engine.put(.fromURI, request.from_uri.bytes.span)
-    engine.put(.fromDisplay, request.from_display.bytes.span)
-    engine.put(.toURI, request.to_uri.bytes.span)
-    engine.put(.contentType, request.content_type.bytes.span)
-    engine.put(.text, request.text.bytes.span)
-    for contact in UnsafeBufferPointer(
-        start: request.contacts, count: request.contacts == nil ? 0 : request.contact_count)
-    {
-        engine.put(.contactURI, contact.uri.bytes.span)
-        engine.put(.contactInstance, contact.instance.bytes.span)
-        engine.put(.contactAge, Int64(contact.registered_ago))
-        engine.put(.contactReachable, Int64(contact.reachable))
-    }
-}
-
-private func read(_ reply: MessageReader, into out: inout pushwake_wake_result, contacts request: pushwake_wake_request)
-{
-    var reader = reply
-    let contacts = UnsafeMutableBufferPointer(
-        start: request.contacts, count: request.contacts == nil ? 0 : request.contact_count)
-    while let field = reader.next() {
-        switch field.tag {
-        case .bindings: out.bindings = CInt(clamping: reader.number(field))
-        case .pushed: out.pushed = CInt(clamping: reader.number(field))
-        case .awake: out.awake = CInt(clamping: reader.number(field))
-        case .verdicts:
-            for (index, byte) in reader.bytes[field.range].enumerated() where index < contacts.count {
-                contacts[index].verdict = CInt(byte)
-            }
-        default: break
-        }
     }
 }

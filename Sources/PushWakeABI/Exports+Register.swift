@@ -11,24 +11,26 @@ public func pushwake_register_check(
     _ out: UnsafeMutablePointer<pushwake_register_result>!, _ client: OpaquePointer!,
     _ request: UnsafePointer<pushwake_register_request>!
 ) -> CInt {
-    guard let out, let request, isComplete(out, request), let handle = borrow(client, as: ClientHandle.self) else {
+    guard let out, let request = complete(out, request), let handle = borrow(client, as: ClientHandle.self) else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
     handle.arena.clear()
-    clear(&out.pointee)
+    var result = pushwake_register_result()
+    result.size = out.pointee.size
+    defer { give(result, to: out, size: result.size) }
     // Parsing is the engine's work: a trap must not reach a SIP worker. Only a refusal has to be known here.
     guard handle.policy.mayRefuse else { return 0 }
     var reader = RegistrationReader(others: handle.policy.others)
-    for header in UnsafeBufferPointer(start: request.pointee.headers, count: request.pointee.header_count) {
+    for header in UnsafeBufferPointer(start: request.headers, count: request.header_count) {
         reader.header(name: header.name.bytes.span, value: header.value.bytes.span)
     }
-    let registration = reader.finish(aor: request.pointee.aor.string, callID: request.pointee.call_id.string)
+    let registration = reader.finish(aor: request.aor.string, callID: request.call_id.string)
     guard let refusal = handle.policy.refusal(of: registration) else { return 0 }
-    out.pointee.outcome = CInt(PUSHWAKE_REGISTER_IGNORED.rawValue)
-    out.pointee.reply_code = CInt(clamping: refusal.code)
-    out.pointee.reply_reason = handle.arena.keep(refusal.reason)
-    out.pointee.min_expires = UInt32(clamping: refusal.minExpires)
-    out.pointee.problems = handle.arena.keep(handle.policy.problems(of: registration).joined(separator: "\n"))
+    result.outcome = CInt(PUSHWAKE_REGISTER_IGNORED.rawValue)
+    result.reply_code = CInt(clamping: refusal.code)
+    result.reply_reason = handle.arena.keep(refusal.reason)
+    result.min_expires = UInt32(clamping: refusal.minExpires)
+    result.problems = handle.arena.keep(handle.policy.problems(of: registration).joined(separator: "\n"))
     return 0
 }
 
@@ -37,36 +39,45 @@ public func pushwake_register(
     _ out: UnsafeMutablePointer<pushwake_register_result>!, _ client: OpaquePointer!,
     _ request: UnsafePointer<pushwake_register_request>!
 ) -> CInt {
-    guard let out, let request, isComplete(out, request), let handle = borrow(client, as: ClientHandle.self) else {
+    guard let out, let request = complete(out, request), let handle = borrow(client, as: ClientHandle.self) else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
     handle.arena.clear()
-    clear(&out.pointee)
-    put(request.pointee, into: handle.client)
+    var result = pushwake_register_result()
+    result.size = out.pointee.size
+    defer { give(result, to: out, size: result.size) }
+    put(request, into: handle.client, host: handle.host)
     do throws(ClientError) {
-        read(try handle.client.call(), into: &out.pointee, handle.arena)
+        let reply = try handle.client.call()
+        read(reply, into: &result, handle.arena)
+        handle.verbs.read(reply)
+        handle.verbs.lend(&result.verbs, &result.verb_count)
         return 0
     } catch {
         return handle.status(of: error)
     }
 }
 
-private func isComplete(
-    _ out: UnsafeMutablePointer<pushwake_register_result>, _ request: UnsafePointer<pushwake_register_request>
-) -> Bool {
-    out.pointee.size >= MemoryLayout<pushwake_register_result>.size
-        && request.pointee.size >= MemoryLayout<pushwake_register_request>.size
-        && (request.pointee.headers != nil || request.pointee.header_count == 0)
+/// Sizes of the first release.
+private let smallestRequest = 64
+private let smallestResult = 88
+
+/// The request with all fields that this release knows; nil when it cannot be one.
+private func complete(
+    _ out: UnsafeMutablePointer<pushwake_register_result>, _ request: UnsafePointer<pushwake_register_request>?
+) -> pushwake_register_request? {
+    guard let request, out.pointee.size >= smallestResult,
+        let whole = whole(
+            request, size: request.pointee.size, smallest: smallestRequest, empty: pushwake_register_request()),
+        whole.headers != nil || whole.header_count == 0
+    else { return nil }
+    return whole
 }
 
-private func clear(_ out: inout pushwake_register_result) {
-    let size = out.size
-    out = pushwake_register_result()
-    out.size = size
-}
-
-private func put(_ request: pushwake_register_request, into engine: EngineClient) {
+private func put(_ request: pushwake_register_request, into engine: EngineClient, host: UInt64) {
     engine.begin(.register)
+    engine.put(.host, Int64(bitPattern: host))
+    if !request.domain.isEmpty { engine.put(.domain, request.domain.bytes.span) }
     engine.put(.aor, request.aor.bytes.span)
     engine.put(.callID, request.call_id.bytes.span)
     engine.put(.cseq, Int64(request.cseq))
@@ -77,6 +88,8 @@ private func put(_ request: pushwake_register_request, into engine: EngineClient
         engine.put(.headerName, header.name.bytes.span)
         engine.put(.headerValue, header.value.bytes.span)
     }
+    let contacts = ContactsView(request.contacts, request.contact_count, stride: request.contact_size)
+    for index in contacts.indices { contacts[index].put(into: engine) }
 }
 
 private func read(_ reply: MessageReader, into out: inout pushwake_register_result, _ arena: TextArena) {

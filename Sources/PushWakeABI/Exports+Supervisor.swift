@@ -16,8 +16,14 @@ public func pushwake_supervisor_new(
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     let callbacks = config.pointee
     let supervisor = EngineSupervisor(
-        settings: handle.settings,
+        settings: handle.settings, host: handle.host,
         onResult: { report($0, to: callbacks) },
+        onVerbs: { message in
+            var verbs = VerbArena()
+            verbs.read(message)
+            verbs.each { callbacks.on_verb?(callbacks.context, $0) }
+        },
+        onEngine: { callbacks.on_engine?(callbacks.context) },
         onLog: { level, text in
             let arena = TextArena()
             callbacks.on_log?(callbacks.context, CInt(level.rawValue), arena.keep(text))

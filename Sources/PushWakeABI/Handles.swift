@@ -7,6 +7,8 @@ internal import PushWakeEngine
 /// What is behind a `pushwake_settings *`.
 final class SettingsHandle {
     var settings = Settings()
+    /// Names all processes of this PBX to the engine; what is forked later inherits it.
+    let host = UInt64.random(in: 1...UInt64.max)
     var error = ""
     let arena = TextArena()
     /// Apart from `arena`: an error text outlives reading a value.
@@ -18,12 +20,16 @@ final class ClientHandle {
     let settings: Settings
     let policy: RegistrationPolicy
     let client: EngineClient
+    let host: UInt64
     let arena = TextArena()
     let errorArena = TextArena()
+    /// The verbs of the last answer.
+    var verbs = VerbArena()
     private(set) var error = ""
 
-    init(settings: Settings) {
+    init(settings: Settings, host: UInt64) {
         self.settings = settings
+        self.host = host
         policy = RegistrationPolicy(settings: settings)
         client = EngineClient(settings: settings)
     }

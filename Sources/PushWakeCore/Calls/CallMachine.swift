@@ -27,6 +27,7 @@ public struct CallMachine: ~Copyable {
     var declineAt: Int64?
     public internal(set) var end: CallEnd?
     private var lastLeg = 0
+    private var hasTold = false
     /// The status of the last phone that declined, or that was left ringing (408).
     private var lastDecline = 0
 
@@ -73,6 +74,20 @@ public struct CallMachine: ~Copyable {
         } else {
             push(index, now, &verbs)
         }
+    }
+
+    /// A leg is out.
+    public var hasLegs: Bool { devices.contains { $0.leg != nil } }
+
+    /// The host keeps the request open for phones that sleep.
+    public var isWaiting: Bool { isHeld }
+
+    /// Something may still be asked of it: a device can be pushed, or comes later.
+    public var isOfUse: Bool { devices.contains { $0.device.canBePushed } }
+
+    /// A push may still bring the device with this contact.
+    public func isAwaited(_ key: String) -> Bool {
+        devices.contains { $0.isAwaited && $0.device.contacts.contains { $0.key == key } }
     }
 
     // MARK: What legs say
@@ -146,7 +161,11 @@ public struct CallMachine: ~Copyable {
             devices[index].push = .accepted(repeatAt: isLast ? nil : policy.pushRepeat.map { now + $0 })
             let isFirst = !devices[index].wasPushed
             devices[index].wasPushed = true
-            if isFirst, let end { tellEnd(end, index, now, &verbs) }
+            if let end {
+                if isFirst { tellEnd(end, index, now, &verbs) }
+            } else {
+                tellCaller(&verbs)
+            }
             return verbs
         }
         devices[index].push = devices[index].wasPushed ? .accepted(repeatAt: nil) : .failed
@@ -222,12 +241,25 @@ public struct CallMachine: ~Copyable {
         verbs.append(.note(.rung(device: index, leg: lastLeg, contact: contact.key)))
     }
 
+    /// Numbers of earlier legs are not used again.
+    mutating func continueLegs(after number: Int) { lastLeg = max(lastLeg, number) }
+
     mutating func push(_ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
         devices[index].push = .underway
         devices[index].pushes += 1
         devices[index].legAtPush = devices[index].leg?.number ?? 0
         verbs.append(.push(device: index, event: event, deadline: endsAt))
         verbs.append(.note(.pushed(device: index, event)))
+    }
+
+    /// Lets the caller hear something while every phone sleeps, once.
+    private mutating func tellCaller(_ verbs: inout [CallVerb]) {
+        guard isCall, !hasTold, policy.wakeProvisional > 100, !devices.contains(where: { $0.leg != nil }) else {
+            return
+        }
+        hasTold = true
+        verbs.append(.tell(status: policy.wakeProvisional))
+        verbs.append(.note(.told(status: policy.wakeProvisional)))
     }
 
     /// Compares who can still answer with what the host was told last.

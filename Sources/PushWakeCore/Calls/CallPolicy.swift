@@ -22,6 +22,8 @@ public struct CallPolicy: Equatable, Sendable {
     public var pushRepeat: Int64?
     /// How often at most.
     public var pushRepeats = 2
+    /// What the caller hears once a phone that sleeps is pushed and none rings; 0: nothing.
+    public var wakeProvisional = 110
     public var cancelRule = CancelRule.unanswered
     /// Whether phones that were pushed hear how the call ended.
     public var pushesEnd = true
@@ -45,6 +47,7 @@ extension CallPolicy {
         let pause = settings.integer(.pushRepeat)
         pushRepeat = pause > 0 ? pause * 1000 : nil
         pushRepeats = Int(settings.integer(.pushRepeats))
+        wakeProvisional = Int(settings.text(.wakeProvisional)) ?? 0
         cancelRule = CancelRule(rawValue: settings.text(.cancelWhen)) ?? .unanswered
         pushesEnd = settings.flag(.cancelPush)
         unansweredMessage = settings.text(.unansweredMessage) == "accept" ? 202 : 480

@@ -14,6 +14,8 @@ public enum CallVerb: Equatable, Sendable {
     /// Nobody is waited for any more. With legs out their answers decide; with none the best answer is sent, or
     /// this status when there is none.
     case giveUp(status: Int)
+    /// Send the caller this provisional answer: a push is on its way.
+    case tell(status: Int)
     /// The request is over for this phone, which shows a call all the same: send INVITE and CANCEL with this Reason.
     case ringAndCancel(contact: String, reason: String)
     /// Push this event to a device.
@@ -35,6 +37,8 @@ public enum CallNote: Equatable, Sendable {
     /// It was rung and has said nothing for so many milliseconds.
     case silent(device: Int, Int64)
     case pushed(device: Int, PushEvent)
+    /// The caller was sent a provisional answer.
+    case told(status: Int)
     /// No push wakes it, so its known contact is rung.
     case pushFailed(device: Int, hasContact: Bool)
     case registered(device: Int)

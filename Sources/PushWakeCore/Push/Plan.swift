@@ -142,7 +142,7 @@ public struct Plan: Equatable, Sendable {
     }
 
     /// Indices by device: the instance tells devices apart, else the Contact, else nothing is shared.
-    private static func devices(_ bindings: [Binding]) -> [[Int]] {
+    static func devices(_ bindings: [Binding]) -> [[Int]] {
         var places: [String: Int] = [:]
         var devices: [[Int]] = []
         for (index, binding) in bindings.enumerated() {

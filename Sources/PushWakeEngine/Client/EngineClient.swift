@@ -49,6 +49,12 @@ public final class EngineClient {
         }
     }
 
+    /// Sends the request, which has no reply. An engine that does not read loses it.
+    public func post() throws(ClientError) {
+        guard !writer.isOverfull else { throw .tooLarge }
+        try send()
+    }
+
     /// The next message of a connection that follows events; nil when there is none yet.
     public func nextEvent() throws(ClientError) -> MessageReader? {
         guard let socket else { throw .unavailable("the engine closed the connection") }

@@ -30,10 +30,18 @@ public enum EngineProtocol {
         case wait = 8
         /// The connection waits no more, and the call goes on: its end is no hang-up.
         case stopWaiting = 9
+        /// A leg of a request has an answer. No reply.
+        case progressed = 10
+        /// A request has its final answer. No reply.
+        case requestEnded = 11
+        /// A request that another engine watched.
+        case resume = 12
         case reply = 64
         case failure = 65
         case result = 66
         case waitEvent = 67
+        /// What the host has to do for requests that it holds.
+        case verbs = 68
     }
 
     /// What a field holds.
@@ -99,5 +107,30 @@ public enum EngineProtocol {
         case pushType = 64
         /// In a failure: there is no such user.
         case missing = 65
+        /// Begins a verb; the fields up to the next one are its own.
+        case verb = 70
+        case handle = 71
+        case leg = 72
+        case replaces = 73
+        case status = 74
+        case milliseconds = 75
+        case domain = 76
+        /// Names the processes of one PBX.
+        case host = 77
+        case ticket = 78
+        case limit = 79
+        case contactKey = 100
+        case contactFlow = 101
+        case contactRegistration = 102
+        case contactProxy = 103
+        /// Two bytes per contact, in order: the number of its leg.
+        case legs = 104
+        case watched = 105
+        case fromTag = 106
+        case method = 107
+        case fromPhone = 108
+        case pushedDevices = 109
+        case lastLeg = 110
+        case hold = 111
     }
 }

@@ -30,7 +30,8 @@ extension EngineDesk {
         reply(to: message, peer) { writer in
             writer.put(.row, 1)
             Self.put("bindings", Int64(count), &writer)
-            Self.put("wakes_remembered", Int64(wakes.count), &writer)
+            Self.put("requests_live", Int64(calls.live), &writer)
+            Self.put("requests_remembered", Int64(calls.count), &writer)
             Self.put("queued", Int64(delivery.queued), &writer)
             put(load: delivery.queues, &writer)
             for row in statistics.rows() { Self.put(row.name, row.value, &writer) }

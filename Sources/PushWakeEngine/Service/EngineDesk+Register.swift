@@ -11,6 +11,7 @@ extension EngineDesk {
     func register(_ message: MessageReader, _ peer: EnginePeer) {
         statistics.registers += 1
         let (registration, granted) = registration(in: message)
+        let host = RegisteringHost(message)
         let now = SystemClock.wallSeconds()
         do throws(StoreError) {
             let removed = registration.isPushedUpstream ? 0 : try unbind(registration, now)
@@ -20,6 +21,7 @@ extension EngineDesk {
             statistics.stored += stored.count
             statistics.unbound += removed
             if outcome == .ignored { statistics.refused += 1 }
+            let verbs = tellRequests(of: registration, host)
             let caps = policy.featureCaps(of: registration, stored: Set(stored.map(\.provider)))
             reply(to: message, peer) { writer in
                 writer.put(.outcome, outcome.rawValue)
@@ -27,16 +29,34 @@ extension EngineDesk {
                 writer.put(.featureCaps, caps.joined())
                 for problem in problems { writer.put(.problem, problem) }
                 for contact in stale { writer.put(.staleContact, contact) }
+                for verb in verbs { verb.encode(into: &writer) }
             }
         } catch {
             log(
                 .error,
                 "bindings of aor=\(registration.aor) call_id=\(registration.callID) could not be stored: \(error)")
+            // The phone is there all the same.
+            dispatch(tellRequests(of: registration, host))
             fail(message, peer, "the store cannot be written: \(error)")
         }
-        for contact in registration.contacts where !registration.isRemoval(contact) {
-            announce(aor: registration.aor, contact: contact.uri)
+    }
+
+    /// Tells the requests of the user what this REGISTER means for them; the asking host's own verbs come back.
+    private func tellRequests(of registration: Registration, _ host: RegisteringHost) -> [HostVerb] {
+        guard !calls.requests(for: registration.aor).isEmpty else { return [] }
+        var verbs: [HostVerb] = []
+        for (index, contact) in registration.contacts.enumerated() {
+            if registration.isRemoval(contact) {
+                verbs += unregistered(uri: contact.uri, aor: registration.aor, domain: host.domain)
+                continue
+            }
+            let saved = host.contact(contact.uri, at: index, of: registration.contacts.count)
+            let known = saved?.known.contact ?? CallContact(key: contact.uri, registrationID: registration.callID)
+            let device = CallRegistration(
+                instance: contact.instance, tokens: contact.bindings.map(\.token), contact: known)
+            verbs += registered(device, uri: contact.uri, aor: registration.aor, domain: host.domain)
         }
+        return dispatch(verbs, exceptOf: host.id)
     }
 
     private func registration(in message: MessageReader) -> (Registration, granted: Int64) {
@@ -139,5 +159,33 @@ extension EngineDesk {
         if removed > 0 || registration.unbinds { return .unbound }
         if !registration.queries.isEmpty { return .query }
         return problems.isEmpty ? .plain : .ignored
+    }
+}
+
+/// The host that a REGISTER came through, and what its registrar has of it now.
+private struct RegisteringHost {
+    var id: UInt64 = 0
+    var domain = ""
+    var contacts: [WakeMessage.Contact] = []
+
+    init(_ message: MessageReader) {
+        var reader = message
+        var contact = WakeMessage.Contact()
+        while let field = reader.next() {
+            switch field.tag {
+            case .host: id = UInt64(bitPattern: reader.number(field))
+            case .domain: domain = reader.text(field)
+            default:
+                guard WakeMessage.read(field, reader, &contact), field.tag == .contactReachable else { continue }
+                if contact.key.isEmpty { contact.key = contact.uri }
+                contacts.append(contact)
+            }
+        }
+    }
+
+    /// The saved contact for one of the REGISTER: by its URI, or the only one for the only one, where the registrar
+    /// writes it otherwise.
+    func contact(_ uri: String, at index: Int, of count: Int) -> WakeMessage.Contact? {
+        contacts.first { $0.uri == uri } ?? (count == 1 && contacts.count == 1 ? contacts[0] : nil)
     }
 }

@@ -4,9 +4,12 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeTransport
 
+/// Requests as they come: a machine for each, and the answer to its host.
 extension EngineDesk {
-    /// Milliseconds for which late copies of a request still find it.
-    private static let afterglow: Int64 = 60_000
+    /// Milliseconds for which a request that is over is remembered: for phones that come late, and for late copies.
+    static let retention: Int64 = 60_000
+    /// Milliseconds past its wait after which a request counts as abandoned by its host.
+    private static let abandonment: Int64 = 300_000
     /// Seconds since its REGISTER for which a phone counts as awake where the host knows no contacts.
     private static let blindWindow: Int64 = 5
 
@@ -23,267 +26,113 @@ extension EngineDesk {
     }
 
     /// Pushes to the sleeping phones of a user; a copy of a request pushes nothing twice.
-    func wake(_ request: WakeMessage) throws(StoreError) -> WakeAnswer {
+    func wake(_ message: WakeMessage) throws(StoreError) -> WakeAnswer {
         statistics.wakes += 1
-        var answer = WakeAnswer(contacts: request.contacts.count)
-        let bindings = try store.bindings(of: request.aor, now: SystemClock.wallSeconds())
+        var answer = WakeAnswer(contacts: message.contacts.count)
+        let bindings = try store.bindings(of: message.aor, now: SystemClock.wallSeconds())
         guard !bindings.isEmpty else { return answer }
-        let now = SystemClock.monotonicMilliseconds()
-        let key = Self.key(of: request)
         answer.bindings = bindings.count
-        if request.event == .chat, case .notice(let reason) = MessageBody(contentType: request.contentType) {
-            log(.debug, "no push event=chat aor=\(request.aor) call_id=\(request.callID): \(reason)")
+        if message.event == .chat, case .notice(let reason) = MessageBody(contentType: message.contentType) {
+            log(.debug, "no push event=chat aor=\(message.aor) call_id=\(message.callID): \(reason)")
             return answer
         }
-        // Several: a phone may have a contact for each of its flows (RFC 5626).
-        let places = bindings.map { binding in
-            request.contacts.indices.filter { Self.matches(request.contacts[$0], binding) }
+        if let known = calls[message.id], known.machine.end == nil {
+            answer.awake = awake(known)
+            answer.pushed = known.pushes.entries.count
+            for index in message.contacts.indices where known.machine.isAwaited(message.contacts[index].key) {
+                answer.verdicts[index] = 1
+            }
+            return answer
         }
-        let awake = zip(bindings, places).map { isAwake($0, $1, request) }
-        answer.awake = awake.count { $0 }
-        begin(key, request, now)
-        let plan = Plan(request.event, bindings, isAwake: awake)
-        for skipped in plan.skipped {
-            log(
-                .debug,
-                "no push event=\(request.event.name) aor=\(request.aor) call_id=\(request.callID): \(skipped.reason.rawValue)"
-            )
+        let now = SystemClock.monotonicMilliseconds()
+        let request = makeRequest(message, bindings, now)
+        calls.add(request)
+        let verbs = perform(request.machine.start(now: now), request)
+        answer.awake = awake(request)
+        answer.pushed = request.pushes.entries.count
+        take(verbs, of: request, into: &answer)
+        guard request.machine.isOfUse else {
+            calls.end(request, forgetAt: now)
+            return answer
         }
-        for planned in plan.pushes {
-            let binding = bindings[planned.index]
-            push(binding, planned, request, key, now)
-            // A contact is held only when a push for its phone is on a way that works.
-            guard !places[planned.index].isEmpty, refusal(of: request.event) == nil else { continue }
-            guard delivery.isHealthy(for: binding, planned.type) else { continue }
-            for place in places[planned.index] { answer.verdicts[place] = 1 }
-        }
-        answer.pushed = wakes[key]?.pushed ?? 0
+        answer.isWatched = message.handle != 0
+        answer.limit = request.forgetAt - now - Self.abandonment
+        if answer.isWatched { answer.ticket = request.ticket }
+        schedule(request, now)
         return answer
     }
 
-    /// Lets somebody wait for a phone of a wake; what has happened already is told at once.
-    func wait(for request: WakeMessage, _ waiter: any WakeWaiter) {
-        let now = SystemClock.monotonicMilliseconds()
-        let key = Self.key(of: request)
-        begin(key, request, now)
-        guard let wake = wakes[key] else { return }
-        for contact in wake.arrivals { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
-        wakes[key]?.waiters.append(waiter)
-        waiter.wait = key
-        delivery.loop.schedule(after: hold(request) * 1000) { [weak self, weak waiter] in
-            guard let self, let waiter, waiter.wait == key else { return }
-            waiter.tell(WaitEvent(kind: .timedOut))
-            stopWaiting(waiter)
-        }
-        if wake.pushed > 0 && wake.pending == 0 && wake.accepted == 0 { failWaiters(key) }
-    }
-
-    /// The waiter needs no more; what it waited for goes on.
-    func stopWaiting(_ waiter: any WakeWaiter) {
-        guard let key = waiter.wait else { return }
-        waiter.wait = nil
-        wakes[key]?.waiters.removeAll { $0 === waiter }
-    }
-
-    /// The held request is over.
-    func callEnded(_ message: MessageReader, _ peer: EnginePeer) {
-        let how = CallEnd(rawValue: Int(truncatingIfNeeded: EngineClient.number(.how, in: message))) ?? .failed
-        endCall(aor: EngineClient.text(.aor, in: message), callID: EngineClient.text(.callID, in: message), how)
-        reply(to: message, peer) { _ in }
-    }
-
-    /// Drops what has not left yet; phones that were pushed for a call and did not come hear how it ended.
-    func endCall(aor: String, callID: String, _ how: CallEnd) {
-        for key in wakes.keys(of: aor) where key.callID == callID {
-            guard let wake = wakes[key], wake.end == nil else { continue }
-            wakes[key]?.end = how
-            delivery.cancel(wake.pushes)
-            guard key.event == .call, settings.flag(.cancelPush), let event = how.news else { continue }
-            pushEnd(event, key, wake)
-        }
-    }
-
-    /// A phone has registered: channels that wait for its user go on.
-    func registered(_ message: MessageReader, _ peer: EnginePeer) {
-        announce(aor: EngineClient.text(.aor, in: message), contact: EngineClient.text(.contactURI, in: message))
-        reply(to: message, peer) { _ in }
-    }
-
-    /// Tells every waiting channel of a user about a contact.
-    func announce(aor: String, contact: String) {
-        for key in wakes.keys(of: aor) {
-            guard let wake = wakes[key], wake.end == nil else { continue }
-            if wake.arrivals.count < 32 && !wake.arrivals.contains(contact) { wakes[key]?.arrivals.append(contact) }
-            for waiter in wake.waiters { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
-        }
-    }
-
-    /// Forgets wakes whose time is over; called by the loop's clock.
-    func tick(now: Int64) {
-        for key in wakes.overdue(now: now) { wakes[key] = nil }
-        reportLeftOut(now: now)
-    }
-}
-
-extension EngineDesk {
-    private static func key(of request: WakeMessage) -> WakeKey {
-        WakeKey(aor: request.aor, callID: request.callID, event: request.event)
-    }
-
-    private func begin(_ key: WakeKey, _ request: WakeMessage, _ now: Int64) {
-        guard wakes[key] == nil else { return }
-        wakes[key] = WakeRegister.Wake(endsAt: now + hold(request) * 1000 + Self.afterglow)
-    }
-
-    private func hold(_ request: WakeMessage) -> Int64 {
-        request.seconds > 0 ? min(request.seconds, 86_400) : settings.integer(.wakeTimeout)
-    }
-
-    private func isAwake(_ binding: Binding, _ places: [Int], _ request: WakeMessage) -> Bool {
+    /// A machine for a request that came `age` milliseconds ago.
+    func makeRequest(_ message: WakeMessage, _ bindings: [Binding], _ now: Int64, age: Int64 = 0) -> HeldRequest {
+        let wall = SystemClock.wallSeconds()
         let window = settings.integer(.awakeFor)
-        if request.isBlind {
-            let age = SystemClock.wallSeconds() &- binding.registeredAt
-            return age >= 0 && age <= max(window, Self.blindWindow)
+        var devices = CallDevices(
+            message.event, bindings: bindings, contacts: message.contacts.map(\.known), awakeFor: window,
+            isAwake: { binding in
+                guard message.isBlind else { return false }
+                let age = wall &- binding.registeredAt
+                return age >= 0 && age <= max(window, Self.blindWindow)
+            })
+        for skipped in devices.skipped {
+            log(
+                .debug,
+                "no push event=\(message.event.name) aor=\(message.aor) call_id=\(message.callID): \(skipped.reason.rawValue)"
+            )
         }
-        return places.contains { place in
-            let contact = request.contacts[place]
-            return contact.isReachable || window > 0 && contact.age >= 0 && contact.age <= window
+        let isRefused = refusal(of: message.event) != nil
+        for index in devices.devices.indices {
+            guard let chosen = devices.chosen[index] else { continue }
+            devices.devices[index].isProviderHealthy =
+                !isRefused && delivery.isHealthy(for: bindings[chosen.index], chosen.type)
         }
-    }
-
-    private static func matches(_ contact: WakeMessage.Contact, _ binding: Binding) -> Bool {
-        if !contact.instance.isEmpty && !binding.instance.isEmpty { return contact.instance == binding.instance }
-        return !contact.uri.isEmpty
-            && (contact.uri == binding.contact || contact.uri == binding.contactWithoutPushParameters)
-    }
-
-    private func push(_ binding: Binding, _ planned: Plan.Chosen, _ request: WakeMessage, _ key: WakeKey, _ now: Int64)
-    {
-        guard var wake = wakes[key], wake.tokens.insert(binding.token).inserted else { return }
-        let isCall = request.event == .call
+        let wait = max(0, hold(message) * 1000 - age)
+        let machine = CallMachine(
+            event: message.event,
+            isCall: message.event == .call || message.event == .groupChat && message.method != "MESSAGE",
+            devices: devices.devices, policy: callPolicy, endsAt: now + wait)
+        let timeToLive = message.event == .call ? hold(message) : settings.integer(.messageTimeToLive)
         let content = PushContent(
-            event: request.event, callID: request.callID, fromURI: request.fromURI,
-            fromDisplay: Self.displayName(request.fromDisplay), toURI: request.toURI, text: Self.text(of: request),
-            timeToLive: UInt32(clamping: isCall ? hold(request) : settings.integer(.messageTimeToLive)),
-            sentAt: SystemClock.wallSeconds())
-        wake.content = content
-        wake.pending += 1
-        let push = WakePush(
-            push: Push(binding, content), plan: planned, deadline: now + hold(request) * 1000,
-            askedAt: content.sentAt)
-        if let refusal = refusal(of: request.event) {
-            wakes[key] = wake
-            return deliver(push, key, refusal: refusal)
-        }
-        wake.pushed += 1
-        wakes[key] = wake
-        deliverInTime(push, key, now)
+            event: message.event, callID: message.callID, fromURI: message.fromURI,
+            fromDisplay: Self.displayName(message.fromDisplay), toURI: message.toURI, text: Self.text(of: message),
+            timeToLive: UInt32(clamping: timeToLive), sentAt: wall)
+        return HeldRequest(
+            id: message.id, message: message, machine: machine, bindings: bindings, devices: devices,
+            content: content, pushes: calls.pushes(of: message.key), beganAt: now,
+            forgetAt: now + wait + Self.abandonment)
     }
 
-    /// Sends a push, or puts it off until `ignore_same` allows the device another.
-    private func deliverInTime(_ push: WakePush, _ key: WakeKey, _ now: Int64) {
-        guard settings.integer(.ignoreSame) > 0,
-            case .tooSoon(let wait) = dedupe.note(push.push.binding, push.push.content, now: now)
-        else {
-            statistics.pushed += 1
-            return deliver(push, key)
+    /// Bindings whose phone takes the request at once.
+    private func awake(_ request: HeldRequest) -> Int {
+        request.devices.devices.indices.reduce(0) { count, index in
+            count + (request.devices.devices[index].isAwake ? request.devices.bindings[index].count : 0)
         }
-        statistics.suppressed += 1
-        // The push before is waking the phone for this request too; but it may fail, or be dropped with its call.
-        delivery.loop.schedule(after: wait) { [weak self] in
-            guard let self, let wake = wakes[key] else { return }
-            if isWanted(push, wake, of: key.aor) {
-                deliverInTime(push, key, SystemClock.monotonicMilliseconds())
-            } else {
-                wakes[key]?.pending -= 1
-                wakes[key]?.accepted += 1
+    }
+
+    /// The first verbs are the answer itself.
+    private func take(_ verbs: [HostVerb], of request: HeldRequest, into answer: inout WakeAnswer) {
+        for index in answer.verdicts.indices { answer.verdicts[index] = 1 }
+        for verb in verbs {
+            switch verb.kind {
+            case .ring:
+                guard let index = request.message.contacts.firstIndex(where: { $0.key == verb.contact }) else {
+                    continue
+                }
+                answer.verdicts[index] = 0
+                answer.legs[index] = UInt16(clamping: verb.leg)
+            case .hold: answer.hold = verb.milliseconds
+            case .giveUp: answer.hold = 0
+            case .resend, .showEnd, .pushed, .tell: break
             }
         }
     }
 
-    /// Whether a push that was put off still has to go: not when the call is over or the phone has come.
-    private func isWanted(_ push: WakePush, _ wake: WakeRegister.Wake, of aor: String) -> Bool {
-        if push.push.content.event.isMessage { return wake.end != .answered }
-        guard wake.end == nil else { return false }
-        do throws(StoreError) {
-            let binding = push.push.binding
-            let all = try store.bindings(of: aor, now: SystemClock.wallSeconds())
-            guard let last = all.first(where: { $0.token == binding.token && $0.provider == binding.provider }) else {
-                return true
-            }
-            return last.registeredAt <= push.askedAt && !wake.arrivals.contains(last.contact)
-        } catch {
-            return true
-        }
-    }
-
-    private func deliver(_ push: WakePush, _ key: WakeKey, refusal: Verdict? = nil) {
-        let job = delivery.push(
-            push.push, type: push.plan.type, delay: push.plan.delay, deadline: push.deadline, refusal: refusal
-        ) { [self] job, verdict, status in
-            let result = settle(job, verdict, status)
-            wakes[key]?.pushes.removeAll { $0 === job }
-            progress(key, job.binding, result)
-        }
-        wakes[key]?.pushes.append(job)
+    private func hold(_ message: WakeMessage) -> Int64 {
+        message.seconds > 0 ? min(message.seconds, 86_400) : settings.integer(.wakeTimeout)
     }
 
     /// A phone shows text; of anything else it is only told.
-    private static func text(of request: WakeMessage) -> String {
-        MessageBody(contentType: request.contentType) == .text ? request.text : ""
-    }
-
-    private func progress(_ key: WakeKey, _ binding: Binding, _ result: PushResult) {
-        if result.outcome != .accepted { dedupe.release(binding) }
-        guard var wake = wakes[key] else { return }
-        wake.pending -= 1
-        if result.outcome == .accepted {
-            wake.accepted += 1
-            wake.acceptedTokens.insert(binding.token)
-        } else {
-            wake.lastReason = "\(result.outcome.name) \(result.reason)"
-        }
-        wakes[key] = wake
-        if wake.pending == 0 && wake.accepted == 0 { failWaiters(key) }
-    }
-
-    /// How a push for this event ends that the load does not allow; nil when it does.
-    func refusal(of event: PushEvent) -> Verdict? { loadPolicies[event].refusal(at: load.meter.level) }
-
-    private func failWaiters(_ key: WakeKey) {
-        guard let wake = wakes[key] else { return }
-        for waiter in wake.waiters {
-            waiter.tell(WaitEvent(kind: .failed, reason: wake.lastReason))
-            waiter.wait = nil
-        }
-        wakes[key]?.waiters = []
-    }
-
-    private func pushEnd(_ event: PushEvent, _ key: WakeKey, _ wake: WakeRegister.Wake) {
-        // A phone that has registered hears it over SIP; an arrival without contact may be any of them.
-        guard !wake.acceptedTokens.isEmpty, !wake.arrivals.contains("") else { return }
-        do throws(StoreError) {
-            let bindings = try store.bindings(of: key.aor, now: SystemClock.wallSeconds())
-            let isPushed = Set(bindings.filter { wake.acceptedTokens.contains($0.token) }.map(\.contact))
-            let mayHear = isPushed.subtracting(wake.arrivals)
-            let plan = Plan(event, bindings, isAwake: bindings.map { !mayHear.contains($0.contact) })
-            var content = wake.content ?? PushContent(event: event, callID: key.callID, toURI: key.aor)
-            content.event = event
-            content.timeToLive = settings.timeToLive(of: event)
-            content.sentAt = SystemClock.wallSeconds()
-            let deadline = SystemClock.monotonicMilliseconds() + 30_000
-            for planned in plan.pushes {
-                let refusal = refusal(of: event)
-                if refusal == nil { statistics.pushed += 1 }
-                delivery.push(
-                    Push(bindings[planned.index], content), type: planned.type, deadline: deadline, refusal: refusal
-                ) {
-                    [self] job, verdict, status in _ = settle(job, verdict, status)
-                }
-            }
-        } catch {
-            log(.error, "no \(event.name) push aor=\(key.aor) call_id=\(key.callID): \(error)")
-        }
+    private static func text(of message: WakeMessage) -> String {
+        MessageBody(contentType: message.contentType) == .text ? message.text : ""
     }
 
     /// The name as people read it: quotes removed, quoted-pairs resolved.

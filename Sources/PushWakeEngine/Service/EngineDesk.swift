@@ -16,7 +16,11 @@ final class EngineDesk {
     private(set) var policy: RegistrationPolicy
     var statistics = Statistics()
     private var failureLines = FailureLines()
-    var wakes = WakeRegister()
+    /// Requests for which phones are woken or watched.
+    var calls = HeldRequests()
+    let callPolicy: CallPolicy
+    /// Monotonic milliseconds of the next look for requests whose host is gone.
+    var nextAbandonedLook: Int64 = 0
     /// How busy the engine is.
     let load: LoadWatch
     let loadPolicies: LoadPolicies
@@ -32,6 +36,7 @@ final class EngineDesk {
         self.delivery = delivery
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
         self.log = log
+        callPolicy = CallPolicy(settings)
         load = LoadWatch(delivery: delivery, log: log)
         loadPolicies = LoadPolicies(settings)
         policy = RegistrationPolicy(settings: settings, vapidKey: VAPIDKeyFile.publicKey(settings))
@@ -44,6 +49,9 @@ final class EngineDesk {
         case .register: register(message, peer)
         case .wake: wake(message, peer, waits: false)
         case .wait: wake(message, peer, waits: true)
+        case .progressed: progressed(message, peer)
+        case .requestEnded: requestEnded(message, peer)
+        case .resume: resume(message, peer)
         case .callEnded: callEnded(message, peer)
         case .registered: registered(message, peer)
         case .send: send(message, peer)
@@ -53,9 +61,10 @@ final class EngineDesk {
         case .query: query(message, peer)
         case .subscribe:
             peer.isSubscribed = true
+            peer.host = UInt64(bitPattern: EngineClient.number(.host, in: message))
             subscribers.append(peer)
             reply(to: message, peer) { _ in }
-        case .reply, .failure, .result, .waitEvent:
+        case .reply, .failure, .result, .waitEvent, .verbs:
             fail(message, peer, "this message only goes from the engine to the PBX")
         }
     }

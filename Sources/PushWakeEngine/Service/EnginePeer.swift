@@ -11,6 +11,8 @@ final class EnginePeer: WakeWaiter {
     let socket: LocalSocket
     /// Wants a `result` for every push that ends.
     var isSubscribed = false
+    /// The PBX whose supervisor this is; 0 for others.
+    var host: UInt64 = 0
     /// Set while a channel waits on this connection for a phone.
     var wait: WakeKey?
     private(set) var isClosed = false

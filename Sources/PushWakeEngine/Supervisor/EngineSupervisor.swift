@@ -10,7 +10,10 @@ internal import PushWakeTransport
 /// no engine outlives its PBX.
 public final class EngineSupervisor {
     private let settings: Settings
+    private let host: UInt64
     private let onResult: (PushResult) -> Void
+    private let onVerbs: (MessageReader) -> Void
+    private let onEngine: () -> Void
     private let onLog: (LogLevel, String) -> Void
     private let members = DescriptorSet()
     private let client: EngineClient
@@ -25,12 +28,18 @@ public final class EngineSupervisor {
     /// Since when nobody answers, for an engine that somebody else runs.
     private var lostAt: Int64?
 
-    /// Starts nothing yet: the first `process()` does.
+    /// Starts nothing yet: the first `process()` does. `host` names the processes of this PBX; verbs for the requests
+    /// that they hold come to `onVerbs`. `onEngine` runs whenever an engine answers anew.
     public init(
-        settings: Settings, onResult: @escaping (PushResult) -> Void, onLog: @escaping (LogLevel, String) -> Void
+        settings: Settings, host: UInt64 = 0, onResult: @escaping (PushResult) -> Void,
+        onVerbs: @escaping (MessageReader) -> Void = { _ in }, onEngine: @escaping () -> Void = {},
+        onLog: @escaping (LogLevel, String) -> Void
     ) {
         self.settings = settings
+        self.host = host
         self.onResult = onResult
+        self.onVerbs = onVerbs
+        self.onEngine = onEngine
         self.onLog = onLog
         client = EngineClient(settings: settings)
     }
@@ -104,11 +113,13 @@ public final class EngineSupervisor {
 
     private func subscribe(_ now: Int64) {
         client.begin(.subscribe)
+        client.put(.host, Int64(bitPattern: host))
         do throws(ClientError) {
             _ = try client.call()
             isSubscribed = true
             members.add(client.descriptor)
             noteAnswer()
+            onEngine()
         } catch {
             client.disconnect()
             subscribeAt = now + (isSupervised ? 50 : 500)
@@ -146,7 +157,11 @@ public final class EngineSupervisor {
         do throws(ClientError) {
             for _ in 0..<256 {
                 guard let message = try client.nextEvent() else { return }
-                if message.kind == .result { onResult(PushResult(decoding: message)) }
+                switch message.kind {
+                case .result: onResult(PushResult(decoding: message))
+                case .verbs: onVerbs(message)
+                default: break
+                }
             }
         } catch {
             unsubscribe()

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-internal import PushWakeCore
-
 /// How a call ended for a phone that did not take it, as a CANCEL's Reason header says (RFC 3326).
-enum CallEnding: Equatable {
+public enum CallEnding: Equatable, Sendable {
     /// The caller hung up, or nobody says.
     case missed
     /// `SIP;cause=200`: another phone answered.
@@ -12,7 +10,7 @@ enum CallEnding: Equatable {
     case declinedElsewhere
 
     /// Reads the value of the header; reasons of other protocols say nothing.
-    init(reason: String) {
+    public init(reason: String) {
         self = .missed
         for value in Self.withoutQuotedTexts(reason.lowercased()).split(separator: ",") {
             let parts = value.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
@@ -41,7 +39,9 @@ enum CallEnding: Equatable {
         return kept
     }
 
-    var event: PushEvent { self == .missed ? .cancel : .answeredElsewhere }
+    /// What the phone is told.
+    public var event: PushEvent { self == .missed ? .cancel : .answeredElsewhere }
 
-    var occasion: PushOccasion { self == .declinedElsewhere ? .declinedElsewhere : .usual }
+    /// In which words.
+    public var occasion: PushOccasion { self == .declinedElsewhere ? .declinedElsewhere : .usual }
 }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+// Requests to users whose phones may sleep: asked about once, then reported on.
+
+public import CPushWake
+internal import PushWakeCore
+internal import PushWakeEngine
+
+@_cdecl("pushwake_wake") @implementation
+public func pushwake_wake(
+    _ out: UnsafeMutablePointer<pushwake_wake_result>!, _ client: OpaquePointer!,
+    _ request: UnsafeMutablePointer<pushwake_wake_request>!
+) -> CInt {
+    guard let out, let request, let wanted = WakeRequestView(request, out),
+        let handle = borrow(client, as: ClientHandle.self)
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    handle.arena.clear()
+    do throws(ClientError) {
+        wanted.put(.wake, into: handle.client, host: handle.host)
+        let reply = try handle.client.call()
+        wanted.read(reply, into: out, handle.arena)
+        return 0
+    } catch {
+        return handle.status(of: error)
+    }
+}
+
+@_cdecl("pushwake_progressed") @implementation
+public func pushwake_progressed(
+    _ client: OpaquePointer!, _ request: UInt64, _ leg: CInt, _ status: CInt, _ from_phone: CInt
+) -> CInt {
+    post(client, .progressed, request) { engine in
+        engine.put(.leg, Int64(leg))
+        engine.put(.status, Int64(status))
+        engine.put(.fromPhone, Int64(from_phone))
+    }
+}
+
+@_cdecl("pushwake_request_ended") @implementation
+public func pushwake_request_ended(
+    _ client: OpaquePointer!, _ request: UInt64, _ how: CInt, _ status: CInt, _ reason: pushwake_str
+) -> CInt {
+    post(client, .requestEnded, request) { engine in
+        engine.put(.how, Int64(how))
+        engine.put(.status, Int64(status))
+        if !reason.isEmpty { engine.put(.reason, reason.bytes.span) }
+    }
+}
+
+@_cdecl("pushwake_resume") @implementation
+public func pushwake_resume(_ client: OpaquePointer!, _ request: UnsafePointer<pushwake_resume_request>!) -> CInt {
+    guard let request, request.pointee.size >= MemoryLayout<pushwake_resume_request>.size,
+        let handle = borrow(client, as: ClientHandle.self)
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    let engine = handle.client
+    engine.begin(.resume)
+    engine.put(.host, Int64(bitPattern: handle.host))
+    engine.put(.handle, Int64(bitPattern: request.pointee.handle))
+    engine.put(.ticket, request.pointee.ticket.bytes.span)
+    engine.put(.pushedDevices, Int64(bitPattern: request.pointee.pushed))
+    engine.put(.milliseconds, request.pointee.age_ms)
+    engine.put(.lastLeg, Int64(request.pointee.last_leg))
+    let contacts = ContactsView(
+        request.pointee.contacts, request.pointee.contact_count, stride: request.pointee.contact_size)
+    for index in contacts.indices { contacts[index].put(into: engine, withLeg: true) }
+    do throws(ClientError) {
+        _ = try engine.call()
+        return 0
+    } catch {
+        return handle.status(of: error)
+    }
+}
+
+/// One message without a reply.
+private func post(
+    _ client: OpaquePointer?, _ kind: EngineProtocol.Kind, _ request: UInt64, _ fill: (EngineClient) -> Void
+) -> CInt {
+    guard let handle = borrow(client, as: ClientHandle.self) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    handle.client.begin(kind)
+    handle.client.put(.host, Int64(bitPattern: handle.host))
+    handle.client.put(.handle, Int64(bitPattern: request))
+    fill(handle.client)
+    do throws(ClientError) {
+        try handle.client.post()
+        return 0
+    } catch {
+        return handle.status(of: error)
+    }
+}

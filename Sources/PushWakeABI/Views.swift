@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+
+// Structs of a caller who may have been built with an older header: fields are only ever appended, so what the caller
+// does not have is zero.
+
+internal import CPushWake
+internal import PushWakeCore
+internal import PushWakeEngine
+
+/// A copy of the first `size` bytes of a caller's struct, the rest zero; nil when it is smaller than the first of all.
+func whole<Value>(_ pointer: UnsafePointer<Value>, size: Int, smallest: Int, empty: Value) -> Value? {
+    guard size >= smallest else { return nil }
+    var value = empty
+    let given = UnsafeRawBufferPointer(start: pointer, count: min(size, MemoryLayout<Value>.size))
+    withUnsafeMutableBytes(of: &value) { $0.copyMemory(from: given) }
+    return value
+}
+
+/// Writes as much of a struct as its caller knows.
+func give<Value>(_ value: Value, to pointer: UnsafeMutablePointer<Value>, size: Int) {
+    withUnsafeBytes(of: value) { bytes in
+        let known = UnsafeMutableRawBufferPointer(start: pointer, count: min(size, bytes.count))
+        known.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<known.count]))
+    }
+}
+
+/// An array of contacts whose elements have the caller's size.
+struct ContactsView {
+    private let base: UnsafeRawPointer?
+    private let stride: Int
+    let indices: Range<Int>
+    /// Of the first release that had such an array.
+    private static let smallest = 48
+
+    /// `stride` 0: as the first release had it.
+    init(_ contacts: UnsafePointer<pushwake_contact>?, _ count: Int, stride: Int) {
+        base = UnsafeRawPointer(contacts)
+        self.stride = stride == 0 ? Self.smallest : stride
+        indices = contacts == nil || self.stride < Self.smallest ? 0..<0 : 0..<max(0, count)
+    }
+
+    subscript(index: Int) -> pushwake_contact {
+        guard let at = base?.advanced(by: index * stride).assumingMemoryBound(to: pushwake_contact.self) else {
+            return pushwake_contact()
+        }
+        return whole(at, size: stride, smallest: Self.smallest, empty: pushwake_contact()) ?? pushwake_contact()
+    }
+
+    /// Writes what the engine said of a contact into the caller's array, which was given as one that can be written.
+    func put(verdict: CInt, leg: CInt, at index: Int) {
+        guard let base, indices.contains(index) else { return }
+        var contact = self[index]
+        (contact.verdict, contact.leg) = (verdict, leg)
+        let at = UnsafeMutableRawPointer(mutating: base.advanced(by: index * stride))
+        give(contact, to: at.assumingMemoryBound(to: pushwake_contact.self), size: stride)
+    }
+}
+
+extension pushwake_contact {
+    /// Writes the fields of one contact.
+    func put(into engine: EngineClient, withLeg: Bool = false) {
+        engine.put(.contactURI, uri.bytes.span)
+        engine.put(.contactInstance, instance.bytes.span)
+        engine.put(.contactAge, Int64(registered_ago))
+        if !key.isEmpty { engine.put(.contactKey, key.bytes.span) }
+        if !flow.isEmpty { engine.put(.contactFlow, flow.bytes.span) }
+        if !registration.isEmpty { engine.put(.contactRegistration, registration.bytes.span) }
+        if behind_proxy != 0 { engine.put(.contactProxy, 1) }
+        if withLeg, leg != 0 { engine.put(.leg, Int64(leg)) }
+        engine.put(.contactReachable, Int64(reachable))
+    }
+}
+
+/// A caller's wake request with its contacts.
+struct WakeRequestView {
+    private let request: pushwake_wake_request
+    private let contacts: ContactsView
+    private static let smallestRequest = 144
+    private static let smallestResult = 24
+
+    /// Nil when a size makes no sense.
+    init?(_ request: UnsafeMutablePointer<pushwake_wake_request>, _ result: UnsafeMutablePointer<pushwake_wake_result>)
+    {
+        guard result.pointee.size >= Self.smallestResult,
+            let whole = whole(
+                UnsafePointer(request), size: request.pointee.size, smallest: Self.smallestRequest,
+                empty: pushwake_wake_request())
+        else { return nil }
+        self.request = whole
+        contacts = ContactsView(whole.contacts, whole.contact_count, stride: whole.contact_size)
+    }
+
+    /// Writes the fields of the request.
+    func put(_ kind: EngineProtocol.Kind, into engine: EngineClient, host: UInt64) {
+        engine.begin(kind)
+        engine.put(.event, Int64(request.event))
+        engine.put(.seconds, Int64(request.ring_seconds))
+        engine.put(.aor, request.aor.bytes.span)
+        engine.put(.callID, request.call_id.bytes.span)
+        engine.put(.cseq, Int64(request.cseq))
+        engine.put(.fromURI, request.from_uri.bytes.span)
+        engine.put(.fromDisplay, request.from_display.bytes.span)
+        engine.put(.fromTag, request.from_tag.bytes.span)
+        engine.put(.toURI, request.to_uri.bytes.span)
+        engine.put(.method, request.method.bytes.span)
+        engine.put(.contentType, request.content_type.bytes.span)
+        engine.put(.text, request.text.bytes.span)
+        if !request.domain.isEmpty { engine.put(.domain, request.domain.bytes.span) }
+        if request.handle != 0, host != 0 {
+            engine.put(.host, Int64(bitPattern: host))
+            engine.put(.handle, Int64(bitPattern: request.handle))
+        }
+        for index in contacts.indices { contacts[index].put(into: engine) }
+    }
+
+    /// Takes the answer over.
+    func read(_ reply: MessageReader, into out: UnsafeMutablePointer<pushwake_wake_result>, _ arena: TextArena) {
+        var result = pushwake_wake_result()
+        result.size = out.pointee.size
+        var verdicts: ArraySlice<UInt8> = []
+        var legs: ArraySlice<UInt8> = []
+        var reader = reply
+        while let field = reader.next() {
+            switch field.tag {
+            case .bindings: result.bindings = CInt(clamping: reader.number(field))
+            case .pushed: result.pushed = CInt(clamping: reader.number(field))
+            case .awake: result.awake = CInt(clamping: reader.number(field))
+            case .watched: result.watched = 1
+            case .hold: result.hold_ms = reader.number(field)
+            case .limit: result.limit_ms = reader.number(field)
+            case .ticket: result.ticket = arena.keep(reader.bytes[field.range])
+            case .verdicts: verdicts = reader.bytes[field.range]
+            case .legs: legs = reader.bytes[field.range]
+            default: break
+            }
+        }
+        for index in contacts.indices where index < verdicts.count {
+            let at = legs.startIndex + 2 * index
+            let leg = at + 1 < legs.endIndex ? CInt(legs[at]) | CInt(legs[at + 1]) << 8 : 0
+            contacts.put(verdict: CInt(verdicts[verdicts.startIndex + index]), leg: leg, at: index)
+        }
+        give(result, to: out, size: result.size)
+    }
+}
+
+/// Verbs as C structs, with the texts that they point to.
+struct VerbArena {
+    private let arena = TextArena()
+    private var verbs: [pushwake_verb] = []
+    private var lent = UnsafeMutableBufferPointer<pushwake_verb>(start: nil, count: 0)
+
+    /// Takes the verbs of a message; those taken before are gone.
+    mutating func read(_ message: MessageReader) {
+        arena.clear()
+        verbs.removeAll(keepingCapacity: true)
+        lent.deallocate()
+        lent = UnsafeMutableBufferPointer(start: nil, count: 0)
+        var reader = message
+        while let field = reader.next() {
+            if field.tag == .verb {
+                var verb = pushwake_verb()
+                verb.size = MemoryLayout<pushwake_verb>.size
+                verb.kind = CInt(clamping: reader.number(field))
+                verbs.append(verb)
+            } else if !verbs.isEmpty {
+                take(field, reader)
+            }
+        }
+    }
+
+    private mutating func take(_ field: MessageReader.Field, _ reader: MessageReader) {
+        let last = verbs.count - 1
+        switch field.tag {
+        case .handle: verbs[last].handle = UInt64(bitPattern: reader.number(field))
+        case .leg: verbs[last].leg = CInt(clamping: reader.number(field))
+        case .replaces: verbs[last].replaces = CInt(clamping: reader.number(field))
+        case .status: verbs[last].status = CInt(clamping: reader.number(field))
+        case .milliseconds: verbs[last].milliseconds = reader.number(field)
+        case .cseq: verbs[last].cseq = UInt32(truncatingIfNeeded: reader.number(field))
+        case .aor: verbs[last].aor = arena.keep(reader.text(field))
+        case .domain: verbs[last].domain = arena.keep(reader.text(field))
+        case .contactKey: verbs[last].contact = arena.keep(reader.text(field))
+        case .reason: verbs[last].reason = arena.keep(reader.text(field))
+        case .callID: verbs[last].call_id = arena.keep(reader.text(field))
+        case .fromURI: verbs[last].from_uri = arena.keep(reader.text(field))
+        case .fromTag: verbs[last].from_tag = arena.keep(reader.text(field))
+        case .toURI: verbs[last].to_uri = arena.keep(reader.text(field))
+        default: break
+        }
+    }
+
+    /// Runs the body with each.
+    func each(_ body: (UnsafePointer<pushwake_verb>) -> Void) {
+        for verb in verbs { withUnsafePointer(to: verb) { body($0) } }
+    }
+
+    /// Lends all of them until the next `read`.
+    mutating func lend(_ out: inout UnsafePointer<pushwake_verb>?, _ count: inout Int) {
+        lent.deallocate()
+        lent = .allocate(capacity: verbs.count)
+        _ = lent.initialize(from: verbs)
+        out = verbs.isEmpty ? nil : UnsafePointer(lent.baseAddress)
+        count = verbs.count
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeTransport
+
+/// What hosts and phones report of requests, and the verbs that come of it.
+extension EngineDesk {
+    /// A leg has an answer.
+    func progressed(_ message: MessageReader, _ peer: EnginePeer) {
+        guard let request = request(named: message) else { return }
+        let now = SystemClock.monotonicMilliseconds()
+        let verbs = request.machine.progressed(
+            leg: Int(truncatingIfNeeded: EngineClient.number(.leg, in: message)),
+            status: Int(truncatingIfNeeded: EngineClient.number(.status, in: message)),
+            isFromPhone: EngineClient.number(.fromPhone, in: message) != 0, now: now)
+        dispatch(perform(verbs, request))
+        schedule(request, now)
+    }
+
+    /// A request has its final answer.
+    func requestEnded(_ message: MessageReader, _ peer: EnginePeer) {
+        guard let request = request(named: message) else { return }
+        let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
+        let reason = EngineClient.text(.reason, in: message)
+        end(request, CallEnd(how: EngineClient.number(.how, in: message), status: status, reason: reason))
+    }
+
+    /// The held request of a host without handles is over.
+    func callEnded(_ message: MessageReader, _ peer: EnginePeer) {
+        let how = CallEnd(how: EngineClient.number(.how, in: message), status: 480, reason: "")
+        endCall(aor: EngineClient.text(.aor, in: message), callID: EngineClient.text(.callID, in: message), how)
+        reply(to: message, peer) { _ in }
+    }
+
+    /// Ends the requests of a user with this Call-ID that channels wait for.
+    func endCall(aor: String, callID: String, _ how: CallEnd) {
+        for request in calls.requests(for: aor) where request.message.callID == callID {
+            if case .waited = request.id { end(request, how) }
+        }
+    }
+
+    private func end(_ request: HeldRequest, _ how: CallEnd) {
+        guard request.machine.end == nil else { return }
+        let now = SystemClock.monotonicMilliseconds()
+        let verbs = request.machine.ended(how, now: now)
+        calls.end(request, forgetAt: now + Self.retention)
+        dispatch(perform(verbs, request))
+        schedule(request, now)
+    }
+
+    /// A phone has registered: channels that wait for its user go on.
+    func registered(_ message: MessageReader, _ peer: EnginePeer) {
+        let contact = EngineClient.text(.contactURI, in: message)
+        let registration = CallRegistration(contact: CallContact(key: contact))
+        dispatch(registered(registration, uri: contact, aor: EngineClient.text(.aor, in: message), domain: ""))
+        reply(to: message, peer) { _ in }
+    }
+
+    /// Tells the requests of a user about a contact; the verbs for their hosts come back.
+    func registered(_ registration: CallRegistration, uri: String, aor: String, domain: String) -> [HostVerb] {
+        let now = SystemClock.monotonicMilliseconds()
+        var verbs: [HostVerb] = []
+        for request in calls.requests(for: aor) where request.isFor(domain) {
+            if !uri.isEmpty { request.keys[uri] = registration.contact.key }
+            verbs += perform(request.machine.registered(registration, now: now), request)
+            schedule(request, now)
+        }
+        return verbs
+    }
+
+    /// Tells the requests of a user that a contact is gone.
+    func unregistered(uri: String, aor: String, domain: String) -> [HostVerb] {
+        let now = SystemClock.monotonicMilliseconds()
+        var verbs: [HostVerb] = []
+        for request in calls.requests(for: aor) where request.isFor(domain) {
+            verbs += perform(request.machine.unregistered(contact: request.keys[uri] ?? uri, now: now), request)
+            schedule(request, now)
+        }
+        return verbs
+    }
+
+    /// Forgets requests whose time is over; called by the loop's clock.
+    func tick(now: Int64) {
+        calls.sweep(now: now)
+        reportLeftOut(now: now)
+        guard now >= nextAbandonedLook else { return }
+        nextAbandonedLook = now + 10_000
+        for request in calls.abandoned(now: now) { end(request, .timedOut) }
+    }
+
+    /// Asks the machine again when it wants to be asked.
+    func schedule(_ request: HeldRequest, _ now: Int64) {
+        let deadline = request.machine.deadline()
+        if request.timer?.at == deadline { return }
+        if let timer = request.timer { delivery.loop.cancel(timer.id) }
+        request.timer = deadline.map { at in
+            (
+                at,
+                delivery.loop.schedule(at: at) { [weak self, weak request] in
+                    guard let self, let request else { return }
+                    request.timer = nil
+                    let now = delivery.loop.now
+                    dispatch(perform(request.machine.tick(now: now), request))
+                    schedule(request, now)
+                }
+            )
+        }
+    }
+
+    private func request(named message: MessageReader) -> HeldRequest? {
+        let host = UInt64(bitPattern: EngineClient.number(.host, in: message))
+        return calls[.handle(host: host, UInt64(bitPattern: EngineClient.number(.handle, in: message)))]
+    }
+}
+
+extension CallEnd {
+    /// What a host says: `enum pushwake_call_end`, the status that was sent, the Reason header of the CANCEL.
+    init(how: Int64, status: Int, reason: String) {
+        switch how {
+        case 0: self = CallEnding(reason: reason) == .acceptedElsewhere ? .completedElsewhere : .cancelled
+        case 1: self = .answered
+        case 2: self = .timedOut
+        default: self = .failed(status)
+        }
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+/// Verbs carried out: those for delivery here, those for the host on their way to it.
+extension EngineDesk {
+    /// Carries out what is the engine's own part; the rest comes back for the host.
+    func perform(_ verbs: [CallVerb], _ request: HeldRequest) -> [HostVerb] {
+        var host: [HostVerb] = []
+        for verb in verbs {
+            switch verb {
+            case .ring(let leg, let contact, let replacing):
+                var out = HostVerb(.ring, request)
+                (out.leg, out.contact, out.replaces) = (leg, contact, replacing ?? 0)
+                host.append(out)
+            case .resend(let leg):
+                var out = HostVerb(.resend, request)
+                out.leg = leg
+                host.append(out)
+            case .hold(let until):
+                var out = HostVerb(.hold, request)
+                out.milliseconds = max(0, until - SystemClock.monotonicMilliseconds())
+                host.append(out)
+            case .giveUp(let status):
+                var out = HostVerb(.giveUp, request)
+                out.status = status
+                host.append(out)
+            case .ringAndCancel(let contact, let reason):
+                var out = HostVerb(.showEnd, request)
+                (out.contact, out.reason) = (contact, reason)
+                host.append(out)
+            case .tell(let status):
+                var out = HostVerb(.tell, request)
+                out.status = status
+                host.append(out)
+            case .push(let device, let event, let deadline):
+                if event == request.content.event {
+                    push(device, request, deadline)
+                } else {
+                    pushEnd(event, device, request, deadline)
+                }
+            case .dropPush(let device): dropPush(device, request)
+            case .note(let note): self.note(note, request)
+            }
+        }
+        return host
+    }
+
+    /// Sends verbs to the hosts that hold their requests.
+    func dispatch(_ verbs: [HostVerb]) {
+        for verb in verbs {
+            switch verb.request.id {
+            case .handle(let host, _): post([verb], to: host)
+            case .waited: tell(verb)
+            }
+        }
+    }
+
+    /// Splits off the verbs that one host executes itself, in answer to what it asked.
+    func dispatch(_ verbs: [HostVerb], exceptOf host: UInt64) -> [HostVerb] {
+        var own: [HostVerb] = []
+        for verb in verbs {
+            if case .handle(let holder, _) = verb.request.id, holder == host {
+                own.append(verb)
+            } else {
+                dispatch([verb])
+            }
+        }
+        return own
+    }
+
+    private func post(_ verbs: [HostVerb], to host: UInt64) {
+        guard let peer = subscribers.first(where: { $0.host == host }) else { return }
+        writer.begin(.verbs, id: 0)
+        for verb in verbs { verb.encode(into: &writer) }
+        peer.send(writer.bytes)
+    }
+
+    /// Channels that wait hear of phones, and of the end of the wait.
+    private func tell(_ verb: HostVerb) {
+        let request = verb.request
+        switch verb.kind {
+        case .ring:
+            if request.rung.count < 32, !request.rung.contains(verb.contact) { request.rung.append(verb.contact) }
+            for waiter in request.waiters { waiter.tell(WaitEvent(kind: .registered, contact: verb.contact)) }
+        case .giveUp:
+            // A leg is out: its channel knows how it fares.
+            guard !request.machine.hasLegs else { return }
+            let isLate = SystemClock.monotonicMilliseconds() >= request.machine.endsAt
+            finishWaiters(
+                of: request, isLate ? WaitEvent(kind: .timedOut) : WaitEvent(kind: .failed, reason: request.lastReason))
+        case .resend, .hold, .showEnd, .pushed, .tell: break
+        }
+    }
+
+    private func finishWaiters(of request: HeldRequest, _ event: WaitEvent) {
+        let waiters = request.waiters
+        request.waiters = []
+        for waiter in waiters {
+            waiter.tell(event)
+            waiter.wait = nil
+        }
+    }
+
+    private func note(_ note: CallNote, _ request: HeldRequest) {}
+
+    // MARK: Channels that wait
+
+    /// Lets somebody wait for a phone of a request; what has happened already is told at once.
+    func wait(for message: WakeMessage, _ waiter: any WakeWaiter) {
+        guard let request = calls[message.id], request.machine.end == nil else {
+            return waiter.tell(WaitEvent(kind: .failed, reason: "no phone of this user can be pushed"))
+        }
+        for contact in request.rung { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
+        request.waiters.append(waiter)
+        waiter.wait = message.key
+        let seconds = message.seconds > 0 ? min(message.seconds, 86_400) : settings.integer(.wakeTimeout)
+        delivery.loop.schedule(after: seconds * 1000) { [weak self, weak waiter] in
+            guard let self, let waiter, waiter.wait == message.key else { return }
+            waiter.tell(WaitEvent(kind: .timedOut))
+            stopWaiting(waiter)
+        }
+        let isOver = !request.machine.isWaiting && !request.machine.hasLegs
+        if isOver { finishWaiters(of: request, WaitEvent(kind: .failed, reason: request.lastReason)) }
+    }
+
+    /// The waiter needs no more; what it waited for goes on.
+    func stopWaiting(_ waiter: any WakeWaiter) {
+        guard let key = waiter.wait else { return }
+        waiter.wait = nil
+        calls[.waited(key)]?.waiters.removeAll { $0 === waiter }
+    }
+}
