@@ -6,7 +6,11 @@
 
 #include <string.h>
 
+#include <stdio.h>
+
 #include "core/cfg/cfg_ctx.h"
+#include "core/ip_addr.h"
+#include "core/forward.h"
 #include "core/parser/parse_rr.h"
 #include "core/parser/parse_uri.h"
 #include "core/strutils.h"
@@ -120,6 +124,8 @@ static void copy_contact(pw_contact_t *to, const ucontact_t *from, char **at)
 	to->q = from->q;
 	to->cflags = from->cflags;
 	to->reg_id = from->reg_id;
+	to->methods = from->methods;
+	to->flow[0] = '\0';
 	to->tcpconn_id = from->tcpconn_id;
 	to->sock = from->sock;
 	to->expires = from->expires;
@@ -203,17 +209,20 @@ void pw_contacts_keep(pw_contacts_t *list, str *callid, int cseq)
 	list->n = n;
 }
 
-int pw_contact_reachable(const pw_contact_t *c)
+/* The far end of an open connection; 0 when it is gone. */
+static int connection_of(const pw_contact_t *c, struct receive_info *out)
 {
 #ifdef USE_TCP
 	struct tcp_connection *connection;
 	int open;
 
-	/* behind a Path the connection is the edge proxy's, not the phone's */
-	if(c->tcpconn_id > 0 && c->path.len == 0) {
+	if(c->tcpconn_id > 0) {
 		connection = tcpconn_get(c->tcpconn_id, 0, 0, 0, 0);
 		if(connection != NULL) {
 			open = connection->state == S_CONN_OK;
+			if(open && out != NULL) {
+				*out = connection->rcv;
+			}
 			tcpconn_put(connection);
 			return open;
 		}
@@ -222,26 +231,184 @@ int pw_contact_reachable(const pw_contact_t *c)
 	return 0;
 }
 
+static int needs_connection(const pw_contact_t *c)
+{
+	sip_uri_t uri;
+
+	if(c->tcpconn_id > 0) {
+		return 1;
+	}
+	return parse_uri(c->uri.s, c->uri.len, &uri) == 0
+		   && (uri.proto == PROTO_TCP || uri.proto == PROTO_TLS || uri.proto == PROTO_WS || uri.proto == PROTO_WSS);
+}
+
+int pw_contact_reach(const pw_contact_t *c)
+{
+	/* behind a Path the connection is the edge proxy's, not the phone's */
+	if(c->path.len > 0 || !needs_connection(c)) {
+		return PUSHWAKE_REACH_DATAGRAM;
+	}
+	if(connection_of(c, NULL)) {
+		return PUSHWAKE_REACH_OPEN;
+	}
+	/* behind a NAT nobody but the phone can open another; the URI ends in NUL */
+	return c->received.len > 0 || strstr(c->uri.s, ";alias=") != NULL ? PUSHWAKE_REACH_LOST : PUSHWAKE_REACH_CLOSED;
+}
+
+int pw_contact_takes(const pw_contact_t *c, unsigned int method)
+{
+	return pw.method_filtering == NULL || *pw.method_filtering == 0 || (method & c->methods) != 0;
+}
+
+void pw_contacts_keep_method(pw_contacts_t *list, unsigned int method)
+{
+	int i, n = 0;
+
+	for(i = 0; i < list->n; i++) {
+		if(pw_contact_takes(&list->v[i], method)) {
+			list->v[n++] = list->v[i];
+		}
+	}
+	list->n = n;
+}
+
+static const char *proto_name(int proto)
+{
+	switch(proto) {
+		case PROTO_TCP:
+			return "tcp";
+		case PROTO_TLS:
+			return "tls";
+		case PROTO_SCTP:
+			return "sctp";
+		case PROTO_WS:
+		case PROTO_WSS:
+			return "ws";
+		default:
+			return "udp";
+	}
+}
+
+void pw_flow_print(char flow[PW_FLOW_SIZE], struct receive_info *from)
+{
+	int is_v6 = from->src_ip.af == AF_INET6;
+
+	snprintf(flow, PW_FLOW_SIZE, "sip:%s%s%s:%u;transport=%s", is_v6 ? "[" : "", ip_addr2a(&from->src_ip),
+			is_v6 ? "]" : "", from->src_port, proto_name(from->proto));
+}
+
+/* The registrar's path_check_local: a Path whose first hop is this server begins with
+ * the second. */
+static void skip_own_path(str *path, str *next)
+{
+	sip_uri_t uri;
+
+	if(pw.path_check_local == NULL || *pw.path_check_local <= 0 || parse_uri(next->s, next->len, &uri) < 0
+			|| !check_self(&uri.host, 0, 0)) {
+		return;
+	}
+	if(path->len > next->len + 3) {
+		path->s += next->len + 3;
+		path->len -= next->len + 3;
+		if(get_path_dst_uri(path, next) == 0) {
+			return;
+		}
+	}
+	path->len = 0;
+	next->len = 0;
+}
+
+str pw_contact_target(pw_contact_t *c, char flow[PW_FLOW_SIZE])
+{
+	struct receive_info from;
+	str path = c->path, next = STR_NULL;
+
+	if(path.len > 0 && get_path_dst_uri(&path, &next) == 0) {
+		skip_own_path(&path, &next);
+		if(next.len > 0) {
+			return next;
+		}
+	}
+	if(c->received.len > 0) {
+		return c->received;
+	}
+	next.s = flow;
+	next.len = 0;
+	/* tm takes the number of a connection only from lookup(); an address it finds by itself */
+	if(connection_of(c, &from)) {
+		pw_flow_print(flow, &from);
+		next.len = (int)strlen(flow);
+	}
+	return next;
+}
+
 int pw_contact_append(sip_msg_t *msg, pw_contact_t *c)
 {
+	char flow[PW_FLOW_SIZE];
 	str path = c->path;
-	str next = STR_NULL;
+	str next = STR_NULL, target;
 	branch_t *branch;
 
-	if(path.len > 0 && get_path_dst_uri(&path, &next) < 0) {
-		LM_ERR("bad Path of contact <%.*s>\n", c->uri.len, c->uri.s);
-		return -1;
+	if(path.len > 0) {
+		if(get_path_dst_uri(&path, &next) < 0) {
+			LM_ERR("bad Path of contact <%.*s>\n", c->uri.len, c->uri.s);
+			return -1;
+		}
+		skip_own_path(&path, &next);
 	}
-	branch = ksr_push_branch(msg, &c->uri, next.len > 0 ? &next : &c->received,
-			next.len > 0 ? &path : NULL, c->q, c->cflags, c->sock,
-			c->instance.len > 0 ? &c->instance : NULL, c->instance.len > 0 ? c->reg_id : 0,
-			&c->ruid, &c->user_agent);
+	target = pw_contact_target(c, flow);
+	branch = ksr_push_branch(msg, &c->uri, target.len > 0 ? &target : NULL, next.len > 0 ? &path : NULL, c->q,
+			c->cflags, c->sock, c->instance.len > 0 ? &c->instance : NULL,
+			c->instance.len > 0 ? c->reg_id : 0, &c->ruid, &c->user_agent);
 	if(branch == NULL) {
 		LM_ERR("no branch for contact <%.*s>\n", c->uri.len, c->uri.s);
 		return -1;
 	}
 	branch->otcpid = c->tcpconn_id;
 	return 0;
+}
+
+/* Where it registered from, as far as the registrar remembers. */
+static void learn_flow(pw_contact_t *c)
+{
+	struct receive_info from;
+
+	if(c->flow[0] != '\0') {
+		return;
+	}
+	if(connection_of(c, &from)) {
+		pw_flow_print(c->flow, &from);
+	} else if(c->received.len > 0 && c->received.len < PW_FLOW_SIZE - 16) {
+		snprintf(c->flow, sizeof(c->flow), "%.*s%s", c->received.len, c->received.s,
+				strstr(c->received.s, ";transport=") != NULL ? "" : ";transport=udp");
+	}
+}
+
+pushwake_contact *pw_contacts_describe(pw_contacts_t *list)
+{
+	pushwake_contact *out = pkg_malloc((list->n + 1) * sizeof(*out));
+	time_t now = time(NULL);
+	int i;
+
+	if(out == NULL) {
+		PKG_MEM_ERROR;
+		return NULL;
+	}
+	memset(out, 0, (list->n + 1) * sizeof(*out));
+	for(i = 0; i < list->n; i++) {
+		pw_contact_t *c = &list->v[i];
+
+		learn_flow(c);
+		out[i].uri = pw_in(&c->uri);
+		out[i].instance = pw_in(&c->instance);
+		out[i].key = pw_in(&c->ruid);
+		out[i].flow = pw_text(c->flow);
+		out[i].registration = pw_in(&c->callid);
+		out[i].registered_ago = c->modified > 0 && c->modified <= now ? (int32_t)(now - c->modified) : -1;
+		out[i].reachable = pw_contact_reach(c);
+		out[i].behind_proxy = c->path.len > 0;
+	}
+	return out;
 }
 
 /* A phone with several flows (RFC 5626) has a contact for each; the registrar itself

@@ -1,42 +1,53 @@
 /* SPDX-License-Identifier: MIT
  *
- * Requests that wait for phones to wake: transactions with a blind branch, by user.
+ * The table of held requests, by user, and how a request becomes one.
  */
 #include "pushwake_hold.h"
 
 #include <string.h>
+#include <time.h>
 
+#include "core/atomic_ops.h"
 #include "core/hashes.h"
 #include "core/mem/shm_mem.h"
 #include "core/route.h"
 #include "core/timer.h"
-#include "modules/tm/h_table.h"
 #include "modules/tm/timer.h"
 
 #define PW_SLOTS 1024
-/* A script that takes longer between lookup and relay has lost its way. */
-#define PW_BUSY_SECONDS 2
+#define PW_NUMBER_BITS 20
+#define PW_NUMBER_MASK ((1u << PW_NUMBER_BITS) - 1)
+/* The blind branch outlives the engine's own deadline: its timer counts only when no engine is there. */
+#define PW_GRACE_MS 1500
 
 typedef struct pw_slot {
 	gen_lock_t lock;
 	pw_hold_t *first;
+	pw_hold_t *last;
 } pw_slot_t;
 
 static pw_slot_t *slots = NULL;
+static atomic_t *handles = NULL;
 
-/* What this process has just held; its transaction lives at least as long as the
- * script that runs for it. */
-static pw_hold_t *opening = NULL;
+int64_t pw_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 int pw_holds_init(void)
 {
 	int i;
 
 	slots = shm_malloc(PW_SLOTS * sizeof(pw_slot_t));
-	if(slots == NULL) {
+	handles = shm_malloc(sizeof(atomic_t));
+	if(slots == NULL || handles == NULL) {
 		SHM_MEM_ERROR;
 		return -1;
 	}
+	atomic_set(handles, 0);
 	memset(slots, 0, PW_SLOTS * sizeof(pw_slot_t));
 	for(i = 0; i < PW_SLOTS; i++) {
 		if(lock_init(&slots[i].lock) == NULL) {
@@ -47,34 +58,87 @@ int pw_holds_init(void)
 	return 0;
 }
 
-static pw_hold_t *hold_new(tm_cell_t *t, str *table, str *aor, str *callid)
+uint64_t pw_hold_handle(void)
+{
+	/* the time comes first, so that a handle says how old its request is */
+	return ((uint64_t)pw_now_ms() << PW_NUMBER_BITS) | ((unsigned int)atomic_add(handles, 1) & PW_NUMBER_MASK);
+}
+
+int64_t pw_handle_age_ms(uint64_t handle)
+{
+	return pw_now_ms() - (int64_t)(handle >> PW_NUMBER_BITS);
+}
+
+static str copy_of(const char *from, size_t len, char **at)
+{
+	str out = {*at, (int)len};
+
+	if(len > 0) {
+		memcpy(*at, from, len);
+	}
+	(*at)[len] = '\0';
+	*at += len + 1;
+	return out;
+}
+
+static int is_named(const pw_hold_plan_t *plan, int i)
+{
+	return plan->asked[i].leg > 0 && plan->asked[i].verdict == PUSHWAKE_RING;
+}
+
+static size_t plan_size(const pw_hold_plan_t *plan, int *named)
+{
+	size_t size = sizeof(pw_hold_t) + plan->aor.len + plan->table.len + plan->ticket.len + 3;
+	int i;
+
+	*named = 0;
+	for(i = 0; i < plan->contacts->n; i++) {
+		if(is_named(plan, i)) {
+			size += sizeof(pw_named_leg_t) + plan->contacts->v[i].ruid.len + 1;
+			(*named)++;
+		}
+	}
+	return size;
+}
+
+static pw_hold_t *hold_new(tm_cell_t *t, const pw_hold_plan_t *plan)
 {
 	pw_hold_t *hold;
+	size_t size;
 	char *at;
+	int i, named;
 
-	hold = shm_malloc(sizeof(*hold) + aor->len + table->len + callid->len);
+	size = plan_size(plan, &named);
+	hold = shm_malloc(size);
 	if(hold == NULL) {
 		SHM_MEM_ERROR;
 		return NULL;
 	}
 	memset(hold, 0, sizeof(*hold));
-	at = (char *)(hold + 1);
-	hold->aor.s = at;
-	hold->aor.len = aor->len;
-	memcpy(at, aor->s, aor->len);
-	at += aor->len;
-	hold->table.s = at;
-	hold->table.len = table->len;
-	memcpy(at, table->s, table->len);
-	at += table->len;
-	hold->callid.s = at;
-	hold->callid.len = callid->len;
-	memcpy(at, callid->s, callid->len);
+	hold->named = (pw_named_leg_t *)(hold + 1);
+	at = (char *)(hold->named + named);
+	hold->aor = copy_of(plan->aor.s, plan->aor.len, &at);
+	hold->table = copy_of(plan->table.s, plan->table.len, &at);
+	hold->ticket = copy_of(plan->ticket.ptr, plan->ticket.len, &at);
+	for(i = 0; i < plan->contacts->n; i++) {
+		if(is_named(plan, i)) {
+			hold->named[hold->named_count].leg = plan->asked[i].leg;
+			hold->named[hold->named_count].ruid =
+					copy_of(plan->contacts->v[i].ruid.s, plan->contacts->v[i].ruid.len, &at);
+			hold->named_count++;
+			if(plan->asked[i].leg > hold->last_leg) {
+				hold->last_leg = plan->asked[i].leg;
+			}
+		}
+	}
+	hold->handle = plan->handle;
 	hold->tindex = t->hash_index;
 	hold->tlabel = t->label;
-	hold->slot = get_hash1_raw(aor->s, aor->len) % PW_SLOTS;
+	hold->slot = get_hash1_raw(hold->aor.s, hold->aor.len) % PW_SLOTS;
 	hold->busy = 1;
-	hold->since = time(NULL);
+	hold->held = plan->is_held;
+	hold->failure_status = 480;
+	hold->began_ms = pw_now_ms();
 	return hold;
 }
 
@@ -83,19 +147,20 @@ static void hold_link(pw_hold_t *hold)
 	pw_slot_t *slot = &slots[hold->slot];
 
 	lock_get(&slot->lock);
-	hold->next = slot->first;
-	if(slot->first != NULL) {
-		slot->first->prev = hold;
+	hold->prev = slot->last;
+	if(slot->last != NULL) {
+		slot->last->next = hold;
+	} else {
+		slot->first = hold;
 	}
-	slot->first = hold;
+	slot->last = hold;
 	hold->linked = 1;
 	lock_release(&slot->lock);
 	update_stat(pw_count.held, 1);
 	update_stat(pw_count.holding, 1);
 }
 
-/* 1 the first time. */
-static int hold_unlink(pw_hold_t *hold)
+int pw_hold_unlink(pw_hold_t *hold)
 {
 	pw_slot_t *slot = &slots[hold->slot];
 	int was;
@@ -110,6 +175,8 @@ static int hold_unlink(pw_hold_t *hold)
 		}
 		if(hold->next != NULL) {
 			hold->next->prev = hold->prev;
+		} else {
+			slot->last = hold->prev;
 		}
 		hold->next = hold->prev = NULL;
 		hold->linked = 0;
@@ -121,160 +188,125 @@ static int hold_unlink(pw_hold_t *hold)
 	return was;
 }
 
-static void hold_free(void *param)
-{
-	hold_unlink((pw_hold_t *)param);
-	shm_free(param);
-}
-
-static pw_hold_t *find(pw_slot_t *slot, pw_hold_t *from, str *table, str *aor)
+static pw_hold_t *find_in(pw_slot_t *slot, uint64_t handle, pw_hold_ref_t *ref)
 {
 	pw_hold_t *hold;
-
-	for(hold = from; hold != NULL; hold = hold->next) {
-		if(STR_EQ(hold->aor, *aor) && STR_EQ(hold->table, *table)) {
-			return hold;
-		}
-	}
-	return NULL;
-}
-
-int pw_holds_find(pw_hold_ref_t *out, int max, str *table, str *aor)
-{
-	pw_slot_t *slot = &slots[get_hash1_raw(aor->s, aor->len) % PW_SLOTS];
-	pw_hold_t *hold;
-	int n = 0;
 
 	lock_get(&slot->lock);
-	hold = find(slot, slot->first, table, aor);
-	while(hold != NULL && n < max) {
-		if(hold->busy && time(NULL) - hold->since <= PW_BUSY_SECONDS) {
-			hold->missed = 1;
-		} else {
-			out[n].tindex = hold->tindex;
-			out[n].tlabel = hold->tlabel;
-			n++;
-		}
-		hold = find(slot, hold->next, table, aor);
-	}
-	lock_release(&slot->lock);
-	return n;
-}
-
-int pw_hold_arrived(pw_hold_ref_t *ref, str *table, str *aor, unsigned int device, int *blind)
-{
-	pw_slot_t *slot = &slots[get_hash1_raw(aor->s, aor->len) % PW_SLOTS];
-	pw_hold_t *hold;
-	int i, all = 0;
-
-	lock_get(&slot->lock);
-	hold = find(slot, slot->first, table, aor);
-	while(hold != NULL && (hold->tindex != ref->tindex || hold->tlabel != ref->tlabel)) {
-		hold = find(slot, hold->next, table, aor);
+	for(hold = slot->first; hold != NULL && hold->handle != handle; hold = hold->next) {
 	}
 	if(hold != NULL) {
-		for(i = 0; i < hold->device_count && hold->devices[i] != device; i++) {
-		}
-		if(i == hold->device_count && i < PW_MAX_DEVICES) {
-			hold->devices[hold->device_count++] = device;
-		}
-		all = hold->device_count >= hold->awaited;
-		*blind = hold->blind;
+		ref->handle = handle;
+		ref->slot = hold->slot;
+		ref->tindex = hold->tindex;
+		ref->tlabel = hold->tlabel;
 	}
 	lock_release(&slot->lock);
-	return all;
+	return hold;
 }
 
-/* 1: somebody came while it was busy. */
-static int hold_open(pw_hold_t *hold)
+/* ORDER: the transaction is referenced first and the table asked again after that:
+ * only then is it certain that neither is freed. */
+static pw_hold_t *reference(tm_cell_t **t, pw_slot_t *slot, const pw_hold_ref_t *ref)
 {
-	pw_slot_t *slot = &slots[hold->slot];
-	int missed;
+	pw_hold_ref_t again;
+	pw_hold_t *hold;
 
+	*t = NULL;
+	if(pw.tm.t_lookup_ident(t, ref->tindex, ref->tlabel) < 0 || *t == NULL) {
+		return NULL;
+	}
+	hold = find_in(slot, ref->handle, &again);
+	if(hold == NULL) {
+		pw.tm.unref_cell(*t);
+		*t = NULL;
+	}
+	return hold;
+}
+
+pw_hold_t *pw_hold_find(tm_cell_t **t, str *aor, uint64_t handle)
+{
+	pw_slot_t *slot = &slots[get_hash1_raw(aor->s, aor->len) % PW_SLOTS];
+	pw_hold_ref_t ref;
+
+	*t = NULL;
+	return find_in(slot, handle, &ref) != NULL ? reference(t, slot, &ref) : NULL;
+}
+
+static int collect(pw_slot_t *slot, pw_hold_ref_t **out, int *n, int *room, str *table, str *aor, int is_waiting)
+{
+	pw_hold_t *hold;
+	pw_hold_ref_t *more;
+
+	for(hold = slot->first; hold != NULL; hold = hold->next) {
+		if((aor != NULL && (!STR_EQ(hold->aor, *aor) || !STR_EQ(hold->table, *table)))
+				|| (is_waiting && (!hold->held || hold->over))) {
+			continue;
+		}
+		if(*n == *room) {
+			more = pkg_realloc(*out, (*room * 2 + 16) * sizeof(pw_hold_ref_t));
+			if(more == NULL) {
+				PKG_MEM_ERROR;
+				return -1;
+			}
+			*out = more;
+			*room = *room * 2 + 16;
+		}
+		(*out)[*n].handle = hold->handle;
+		(*out)[*n].slot = hold->slot;
+		(*out)[*n].tindex = hold->tindex;
+		(*out)[*n].tlabel = hold->tlabel;
+		(*n)++;
+	}
+	return 0;
+}
+
+pw_hold_ref_t *pw_holds_of(int *count, str *table, str *aor)
+{
+	pw_slot_t *slot = &slots[get_hash1_raw(aor->s, aor->len) % PW_SLOTS];
+	pw_hold_ref_t *refs = NULL;
+	int room = 0;
+
+	*count = 0;
 	lock_get(&slot->lock);
-	missed = hold->busy && hold->missed;
-	hold->busy = 0;
+	collect(slot, &refs, count, &room, table, aor, 0);
 	lock_release(&slot->lock);
-	return missed;
+	return refs;
 }
 
-static void on_final(tm_cell_t *t, pw_hold_t *hold, int code)
+pw_hold_ref_t *pw_holds_all(int *count, int is_waiting)
 {
-	int how = PUSHWAKE_CALL_FAILED;
+	pw_hold_ref_t *refs = NULL;
+	int i, failed = 0, room = 0;
 
-	if(!hold_unlink(hold)) {
-		return;
-	}
-	if(code < 300) {
-		how = PUSHWAKE_CALL_ANSWERED;
-		update_stat(pw_count.answered, 1);
-	} else if(hold->cancelled || code == 487) {
-		how = PUSHWAKE_CALL_CANCELLED;
-		update_stat(pw_count.cancelled, 1);
-	} else if(hold->expired) {
-		how = PUSHWAKE_CALL_TIMED_OUT;
-		update_stat(pw_count.timed_out, 1);
-	}
-	pw_call_ended(&hold->aor, &hold->callid, how);
-}
-
-void pw_hold_close(tm_cell_t *t, int blind)
-{
-	if(t->uac[blind].last_received == 0 && t->uac[blind].request.buffer == NULL) {
-		t->uac[blind].last_received = 500;
-	}
-}
-
-/* A 6xx speaks for the user, not for one phone (RFC 3261, 16.7): nobody else is
- * waited for. Runs before tm takes the reply lock to look at the answer. */
-static void on_declined(tm_cell_t *t, pw_hold_t *hold)
-{
-	pw.reply_lock(t);
-	pw_hold_close(t, hold->blind);
-	pw.reply_unlock(t);
-	/* ORDER: without the lock, which the handler of the timer takes */
-	stop_rb_timers(&t->uac[hold->blind].request);
-}
-
-static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)
-{
-	pw_hold_t *hold = (pw_hold_t *)*params->param;
-
-	if(type & TMCB_E2ECANCEL_IN) {
-		hold->cancelled = 1;
-	} else if(type & TMCB_RESPONSE_IN) {
-		if(params->code >= 600) {
-			on_declined(t, hold);
+	*count = 0;
+	for(i = 0; i < PW_SLOTS && !failed; i++) {
+		if(slots[i].first == NULL) { /* most are; what is added at this moment is too young to matter */
+			continue;
 		}
-	} else if(type & TMCB_ON_FAILURE) {
-		pw_hold_unanswered(t, hold, params->req, params->code);
-	} else if(type & TMCB_REQUEST_OUT) {
-		/* ORDER: the script has relayed to who was awake, so tm now knows those
-		 * branches and will not add them twice. Not from in here: tm is amid it. */
-		if(hold->busy && hold_open(hold)) {
-			pw_join_later(&hold->table, &hold->aor, hold->since);
-		}
-	} else if(type & TMCB_RESPONSE_OUT) {
-		if(params->code >= 200) {
-			on_final(t, hold, params->code);
-		}
-	} else if(type & TMCB_DESTROY) {
-		hold_unlink(hold);
+		lock_get(&slots[i].lock);
+		failed = collect(&slots[i], &refs, count, &room, NULL, NULL, is_waiting) < 0;
+		lock_release(&slots[i].lock);
 	}
+	return refs;
 }
 
-/* The blind branch lives as long as the call is held; what is added later keeps
- * the timers of the configuration. */
-static int add_blind(tm_cell_t *t, pw_hold_t *hold, int seconds)
+pw_hold_t *pw_hold_get(tm_cell_t **t, const pw_hold_ref_t *ref)
+{
+	return reference(t, &slots[ref->slot], ref);
+}
+
+/* What is added later keeps the timers of the configuration. */
+static int add_blind(tm_cell_t *t, pw_hold_t *hold, int64_t limit_ms)
 {
 	ticks_t before = t->fr_timeout;
-	ticks_t end = get_ticks_raw() + S_TO_TICKS(seconds + 120);
+	ticks_t end = get_ticks_raw() + MS_TO_TICKS(limit_ms + 120000);
 	int added;
 
 	if(t->end_of_life != 0 && (s_ticks_t)(end - t->end_of_life) > 0 && is_invite(t)) {
 		t->end_of_life = end;
 	}
-	t->fr_timeout = S_TO_TICKS(seconds);
+	t->fr_timeout = MS_TO_TICKS(limit_ms + PW_GRACE_MS);
 	added = pw.tm.t_addblind();
 	t->fr_timeout = before;
 	hold->blind = t->nr_of_outgoings - 1;
@@ -293,59 +325,31 @@ static tm_cell_t *transaction(sip_msg_t *msg, int *status)
 	return t == T_UNDEFINED ? NULL : t;
 }
 
-int pw_hold(sip_msg_t *msg, str *table, str *aor, int awaited, int seconds)
+int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan)
 {
 	pw_hold_t *hold;
 	tm_cell_t *t;
-	int status, route;
+	int status;
 
 	t = transaction(msg, &status);
 	if(t == NULL) {
 		return status == 0 ? 0 : -1;
 	}
-	hold = hold_new(t, table, aor, &msg->callid->body);
+	hold = hold_new(t, plan);
 	if(hold == NULL) {
 		return -1;
 	}
-	hold->awaited = awaited;
-	if(pw.save_lumps(msg, NULL, NULL) < 0
-			|| pw.tm.register_tmcb(msg, t,
-					   TMCB_E2ECANCEL_IN | TMCB_ON_FAILURE | TMCB_REQUEST_OUT | TMCB_RESPONSE_IN
-							   | TMCB_RESPONSE_OUT | TMCB_DESTROY,
-					   on_transaction, hold, hold_free)
-					   <= 0) {
+	if(pw.save_lumps(msg, NULL, NULL) < 0 || pw_watch(msg, t, hold) < 0) {
 		shm_free(hold);
 		return -1;
 	}
-	if(add_blind(t, hold, seconds) < 0) {
-		return -1;
+	if(add_blind(t, hold, plan->limit_ms) < 0) {
+		return -1; /* the transaction frees it */
 	}
-	if(t->on_branch_delayed == 0) {
-		route = t->on_branch != 0 ? t->on_branch : route_lookup(&branch_rt, "PUSHWAKE");
-		t->on_branch_delayed = route > 0 && branch_rt.rlist[route] != NULL ? route : 0;
+	if(!hold->held) {
+		pw_blind_close(t, hold);
 	}
 	hold_link(hold);
-	opening = hold;
+	pw_watch_script(hold);
 	return 1;
-}
-
-void pw_hold_open(void)
-{
-	if(opening != NULL) {
-		hold_open(opening);
-		opening = NULL;
-	}
-}
-
-int pw_hold_tell(sip_msg_t *msg)
-{
-	tm_cell_t *t = pw.tm.t_gett();
-
-	if(t == NULL || t == T_UNDEFINED || msg->REQ_METHOD != METHOD_INVITE) {
-		return 0;
-	}
-	if(t->uas.status < 100) {
-		pw.tm.t_reply(msg, 100, "Trying");
-	}
-	return pw.tm.t_reply(msg, 110, "Push Sent");
 }

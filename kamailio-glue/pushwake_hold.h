@@ -1,78 +1,185 @@
 /* SPDX-License-Identifier: MIT
  *
  * A held request is a tm transaction with a blind branch: a branch without a
- * destination that only keeps the transaction open until its timer fires. Phones
- * that register add real branches to it. The alternative, t_suspend() and
- * t_continue(), was tried: it lets only one device in, since the transaction ends
- * with the first final answer after it was continued.
+ * destination that keeps the transaction open while the engine waits for phones. A
+ * blind branch that counts as ended (487, no buffer) is passed over by tm, so a
+ * request is kept open, or not, by one field. Legs are real branches. What becomes of
+ * them is decided by the engine; here it is done.
  */
 #ifndef PUSHWAKE_HOLD_H
 #define PUSHWAKE_HOLD_H
 
+#include <stdint.h>
+
 #include "core/locking.h"
+#include "modules/tm/h_table.h"
 #include "pushwake_contact.h"
 
-#define PW_MAX_DEVICES 16
+/* tm has bitmaps of 32 bits for its branches. */
+#define PW_MAX_BRANCHES 32
+/* A script that takes longer between lookup and relay has lost its way. */
+#define PW_BUSY_MS 2000
 
-/* In shared memory. Born with the blind branch, freed with the transaction. */
+/* A contact that the engine gave a leg before the script relayed: known again by its ruid. */
+typedef struct pw_named_leg {
+	int leg;
+	str ruid;
+} pw_named_leg_t;
+
+/* In shared memory. Born with the blind branch, freed with the transaction. Fields
+ * past the slot's are guarded by the reply lock of the transaction. */
 typedef struct pw_hold {
 	struct pw_hold *next;
 	struct pw_hold *prev;
 	unsigned int slot;
-	int linked; /* phones that register find it */
-	int busy;   /* its script is not done with it: joining now could ring a phone twice */
-	int missed; /* a phone registered meanwhile */
-	time_t since;
+	int linked; /* verbs find it */
+	uint64_t handle;
+	int64_t began_ms;
 	unsigned int tindex;
 	unsigned int tlabel;
-	int blind;      /* index of the blind branch */
-	int awaited;    /* devices that were pushed */
+	volatile int busy; /* its script is not done with it: no branch may be added */
+	int blind;         /* index of the blind branch */
+	int held;          /* the blind branch keeps it open */
+	int over;          /* a final answer is chosen, or the script has taken it elsewhere: no more legs */
+	int answered;      /* a 2xx is on its way through tm */
 	int cancelled;
-	int expired; /* nobody woke in time */
-	int device_count;
-	unsigned int devices[PW_MAX_DEVICES]; /* those that came */
+	int expired;       /* nobody came */
+	int failure_status; /* what tm shall answer when no leg has an answer */
+	int last_leg;
+	int legs[PW_MAX_BRANCHES];   /* leg of each branch; 0: none of ours */
+	unsigned int closed;         /* branches that a later leg of their device replaced */
+	unsigned int heard_trying;   /* branches of which 100, more than 100, a failure was reported */
+	unsigned int heard_ringing;
+	unsigned int failed;
+	uint64_t pushed;             /* devices whose push was taken */
 	str aor;
 	str table;
-	str callid;
+	str ticket;
+	str reason;                  /* of the CANCEL, in shared memory of its own */
+	int named_count;
+	pw_named_leg_t *named;
 } pw_hold_t;
 
-/* One held request, copied out: no lock is held while tm works on it. */
+/* One held request, copied out of the table: no lock of the table is held while tm
+ * works on it. */
 typedef struct pw_hold_ref {
+	uint64_t handle;
+	unsigned int slot;
 	unsigned int tindex;
 	unsigned int tlabel;
 } pw_hold_ref_t;
+
+/* What the engine said of a request that is to be held. */
+typedef struct pw_hold_plan {
+	uint64_t handle;
+	str table;
+	str aor;
+	pushwake_str ticket;
+	int is_held;       /* keep it open although no leg is out */
+	int64_t limit_ms;
+	const pw_contacts_t *contacts;
+	const pushwake_contact *asked; /* verdict and leg of each contact */
+} pw_hold_plan_t;
+
+int64_t pw_now_ms(void);
+
+/* pushwake_hold.c */
 
 /* Once, before the forks. Not undone: tm frees its transactions, and with them
  * what is held, after the other modules. */
 int pw_holds_init(void);
 
-/* Holds msg for the AoR: transaction, saved lumps, blind branch that ends after
- * `seconds`. 1: held, 0: a retransmission, -1: cannot. */
-int pw_hold(sip_msg_t *msg, str *table, str *aor, int awaited, int seconds);
+/* A number that no other request of this Kamailio has. */
+uint64_t pw_hold_handle(void);
 
-/* All branches are over, and the blind one was the last: answers 480, or what a
- * phone said, unless a failure_route does something else. Under the reply lock. */
-void pw_hold_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code);
+/* Milliseconds since it was given out. */
+int64_t pw_handle_age_ms(uint64_t handle);
 
-/* Lets phones join from now on. */
-void pw_hold_open(void);
+/* Holds msg: transaction, saved lumps, blind branch. 1: held, 0: a retransmission,
+ * -1: cannot. */
+int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan);
 
-/* Tells the caller: 100, then 110 Push Sent. Nothing for what is no INVITE. */
-int pw_hold_tell(sip_msg_t *msg);
+/* The held request with this handle, or NULL. Its transaction is referenced and the
+ * current one; *t must be given back with pw.tm.unref_cell(). */
+pw_hold_t *pw_hold_find(tm_cell_t **t, str *aor, uint64_t handle);
 
-/* Nobody is waited for any more: tm passes over a finished branch that has no
- * destination. Under the reply lock. */
-void pw_hold_close(tm_cell_t *t, int blind);
+/* References of what is held for the AoR in this table, oldest first; in pkg memory,
+ * to be freed. NULL when there is nothing. */
+pw_hold_ref_t *pw_holds_of(int *count, str *table, str *aor);
 
-/* Copies up to max references of what is held for the AoR; returns how many. What
- * its script is not done with is noted there and left out. */
-int pw_holds_find(pw_hold_ref_t *out, int max, str *table, str *aor);
+/* References of all that is held; in pkg memory, to be freed. With is_waiting only
+ * those that wait for phones. */
+pw_hold_ref_t *pw_holds_all(int *count, int is_waiting);
+pw_hold_t *pw_hold_get(tm_cell_t **t, const pw_hold_ref_t *ref);
 
-/* Notes that a device came. 1: all that were pushed have now come. */
-int pw_hold_arrived(pw_hold_ref_t *ref, str *table, str *aor, unsigned int device, int *blind);
+/* 1 the first time: it has its final answer. */
+int pw_hold_unlink(pw_hold_t *hold);
 
-/* A phone has registered: its contacts become branches of everything that is held
- * for the AoR. device tells devices apart; 0: not one that was pushed. */
-void pw_join(str *table, str *aor, pw_contacts_t *contacts, unsigned int device);
+/* pushwake_leg.c: under the reply lock. */
+
+/* Whether legs may still be added. */
+int pw_leg_allowed(const tm_cell_t *t, const pw_hold_t *hold);
+
+/* The leg of a branch, 0 for one that is none of ours. */
+int pw_leg_of(tm_cell_t *t, pw_hold_t *hold, int branch);
+
+/* The branch of a leg, -1 for none. */
+int pw_leg_branch(tm_cell_t *t, pw_hold_t *hold, int leg);
+
+/* Sends the request to a contact as `leg`; the branch of the leg that it replaces is
+ * closed. 0, or -1 when it could not be sent. */
+int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, int replaces);
+
+/* Ends a branch without that its end counts. */
+void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch);
+
+/* Sends a leg's datagram once more, if nothing came back yet. */
+void pw_leg_resend(tm_cell_t *t, pw_hold_t *hold, int leg);
+
+/* Whether a leg, or a branch of the script's, may still be answered. */
+int pw_leg_pending(const tm_cell_t *t, const pw_hold_t *hold);
+
+/* The blind branch keeps the request open, or no longer. */
+void pw_blind_open(tm_cell_t *t, pw_hold_t *hold);
+void pw_blind_close(tm_cell_t *t, pw_hold_t *hold);
+
+/* pushwake_watch.c: what tm tells of a held request. */
+int pw_watch_init(void);
+int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold);
+
+/* The script that runs has just held this request. */
+void pw_watch_script(pw_hold_t *hold);
+
+/* Reports legs that tm gave up without a word to us. */
+void pw_watch_scan(void);
+
+/* pushwake_end.c */
+
+/* Nobody is waited for any more: what legs answered is sent, or `status`. */
+void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status);
+
+/* For tm's callback: the blind branch timed out, because no engine said anything. */
+void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code);
+
+/* Sends the caller a provisional answer with a To tag. */
+void pw_tell(tm_cell_t *t, pw_hold_t *hold, int status);
+
+/* pushwake_late.c: INVITE and CANCEL for a phone that comes after the end. */
+void pw_show_end(const pushwake_verb *verb);
+
+/* pushwake_verb.c */
+
+/* Does what the engine says. `contacts` are those of the REGISTER in hand, or NULL.
+ * 0: done, 1: not now, its script is at work. */
+int pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts);
+
+/* pushwake_join.c: without an engine, the contacts of a REGISTER join what is held. */
+void pw_join(str *table, str *aor, pw_contacts_t *contacts);
+
+/* pushwake_resume.c: hands what is held to a new engine. */
+void pw_resume_all(void);
+
+/* pushwake_supervisor.c: executes a verb later, in that process. */
+void pw_verb_later(const pushwake_verb *verb);
 
 #endif /* PUSHWAKE_HOLD_H */

@@ -6,9 +6,11 @@
 #include <strings.h>
 
 #include "core/parser/parse_content.h"
+#include "core/parser/parse_cseq.h"
 #include "core/parser/parse_from.h"
 #include "core/parser/parse_to.h"
 #include "core/parser/parse_uri.h"
+#include "core/ut.h"
 #include "pushwake_hold.h"
 
 /* A request that is no INVITE must be answered before its sender gives up (32 s). */
@@ -75,6 +77,11 @@ static void fill_request(pushwake_wake_request *request, sip_msg_t *msg, str *ao
 	request->from_uri = pw_in(&get_from(msg)->uri);
 	request->from_display = pw_in(&get_from(msg)->display);
 	request->to_uri = pw_in(&get_to(msg)->uri);
+	request->from_tag = pw_in(&get_from(msg)->tag_value);
+	request->method = pw_in(&msg->first_line.u.request.method);
+	if(msg->cseq != NULL) {
+		str2int(&get_cseq(msg)->number, &request->cseq);
+	}
 	if(msg->content_type != NULL) {
 		request->content_type = pw_in(&msg->content_type->body);
 	}
@@ -86,24 +93,28 @@ static void fill_request(pushwake_wake_request *request, sip_msg_t *msg, str *ao
 	}
 }
 
-static int ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg, str *aor, pw_contacts_t *known)
+static int hold_seconds(sip_msg_t *msg)
+{
+	int seconds = (int)pw_setting("wake_timeout");
+
+	if(msg->REQ_METHOD != METHOD_INVITE && seconds > PW_MAX_MESSAGE_SECONDS) {
+		return PW_MAX_MESSAGE_SECONDS;
+	}
+	return seconds > 0 ? seconds : 1;
+}
+
+static int ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg, str *table, str *aor,
+		pw_contacts_t *known, uint64_t handle)
 {
 	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
-	time_t now = time(NULL);
-	int i, status;
+	int status;
 
 	fill_request(&request, msg, aor);
-	for(i = 0; i < known->n; i++) {
-		memset(&asked[i], 0, sizeof(asked[i]));
-		asked[i].uri = pw_in(&known->v[i].uri);
-		asked[i].instance = pw_in(&known->v[i].instance);
-		asked[i].registered_ago = known->v[i].modified > 0 && known->v[i].modified <= now
-										  ? (int32_t)(now - known->v[i].modified)
-										  : -1;
-		asked[i].reachable = pw_contact_reachable(&known->v[i]);
-	}
+	request.handle = handle;
+	request.domain = pw_in(table);
 	request.contacts = asked;
 	request.contact_count = (size_t)known->n;
+	request.ring_seconds = hold_seconds(msg);
 	status = pushwake_wake(result, pw_client, &request);
 	if(status < 0) {
 		pw_engine_away("pushwake_lookup", status);
@@ -111,7 +122,7 @@ static int ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t 
 	return status;
 }
 
-static int is_held(const str *ruid, pw_contacts_t *known, const pushwake_contact *asked)
+static int is_held(const str *ruid, const pw_contacts_t *known, const pushwake_contact *asked)
 {
 	int i;
 
@@ -160,7 +171,8 @@ static int branch_to_ruri(sip_msg_t *msg, branch_t *b)
 
 /* Looks up all contacts as branches, drops those of sleeping phones, and makes the
  * first that is left the Request-URI. Returns how many are awake, -1 on error. */
-static int lookup_awake(sip_msg_t *msg, str *table, str *uri, pw_contacts_t *known, const pushwake_contact *asked)
+static int lookup_awake(
+		sip_msg_t *msg, str *table, str *uri, const pw_contacts_t *known, const pushwake_contact *asked)
 {
 	unsigned int first = nr_branches, i;
 	branch_t *b;
@@ -197,131 +209,63 @@ static int lookup_awake(sip_msg_t *msg, str *table, str *uri, pw_contacts_t *kno
 	return found;
 }
 
-/* A phone may have registered between the question and the hold: its REGISTER
- * found nothing to join. Leaves in *birds what is new since. */
-static int early_birds(pw_contacts_t *birds, str *table, str *aor, pw_contacts_t *known)
+static int hold_and_ring(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 {
-	int i, k, n = 0;
-
-	if(pw_contacts_get(birds, table, aor) < 0) {
-		return 0;
-	}
-	for(i = 0; i < birds->n; i++) {
-		for(k = 0; k < known->n; k++) {
-			if(STR_EQ(known->v[k].ruid, birds->v[i].ruid) && known->v[k].cseq == birds->v[i].cseq
-					&& STR_EQ(known->v[k].callid, birds->v[i].callid)) {
-				break;
-			}
-		}
-		if(k == known->n) {
-			birds->v[n++] = birds->v[i];
-		}
-	}
-	birds->n = n;
-	return n;
-}
-
-static int is_target(sip_msg_t *msg, const pw_contact_t *c)
-{
-	unsigned int i;
-	branch_t *b;
-	str ruid;
-
-	if(msg->ruid.s != NULL && STR_EQ(msg->ruid, c->ruid)) {
-		return 1;
-	}
-	for(i = 0; i < nr_branches; i++) {
-		b = get_sip_branch((int)i);
-		if(b != NULL && fits(b->ruid_len, b->ruid, &ruid) && STR_EQ(ruid, c->ruid)) {
-			return 1;
-		}
-	}
-	return 0;
-}
-
-/* Joining empties the destination set of this process, so when the script is about
- * to relay, early birds go there instead. */
-static void take_early_birds(sip_msg_t *msg, str *table, str *aor, pw_contacts_t *known, int awake)
-{
-	pw_contacts_t birds;
-	int i;
-
-	if(early_birds(&birds, table, aor, known) > 0) {
-		if(awake <= 0) {
-			pw_join(table, aor, &birds, 0);
-		} else { /* they go out with the others */
-			for(i = 0; i < birds.n; i++) {
-				if(!is_target(msg, &birds.v[i])) {
-					pw_contact_append(msg, &birds.v[i]);
-				}
-			}
-		}
-	}
-	pw_contacts_free(&birds);
-}
-
-static int hold_seconds(sip_msg_t *msg)
-{
-	int seconds = (int)pw_setting("wake_timeout");
-
-	if(msg->REQ_METHOD != METHOD_INVITE && seconds > PW_MAX_MESSAGE_SECONDS) {
-		return PW_MAX_MESSAGE_SECONDS;
-	}
-	return seconds > 0 ? seconds : 1;
-}
-
-static int hold_and_ring(sip_msg_t *msg, str *table, str *uri, str *aor, pw_contacts_t *known,
-		const pushwake_contact *asked, int awaited)
-{
+	str table = plan->table;
 	int awake, held;
 
 	/* ORDER: the transaction first, since its lumps and its request are copied
 	 * before lookup changes the Request-URI */
-	held = pw_hold(msg, table, aor, awaited, hold_seconds(msg));
+	held = pw_hold(msg, plan);
+	if(held <= 0) {
+		pushwake_request_ended(pw_client, plan->handle, PUSHWAKE_CALL_FAILED, 500, pw_in(NULL));
+	}
 	if(held == 0) {
 		return PW_HELD; /* a retransmission: tm has answered it */
 	}
 	if(held < 0) {
-		LM_ERR("cannot hold %.*s, routing it as it is\n", aor->len, aor->s);
-		return plain(msg, table, uri);
+		LM_ERR("cannot hold %.*s, routing it as it is\n", plan->aor.len, plan->aor.s);
+		return plain(msg, &table, uri);
 	}
-	awake = lookup_awake(msg, table, uri, known, asked);
-	if(awake <= 0) {
-		pw_hold_tell(msg);
-		pw_hold_open();
+	awake = lookup_awake(msg, &table, uri, plan->contacts, plan->asked);
+	if(awake > 0) {
+		return PW_AWAKE;
 	}
-	take_early_birds(msg, table, aor, known, awake);
-	return awake > 0 ? PW_AWAKE : PW_HELD;
+	if(msg->REQ_METHOD == METHOD_INVITE) {
+		pw.tm.t_reply(msg, 100, "Trying");
+	}
+	return PW_HELD;
 }
 
 static int lookup_aor(sip_msg_t *msg, str *table, str *uri, str *aor)
 {
 	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
+	pw_hold_plan_t plan;
 	pushwake_contact *asked;
 	pw_contacts_t known;
-	int i, held = 0, ret;
+	int ret;
 
 	if(pw_contacts_get(&known, table, aor) < 0) {
 		return PW_ERROR;
 	}
-	asked = pkg_malloc((known.n + 1) * sizeof(*asked));
+	pw_contacts_keep_method(&known, msg->REQ_METHOD);
+	asked = pw_contacts_describe(&known);
 	if(asked == NULL) {
-		PKG_MEM_ERROR;
 		pw_contacts_free(&known);
 		return PW_ERROR;
 	}
-	if(ask(&result, asked, msg, aor, &known) < 0 || result.bindings <= 0) {
+	plan.handle = pw_hold_handle();
+	if(ask(&result, asked, msg, table, aor, &known, plan.handle) < 0 || !result.watched) {
 		ret = plain(msg, table, uri);
 	} else {
-		for(i = 0; i < known.n; i++) {
-			held += asked[i].verdict == PUSHWAKE_HOLD;
-		}
-		if(result.pushed > 0 || held > 0) {
-			ret = hold_and_ring(msg, table, uri, aor, &known, asked,
-					result.pushed > 0 ? result.pushed : result.bindings - result.awake);
-		} else {
-			ret = plain(msg, table, uri);
-		}
+		plan.table = *table;
+		plan.aor = *aor;
+		plan.ticket = result.ticket;
+		plan.is_held = result.hold_ms > 0;
+		plan.limit_ms = result.limit_ms;
+		plan.contacts = &known;
+		plan.asked = asked;
+		ret = hold_and_ring(msg, uri, &plan);
 	}
 	pkg_free(asked);
 	pw_contacts_free(&known);

@@ -123,10 +123,19 @@ static int bind_modules(void)
 	pw.reply_lock = symbol_beside(load_tm_f, "tm_reply_mutex_lock");
 	pw.reply_unlock = symbol_beside(load_tm_f, "tm_reply_mutex_unlock");
 	pw.reply_unsafe = symbol_beside(load_tm_f, "t_reply_unsafe");
+	pw.relay_reply = symbol_beside(load_tm_f, "relay_reply");
+	pw.cleanup_timers = symbol_beside(load_tm_f, "cleanup_uac_timers");
+	pw.set_branch_route = symbol_beside(load_tm_f, "set_branch_route");
+	pw.send_buffer = symbol_beside(load_tm_f, "send_pr_buffer");
+	pw.method_filtering = symbol_beside(bind_registrar_f, "method_filtering");
+	pw.path_check_local = symbol_beside(bind_registrar_f, "path_check_local");
 	pw.registrar_reply = symbol_beside(bind_registrar_f, "reg_send_reply");
 	pw.registrar_error = symbol_beside(bind_registrar_f, "rerrno");
-	if(pw.save_lumps == NULL || pw.reply_lock == NULL || pw.reply_unlock == NULL || pw.reply_unsafe == NULL) {
-		LM_ERR("this tm module has no t_save_lumps() or no reply lock\n");
+	if(pw.save_lumps == NULL || pw.reply_lock == NULL || pw.reply_unlock == NULL || pw.reply_unsafe == NULL
+			|| pw.relay_reply == NULL || pw.cleanup_timers == NULL || pw.set_branch_route == NULL
+			|| pw.send_buffer == NULL) {
+		LM_ERR("this tm module lacks a function that a held request needs: relay_reply, set_branch_route, "
+			   "send_pr_buffer, cleanup_uac_timers, t_save_lumps or the reply lock\n");
 		return -1;
 	}
 	return 0;
@@ -186,7 +195,7 @@ static int mod_init(void)
 		LM_ERR("no client: %.*s\n", PW_FMT(pushwake_settings_error(pw_settings)));
 		return -1;
 	}
-	if(pw_holds_init() < 0 || pw_result_init() < 0 || pw_supervisor_prepare() < 0) {
+	if(pw_holds_init() < 0 || pw_watch_init() < 0 || pw_result_init() < 0 || pw_supervisor_prepare() < 0) {
 		return -1;
 	}
 	register_procs(1);

@@ -8,9 +8,14 @@
  *   pushwake_contact    what usrloc knows about an AoR
  *   pushwake_register   pushwake_save(): REGISTER
  *   pushwake_lookup     pushwake_lookup(): INVITE, MESSAGE
- *   pushwake_hold       the requests that wait for a phone
- *   pushwake_unanswered nobody took the call in time: 480
- *   pushwake_join       a phone has registered: its branch joins them
+ *   pushwake_hold       the table of requests that are held
+ *   pushwake_watch      what tm tells of them goes to the engine
+ *   pushwake_verb       what the engine says is done
+ *   pushwake_leg        branches that come, are replaced, and go
+ *   pushwake_end        the end of a wait: the best answer, failure_route, 480
+ *   pushwake_late       a phone that comes after the end
+ *   pushwake_join       REGISTERs while there is no engine
+ *   pushwake_resume     a new engine learns what is held
  *   pushwake_supervisor the child process that runs the engine
  *   pushwake_result     event_route[pushwake:result] and $pushwake(...)
  *   pushwake_send       pushwake_send()
@@ -29,6 +34,7 @@
 #include "core/str.h"
 #include "modules/registrar/api.h"
 #include "modules/sl/sl.h"
+#include "modules/tm/t_reply.h"
 #include "modules/tm/tm_load.h"
 #include "modules/usrloc/usrloc.h"
 #include "pushwake.h"
@@ -68,8 +74,15 @@ typedef struct pw_binds {
 	void (*reply_lock)(tm_cell_t *t);     /* tm: lock of one transaction, recursive */
 	void (*reply_unlock)(tm_cell_t *t);
 	int (*reply_unsafe)(tm_cell_t *t, sip_msg_t *msg, unsigned int code, char *text); /* tm: lock held */
+	enum rps (*relay_reply)(tm_cell_t *t, sip_msg_t *reply, int branch, unsigned int status,
+			struct cancel_info *cancel, int put_on_wait); /* tm: takes the lock held, and gives it back */
+	void (*cleanup_timers)(tm_cell_t *t);
+	void (*set_branch_route)(unsigned int route);
+	int (*send_buffer)(struct retr_buf *rb, void *buf, int len);
 	int (*registrar_reply)(sip_msg_t *m); /* registrar: replies as plain save() would */
 	int *registrar_error;                 /* registrar: rerrno */
+	int *method_filtering;                /* registrar: its parameters of these names */
+	int *path_check_local;
 } pw_binds_t;
 
 extern pw_binds_t pw;
@@ -129,8 +142,6 @@ int ki_pushwake_lookup_uri(sip_msg_t *msg, str *table, str *uri);
 int pw_supervisor_prepare(void);
 int pw_supervisor_start(void);
 void pw_engine_await(void);
-void pw_call_ended(str *aor, str *call_id, int how);
-void pw_join_later(str *table, str *aor, time_t since);
 
 /* pushwake_result.c */
 int pw_result_init(void);

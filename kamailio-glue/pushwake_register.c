@@ -6,10 +6,7 @@
 #include <string.h>
 
 #include "core/data_lump_rpl.h"
-#include "core/hashes.h"
-#include "core/parser/contact/parse_contact.h"
 #include "core/parser/parse_cseq.h"
-#include "core/parser/parse_param.h"
 #include "core/parser/parse_to.h"
 #include "core/parser/parse_uri.h"
 #include "core/trim.h"
@@ -174,68 +171,49 @@ static int granted(const pw_contacts_t *contacts)
 	return best;
 }
 
-/* Tells the devices of one user apart by what they can be pushed with; a phone
- * that says nothing about push is none of those that are waited for. */
-static unsigned int device_of(sip_msg_t *msg)
+/* 0, or the status of an engine that is away. */
+static int store_binding(sip_msg_t *msg, str *table, pw_register_t *r, pushwake_register_result *out, int warned)
 {
-	struct hdr_field *h;
-	contact_t *c;
-	sip_uri_t uri;
-	param_hooks_t hooks;
-	param_t *list, *p;
-	unsigned int found = 0;
-
-	for(h = msg->headers; h != NULL; h = h->next) {
-		if(h->name.len == 7 && strncasecmp(h->name.s, "X-MPUSH", 7) == 0) {
-			return get_hash1_raw(h->body.s, h->body.len) | 1;
-		}
-	}
-	if(msg->contact == NULL || parse_contact(msg->contact) < 0 || msg->contact->parsed == NULL) {
-		return 0;
-	}
-	c = ((contact_body_t *)msg->contact->parsed)->contacts;
-	if(c == NULL || parse_uri(c->uri.s, c->uri.len, &uri) < 0
-			|| parse_params(&uri.params, CLASS_ANY, &hooks, &list) < 0) {
-		return 0;
-	}
-	for(p = list; p != NULL; p = p->next) {
-		if((p->name.len == 7 && strncasecmp(p->name.s, "pn-prid", 7) == 0)
-				|| (p->name.len == 6 && strncasecmp(p->name.s, "pn-tok", 6) == 0)) {
-			found = get_hash1_raw(p->body.s, p->body.len) | 1;
-		}
-	}
-	free_params(list);
-	return found;
-}
-
-static void store_binding(sip_msg_t *msg, str *table, pw_register_t *r, int warned)
-{
-	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
-	int status = pushwake_register(&result, pw_client, &r->request);
+	int status = pushwake_register(out, pw_client, &r->request);
 
 	if(status < 0) {
 		pw_engine_away("pushwake_save", status);
-		return;
+		return status;
 	}
 	if(!warned) {
-		warn_problems(r, &result);
+		warn_problems(r, out);
 	}
-	if(result.outcome == PUSHWAKE_REGISTER_STORED) {
+	if(out->outcome == PUSHWAKE_REGISTER_STORED) {
 		update_stat(pw_count.stored, 1);
-	} else if(result.outcome == PUSHWAKE_REGISTER_IGNORED) {
+	} else if(out->outcome == PUSHWAKE_REGISTER_IGNORED) {
 		update_stat(pw_count.ignored, 1);
 	}
-	if(result.feature_caps.len > 0) {
-		add_lump_rpl(msg, (char *)result.feature_caps.ptr, (int)result.feature_caps.len, LUMP_RPL_HDR);
+	if(out->feature_caps.len > 0) {
+		add_lump_rpl(msg, (char *)out->feature_caps.ptr, (int)out->feature_caps.len, LUMP_RPL_HDR);
 	}
-	pw_contacts_forget(table, &r->aor, &result.stale_contacts);
+	pw_contacts_forget(table, &r->aor, &out->stale_contacts);
+	return 0;
+}
+
+/* What the engine says of requests that are held here; not now: the supervisor does it. */
+static void execute_verbs(const pushwake_register_result *result, pw_contacts_t *contacts)
+{
+	size_t i;
+
+	for(i = 0; i < result->verb_count; i++) {
+		if(pw_execute(&result->verbs[i], contacts) != 0) {
+			pw_verb_later(&result->verbs[i]);
+		}
+	}
 }
 
 static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *r)
 {
 	pushwake_register_result check = PUSHWAKE_REGISTER_RESULT_INIT;
+	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
+	pushwake_contact *asked;
 	pw_contacts_t contacts;
-	int status, saved, warned = 0;
+	int i, status, saved, warned = 0;
 
 	status = pushwake_register_check(&check, pw_client, &r->request);
 	if(status == PUSHWAKE_OK) {
@@ -259,13 +237,27 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 		pw_contacts_keep(&contacts, &r->callid, (int)r->request.cseq);
 		r->request.granted_expires = granted(&contacts);
 	}
-	store_binding(msg, table, r, warned);
+	for(i = 0; i < contacts.n; i++) {
+		pw_flow_print(contacts.v[i].flow, &msg->rcv);
+	}
+	asked = pw_contacts_describe(&contacts);
+	r->request.domain = pw_in(table);
+	r->request.contacts = asked;
+	r->request.contact_count = asked != NULL ? (size_t)contacts.n : 0;
+	status = store_binding(msg, table, r, &result, warned);
 	if(!(flags & PW_SAVE_NO_REPLY)) {
 		reply_success(msg);
 	}
 	/* ORDER: after the 200, so that the phone is done with its REGISTER when the
 	 * INVITE comes, and outside of the usrloc lock */
-	pw_join(table, &r->aor, &contacts, device_of(msg));
+	if(status < 0) {
+		pw_join(table, &r->aor, &contacts);
+	} else {
+		execute_verbs(&result, &contacts);
+	}
+	if(asked != NULL) {
+		pkg_free(asked);
+	}
 	pw_contacts_free(&contacts);
 	return saved;
 }

@@ -21,25 +21,26 @@
 #include "pushwake_hold.h"
 
 #define PW_RETRY_MS 1000
-#define PW_LONGEST_WAIT_MS 1000
 #define PW_MAX_NOTE 2048
+#define PW_MAX_WAITING 4096
+/* How often a verb is tried whose request is not ready. */
+#define PW_TRY_MS 1
+/* How often legs are looked at that tm may have given up. */
+#define PW_SCAN_MS 250
 #define PW_START_WAIT_MS 2000
 #define PW_START_STEP_MS 10
 
-/* What a worker leaves to this process. */
-enum pw_note_kind {
-	PW_NOTE_ENDED, /* a call is over: AoR, Call-ID */
-	PW_NOTE_JOIN   /* phones registered since then may join: table, AoR */
-};
-
+/* A verb that cannot be executed yet: its request is just being held, or its script
+ * is at work. Texts follow one another. */
 typedef struct pw_note {
-	int kind;
-	int how;
-	time_t since;
-	int first_len;
-	int second_len;
+	pushwake_verb verb;
+	int64_t since_ms;
 	char text[PW_MAX_NOTE];
 } pw_note_t;
+
+/* Verbs that wait here for their request. */
+static pw_note_t *waiting[PW_MAX_WAITING];
+static int waiting_count = 0;
 
 static int line_fds[2] = {-1, -1};
 static volatile sig_atomic_t stopping = 0;
@@ -53,87 +54,116 @@ int pw_supervisor_prepare(void)
 	return 0;
 }
 
-static void leave(pw_note_t *note, str *first, str *second)
+static void keep(pushwake_str *text, char **at, const char *end)
 {
-	size_t len = (size_t)first->len + second->len;
-
-	if(len >= sizeof(note->text)) {
+	if(text->len == 0 || text->len > (size_t)(end - *at)) {
+		text->ptr = NULL;
+		text->len = 0;
 		return;
 	}
-	note->first_len = first->len;
-	note->second_len = second->len;
-	memcpy(note->text, first->s, first->len);
-	memcpy(note->text + first->len, second->s, second->len);
-	/* a full line loses it: a push ends with its own deadline, a held call with its timer */
-	if(send(line_fds[1], note, offsetof(pw_note_t, text) + len, 0) < 0) {
-		LM_DBG("supervisor is behind: %s\n", strerror(errno));
+	memcpy(*at, text->ptr, text->len);
+	text->ptr = *at;
+	*at += text->len;
+}
+
+/* Copies a verb with its texts; returns the size of the note. */
+static size_t write_note(pw_note_t *note, const pushwake_verb *verb)
+{
+	char *at = note->text;
+	const char *end = note->text + sizeof(note->text);
+
+	note->verb = *verb;
+	note->since_ms = pw_now_ms();
+	keep(&note->verb.aor, &at, end);
+	keep(&note->verb.domain, &at, end);
+	keep(&note->verb.contact, &at, end);
+	keep(&note->verb.reason, &at, end);
+	keep(&note->verb.call_id, &at, end);
+	keep(&note->verb.from_uri, &at, end);
+	keep(&note->verb.from_tag, &at, end);
+	keep(&note->verb.to_uri, &at, end);
+	return (size_t)(at - (char *)note);
+}
+
+/* The texts of a note that came from another process are behind it here. */
+static void relocate(pw_note_t *note)
+{
+	pushwake_str *texts[] = {&note->verb.aor, &note->verb.domain, &note->verb.contact, &note->verb.reason,
+			&note->verb.call_id, &note->verb.from_uri, &note->verb.from_tag, &note->verb.to_uri};
+	const char *at = note->text;
+	size_t i;
+
+	for(i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		texts[i]->ptr = texts[i]->len > 0 ? at : NULL;
+		at += texts[i]->len;
 	}
 }
 
-void pw_call_ended(str *aor, str *call_id, int how)
+void pw_verb_later(const pushwake_verb *verb)
 {
 	pw_note_t note;
+	size_t size = write_note(&note, verb);
 
-	note.kind = PW_NOTE_ENDED;
-	note.how = how;
-	leave(&note, aor, call_id);
+	/* a full line loses it: the request then ends with its own timer */
+	if(send(line_fds[1], &note, size, 0) < 0) {
+		LM_WARN("the supervisor is behind: %s; a phone may ring late\n", strerror(errno));
+	}
 }
 
-void pw_join_later(str *table, str *aor, time_t since)
+static void wait_for_request(const pushwake_verb *verb, int64_t since_ms)
 {
-	pw_note_t note;
+	pw_note_t *note;
 
-	note.kind = PW_NOTE_JOIN;
-	note.since = since;
-	leave(&note, table, aor);
-}
-
-static void join_since(pw_note_t *note)
-{
-	char name[PW_MAX_NOTE];
-	str table, aor;
-	pw_contacts_t contacts;
-	int i, n = 0;
-
-	memcpy(name, note->text, note->first_len);
-	name[note->first_len] = '\0';
-	table.s = name;
-	table.len = note->first_len;
-	aor.s = note->text + note->first_len;
-	aor.len = note->second_len;
-	if(pw_contacts_get(&contacts, &table, &aor) < 0) {
+	if(waiting_count == PW_MAX_WAITING || (note = pkg_malloc(sizeof(*note))) == NULL) {
+		LM_WARN("too many verbs wait for their requests\n");
 		return;
 	}
-	for(i = 0; i < contacts.n; i++) {
-		if(contacts.v[i].modified >= note->since) {
-			contacts.v[n++] = contacts.v[i];
-		}
-	}
-	contacts.n = n;
-	pw_join(&table, &aor, &contacts, 0);
-	pw_contacts_free(&contacts);
+	write_note(note, verb);
+	note->since_ms = since_ms;
+	waiting[waiting_count++] = note;
 }
 
 static void take_notes(void)
 {
 	pw_note_t note;
-	pushwake_str aor, callid;
 	ssize_t n;
 
 	while((n = recv(line_fds[0], &note, sizeof(note), 0)) > 0) {
 		if(n < (ssize_t)offsetof(pw_note_t, text)) {
 			continue;
 		}
-		if(note.kind == PW_NOTE_JOIN) {
-			join_since(&note);
-			continue;
+		relocate(&note);
+		if(pw_execute(&note.verb, NULL) != 0) {
+			wait_for_request(&note.verb, note.since_ms);
 		}
-		aor.ptr = note.text;
-		aor.len = (size_t)note.first_len;
-		callid.ptr = note.text + note.first_len;
-		callid.len = (size_t)note.second_len;
-		pushwake_call_ended(pw_client, aor, callid, note.how);
 	}
+}
+
+static void try_waiting(void)
+{
+	int64_t now = pw_now_ms();
+	int i, n = 0, count = waiting_count;
+
+	for(i = 0; i < count; i++) {
+		if(now - waiting[i]->since_ms > 2 * PW_BUSY_MS || pw_execute(&waiting[i]->verb, NULL) == 0) {
+			pkg_free(waiting[i]);
+		} else {
+			waiting[n++] = waiting[i];
+		}
+	}
+	waiting_count = n;
+}
+
+static void on_verb(void *context, const pushwake_verb *verb)
+{
+	if(pw_execute(verb, NULL) != 0) {
+		wait_for_request(verb, pw_now_ms());
+	}
+}
+
+static void on_engine(void *context)
+{
+	pw_resume_all();
 }
 
 static void on_result(void *context, const pushwake_result *result)
@@ -174,6 +204,8 @@ static pushwake_supervisor *engine_start(void)
 
 	config.on_result = on_result;
 	config.on_log = on_log;
+	config.on_verb = on_verb;
+	config.on_engine = on_engine;
 	status = pushwake_supervisor_new(&supervisor, pw_settings, &config);
 	if(status == PUSHWAKE_OK) {
 		said = 0;
@@ -195,6 +227,7 @@ static void on_term(int signo)
 
 static void follow_engine(pushwake_supervisor *supervisor)
 {
+	static int64_t scan_at = 0;
 	struct pollfd fds[2];
 	int timeout;
 
@@ -203,8 +236,11 @@ static void follow_engine(pushwake_supervisor *supervisor)
 	fds[1].fd = pushwake_supervisor_fd(supervisor);
 	fds[1].events = POLLIN;
 	timeout = pushwake_supervisor_timeout_ms(supervisor);
-	if(timeout < 0 || timeout > PW_LONGEST_WAIT_MS) {
-		timeout = PW_LONGEST_WAIT_MS;
+	if(timeout < 0 || timeout > PW_SCAN_MS) {
+		timeout = PW_SCAN_MS;
+	}
+	if(waiting_count > 0) {
+		timeout = PW_TRY_MS;
 	}
 	if(poll(fds, 2, timeout) < 0 && errno != EINTR) {
 		LM_ERR("poll: %s\n", strerror(errno));
@@ -213,6 +249,11 @@ static void follow_engine(pushwake_supervisor *supervisor)
 	if(!stopping) {
 		pushwake_supervisor_process(supervisor);
 		take_notes();
+		try_waiting();
+		if(pw_now_ms() >= scan_at) {
+			scan_at = pw_now_ms() + PW_SCAN_MS;
+			pw_watch_scan();
+		}
 	}
 }
 

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The end of a wait: the best answer, failure_route, 480. And what the caller hears
+ * before it.
+ */
+#include <string.h>
+
+#include "core/error.h"
+#include "core/kemi.h"
+#include "core/route.h"
+#include "core/script_cb.h"
+#include "modules/tm/t_reply.h"
+#include "modules/tm/timer.h"
+#include "pushwake_hold.h"
+
+/* tm prefers every other code to this one. */
+#define PW_WORST 799
+
+/* Number of failure_route[PUSHWAKE], or of the KEMI function for it; 0: there is none. */
+static int failure_route(void)
+{
+	int route;
+
+	if(sr_kemi_eng_get() != NULL) {
+		return pw_failure_callback.len > 0 ? sr_kemi_cbname_lookup_name(&pw_failure_callback) : 0;
+	}
+	route = route_lookup(&failure_rt, "PUSHWAKE");
+	return route > 0 && failure_rt.rlist[route] != NULL ? route : 0;
+}
+
+/* A phone, or tm's timer for one that rang, has said something that can be sent on. */
+static int has_answer(const tm_cell_t *t, const pw_hold_t *hold)
+{
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings; b++) {
+		if(b != hold->blind && t->uac[b].reply != NULL && t->uac[b].last_received >= 300) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* ORDER: the timer is stopped without the lock, which its handler takes. A stopped one
+ * cannot be started again, so it is only stopped when nothing is out. */
+void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
+{
+	struct cancel_info cancel;
+	enum rps result;
+	int is_answered;
+
+	pw.reply_lock(t);
+	if(!pw_leg_allowed(t, hold) || pw_leg_pending(t, hold)) {
+		if(pw_leg_allowed(t, hold)) {
+			pw_blind_close(t, hold);
+		}
+		pw.reply_unlock(t);
+		return;
+	}
+	pw.reply_unlock(t);
+	stop_rb_timers(&t->uac[hold->blind].request);
+	pw.reply_lock(t);
+	if(!pw_leg_allowed(t, hold) || pw_leg_pending(t, hold)) {
+		if(pw_leg_allowed(t, hold)) {
+			pw_blind_close(t, hold);
+		}
+		pw.reply_unlock(t);
+		return;
+	}
+	pw_blind_open(t, hold);
+	is_answered = has_answer(t, hold);
+	hold->over = 1;
+	hold->expired = !is_answered;
+	hold->failure_status = status;
+	t->uac[hold->blind].on_failure = !is_answered && status >= 300 ? failure_route() : 0;
+	init_cancel_info(&cancel);
+	result = pw.relay_reply(t, FAKED_REPLY, hold->blind, is_answered ? PW_WORST : 480, &cancel, 1);
+	if(result == RPS_TGONE) {
+		return;
+	}
+	if(result == RPS_COMPLETED) {
+		pw.cleanup_timers(t);
+	}
+}
+
+static void run_failure_route(tm_cell_t *t, sip_msg_t *req, int route)
+{
+	sr_kemi_eng_t *keng = sr_kemi_eng_get();
+	str event = str_init("pushwake:timeout");
+	int before = get_route_type();
+
+	t->on_failure = 0;
+	set_route_type(FAILURE_ROUTE);
+	if(exec_pre_script_cb(req, FAILURE_CB_TYPE) > 0) {
+		if(keng != NULL) {
+			sr_kemi_route(keng, req, FAILURE_ROUTE, sr_kemi_cbname_lookup_idx(route), &event);
+		} else if(run_top_route(failure_rt.rlist[route], req, 0) < 0) {
+			LM_ERR("failure_route for a held request failed\n");
+		}
+		exec_post_script_cb(req, FAILURE_CB_TYPE);
+	}
+	set_route_type(before);
+	t->uas.request->flags = req->flags;
+}
+
+/* The blind branch counts as 408, and tm prefers that to what a device answered. */
+static int best_answer(tm_cell_t *t, int blind)
+{
+	int i, best = -1;
+
+	for(i = 0; i < t->nr_of_outgoings; i++) {
+		if(i == blind || t->uac[i].request.buffer == NULL || t->uac[i].last_received < 300
+				|| t->uac[i].reply == NULL) {
+			continue;
+		}
+		if(best < 0 || t->uac[i].last_received / 100 == 6 || t->uac[best].last_received == 408) {
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* Runs under the reply lock, when the blind branch was the last to end: its timer fired
+ * because no engine said anything, or a message shall be accepted although nobody came. */
+void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code)
+{
+	int best, route, i, branches = t->nr_of_outgoings;
+
+	if(hold->cancelled || (t->flags & T_CANCELED) || pw.tm.t_get_picked_branch() != hold->blind
+			|| (code != 408 && hold->failure_status >= 300)) {
+		return;
+	}
+	best = best_answer(t, hold->blind);
+	hold->over = 1;
+	hold->expired = best < 0;
+	route = best >= 0 ? t->uac[best].on_failure : failure_route();
+	if(route > 0) {
+		run_failure_route(t, req, route);
+	}
+	if(t->uas.status >= 200) {
+		return;
+	}
+	for(i = branches; i < t->nr_of_outgoings; i++) {
+		if(t->uac[i].last_received < 200) {
+			return; /* the failure route sent it elsewhere */
+		}
+	}
+	code = best >= 0 ? t->uac[best].last_received : hold->failure_status;
+	pw.reply_unsafe(t, req, code, best >= 0 || code >= 300 ? error_text(code) : "Accepted");
+}
+
+void pw_tell(tm_cell_t *t, pw_hold_t *hold, int status)
+{
+	str text, tag = STR_NULL, none = STR_NULL;
+
+	if(!is_invite(t) || t->uas.status >= 101 || !pw_leg_allowed(t, hold)) {
+		return;
+	}
+	text.s = status == 110 ? "Push Sent" : status == 180 ? "Ringing" : status == 182 ? "Queued" : "Session Progress";
+	text.len = (int)strlen(text.s);
+	/* RFC 3261, 8.2.6.2: a To tag from 101 on, and the one that tm's own answers carry */
+	pw.tm.t_get_reply_totag(t->uas.request, &tag);
+	atomic_inc(&t->ref_count); /* it gives one back */
+	pw.tm.t_reply_with_body(t, (unsigned int)status, &text, &none, &none, &tag);
+}

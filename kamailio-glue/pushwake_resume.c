@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A new engine learns what is still held here, and goes on where the old one ended.
+ */
+#include <string.h>
+
+#include "core/mem/mem.h"
+#include "pushwake_hold.h"
+
+/* The leg that is out to this contact; 0: none. */
+static int leg_out(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *contact)
+{
+	int b;
+
+	for(b = t->nr_of_outgoings - 1; b >= 0; b--) {
+		if(b < PW_MAX_BRANCHES && !(hold->closed & (1u << b)) && t->uac[b].last_received < 200
+				&& STR_EQ(t->uac[b].ruid, contact->ruid)) {
+			return pw_leg_of(t, hold, b);
+		}
+	}
+	return 0;
+}
+
+static int resume(tm_cell_t *t, pw_hold_t *hold)
+{
+	pushwake_resume_request request = PUSHWAKE_RESUME_REQUEST_INIT;
+	pw_contacts_t contacts;
+	pushwake_contact *asked;
+	int i, status = 0;
+
+	if(pw_contacts_get(&contacts, &hold->table, &hold->aor) < 0) {
+		return 0;
+	}
+	asked = pw_contacts_describe(&contacts);
+	if(asked != NULL) {
+		pw.reply_lock(t);
+		for(i = 0; i < contacts.n; i++) {
+			asked[i].leg = leg_out(t, hold, &contacts.v[i]);
+		}
+		pw.reply_unlock(t);
+		request.handle = hold->handle;
+		request.ticket = pw_in(&hold->ticket);
+		request.pushed = hold->pushed;
+		request.age_ms = pw_now_ms() - hold->began_ms;
+		request.contacts = asked;
+		request.contact_count = (size_t)contacts.n;
+		request.last_leg = hold->last_leg;
+		status = pushwake_resume(pw_client, &request);
+		pkg_free(asked);
+	}
+	pw_contacts_free(&contacts);
+	return status;
+}
+
+void pw_resume_all(void)
+{
+	tm_cell_t *before = pw.tm.t_gett();
+	int branch = pw.tm.t_gett_branch();
+	pw_hold_ref_t *refs;
+	pw_hold_t *hold;
+	tm_cell_t *t;
+	int i, n, status = 0, resumed = 0;
+
+	refs = pw_holds_all(&n, 0);
+	for(i = 0; i < n && status != PUSHWAKE_ERR_UNAVAILABLE; i++) {
+		hold = pw_hold_get(&t, &refs[i]);
+		if(hold == NULL) {
+			continue;
+		}
+		if(!hold->over) {
+			status = resume(t, hold);
+			resumed += status == PUSHWAKE_OK;
+		}
+		pw.tm.unref_cell(t);
+		pw.tm.t_sett(before, branch);
+	}
+	if(resumed > 0) {
+		LM_NOTICE("%d held requests go on with the new engine\n", resumed);
+	}
+	if(refs != NULL) {
+		pkg_free(refs);
+	}
+}

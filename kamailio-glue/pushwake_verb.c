@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the engine says is done here: in the process that asked it, or in the
+ * supervisor's.
+ */
+#include <string.h>
+
+#include "pushwake_hold.h"
+
+#define PW_LATER 1
+/* How long a worker may take from its question to the hold. */
+#define PW_UNHELD_MS 250
+
+static str str_of(pushwake_str text)
+{
+	str out = {(char *)text.ptr, (int)text.len};
+
+	return out;
+}
+
+static pw_contact_t *contact_named(pw_contacts_t *contacts, str *key)
+{
+	int i;
+
+	for(i = 0; contacts != NULL && i < contacts->n; i++) {
+		if(STR_EQ(contacts->v[i].ruid, *key)) {
+			return &contacts->v[i];
+		}
+	}
+	return NULL;
+}
+
+static void ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
+{
+	str key = str_of(verb->contact);
+	pw_contact_t *contact = contact_named(contacts, &key);
+	pw_contacts_t found = {NULL, 0};
+	int allowed, added = -1;
+
+	if(contact == NULL && pw_contacts_get(&found, &hold->table, &hold->aor) == 0) {
+		contact = contact_named(&found, &key);
+	}
+	pw.reply_lock(t);
+	allowed = pw_leg_allowed(t, hold);
+	if(allowed && contact != NULL && pw_contact_takes(contact, t->uas.request->REQ_METHOD)) {
+		added = pw_leg_add(t, hold, contact, verb->leg, verb->replaces);
+	}
+	pw.reply_unlock(t);
+	if(added == 0) {
+		update_stat(pw_count.joined, 1);
+	} else if(allowed) {
+		pushwake_progressed(pw_client, hold->handle, verb->leg, 503, 0);
+	}
+	pw_contacts_free(&found);
+}
+
+static void execute(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
+{
+	switch(verb->kind) {
+		case PUSHWAKE_VERB_RING:
+			ring(t, hold, verb, contacts);
+			break;
+		case PUSHWAKE_VERB_RESEND:
+			pw.reply_lock(t);
+			pw_leg_resend(t, hold, verb->leg);
+			pw.reply_unlock(t);
+			break;
+		case PUSHWAKE_VERB_HOLD:
+			pw.reply_lock(t);
+			if(pw_leg_allowed(t, hold)) {
+				pw_blind_open(t, hold);
+			}
+			pw.reply_unlock(t);
+			break;
+		case PUSHWAKE_VERB_GIVE_UP:
+			pw_give_up(t, hold, verb->status);
+			break;
+		case PUSHWAKE_VERB_PUSHED:
+			if(verb->leg >= 0 && verb->leg < 64) {
+				hold->pushed |= (uint64_t)1 << verb->leg;
+			}
+			break;
+		case PUSHWAKE_VERB_TELL:
+			pw_tell(t, hold, verb->status);
+			break;
+		default:
+			LM_DBG("verb %d is of a later release\n", verb->kind);
+	}
+}
+
+int pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts)
+{
+	tm_cell_t *before = pw.tm.t_gett();
+	int branch = pw.tm.t_gett_branch();
+	int ruri_is_new = ruri_get_forking_state();
+	str aor = str_of(verb->aor);
+	pw_hold_t *hold;
+	tm_cell_t *t;
+	int later = 0;
+
+	if(verb->kind == PUSHWAKE_VERB_SHOW_END) {
+		pw_show_end(verb);
+		return 0;
+	}
+	hold = pw_hold_find(&t, &aor, verb->handle);
+	if(hold == NULL) {
+		pw.tm.t_sett(before, branch);
+		/* it is over, or its worker has asked the engine and not held it yet */
+		return pw_handle_age_ms(verb->handle) < PW_UNHELD_MS ? PW_LATER : 0;
+	}
+	if(hold->busy && pw_now_ms() - hold->began_ms < PW_BUSY_MS) {
+		later = PW_LATER;
+	} else {
+		execute(t, hold, verb, contacts);
+	}
+	pw.tm.unref_cell(t);
+	pw.tm.t_sett(before, branch);
+	if(ruri_is_new) {
+		ruri_mark_new(); /* clear_branches() says that it is used up */
+	}
+	return later;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What tm tells of a held request goes to the engine: answers of legs, the CANCEL, the
+ * final answer. The callbacks run in whatever process tm works in.
+ */
+#include <string.h>
+
+#include "core/mem/shm_mem.h"
+#include "core/parser/parse_cseq.h"
+#include "core/route.h"
+#include "core/script_cb.h"
+#include "core/trim.h"
+#include "modules/tm/t_hooks.h"
+#include "pushwake_hold.h"
+
+/* What the script of this process has just held; its transaction lives at least as
+ * long as the script that runs for it. */
+static pw_hold_t *opening = NULL;
+
+static void report(pw_hold_t *hold, int leg, int status, int from_phone)
+{
+	if(leg > 0) {
+		pushwake_progressed(pw_client, hold->handle, leg, status, from_phone);
+	}
+}
+
+/* RFC 3261, 16.7: a 6xx speaks for the user, and nobody else is waited for. Runs
+ * before tm takes the reply lock to look at the answer. */
+static void on_declined(tm_cell_t *t, pw_hold_t *hold)
+{
+	pw.reply_lock(t);
+	pw_blind_close(t, hold);
+	hold->over = 1;
+	pw.reply_unlock(t);
+}
+
+/* A 2xx counts whatever was decided about its branch meanwhile: somebody has picked up. */
+static void on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
+{
+	pw.reply_lock(t);
+	hold->answered = 1;
+	if((hold->closed & (1u << branch)) && t->uas.status < 200 && t->uac[branch].last_received >= 300) {
+		t->uac[branch].last_received = 183;
+	}
+	pw.reply_unlock(t);
+}
+
+static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
+{
+	int branch = pw.tm.t_gett_branch();
+	unsigned int bit;
+	int leg;
+
+	if(branch < 0 || branch >= PW_MAX_BRANCHES || reply == NULL || reply == FAKED_REPLY || reply->cseq == NULL
+			|| get_cseq(reply)->method_id == METHOD_CANCEL) {
+		return;
+	}
+	bit = 1u << branch;
+	if(code >= 200 && code < 300) {
+		on_answered(t, hold, branch);
+		return;
+	}
+	if(hold->closed & bit) {
+		return;
+	}
+	leg = pw_leg_of(t, hold, branch);
+	if(code < 200) {
+		if(code == 100 ? !(hold->heard_trying & bit) : !(hold->heard_ringing & bit)) {
+			hold->heard_trying |= bit;
+			hold->heard_ringing |= code > 100 ? bit : 0;
+			report(hold, leg, code, 1);
+		}
+		return;
+	}
+	if(code >= 600 && (t->flags & T_DISABLE_6xx)) {
+		code = 486; /* the configuration wants it to be one phone's answer */
+	} else if(code >= 600) {
+		on_declined(t, hold);
+	}
+	hold->failed |= bit;
+	report(hold, leg, code, 1);
+}
+
+/* ORDER: before tm marks the transaction as cancelled, so that no leg slips in. Branches
+ * that ring get their CANCEL from tm; the others would delay its 487 until their timer. */
+static void on_cancel(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *cancel)
+{
+	struct hdr_field *h;
+	int b;
+
+	pw.reply_lock(t);
+	if(t->uas.status < 200 && !hold->answered) {
+		hold->cancelled = 1;
+		if(cancel != NULL && hold->reason.s == NULL && parse_headers(cancel, HDR_EOH_F, 0) == 0) {
+			for(h = cancel->headers; h != NULL; h = h->next) {
+				if(h->name.len == 6 && strncasecmp(h->name.s, "Reason", 6) == 0) {
+					shm_str_dup(&hold->reason, &h->body);
+					break;
+				}
+			}
+		}
+		pw_blind_close(t, hold);
+		t->flags |= T_CANCELED;
+		for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+			if(b != hold->blind && t->uac[b].last_received < 100) {
+				pw_leg_close(t, hold, b);
+			}
+		}
+	}
+	pw.reply_unlock(t);
+}
+
+static void on_final(pw_hold_t *hold, int code)
+{
+	int how = PUSHWAKE_CALL_FAILED;
+
+	if(!pw_hold_unlink(hold)) {
+		return;
+	}
+	hold->over = 1;
+	if(code < 300 && code != hold->failure_status) {
+		how = PUSHWAKE_CALL_ANSWERED;
+		update_stat(pw_count.answered, 1);
+	} else if(hold->cancelled || code == 487) {
+		how = PUSHWAKE_CALL_CANCELLED;
+		update_stat(pw_count.cancelled, 1);
+	} else if(hold->expired) {
+		update_stat(pw_count.timed_out, 1);
+	}
+	pushwake_request_ended(pw_client, hold->handle, how, code, pw_in(&hold->reason));
+}
+
+static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)
+{
+	pw_hold_t *hold = (pw_hold_t *)*params->param;
+
+	if(type & TMCB_E2ECANCEL_IN) {
+		on_cancel(t, hold, params->req);
+	} else if(type & TMCB_RESPONSE_IN) {
+		on_reply(t, hold, params->rpl, params->code);
+	} else if(type & TMCB_ON_FAILURE) {
+		pw_unanswered(t, hold, params->req, params->code);
+	} else if(type & TMCB_REQUEST_FWDED) {
+		/* A relay that fails must not end what phones may still join: replies of the
+		 * script that come of it are not sent (sl_reply_error, send_reply). */
+		if(opening == hold && params->req != NULL) {
+			params->req->msg_flags |= FL_MSG_NOREPLY;
+		}
+	} else if(type & TMCB_RESPONSE_OUT) {
+		if(params->code >= 200) {
+			on_final(hold, params->code);
+		}
+	} else if(type & TMCB_DESTROY) {
+		on_final(hold, 408);
+	}
+}
+
+static void hold_free(void *param)
+{
+	pw_hold_t *hold = param;
+
+	pw_hold_unlink(hold);
+	if(hold->reason.s != NULL) {
+		shm_free(hold->reason.s);
+	}
+	shm_free(hold);
+}
+
+int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold)
+{
+	return pw.tm.register_tmcb(msg, t,
+				   TMCB_E2ECANCEL_IN | TMCB_ON_FAILURE | TMCB_REQUEST_FWDED | TMCB_RESPONSE_IN
+						   | TMCB_RESPONSE_OUT | TMCB_DESTROY,
+				   on_transaction, hold, hold_free)
+					   > 0
+				   ? 0
+				   : -1;
+}
+
+void pw_watch_script(pw_hold_t *hold)
+{
+	opening = hold;
+}
+
+/* The route that branches of this request run when they come later: its own, or the
+ * one that is there for all. With KEMI it is a number of a function. */
+static void keep_branch_route(tm_cell_t *t)
+{
+	int route;
+
+	if(t->on_branch != 0) {
+		t->on_branch_delayed = t->on_branch;
+	}
+	if(t->on_branch_delayed == 0 && sr_kemi_eng_get() == NULL) {
+		route = route_lookup(&branch_rt, "PUSHWAKE");
+		t->on_branch_delayed = route > 0 && branch_rt.rlist[route] != NULL ? route : 0;
+	}
+}
+
+/* Legs whose request could not be sent, or that timed out: tm has ended them without
+ * asking anybody. */
+static void report_failed(tm_cell_t *t, pw_hold_t *hold)
+{
+	int b, leg;
+
+	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		if(b == hold->blind || (hold->closed & (1u << b)) || (hold->failed & (1u << b))
+				|| t->uac[b].last_received < 300) {
+			continue;
+		}
+		leg = pw_leg_of(t, hold, b);
+		hold->failed |= 1u << b;
+		report(hold, leg, t->uac[b].last_received, 0);
+	}
+}
+
+static int has_legs_of(const pw_hold_t *hold)
+{
+	return hold->named_count > 0;
+}
+
+/* The script is done: verbs may change the request from now on. */
+static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
+{
+	pw_hold_t *hold = opening;
+	tm_cell_t *t;
+
+	if(hold == NULL) {
+		return 1;
+	}
+	opening = NULL;
+	t = pw.tm.t_gett();
+	if(t == NULL || t == T_UNDEFINED || t->hash_index != hold->tindex || t->label != hold->tlabel) {
+		hold->busy = 0;
+		return 1;
+	}
+	pw.reply_lock(t);
+	keep_branch_route(t);
+	/* flags set after the lookup count for what is logged of the request */
+	if(t->uas.request != NULL) {
+		t->uas.request->flags = msg->flags;
+	}
+	if(pw_leg_allowed(t, hold)) {
+		if(!hold->held && !pw_leg_pending(t, hold) && has_legs_of(hold)) {
+			/* nothing went out: the engine says what now */
+			pw_blind_open(t, hold);
+		}
+		report_failed(t, hold);
+		if(hold->held && !pw_leg_pending(t, hold) && t->nr_of_outgoings == 1 && has_legs_of(hold)) {
+			int i;
+
+			for(i = 0; i < hold->named_count; i++) {
+				report(hold, hold->named[i].leg, 503, 0);
+			}
+		}
+	}
+	hold->busy = 0;
+	pw.reply_unlock(t);
+	return 1;
+}
+
+void pw_watch_scan(void)
+{
+	tm_cell_t *before = pw.tm.t_gett();
+	int branch = pw.tm.t_gett_branch();
+	pw_hold_ref_t *refs;
+	pw_hold_t *hold;
+	tm_cell_t *t;
+	int i, n;
+
+	refs = pw_holds_all(&n, 1);
+	for(i = 0; i < n; i++) {
+		hold = pw_hold_get(&t, &refs[i]);
+		if(hold == NULL) {
+			continue;
+		}
+		if(!hold->busy) {
+			pw.reply_lock(t);
+			report_failed(t, hold);
+			pw.reply_unlock(t);
+		}
+		pw.tm.unref_cell(t);
+		pw.tm.t_sett(before, branch);
+	}
+	if(refs != NULL) {
+		pkg_free(refs);
+	}
+}
+
+int pw_watch_init(void)
+{
+	return register_script_cb(on_script_end, POST_SCRIPT_CB | REQUEST_CB, NULL);
+}
