@@ -70,6 +70,10 @@ class Simulator:
     def pushes(self, token):
         return [r for r in self.requests if token in json.dumps(r).replace("\\/", "/")]
 
+    def calls(self, token):
+        """The pushes for a call to this token, not those that tell how one ended."""
+        return [r for r in self.pushes(token) if '"event": "call"' in json.dumps(r)]
+
     def wait_push(self, token, seconds=5, after=0):
         """The push to this token that follows so many others."""
         return wait_until(f"push to {token}", lambda: self.pushes(token)[after:], seconds)[0]

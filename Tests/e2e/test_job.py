@@ -55,6 +55,18 @@ def test_the_caller_hangs_up_while_it_waits(kamailio, actors, simulator, tcp):
     phone.register()
     caller = actors.call(kamailio, phone.user, "call_cancelled", tcp=tcp, pause=200).finish()
     assert caller.statuses[-2:] == [487, 200]
+    late = phone.wait_and_wake("ring")
+    late.wait_status(200)
+    # its push made it show a call: it is shown the end (RFC 3326)
+    late.wait_request("INVITE")
+    assert late.wait_request("CANCEL").headers("Reason") == ['SIP;cause=487;text="Request Terminated"']
+    assert kamailio.held() == 0
+
+
+def test_a_phone_that_was_shown_nothing_hears_nothing_of_a_call_that_is_over(kamailio, actors, simulator):
+    phone = actors.phone(kamailio, "cancel-android", rfc8599_fcm())
+    phone.register()
+    actors.call(kamailio, phone.user, "call_cancelled", pause=200).finish()
     late = phone.wait_and_wake()
     late.wait_status(200)
     time.sleep(0.5)
@@ -92,7 +104,7 @@ def test_retransmissions_push_once(kamailio, actors, simulator):
     phone.register()
     caller = actors.call(kamailio, "again", "call_twice", code=480).finish()
     assert caller.statuses.count(480) >= 1
-    assert len(simulator.pushes(phone.push.token)) == 1
+    assert len(simulator.calls(phone.push.token)) == 1
 
 
 @pytest.mark.parametrize("header", [
@@ -106,7 +118,7 @@ def test_what_is_not_for_sleeping_phones_wakes_nobody(kamailio, actors, simulato
     assert invite(kamailio.port, user, header) == 100
     assert kamailio.held() == held
     actors.call(kamailio, user, "call_fails", code=480).finish()
-    calls = {push["headers"]["apns-id"] for push in simulator.pushes(phone.push.token)}
+    calls = {push["headers"]["apns-id"] for push in simulator.calls(phone.push.token)}
     assert len(calls) == 1, "only the call that followed is pushed"
 
 

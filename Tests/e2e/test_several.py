@@ -159,7 +159,7 @@ def test_a_second_caller_within_the_window_loses_nothing_when_the_first_hangs_up
     second = actors.call(kamailio, "popular", "call")
     second.wait_status(110)
     assert first.finish().statuses[-2:] == [487, 200]
-    simulator.wait_push(phone.push.token, after=1)
+    simulator.wait_push(phone.push.token, after=2)
     phone.wake("answer")
     second.finish()
-    assert len(simulator.pushes(phone.push.token)) == 2
+    assert len(simulator.calls(phone.push.token)) == 2
