@@ -156,8 +156,10 @@ static void hold_link(pw_hold_t *hold)
 	slot->last = hold;
 	hold->linked = 1;
 	lock_release(&slot->lock);
-	update_stat(pw_count.held, 1);
-	update_stat(pw_count.holding, 1);
+	if(hold->held) {
+		update_stat(pw_count.held, 1);
+		update_stat(pw_count.holding, 1);
+	}
 }
 
 int pw_hold_unlink(pw_hold_t *hold)
@@ -183,7 +185,7 @@ int pw_hold_unlink(pw_hold_t *hold)
 	}
 	lock_release(&slot->lock);
 	if(was) {
-		update_stat(pw_count.holding, -1);
+		pw_hold_counts(hold, 0);
 	}
 	return was;
 }
@@ -347,7 +349,7 @@ int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan)
 		return -1; /* the transaction frees it */
 	}
 	if(!hold->held) {
-		pw_blind_close(t, hold);
+		t->uac[hold->blind].last_received = PW_ENDED;
 	}
 	hold_link(hold);
 	pw_watch_script(hold);

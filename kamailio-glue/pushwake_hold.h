@@ -19,6 +19,8 @@
 #define PW_MAX_BRANCHES 32
 /* A script that takes longer between lookup and relay has lost its way. */
 #define PW_BUSY_MS 2000
+/* What tm passes over, and what makes it ignore whatever still comes for the branch. */
+#define PW_ENDED 487
 
 /* A contact that the engine gave a leg before the script relayed: known again by its ruid. */
 typedef struct pw_named_leg {
@@ -138,6 +140,9 @@ void pw_leg_resend(tm_cell_t *t, pw_hold_t *hold, int leg);
 
 /* Whether a leg, or a branch of the script's, may still be answered. */
 int pw_leg_pending(const tm_cell_t *t, const pw_hold_t *hold);
+
+/* The request is held from now on, or no longer, for who counts them. */
+void pw_hold_counts(pw_hold_t *hold, int held);
 
 /* The blind branch keeps the request open, or no longer. */
 void pw_blind_open(tm_cell_t *t, pw_hold_t *hold);

@@ -13,9 +13,6 @@
 #include "modules/tm/timer.h"
 #include "pushwake_hold.h"
 
-/* What tm passes over, and what makes it ignore whatever still comes for the branch. */
-#define PW_ENDED 487
-
 int pw_leg_allowed(const tm_cell_t *t, const pw_hold_t *hold)
 {
 	return t->uas.status < 200 && !(t->flags & T_CANCELED) && !hold->answered && !hold->over;
@@ -51,9 +48,16 @@ int pw_leg_branch(tm_cell_t *t, pw_hold_t *hold, int leg)
 	return -1;
 }
 
+void pw_hold_counts(pw_hold_t *hold, int held)
+{
+	if(__sync_lock_test_and_set(&hold->held, held) != held) {
+		update_stat(pw_count.holding, held ? 1 : -1);
+	}
+}
+
 void pw_blind_close(tm_cell_t *t, pw_hold_t *hold)
 {
-	hold->held = 0;
+	pw_hold_counts(hold, 0);
 	if(t->uac[hold->blind].last_received < 200 && t->uac[hold->blind].request.buffer == NULL) {
 		t->uac[hold->blind].last_received = PW_ENDED;
 	}
@@ -64,7 +68,7 @@ void pw_blind_open(tm_cell_t *t, pw_hold_t *hold)
 	if(t->uac[hold->blind].last_received == PW_ENDED && t->uac[hold->blind].request.buffer == NULL) {
 		t->uac[hold->blind].last_received = 0;
 	}
-	hold->held = t->uac[hold->blind].last_received == 0;
+	pw_hold_counts(hold, t->uac[hold->blind].last_received == 0);
 }
 
 int pw_leg_pending(const tm_cell_t *t, const pw_hold_t *hold)

@@ -12,7 +12,7 @@ public enum CallEnd: Equatable, Sendable {
     /// The best answer of those who came, such as 486.
     case failed(Int)
 
-    /// What phones that were pushed for it have to hear; nil when there is nothing to tell.
+    /// What phones that were pushed for it have to hear.
     public var notice: PushEvent {
         switch self {
         case .answered, .completedElsewhere: .answeredElsewhere

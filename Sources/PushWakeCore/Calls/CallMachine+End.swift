@@ -8,15 +8,15 @@ extension CallMachine {
     /// push, once.
     public mutating func ended(_ how: CallEnd, now: Int64) -> [CallVerb] {
         guard end == nil else { return [] }
+        var how = how
         // The host knows the status; that it came of waiting is known here.
-        let isTimeout = isClosed && !devices.contains { $0.hasDeclined }
-        if case .failed = how, isTimeout { end = .timedOut } else { end = how }
-        let how = end ?? how
+        if case .failed = how, closing == .timedOut, !devices.contains(where: { $0.hasDeclined }) { how = .timedOut }
+        end = how
         isHeld = false
         declineAt = nil
         var verbs: [CallVerb] = []
         for index in devices.indices {
-            if devices[index].push == .underway { verbs.append(.dropPush(device: index)) }
+            dropPush(index, &verbs)
             tellEnd(how, index, now, &verbs)
         }
         verbs.append(.note(.ended(how)))
@@ -31,12 +31,13 @@ extension CallMachine {
     }
 
     private func mustHear(_ state: DeviceState, of how: CallEnd) -> Bool {
-        guard state.device.canBePushed, !state.isAnswered, !state.hasDeclined else { return false }
+        guard state.device.canBePushed, !state.isAnswered, !state.hasDeclined, !state.knowsEnd else { return false }
         guard how == .cancelled else { return state.wasPushed && !hearsOverSIP(state) }
         return switch policy.cancelRule {
         case .unanswered: state.wasPushed && !hearsOverSIP(state)
         case .pushed: state.wasPushed
-        case .always: true
+        // What becomes of a push that is out still decides first.
+        case .always: state.wasPushed || state.push != .dropped
         }
     }
 
@@ -50,10 +51,11 @@ extension CallMachine {
     mutating func showEnd(_ index: Int, _ contact: CallContact, _ verbs: inout [CallVerb]) {
         verbs.append(.note(.late(device: index)))
         let state = devices[index]
-        guard isCall, state.device.showsCallAtOnce, state.wasPushed || state.push == .underway, !state.hasCome,
-            !state.knowsEnd, !state.hasDeclined, !state.isAnswered, !(state.leg.map { $0.heard > .nothing } ?? false)
+        let showsCall =
+            state.device.showsCallAtOnce && (state.wasPushed || state.push == .underway || state.push == .dropped)
+        guard isCall, showsCall, !state.knowsEnd, !state.hasDeclined, !state.isAnswered, !hearsOverSIP(state)
         else { return }
         devices[index].knowsEnd = true
-        verbs.append(.ringAndCancel(contact: contact.key, reason: (end ?? .timedOut).reasonHeader))
+        verbs.append(.ringAndCancel(contact: contact.key, reason: (end ?? closing ?? .timedOut).reasonHeader))
     }
 }

@@ -9,7 +9,7 @@ extension CallMachine {
     public mutating func registered(_ registration: CallRegistration, now: Int64) -> [CallVerb] {
         var verbs: [CallVerb] = []
         guard let index = place(of: registration) else {
-            guard end == nil, !isClosed else { return [] }
+            guard !isClosed else { return [] }
             devices.append(
                 DeviceState(
                     CallDevice(
@@ -22,38 +22,36 @@ extension CallMachine {
         }
         verbs.append(.note(.registered(device: index)))
         learn(index, registration)
-        guard end == nil, !isClosed else {
+        guard !isClosed else {
             showEnd(index, registration.contact, &verbs)
             return verbs
         }
         guard !devices[index].hasDeclined, !devices[index].isAnswered else { return verbs }
-        devices[index].hasCome = true
-        if case .scheduled = devices[index].push { devices[index].push = .none }
         if let leg = devices[index].leg {
             moved(index, leg, to: registration.contact, now, &verbs)
         } else {
             ring(index, registration.contact, now, &verbs)
         }
         // It is there: what has not left yet need not go.
-        if devices[index].push == .underway, !devices[index].wasPushed { verbs.append(.dropPush(device: index)) }
+        dropPush(index, &verbs)
         settle(now, &verbs)
         return verbs
     }
 
     /// A contact of the user is gone from the registrar.
     public mutating func unregistered(contact key: String, now: Int64) -> [CallVerb] {
+        var verbs: [CallVerb] = []
         for index in devices.indices {
             devices[index].device.contacts.removeAll { $0.key == key }
+            if devices[index].replacement?.contact.key == key { devices[index].replacement = nil }
             // Whoever leaves an address will not answer there: its next one is rung at once.
-            guard devices[index].leg?.contact.key == key, devices[index].leg?.heard == .nothing,
-                let next = devices[index].replacement
-            else { continue }
-            var verbs: [CallVerb] = []
-            ring(index, next, now, &verbs)
-            settle(now, &verbs)
-            return verbs
+            guard !isClosed, devices[index].leg?.contact.key == key, let next = devices[index].replacement else {
+                continue
+            }
+            ring(index, next.contact, now, &verbs)
         }
-        return []
+        settle(now, &verbs)
+        return verbs
     }
 
     /// The device of a registration: by its instance, else by a token, else by a contact.
@@ -76,7 +74,8 @@ extension CallMachine {
             devices[index].device.tokens.append(token)
         }
         if devices[index].device.instance.isEmpty { devices[index].device.instance = registration.instance }
-        devices[index].device.contacts.removeAll { $0.key == registration.contact.key }
+        // No two devices share a contact: it belongs to whoever registered it last.
+        for other in devices.indices { devices[other].device.contacts.removeAll { $0.key == registration.contact.key } }
         devices[index].device.contacts.insert(registration.contact, at: 0)
     }
 
@@ -85,21 +84,28 @@ extension CallMachine {
         _ index: Int, _ leg: DeviceState.Leg, to contact: CallContact, _ now: Int64, _ verbs: inout [CallVerb]
     ) {
         let isSameFlow = !contact.flow.isEmpty && contact.flow == leg.contact.flow
-        let isSameRun = contact.registrationID.isEmpty || contact.registrationID == leg.contact.registrationID
-        if leg.heard == .alerting && isSameRun { return }
-        if contact.key == leg.contact.key && isSameFlow {
-            guard leg.heard == .nothing else { return }
+        let isSameRun =
+            contact.registrationID.isEmpty || leg.contact.registrationID.isEmpty
+            || contact.registrationID == leg.contact.registrationID
+        switch leg.heard {
+        case .alerting where isSameRun: return
+        case .trying where isSameRun && isSameFlow: return
+        case .nothing where isSameFlow && contact.key == leg.contact.key:
+            devices[index].replacement = nil
             if contact.reach == .datagram {
                 verbs.append(.resend(leg: leg.number))
                 verbs.append(.note(.resent(device: index, leg: leg.number)))
             }
-            return
+        case .nothing where isSameFlow && isSameRun && mayAnswer(index, leg, now):
+            devices[index].replacement = .init(contact: contact, at: leg.since + Self.replacePause)
+        case .nothing, .trying, .alerting:
+            ring(index, contact, now, &verbs)
         }
-        if isSameFlow && isSameRun && now < leg.since + Self.replacePause {
-            devices[index].replacement = contact
-            devices[index].replaceAt = leg.since + Self.replacePause
-            return
-        }
-        ring(index, contact, now, &verbs)
+    }
+
+    /// The request may be arriving at the device at this moment.
+    private func mayAnswer(_ index: Int, _ leg: DeviceState.Leg, _ now: Int64) -> Bool {
+        now < leg.since + Self.replacePause
+            && devices[index].device.contacts.contains { $0.key == leg.contact.key }
     }
 }

@@ -10,7 +10,7 @@
 /// ends by what its legs answer (RFC 3261, 16.7), by `giveUp`, or because the caller ends it.
 ///
 /// The machine does no I/O and reads no clock: hosts and delivery report what happens, it answers with verbs. All
-/// times are monotonic milliseconds.
+/// times are monotonic milliseconds, which leave room for a day on either side.
 public struct CallMachine: ~Copyable {
     let policy: CallPolicy
     /// A message is answered by whoever takes it first, and nobody cancels the others.
@@ -21,15 +21,26 @@ public struct CallMachine: ~Copyable {
     var devices: [DeviceState]
     /// The host keeps the request open without a leg.
     var isHeld = false
-    /// No phone joins any more.
-    var isClosed = false
+    /// How the request is about to end: no phone joins any more.
+    var closing: CallEnd?
     /// Phones that sleep are given up on then, because all that rang have failed.
     var declineAt: Int64?
     public internal(set) var end: CallEnd?
     private var lastLeg = 0
     private var hasTold = false
-    /// The status of the last phone that declined, or that was left ringing (408).
-    private var lastDecline = 0
+    /// A leg could not be sent or timed out: its host leaves the end of the request to the next verb.
+    private var hostAwaitsVerb = false
+    private var lastDecline: Decline?
+
+    /// Why a phone that rang does so no more.
+    private enum Decline {
+        /// It has said no.
+        case byPhone
+        /// Nobody took it.
+        case leftRinging
+    }
+
+    var isClosed: Bool { end != nil || closing != nil }
 
     /// Begins with the devices of the user; `start(now:)` says what to do first.
     public init(
@@ -52,25 +63,26 @@ public struct CallMachine: ~Copyable {
 
     private mutating func begin(_ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
         let device = devices[index].device
-        let known = devices[index].known
+        let known = devices[index].reachable
         guard device.canBePushed else {
             verbs.append(.note(.plain(device: index)))
-            if let known { ring(index, known, now, &verbs) }
+            if let known = known ?? device.contacts.first { ring(index, known, now, &verbs) }
             return
         }
-        if device.isAwake {
-            verbs.append(.note(.awake(device: index, known?.reach ?? .datagram)))
-            if let known { ring(index, known, now, &verbs) }
-            if policy.silentAfter == 0, known != nil { push(index, now, &verbs) }
+        if device.isAwake, device.contacts.isEmpty {
+            // The host reaches it by itself, and knows no contacts (AGI).
+            return verbs.append(.note(.awake(device: index, .datagram)))
+        }
+        if device.isAwake, let known {
+            verbs.append(.note(.awake(device: index, known.reach)))
+            ring(index, known, now, &verbs)
+            if policy.silentAfter == 0, device.pushDelay <= 0 { push(index, now, &verbs) }
             return
         }
         verbs.append(.note(.asleep(device: index)))
-        if !device.isProviderHealthy {
-            if let known, known.canBeRung { ring(index, known, now, &verbs) }
-            push(index, now, &verbs)
-        } else if device.pushDelay > 0 {
-            if let known, known.canBeRung { ring(index, known, now, &verbs) }
-            devices[index].push = .scheduled(at: now + device.pushDelay)
+        if let known, device.pushDelay > 0 || !device.isProviderHealthy { ring(index, known, now, &verbs) }
+        if device.pushDelay > 0, device.isProviderHealthy, devices[index].leg != nil {
+            devices[index].silentAt = now + device.pushDelay
         } else {
             push(index, now, &verbs)
         }
@@ -98,14 +110,19 @@ public struct CallMachine: ~Copyable {
             let current = devices[index].leg
         else { return [] }
         var verbs: [CallVerb] = []
-        if status < 200 {
+        switch status {
+        case ..<100: return []
+        case ..<200:
             guard isFromPhone, !(status == 100 && current.contact.isBehindProxy) else { return [] }
             heard(index, status, &verbs)
-        } else if status < 300 {
-            verbs.append(.note(.progressed(device: index, leg: leg, status: status)))
-            devices[index].leg?.heard = .alerting
+        case ..<300:
+            heard(index, status, &verbs)
             devices[index].isAnswered = true
-        } else {
+            // It goes to the caller at once and ends every other leg (RFC 3261, 16.7): there is nothing to hold.
+            closing = .answered
+            isHeld = false
+            declineAt = nil
+        default:
             failed(index, current, status, isFromPhone, now, &verbs)
         }
         settle(now, &verbs)
@@ -115,35 +132,32 @@ public struct CallMachine: ~Copyable {
     private mutating func heard(_ index: Int, _ status: Int, _ verbs: inout [CallVerb]) {
         guard let leg = devices[index].leg else { return }
         let heard: DeviceState.Heard = status == 100 ? .trying : .alerting
-        guard heard > leg.heard else { return }
+        guard heard > leg.heard || status >= 200 else { return }
         verbs.append(.note(.progressed(device: index, leg: leg.number, status: status)))
         devices[index].leg?.heard = heard
         devices[index].silentAt = nil
         devices[index].replacement = nil
-        if heard == .alerting { devices[index].hasRung = true }
-        switch devices[index].push {
-        case .scheduled: devices[index].push = .none
-        case .underway where heard == .alerting: verbs.append(.dropPush(device: index))
-        case .none, .underway, .accepted, .failed: break
-        }
+        if heard == .alerting { dropPush(index, &verbs) }
     }
 
     private mutating func failed(
         _ index: Int, _ leg: DeviceState.Leg, _ status: Int, _ isFromPhone: Bool, _ now: Int64,
         _ verbs: inout [CallVerb]
     ) {
+        let replacement = devices[index].replacement
         devices[index].closeLeg()
         if isFromPhone || leg.heard == .alerting {
             verbs.append(.note(.progressed(device: index, leg: leg.number, status: status)))
             devices[index].hasDeclined = true
-            lastDecline = status
-            if status >= 600 { isClosed = true }
+            lastDecline = isFromPhone ? .byPhone : .leftRinging
+            dropPush(index, &verbs)
+            if status >= 600, closing == nil { closing = .failed(status) }
             return
         }
         verbs.append(.note(.legFailed(device: index, leg: leg.number, status: status)))
-        if let next = devices[index].replacement {
-            ring(index, next, now, &verbs)
-        } else if let next = devices[index].nextFlow(after: leg.contact) {
+        hostAwaitsVerb = true
+        guard !isClosed else { return }
+        if let next = replacement?.contact ?? devices[index].nextFlow {
             ring(index, next, now, &verbs)
         } else if devices[index].device.canBePushed, devices[index].push == .none {
             push(index, now, &verbs)
@@ -152,30 +166,44 @@ public struct CallMachine: ~Copyable {
 
     // MARK: What delivery says
 
-    /// A push for the call has its outcome. Of a repeated push only an acceptance changes anything.
+    /// A push for the call has its outcome, a dropped one too. Of a repeated push only an acceptance changes anything.
     public mutating func pushEnded(device index: Int, isAccepted: Bool, now: Int64) -> [CallVerb] {
-        guard devices.indices.contains(index), devices[index].push == .underway else { return [] }
+        guard devices.indices.contains(index) else { return [] }
+        let push = devices[index].push
+        guard push == .underway || push == .dropped else { return [] }
+        let isFirst = !devices[index].wasPushed
         var verbs: [CallVerb] = []
         if isAccepted {
             let isLast = devices[index].pushes > policy.pushRepeats
             devices[index].push = .accepted(repeatAt: isLast ? nil : policy.pushRepeat.map { now + $0 })
-            let isFirst = !devices[index].wasPushed
             devices[index].wasPushed = true
-            if let end {
-                if isFirst { tellEnd(end, index, now, &verbs) }
-            } else {
-                tellCaller(&verbs)
-            }
-            return verbs
+        } else if isFirst {
+            devices[index].push = push == .dropped ? .none : .failed
+        } else {
+            devices[index].push = .accepted(repeatAt: nil)
         }
-        devices[index].push = devices[index].wasPushed ? .accepted(repeatAt: nil) : .failed
-        guard end == nil, !isClosed, !devices[index].wasPushed else { return [] }
-        let known = devices[index].leg == nil && !devices[index].hasDeclined ? devices[index].known : nil
-        let usable = known.flatMap { $0.canBeRung && !devices[index].hasFailed($0) ? $0 : nil }
-        verbs.append(.note(.pushFailed(device: index, hasContact: usable != nil)))
-        if let usable { ring(index, usable, now, &verbs) }
-        settle(now, &verbs)
+        if let end {
+            if isFirst { tellEnd(end, index, now, &verbs) }
+        } else if isAccepted {
+            tellCaller(&verbs)
+        } else if isFirst, !isClosed {
+            pushFailed(index, now, &verbs)
+            settle(now, &verbs)
+        }
         return verbs
+    }
+
+    /// No push is on its way to the device, and none has been.
+    private mutating func pushFailed(_ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
+        let hasLeg = devices[index].leg != nil
+        guard devices[index].push == .failed else {
+            // It was dropped because the phone had come, which is no more than its leg can tell.
+            if hasLeg { watch(index, now) } else if !devices[index].hasDeclined { push(index, now, &verbs) }
+            return
+        }
+        let contact = hasLeg || devices[index].hasDeclined ? nil : devices[index].reachable
+        verbs.append(.note(.pushFailed(device: index, hasContact: contact != nil)))
+        if let contact { ring(index, contact, now, &verbs) }
     }
 
     // MARK: Time
@@ -193,22 +221,16 @@ public struct CallMachine: ~Copyable {
 
     /// Time has passed.
     public mutating func tick(now: Int64) -> [CallVerb] {
-        guard end == nil else { return [] }
         var verbs: [CallVerb] = []
-        if now >= endsAt || declineAt.map({ now >= $0 }) == true {
-            giveUp(now, &verbs)
-            return verbs
-        }
-        guard !isClosed else { return [] }
+        settle(now, &verbs)
+        guard !isClosed else { return verbs }
         for index in devices.indices { tick(index, now, &verbs) }
         settle(now, &verbs)
         return verbs
     }
 
     private mutating func tick(_ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
-        if let at = devices[index].replaceAt, now >= at, let contact = devices[index].replacement {
-            ring(index, contact, now, &verbs)
-        }
+        if let next = devices[index].replacement, now >= next.at { ring(index, next.contact, now, &verbs) }
         if let at = devices[index].silentAt, now >= at {
             devices[index].silentAt = nil
             if devices[index].push == .none, let leg = devices[index].leg {
@@ -216,15 +238,9 @@ public struct CallMachine: ~Copyable {
                 push(index, now, &verbs)
             }
         }
-        switch devices[index].push {
-        case .scheduled(let at) where now >= at: push(index, now, &verbs)
-        case .accepted(let at?) where now >= at:
-            if devices[index].isAwaited {
-                push(index, now, &verbs)
-            } else {
-                devices[index].push = .accepted(repeatAt: nil)
-            }
-        case .none, .scheduled, .underway, .accepted, .failed: break
+        if case .accepted(let at?) = devices[index].push, now >= at {
+            devices[index].push = .accepted(repeatAt: nil)
+            if devices[index].isAwaited { push(index, now, &verbs) }
         }
     }
 
@@ -234,9 +250,7 @@ public struct CallMachine: ~Copyable {
         lastLeg += 1
         let old = devices[index].leg?.number
         devices[index].openLeg(lastLeg, contact, now)
-        if devices[index].device.canBePushed, devices[index].push == .none, let pause = policy.silentAfter, pause > 0 {
-            devices[index].silentAt = now + max(pause, devices[index].device.pushDelay)
-        }
+        watch(index, now)
         verbs.append(.ring(leg: lastLeg, contact: contact.key, replacing: old))
         verbs.append(.note(.rung(device: index, leg: lastLeg, contact: contact.key)))
     }
@@ -244,7 +258,19 @@ public struct CallMachine: ~Copyable {
     /// Numbers of earlier legs are not used again.
     mutating func continueLegs(after number: Int) { lastLeg = max(lastLeg, number) }
 
+    /// Gives the leg its time to be answered before the device is pushed as well.
+    private mutating func watch(_ index: Int, _ now: Int64) {
+        let state = devices[index]
+        guard state.device.canBePushed, state.push == .none, state.leg?.heard == .nothing,
+            let silentAfter = policy.silentAfter
+        else { return }
+        let pause = max(silentAfter, state.device.pushDelay)
+        if pause > 0 { devices[index].silentAt = now + pause }
+    }
+
+    /// Pushes for the request, while there is time to wait for the phone.
     mutating func push(_ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
+        guard now < endsAt else { return }
         devices[index].push = .underway
         devices[index].pushes += 1
         devices[index].legAtPush = devices[index].leg?.number ?? 0
@@ -266,38 +292,46 @@ public struct CallMachine: ~Copyable {
     mutating func settle(_ now: Int64, _ verbs: inout [CallVerb]) {
         guard end == nil else { return }
         let isAwaited = !isClosed && devices.contains { $0.isAwaited }
-        guard isAwaited else {
-            declineAt = nil
-            guard isHeld else { return }
-            isHeld = false
-            let status = failureStatus
-            verbs.append(.giveUp(status: status))
-            verbs.append(.note(.gaveUp(status: status)))
+        let hasLiveLeg = devices.contains { $0.hasLiveLeg }
+        setDeclineClock(runs: isAwaited && !hasLiveLeg, now)
+        let isTimeOver = now >= declineAt ?? endsAt
+        let mustEnd = hostAwaitsVerb && !hasLiveLeg
+        hostAwaitsVerb = false
+        if isAwaited && !isTimeOver {
+            if !isHeld { verbs.append(.hold(until: endsAt)) }
+            isHeld = true
             return
         }
-        if !isHeld {
-            isHeld = true
-            verbs.append(.hold(until: endsAt))
+        declineAt = nil
+        if !hasLiveLeg, closing == nil { closing = isTimeOver ? .timedOut : .failed(failureStatus) }
+        if isClosed || isTimeOver {
+            for index in devices.indices { dropPush(index, &verbs) }
         }
-        if devices.contains(where: { $0.leg != nil }) {
-            declineAt = nil
-        } else if declineAt == nil, lastDecline != 0 {
-            let pause = lastDecline == 408 ? policy.noAnswerWaits : policy.declineWaits
-            declineAt = pause.map { min(now + $0, endsAt) }
-        }
+        guard isHeld || mustEnd else { return }
+        isHeld = false
+        verbs.append(.giveUp(status: failureStatus))
+        verbs.append(.note(.gaveUp(status: failureStatus)))
     }
 
-    private mutating func giveUp(_ now: Int64, _ verbs: inout [CallVerb]) {
-        isClosed = true
-        declineAt = nil
-        for index in devices.indices {
-            if devices[index].push == .underway { verbs.append(.dropPush(device: index)) }
+    private mutating func setDeclineClock(runs: Bool, _ now: Int64) {
+        guard runs, let lastDecline else {
+            declineAt = nil
+            return
         }
-        guard isHeld else { return }
-        isHeld = false
-        let status = failureStatus
-        verbs.append(.giveUp(status: status))
-        verbs.append(.note(.gaveUp(status: status)))
+        guard declineAt == nil else { return }
+        let pause =
+            switch lastDecline {
+            case .byPhone: policy.declineWaits
+            case .leftRinging: policy.noAnswerWaits
+            }
+        declineAt = pause.map { min(now + $0, endsAt) }
+    }
+
+    /// The phone needs no push for the request any more.
+    mutating func dropPush(_ index: Int, _ verbs: inout [CallVerb]) {
+        guard devices[index].push == .underway else { return }
+        devices[index].push = .dropped
+        verbs.append(.dropPush(device: index))
     }
 
     /// What the caller hears when no leg has an answer of its own.

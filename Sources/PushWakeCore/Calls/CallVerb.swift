@@ -9,7 +9,7 @@ public enum CallVerb: Equatable, Sendable {
     case ring(leg: Int, contact: String, replacing: Int?)
     /// Send the same datagram once more: the phone is there again, and nothing says that it got the first one.
     case resend(leg: Int)
-    /// Keep the request open until then (monotonic milliseconds), although every leg may end.
+    /// Keep the request open until then (monotonic milliseconds), although every leg may end. A 2xx needs no `giveUp`.
     case hold(until: Int64)
     /// Nobody is waited for any more. With legs out their answers decide; with none the best answer is sent, or
     /// this status when there is none.
@@ -20,7 +20,7 @@ public enum CallVerb: Equatable, Sendable {
     case ringAndCancel(contact: String, reason: String)
     /// Push this event to a device.
     case push(device: Int, event: PushEvent, deadline: Int64)
-    /// Drop the push for the call, if it has not left.
+    /// Drop the push for the call, if it has not left. Its outcome is reported all the same: not accepted if it is gone.
     case dropPush(device: Int)
     /// A line of the request's story.
     case note(CallNote)

@@ -19,12 +19,18 @@ struct DeviceState {
         var heard = Heard.nothing
     }
 
+    /// Where it has registered while its leg may still be answered, and when that leg is replaced.
+    struct Replacement: Equatable {
+        let contact: CallContact
+        let at: Int64
+    }
+
     /// Where the push for the request stands.
     enum Push: Equatable {
         case none
-        /// The phone wanted to be left to the request itself until then.
-        case scheduled(at: Int64)
         case underway
+        /// It is not needed any more; its outcome will say whether it had left.
+        case dropped
         /// `repeatAt`: when it is pushed again if it stays away.
         case accepted(repeatAt: Int64?)
         case failed
@@ -41,66 +47,56 @@ struct DeviceState {
     var wasPushed = false
     /// When it counts as silent.
     var silentAt: Int64?
-    /// Where it has registered while its leg may still be answered, and when that leg is replaced.
-    var replacement: CallContact?
-    var replaceAt: Int64?
+    var replacement: Replacement?
     /// It has answered with a final code other than 2xx, or was left ringing.
     var hasDeclined = false
     var isAnswered = false
-    /// It has rung in this request.
-    var hasRung = false
-    /// It has registered since the request began.
-    var hasCome = false
     /// It has been shown the end by `ringAndCancel`.
     var knowsEnd = false
     private var failedKeys: [String] = []
 
     init(_ device: CallDevice) { self.device = device }
 
-    /// The best contact that the registrar had.
-    var known: CallContact? { device.contacts.first { $0.reach == .open } ?? device.contacts.first }
+    /// Where a request can go without the phone's help, the best one first: nil when it has to come by itself.
+    var reachable: CallContact? {
+        let contacts = device.contacts.filter { $0.canBeRung && !failedKeys.contains($0.key) }
+        return contacts.first { $0.reach == .open } ?? contacts.first
+    }
 
     /// A push may still bring it.
     var isAwaited: Bool {
         guard !hasDeclined, !isAnswered else { return false }
         switch push {
         case .none, .failed: return false
-        case .scheduled, .underway, .accepted: break
+        case .underway, .dropped, .accepted: break
         }
         guard let leg else { return true }
         return leg.heard == .nothing && leg.number == legAtPush
     }
 
+    /// Its leg may be answered, or will fail by itself.
+    var hasLiveLeg: Bool { leg != nil && !isAwaited }
+
     /// When something has to be done for it; `.max` for never.
     var deadline: Int64 {
-        var next = min(silentAt ?? .max, replaceAt ?? .max)
-        switch push {
-        case .scheduled(let at): next = min(next, at)
-        case .accepted(let at?): next = min(next, at)
-        case .none, .underway, .accepted, .failed: break
-        }
+        var next = min(silentAt ?? .max, replacement?.at ?? .max)
+        if case .accepted(let at?) = push { next = min(next, at) }
         return next
     }
 
     /// Another connection of the device, when one of several is gone (RFC 5626, 5.3).
-    func nextFlow(after contact: CallContact) -> CallContact? {
-        device.contacts.first { $0.reach == .open && $0.key != contact.key && !failedKeys.contains($0.key) }
-    }
-
-    /// The request has been sent there, in vain.
-    func hasFailed(_ contact: CallContact) -> Bool { failedKeys.contains(contact.key) }
+    var nextFlow: CallContact? { reachable.flatMap { $0.reach == .open ? $0 : nil } }
 
     mutating func openLeg(_ number: Int, _ contact: CallContact, _ now: Int64) {
         leg = Leg(number: number, contact: contact, since: now)
         silentAt = nil
         replacement = nil
-        replaceAt = nil
     }
 
     mutating func closeLeg() {
         if let leg { failedKeys.append(leg.contact.key) }
         leg = nil
         silentAt = nil
-        replaceAt = nil
+        replacement = nil
     }
 }

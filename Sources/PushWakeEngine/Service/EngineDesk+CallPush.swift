@@ -58,7 +58,9 @@ extension EngineDesk {
         // The push before is waking the phone for this request too; but it may fail, or be dropped with its call.
         delivery.loop.schedule(after: wait) { [weak self] in
             guard let self else { return }
-            if isWanted(push, request) { deliverInTime(push, request) } else { ended(push.push.binding, request, true) }
+            if isWanted(push, request) { return deliverInTime(push, request) }
+            // It has come with the push before; of a call that is over it has heard nothing.
+            ended(push.push.binding, request, request.machine.end == nil)
         }
     }
 

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+/// How long those that sleep are waited for when all that rang have failed.
+@Suite struct `A declined call waits for phones that sleep` {
+    /// "a" rings on leg 1, "b" sleeps and is pushed.
+    private func ringing(wakeTimeout: Int64 = 40_000, change: (inout CallPolicy) -> Void = { _ in }) -> HeldCall {
+        let call = HeldCall(.awake("a", .tcp("a1")), .asleep("b"), wakeTimeout: wakeTimeout, change: change)
+        #expect(call.start() == "ring 1 a1, push 1 call, hold")
+        #expect(call.accept(1) == "")
+        #expect(call.hear(180, leg: 1) == "")
+        return call
+    }
+
+    @Test func `for decline_waits`() {
+        let call = ringing()
+        #expect(call.wait(2000) == "")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.deadline == 5000)
+        #expect(call.wait(4999) == "")
+        #expect(call.wait(1) == "give up 480")
+        #expect(call.register("b", at: .udp("b1")) == "")
+        #expect(call.end(.failed(486)) == "push 1 missed")
+        #expect(call.ended == .failed(486))
+    }
+
+    @Test func `to the end with -1`() {
+        let call = ringing { $0.declineWaits = nil }
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.wait(39_999) == "")
+        #expect(call.wait(1) == "give up 480")
+        #expect(call.end(.failed(486)) == "push 1 missed")
+    }
+
+    @Test func `not at all with 0`() {
+        let call = ringing { $0.declineWaits = 0 }
+        #expect(call.hear(486, leg: 1) == "give up 480")
+    }
+
+    @Test func `never beyond wake_timeout`() {
+        let call = ringing(wakeTimeout: 3000)
+        #expect(call.wait(1000) == "")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.deadline == 2000)
+    }
+
+    @Test(arguments: [(180, "give up 480"), (183, "give up 480")])
+    func `for no_answer_waits when the phone was left ringing`(status: Int, heard: String) {
+        let call = HeldCall(.awake("a", .tcp("a1")), .asleep("b")) {
+            $0.declineWaits = nil
+            $0.noAnswerWaits = 1000
+        }
+        #expect(call.start() == "ring 1 a1, push 1 call, hold")
+        #expect(call.accept(1) == "")
+        #expect(call.hear(status, leg: 1) == "")
+        #expect(call.fail(408, leg: 1) == "")
+        #expect(call.wait(999) == "")
+        #expect(call.wait(1) == heard)
+    }
+
+    @Test func `for decline_waits when the phone itself says 408`() {
+        let call = ringing {
+            $0.declineWaits = 1000
+            $0.noAnswerWaits = nil
+        }
+        #expect(call.hear(408, leg: 1) == "")
+        #expect(call.deadline == 1000)
+    }
+
+    @Test func `anew once a further phone has rung and declined`() {
+        let call = HeldCall(.awake("a", .tcp("a1")), .asleep("b"), .asleep("c"))
+        #expect(call.start() == "ring 1 a1, push 1 call, push 2 call, hold")
+        #expect(call.accept(1) == "")
+        #expect(call.accept(2) == "")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.wait(4000) == "")
+        #expect(call.register("b", at: .udp("b1")) == "ring 2 b1")
+        #expect(call.deadline == 36_000)
+        #expect(call.hear(180, leg: 2) == "")
+        #expect(call.wait(10_000) == "")
+        #expect(call.hear(486, leg: 2) == "")
+        #expect(call.wait(4999) == "")
+        #expect(call.wait(1) == "give up 480")
+    }
+
+    @Test func `and counts a phone that is silent among them`() {
+        let call = HeldCall(.awake("a", .tcp("a1")), .awake("b", .tcp("b1", flow: "b")))
+        #expect(call.start() == "ring 1 a1, ring 2 b1")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.wait(1500) == "push 1 call, hold")
+        #expect(call.accept(1) == "")
+        #expect(call.wait(4999) == "")
+        #expect(call.wait(1) == "give up 480")
+    }
+
+    @Test func `and not for those that ring`() {
+        let call = HeldCall(.awake("a", .tcp("a1")), .awake("b", .tcp("b1", flow: "b")), .asleep("c"))
+        #expect(call.start() == "ring 1 a1, ring 2 b1, push 2 call, hold")
+        #expect(call.accept(2) == "")
+        #expect(call.hear(180, leg: 2) == "")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.deadline == 40_000)
+    }
+
+    @Test func `to the end when a phone on a desk was never reached`() {
+        let call = HeldCall(.plain(.udp("d1")), .asleep("b"))
+        #expect(call.start() == "ring 1 d1, push 1 call, hold")
+        #expect(call.accept(1) == "")
+        #expect(call.fail(408, leg: 1) == "")
+        #expect(call.deadline == 40_000)
+        #expect(call.register("b", at: .udp("b1")) == "ring 2 b1, give up 480")
+    }
+
+    // MARK: 6xx
+
+    @Test func `no more when one declines for all`() {
+        let call = HeldCall(.awake("a", .tcp("a1")), .asleep("b"), .asleep("c"))
+        #expect(call.start() == "ring 1 a1, push 1 call, push 2 call, hold")
+        #expect(call.accept(1) == "")
+        #expect(call.hear(603, leg: 1) == "drop 2, give up 480")
+        #expect(call.register("b", at: .udp("b1")) == "")
+        #expect(call.deadline == nil)
+        #expect(call.end(.failed(603)) == "push 1 elsewhere")
+        #expect(call.accept(2) == "push 2 elsewhere")
+    }
+
+    @Test func `and neither rings nor pushes a phone whose leg fails after a 603`() {
+        let call = HeldCall(
+            .awake("a", .tcp("a1")), .awake("b", .tcp("b1", flow: "b")),
+            .awake("c", .tcp("c1", flow: "c"), .tcp("c2", flow: "d")))
+        #expect(call.start() == "ring 1 a1, ring 2 b1, ring 3 c1")
+        #expect(call.hear(603, leg: 1) == "")
+        #expect(call.fail(408, leg: 2) == "")
+        #expect(call.fail(408, leg: 3) == "give up 480")
+        #expect(call.wait(60_000) == "")
+        #expect(call.end(.failed(603)) == "")
+    }
+}

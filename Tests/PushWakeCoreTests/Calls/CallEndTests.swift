@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+/// Every phone that was pushed hears how the call ended: over its leg, or by push.
+@Suite struct `The end of a held call` {
+    /// Three phones: "a" rings on leg 1; "b" was pushed and stays away; "c" was pushed and its outcome is not known.
+    private func three(change: (inout CallPolicy) -> Void = { _ in }) -> HeldCall {
+        let call = HeldCall(.asleep("a"), .asleep("b"), .asleep("c"), change: change)
+        #expect(call.start() == "push 0 call, push 1 call, push 2 call, hold")
+        #expect(call.accept(0) == "")
+        #expect(call.accept(1) == "")
+        #expect(call.register("a", at: .udp("a1")) == "ring 1 a1")
+        #expect(call.hear(180, leg: 1) == "")
+        return call
+    }
+
+    @Test(arguments: [
+        (CallEnd.cancelled, "cancel"), (.completedElsewhere, "elsewhere"), (.answered, "elsewhere"),
+        (.timedOut, "missed"), (.failed(486), "missed"), (.failed(600), "elsewhere"), (.failed(603), "elsewhere"),
+    ])
+    func `is pushed to phones that stayed away, once, a push accepted later included`(how: CallEnd, notice: String) {
+        let call = three()
+        #expect(call.end(how) == "push 1 \(notice), drop 2")
+        #expect(call.accept(2) == "push 2 \(notice)")
+        #expect(call.accept(2) == "")
+        #expect(call.end(how) == "")
+        #expect(call.deadline == nil)
+        #expect(call.ended == how)
+    }
+
+    @Test func `is not pushed to a phone whose push never left`() {
+        let call = three()
+        #expect(call.end(.cancelled) == "push 1 cancel, drop 2")
+        #expect(call.refuse(2) == "")
+    }
+
+    @Test func `is not pushed to those that answered or declined`() {
+        let call = HeldCall(.asleep("a"), .asleep("b"), .asleep("c"))
+        #expect(call.start() == "push 0 call, push 1 call, push 2 call, hold")
+        for device in 0..<3 { #expect(call.accept(device) == "") }
+        #expect(call.register("a", at: .udp("a1")) == "ring 1 a1")
+        #expect(call.register("b", at: .udp("b1")) == "ring 2 b1")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.hear(200, leg: 2) == "")
+        #expect(call.end(.answered) == "push 2 elsewhere")
+    }
+
+    @Test func `is pushed to a phone that came and whose leg failed`() {
+        let call = HeldCall(.asleep("a"))
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.register("a", at: .tcp("a1")) == "ring 1 a1, give up 480")
+        #expect(call.fail(477, leg: 1) == "hold")
+        #expect(call.end(.cancelled) == "push 0 cancel")
+    }
+
+    @Test func `is pushed to a suspended app, which never heard its leg`() {
+        let call = HeldCall(.awake("a", .tcp("a1")))
+        #expect(call.start() == "ring 1 a1")
+        #expect(call.wait(1500) == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.end(.cancelled) == "push 0 cancel")
+    }
+
+    @Test func `is pushed to nobody who has been left ringing`() {
+        let call = three()
+        #expect(call.fail(408, leg: 1) == "")
+        #expect(call.end(.failed(408)) == "push 1 missed, drop 2")
+    }
+
+    @Test func `is pushed to nobody where cancel_push is off, or for a message`() {
+        let off = three { $0.pushesEnd = false }
+        #expect(off.end(.cancelled) == "drop 2")
+        let message = HeldCall(.asleep("a"), event: .chat)
+        #expect(message.start() == "push 0 chat, hold")
+        #expect(message.accept() == "")
+        #expect(message.end(.cancelled) == "")
+    }
+
+    // MARK: cancel_when
+
+    @Test(arguments: [
+        (CallPolicy.CancelRule.unanswered, "push 1 cancel, drop 2"),
+        (.pushed, "push 0 cancel, push 1 cancel, drop 2"),
+        (.always, "push 0 cancel, push 1 cancel, drop 2, push 3 cancel"),
+    ])
+    func `by CANCEL is pushed to those that cancel_when names`(rule: CallPolicy.CancelRule, told: String) {
+        let call = HeldCall(.asleep("a"), .asleep("b"), .asleep("c"), .awake("d", .tcp("d1")), .plain(.udp("e1"))) {
+            $0.cancelRule = rule
+        }
+        #expect(call.start() == "push 0 call, push 1 call, push 2 call, ring 1 d1, ring 2 e1, hold")
+        #expect(call.accept(0) == "")
+        #expect(call.accept(1) == "")
+        #expect(call.register("a", at: .udp("a1")) == "ring 3 a1")
+        #expect(call.hear(180, leg: 3) == "")
+        #expect(call.end(.cancelled) == told)
+        #expect(call.accept(2) == "push 2 cancel")
+    }
+
+    @Test func `by CANCEL with cancel_when always reaches a phone once, whatever became of its push`() {
+        let left = three { $0.cancelRule = .always }
+        #expect(left.end(.cancelled) == "push 0 cancel, push 1 cancel, drop 2")
+        #expect(left.accept(2) == "push 2 cancel")
+        let dropped = three { $0.cancelRule = .always }
+        #expect(dropped.end(.cancelled) == "push 0 cancel, push 1 cancel, drop 2")
+        #expect(dropped.refuse(2) == "push 2 cancel")
+    }
+
+    // MARK: CANCEL, 2xx
+
+    @Test func `by CANCEL stops one that rings and one that is waited for`() {
+        let call = HeldCall(.awake("a", .tcp("a1")), .asleep("b"))
+        #expect(call.start() == "ring 1 a1, push 1 call, hold")
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.accept(1) == "")
+        #expect(call.end(.cancelled) == "push 1 cancel")
+        #expect(call.hear(487, leg: 1) == "")
+        #expect(call.register("b", at: .udp("b1")) == "")
+        #expect(call.wait(60_000) == "")
+    }
+
+    @Test func `begins with a 2xx: nobody joins, and nothing is given up`() {
+        let call = three()
+        #expect(call.hear(200, leg: 1) == "drop 2")
+        #expect(call.register("b", at: .udp("b1")) == "")
+        #expect(call.register("new", at: .udp("n1")) == "")
+        #expect(call.wait(60_000) == "")
+        #expect(call.end(.answered) == "push 1 elsewhere")
+    }
+
+    @Test func `begins when the last leg fails and nobody is waited for`() {
+        let call = HeldCall(.plain(.udp("d1")))
+        #expect(call.start() == "ring 1 d1")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.register("new", at: .udp("n1")) == "")
+        #expect(call.end(.failed(486)) == "")
+        #expect(call.ended == .failed(486))
+    }
+
+    // MARK: wake_timeout
+
+    @Test func `does not come with wake_timeout while a phone rings, which others may join`() {
+        let call = three()
+        #expect(call.wait(40_000) == "drop 2, give up 480")
+        #expect(call.deadline == nil)
+        #expect(call.register("b", at: .udp("b1")) == "ring 2 b1")
+        #expect(call.fail(477, leg: 2) == "")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.register("b", at: .udp("b2", flow: "new")) == "")
+        #expect(call.end(.failed(486)) == "push 1 missed")
+    }
+
+    @Test func `comes with wake_timeout when the only leg is that of a silent phone`() {
+        let call = HeldCall(.awake("a", .tcp("a1")))
+        #expect(call.start() == "ring 1 a1")
+        #expect(call.wait(1500) == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.wait(38_500) == "give up 480")
+        #expect(call.register("a", at: .tcp("a2", flow: "new")) == "")
+    }
+
+    @Test func `is not put off by a leg that fails after wake_timeout`() {
+        let call = HeldCall(.asleep("a"))
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.wait(39_000) == "")
+        #expect(call.register("a", at: .tcp("a1")) == "ring 1 a1, give up 480")
+        #expect(call.wait(30_000) == "")
+        #expect(call.fail(408, leg: 1) == "give up 480")
+        #expect(call.deadline == nil)
+        #expect(call.end(.failed(408)) == "push 0 missed")
+        #expect(call.ended == .timedOut)
+    }
+
+    @Test func `brings no push for a phone that is silent at that time`() {
+        let call = HeldCall(.awake("a", .tcp("a1")), wakeTimeout: 1000)
+        #expect(call.start() == "ring 1 a1")
+        #expect(call.wait(60_000) == "")
+        #expect(call.deadline == nil)
+    }
+
+    // MARK: Too late
+
+    private let ringsAtOnce = CallDevice.asleep("a").with { $0.showsCallAtOnce = true }
+
+    @Test(arguments: [
+        (CallEnd.cancelled, "cause=487"), (.answered, "cause=200"), (.completedElsewhere, "cause=200"),
+        (.timedOut, "cause=480"), (.failed(603), "cause=603"),
+    ])
+    func `is shown once to a phone that shows the call and comes too late`(how: CallEnd, cause: String) {
+        let call = HeldCall(ringsAtOnce)
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.end(how) == "push 0 \(how.notice.name)")
+        #expect(call.register("a", at: .udp("a1")) == "show end a1 \(cause)")
+        #expect(call.register("a", at: .udp("a1")) == "")
+        #expect(call.register("a", at: .udp("a2", flow: "new")) == "")
+        #expect(call.notes.filter { $0 == .late(device: 0) }.count == 3)
+    }
+
+    @Test func `is shown when the push may have left, and not pushed after that`() {
+        let call = HeldCall(ringsAtOnce)
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.end(.cancelled) == "drop 0")
+        #expect(call.register("a", at: .udp("a1")) == "show end a1 cause=487")
+        #expect(call.accept() == "")
+    }
+
+    @Test func `is shown between wake_timeout and the answer to the caller`() {
+        let call = HeldCall(ringsAtOnce)
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.wait(40_000) == "give up 480")
+        #expect(call.register("a", at: .udp("a1")) == "show end a1 cause=480")
+        #expect(call.end(.failed(480)) == "")
+    }
+
+    @Test func `is shown to a phone that came, lost its leg and comes again`() {
+        let call = HeldCall(ringsAtOnce)
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.register("a", at: .tcp("a1")) == "ring 1 a1, give up 480")
+        #expect(call.fail(477, leg: 1) == "hold")
+        #expect(call.end(.cancelled) == "push 0 cancel")
+        #expect(call.register("a", at: .tcp("a2", flow: "new")) == "show end a2 cause=487")
+    }
+
+    @Test func `is not shown to a phone whose leg tells it, that declined, or that was never pushed`() {
+        let rung = HeldCall(ringsAtOnce)
+        #expect(rung.start() == "push 0 call, hold")
+        #expect(rung.accept() == "")
+        #expect(rung.register("a", at: .udp("a1")) == "ring 1 a1, give up 480")
+        #expect(rung.end(.cancelled) == "")
+        #expect(rung.register("a", at: .udp("a1")) == "")
+
+        let declined = HeldCall(ringsAtOnce)
+        #expect(declined.start() == "push 0 call, hold")
+        #expect(declined.accept() == "")
+        #expect(declined.register("a", at: .udp("a1")) == "ring 1 a1, give up 480")
+        #expect(declined.hear(486, leg: 1) == "")
+        #expect(declined.end(.failed(486)) == "")
+        #expect(declined.register("a", at: .udp("a1")) == "")
+
+        let refused = HeldCall(ringsAtOnce)
+        #expect(refused.start() == "push 0 call, hold")
+        #expect(refused.refuse() == "give up 480")
+        #expect(refused.end(.failed(480)) == "")
+        #expect(refused.register("a", at: .udp("a1")) == "")
+    }
+
+    @Test func `is not shown to a phone that lets its app decide`() {
+        let call = HeldCall(.asleep("a"))
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.end(.cancelled) == "push 0 cancel")
+        #expect(call.register("a", at: .udp("a1")) == "")
+    }
+}

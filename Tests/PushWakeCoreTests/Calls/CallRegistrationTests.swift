@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+/// One device, one leg: what a REGISTER does to it.
+@Suite struct `A phone that registers during a call` {
+    /// A phone that was pushed and has just registered: its first leg is out.
+    private func woken(at contact: CallContact) -> HeldCall {
+        let call = HeldCall(.asleep("a"))
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.register("a", at: contact) == "ring 1 \(contact.key), give up 480")
+        return call
+    }
+
+    // MARK: Twice on waking
+
+    @Test func `at another address over the same flow has 300 ms to answer its first leg`() {
+        let call = woken(at: .tcp("a1"))
+        #expect(call.wait(100) == "")
+        #expect(call.register("a", at: .tcp("a2")) == "")
+        #expect(call.deadline == 200)
+        #expect(call.wait(199) == "")
+        #expect(call.wait(1) == "ring 2 a2 for 1")
+        #expect(call.deadline == nil)
+    }
+
+    @Test(arguments: [100, 180]) func `at another address over the same flow keeps a leg that it answers`(status: Int) {
+        let call = woken(at: .tcp("a1"))
+        #expect(call.register("a", at: .tcp("a2")) == "")
+        #expect(call.hear(status, leg: 1) == "")
+        #expect(call.deadline == nil)
+        #expect(call.wait(1000) == "")
+
+        let early = woken(at: .tcp("a1"))
+        #expect(early.hear(status, leg: 1) == "")
+        #expect(early.register("a", at: .tcp("a2")) == "")
+        #expect(early.wait(1000) == "")
+    }
+
+    @Test func `at another address over the same flow loses a leg that fails, at once`() {
+        let call = woken(at: .tcp("a1"))
+        #expect(call.register("a", at: .tcp("a2")) == "")
+        #expect(call.fail(477, leg: 1) == "ring 2 a2")
+        #expect(call.deadline == nil)
+    }
+
+    @Test func `at another address over the same flow loses a leg that it leaves, before or after`() {
+        let after = woken(at: .tcp("a1"))
+        #expect(after.register("a", at: .tcp("a2")) == "")
+        #expect(after.unregister("a1") == "ring 2 a2 for 1")
+        #expect(after.deadline == nil)
+
+        let before = woken(at: .tcp("a1"))
+        #expect(before.unregister("a1") == "")
+        #expect(before.register("a", at: .tcp("a2")) == "ring 2 a2 for 1")
+    }
+
+    @Test func `and takes the second address back keeps its leg`() {
+        let left = woken(at: .tcp("a1"))
+        #expect(left.register("a", at: .tcp("a2")) == "")
+        #expect(left.unregister("a2") == "")
+        #expect(left.wait(1000) == "")
+
+        let back = woken(at: .tcp("a1"))
+        #expect(back.register("a", at: .tcp("a2")) == "")
+        #expect(back.register("a", at: .tcp("a1")) == "")
+        #expect(back.wait(1000) == "")
+    }
+
+    @Test func `at another address over the same flow after 300 ms has its leg replaced`() {
+        let call = woken(at: .tcp("a1"))
+        #expect(call.wait(300) == "")
+        #expect(call.register("a", at: .tcp("a2")) == "ring 2 a2 for 1")
+    }
+
+    @Test func `over another flow has its leg replaced at once`() {
+        let call = woken(at: .tcp("a1"))
+        #expect(call.register("a", at: .tcp("a1", flow: "new")) == "ring 2 a1 for 1")
+        #expect(call.register("a", at: .tcp("a2", flow: "newer")) == "ring 3 a2 for 2")
+    }
+
+    @Test func `where the host knows no flow has its leg replaced at once`() {
+        let call = woken(at: .udp("a1", flow: ""))
+        #expect(call.register("a", at: .udp("a1", flow: "")) == "ring 2 a1 for 1")
+    }
+
+    @Test func `at the same address gets a datagram once more, and nothing more on a stream`() {
+        let datagram = woken(at: .udp("a1"))
+        #expect(datagram.register("a", at: .udp("a1")) == "resend 1")
+        #expect(datagram.register("a", at: .udp("a1")) == "resend 1")
+        #expect(datagram.hear(100, leg: 1) == "")
+        #expect(datagram.register("a", at: .udp("a1")) == "")
+
+        let stream = woken(at: .tcp("a1"))
+        #expect(stream.register("a", at: .tcp("a1")) == "")
+    }
+
+    // MARK: While it rings
+
+    @Test func `while it rings is left alone`() {
+        let call = woken(at: .udp("a1"))
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.register("a", at: .udp("a1")) == "")
+        #expect(call.register("a", at: .udp("a2")) == "")
+        #expect(call.register("a", at: .udp("a3", flow: "new")) == "")
+        #expect(call.register("a", at: .udp("a4", flow: "new", run: "")) == "")
+    }
+
+    @Test(arguments: [CallContact.udp("a1", run: "run 2"), .udp("a2", flow: "new", run: "run 2")])
+    func `and has started anew while it rang is rung again`(contact: CallContact) {
+        let call = woken(at: .udp("a1"))
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.register("a", at: contact) == "ring 2 \(contact.key) for 1")
+    }
+
+    @Test func `where the host did not know its run is left alone while it rings`() {
+        let call = woken(at: .udp("a1", run: ""))
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.register("a", at: .udp("a1", run: "run 2")) == "")
+    }
+
+    @Test(arguments: [100, 180, 200, 408, 486, 487, 603])
+    func `has its old leg's late answers ignored`(status: Int) {
+        let call = woken(at: .tcp("a1"))
+        #expect(call.register("a", at: .tcp("a2", flow: "new")) == "ring 2 a2 for 1")
+        #expect(call.hear(status, leg: 1) == "")
+        #expect(call.fail(status, leg: 1) == "")
+        #expect(call.deadline == nil)
+        #expect(call.hear(180, leg: 2) == "")
+        #expect(call.end(.cancelled) == "")
+    }
+
+    @Test func `again after it has declined is not rung`() {
+        let call = HeldCall(.asleep("a"), .asleep("b"))
+        #expect(call.start() == "push 0 call, push 1 call, hold")
+        #expect(call.accept(0) == "")
+        #expect(call.accept(1) == "")
+        #expect(call.register("a", at: .udp("a1")) == "ring 1 a1")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.register("a", at: .udp("a2", flow: "new", run: "run 2")) == "")
+    }
+
+    // MARK: Who is it
+
+    @Test func `and is unknown so far is rung`() {
+        let call = HeldCall(.asleep("a"))
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.register("new", at: .udp("n1")) == "ring 1 n1")
+        #expect(call.register("new", at: .udp("n2", flow: "new")) == "ring 2 n2 for 1")
+        #expect(call.hear(180, leg: 2) == "")
+        #expect(call.register("a", at: .udp("a1")) == "ring 3 a1, give up 480")
+    }
+
+    @Test func `and is unknown joins phones that ring, with nothing held`() {
+        let call = HeldCall(.plain(.udp("d1")))
+        #expect(call.start() == "ring 1 d1")
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.wait(60_000) == "")
+        #expect(call.register("new", at: .udp("n1")) == "ring 2 n1")
+    }
+
+    @Test func `without an instance is known by its token, and else by its contact`() {
+        let byToken = HeldCall(CallDevice(tokens: ["t1"], canBePushed: true))
+        #expect(byToken.start() == "push 0 call, hold")
+        #expect(
+            byToken.register(CallRegistration(tokens: ["t0", "t1"], contact: .udp("a1")))
+                == "ring 1 a1, drop 0, give up 480")
+
+        let byContact = HeldCall(.asleep("a", .lost("a1")))
+        #expect(byContact.start() == "push 0 call, hold")
+        #expect(byContact.register(CallRegistration(contact: .udp("a1"))) == "ring 1 a1, drop 0, give up 480")
+    }
+
+    @Test func `with another instance is another phone, whatever token it has`() {
+        let call = HeldCall(CallDevice(instance: "a", tokens: ["t1"], canBePushed: true))
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.register(CallRegistration(instance: "b", tokens: ["t1"], contact: .udp("b1"))) == "ring 1 b1")
+    }
+
+    @Test func `and brings a new token is known by that one as well`() {
+        let call = HeldCall(CallDevice(tokens: ["t1"], canBePushed: true))
+        #expect(call.start() == "push 0 call, hold")
+        #expect(
+            call.register(CallRegistration(tokens: ["t1", "t2"], contact: .udp("a1")))
+                == "ring 1 a1, drop 0, give up 480")
+        #expect(call.register(CallRegistration(tokens: ["t2"], contact: .udp("a2", flow: "new"))) == "ring 2 a2 for 1")
+    }
+
+    @Test func `with the contact of another device takes it over`() {
+        let call = HeldCall(.asleep("a", .udp("x")), .asleep("b"))
+        #expect(call.start() == "push 0 call, push 1 call, hold")
+        #expect(call.register("b", at: .udp("x")) == "ring 1 x, drop 1")
+        #expect(call.refuse(0) == "give up 480")
+    }
+
+    // MARK: Flows and leaving
+
+    @Test func `over several flows is rung over the next one when one fails, and pushed after the last`() {
+        let call = HeldCall(.awake("a", .tcp("a1", flow: "1"), .tcp("a2", flow: "2"), .udp("a3", flow: "3")))
+        #expect(call.start() == "ring 1 a1")
+        #expect(call.fail(477, leg: 1) == "ring 2 a2")
+        #expect(call.fail(477, leg: 2) == "push 0 call, hold")
+    }
+
+    @Test func `and leaves takes its address with it`() {
+        let call = HeldCall(.asleep("a", .udp("a1")))
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.unregister("a1") == "")
+        #expect(call.refuse() == "give up 480")
+    }
+
+    @Test func `and leaves after the end changes nothing`() {
+        let call = woken(at: .tcp("a1"))
+        #expect(call.register("a", at: .tcp("a2")) == "")
+        #expect(call.end(.cancelled) == "")
+        #expect(call.unregister("a1") == "")
+        #expect(call.deadline == nil)
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+
+/// A request in the machine's hands; each step answers with its verbs in short, notes left out.
+///
+/// `wait(_:)` lets time pass and ticks at each deadline, as an engine does.
+final class HeldCall {
+    private var machine: CallMachine
+    private(set) var now: Int64 = 1_000_000
+    private(set) var notes: [CallNote] = []
+    private let devices: [CallDevice]
+
+    /// `change` alters the policy that no setting was made for.
+    init(
+        _ devices: CallDevice..., event: PushEvent = .call, wakeTimeout: Int64 = 40_000,
+        change: (inout CallPolicy) -> Void = { _ in }
+    ) {
+        var policy = CallPolicy()
+        change(&policy)
+        self.devices = devices
+        machine = CallMachine(
+            event: event, isCall: event == .call, devices: devices, policy: policy, endsAt: now + wakeTimeout)
+    }
+
+    func start() -> String { say(machine.start(now: now)) }
+
+    /// The phone answers.
+    func hear(_ status: Int, leg: Int) -> String {
+        say(machine.progressed(leg: leg, status: status, isFromPhone: true, now: now))
+    }
+
+    /// The host itself gives up on a leg: a timeout, a dead connection.
+    func fail(_ status: Int = 408, leg: Int) -> String {
+        say(machine.progressed(leg: leg, status: status, isFromPhone: false, now: now))
+    }
+
+    /// A device registers; its name is its instance.
+    func register(_ name: String, at contact: CallContact) -> String {
+        say(machine.registered(CallRegistration(instance: name, contact: contact), now: now))
+    }
+
+    func register(_ registration: CallRegistration) -> String { say(machine.registered(registration, now: now)) }
+
+    func unregister(_ contact: String) -> String { say(machine.unregistered(contact: contact, now: now)) }
+
+    func accept(_ device: Int = 0) -> String {
+        say(machine.pushEnded(device: device, isAccepted: true, now: now))
+    }
+
+    func refuse(_ device: Int = 0) -> String {
+        say(machine.pushEnded(device: device, isAccepted: false, now: now))
+    }
+
+    func end(_ how: CallEnd) -> String { say(machine.ended(how, now: now)) }
+
+    func wait(_ pause: Int64) -> String {
+        let until = now + pause
+        var said: [String] = []
+        var ticks = 0
+        while let at = machine.deadline(), at <= until {
+            now = max(now, at)
+            said.append(say(machine.tick(now: now)))
+            ticks += 1
+            if ticks == 100 { return "never comes to rest" }
+        }
+        now = until
+        return said.filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+
+    /// Milliseconds from now; nil when there is nothing to wait for.
+    var deadline: Int64? { machine.deadline().map { $0 - now } }
+    var ended: CallEnd? { machine.end }
+
+    private func say(_ verbs: [CallVerb]) -> String {
+        var said: [String] = []
+        for verb in verbs {
+            switch verb {
+            case .ring(let leg, let contact, let old?): said.append("ring \(leg) \(contact) for \(old)")
+            case .ring(let leg, let contact, nil): said.append("ring \(leg) \(contact)")
+            case .resend(let leg): said.append("resend \(leg)")
+            case .hold: said.append("hold")
+            case .giveUp(let status): said.append("give up \(status)")
+            case .ringAndCancel(let contact, let reason):
+                said.append("show end \(contact) \(reason.split(separator: ";").dropFirst().first ?? "")")
+            case .push(let device, let event, _): said.append("push \(device) \(event.name)")
+            case .dropPush(let device): said.append("drop \(device)")
+            default: if case .note(let note) = verb { notes.append(note) }
+            }
+        }
+        return said.joined(separator: ", ")
+    }
+}
+
+extension CallContact {
+    /// A UDP contact: its key is its address.
+    static func udp(_ key: String, flow: String = "udp", run: String = "run 1") -> CallContact {
+        CallContact(key: key, flow: flow, registrationID: run, reach: .datagram)
+    }
+
+    /// A contact whose connection is open.
+    static func tcp(_ key: String, flow: String = "tcp", run: String = "run 1") -> CallContact {
+        CallContact(key: key, flow: flow, registrationID: run, reach: .open)
+    }
+
+    /// A contact whose connection is gone.
+    static func lost(_ key: String) -> CallContact { CallContact(key: key, flow: "gone", reach: .lost) }
+}
+
+extension CallDevice {
+    /// A phone that sleeps; contacts are what the registrar still has.
+    static func asleep(_ name: String, _ contacts: CallContact...) -> CallDevice {
+        CallDevice(instance: name, contacts: contacts, canBePushed: true)
+    }
+
+    /// A phone that counts as awake.
+    static func awake(_ name: String, _ contacts: CallContact...) -> CallDevice {
+        CallDevice(instance: name, contacts: contacts, isAwake: true, canBePushed: true)
+    }
+
+    /// A phone on a desk: no push reaches it, and it never sleeps.
+    static func plain(_ contact: CallContact) -> CallDevice { CallDevice(contacts: [contact], isAwake: true) }
+
+    func with(_ change: (inout CallDevice) -> Void) -> CallDevice {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}
