@@ -55,6 +55,8 @@ public func pushwake_wait_new(
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     out.pointee = nil
     let wait = WaitHandle(client: EngineClient(settings: handle.settings), startedAt: Moment.now())
+    wait.client.learn(from: handle.client)
+    defer { handle.client.learn(from: wait.client) }
     do throws(ClientError) {
         put(request.pointee, kind: .wait, into: wait.client)
         let reply = try wait.client.call()

@@ -105,7 +105,8 @@ public final class EngineSupervisor {
     private func subscribe(_ now: Int64) {
         client.begin(.subscribe)
         do throws(ClientError) {
-            _ = try client.call()
+            // Patient by itself: it asks seldom, and no request of the PBX waits behind it.
+            _ = try client.call(milliseconds: settings.integer(.engineTimeout))
             isSubscribed = true
             members.add(client.descriptor)
             noteAnswer()
