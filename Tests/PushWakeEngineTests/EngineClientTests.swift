@@ -72,6 +72,18 @@ private final class MuteEngine {
         #expect(engine.requests().count == 1)
     }
 
+    @Test func `says with each request when it was sent and how long it waits`() throws {
+        let engine = try MuteEngine()
+        let client = try engine.client()
+        let begin = SystemClock.monotonicMilliseconds()
+        #expect(ask(client) == .timeout)
+        #expect(ask(client, milliseconds: 30) == .timeout)
+        let (sent, end) = (engine.requests(), SystemClock.monotonicMilliseconds())
+        #expect(sent.map { EngineClient.number(.patience, in: $0) } == [60, 30])
+        #expect(sent.allSatisfy { (begin...end).contains(EngineClient.number(.sentAt, in: $0)) })
+        #expect(sent.allSatisfy { RequestDeadline(decoding: $0).isPast(at: end + 100) })
+    }
+
     @Test func `asks again as soon as a late reply has come`() throws {
         let engine = try MuteEngine()
         let client = try engine.client()

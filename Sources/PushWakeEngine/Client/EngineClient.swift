@@ -40,12 +40,15 @@ public final class EngineClient {
     /// Sends the request and waits for its reply: at most `engine_timeout`, and not at all while the engine is known
     /// to hang. `milliseconds` is the patience of one who may wait, whatever is known: a shell, a supervisor.
     public func call(milliseconds: Int64? = nil) throws(ClientError) -> MessageReader {
-        guard !writer.isOverfull else { throw .tooLarge }
         let now = SystemClock.monotonicMilliseconds()
+        let patience = milliseconds ?? timeout
+        writer.put(.sentAt, now)
+        writer.put(.patience, patience)
+        guard !writer.isOverfull else { throw .tooLarge }
         guard milliseconds != nil || mayWait(now) else { throw .timeout }
         do throws(ClientError) {
             try send()
-            return try reply(until: now &+ (milliseconds ?? timeout))
+            return try reply(until: now &+ patience)
         } catch {
             if error == .timeout && milliseconds == nil { circuit.timedOut(now: SystemClock.monotonicMilliseconds()) }
             throw error

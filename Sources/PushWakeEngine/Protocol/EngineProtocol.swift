@@ -99,5 +99,9 @@ public enum EngineProtocol {
         case pushType = 64
         /// In a failure: there is no such user.
         case missing = 65
+        /// When the request was sent, in monotonic milliseconds of the host.
+        case sentAt = 90
+        /// Milliseconds that the sender waits for the reply.
+        case patience = 91
     }
 }

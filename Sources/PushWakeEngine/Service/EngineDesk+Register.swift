@@ -7,8 +7,9 @@ internal import PushWakeTransport
 extension EngineDesk {
     private static let defaultExpires: Int64 = 3600
 
-    /// Stores what a phone said when it registered, and lets those go on who wait for it.
-    func register(_ message: MessageReader, _ peer: EnginePeer) {
+    /// Stores what a phone said when it registered, and lets those go on who wait for it. Without a peer nobody waits
+    /// for the reply.
+    func register(_ message: MessageReader, _ peer: EnginePeer?) {
         statistics.registers += 1
         let (registration, granted) = registration(in: message)
         let now = SystemClock.wallSeconds()
@@ -20,19 +21,21 @@ extension EngineDesk {
             statistics.stored += stored.count
             statistics.unbound += removed
             if outcome == .ignored { statistics.refused += 1 }
-            let caps = policy.featureCaps(of: registration, stored: Set(stored.map(\.provider)))
-            reply(to: message, peer) { writer in
-                writer.put(.outcome, outcome.rawValue)
-                writer.put(.bindings, stored.count)
-                writer.put(.featureCaps, caps.joined())
-                for problem in problems { writer.put(.problem, problem) }
-                for contact in stale { writer.put(.staleContact, contact) }
+            if let peer {
+                let caps = policy.featureCaps(of: registration, stored: Set(stored.map(\.provider)))
+                reply(to: message, peer) { writer in
+                    writer.put(.outcome, outcome.rawValue)
+                    writer.put(.bindings, stored.count)
+                    writer.put(.featureCaps, caps.joined())
+                    for problem in problems { writer.put(.problem, problem) }
+                    for contact in stale { writer.put(.staleContact, contact) }
+                }
             }
         } catch {
             log(
                 .error,
                 "bindings of aor=\(registration.aor) call_id=\(registration.callID) could not be stored: \(error)")
-            fail(message, peer, "the store cannot be written: \(error)")
+            if let peer { fail(message, peer, "the store cannot be written: \(error)") }
         }
         for contact in registration.contacts where !registration.isRemoval(contact) {
             announce(aor: registration.aor, contact: contact.uri)

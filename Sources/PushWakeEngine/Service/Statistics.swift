@@ -9,6 +9,8 @@ struct Statistics {
     var unbound = 0
     var refused = 0
     var wakes = 0
+    /// Wakes and pushes by hand whose sender had given up.
+    var wakesExpired = 0
     var pushed = 0
     var removedByProvider = 0
     var suppressed = 0
@@ -29,7 +31,8 @@ struct Statistics {
     func rows() -> [(name: String, value: Int64)] {
         var rows: [(String, Int64)] = [
             ("registers", Int64(registers)), ("bindings_stored", Int64(stored)), ("bindings_unbound", Int64(unbound)),
-            ("bindings_refused", Int64(refused)), ("wakes", Int64(wakes)), ("pushes", Int64(pushed)),
+            ("bindings_refused", Int64(refused)), ("wakes", Int64(wakes)), ("wakes_expired", Int64(wakesExpired)),
+            ("pushes", Int64(pushed)),
             ("pushes_suppressed", Int64(suppressed)), ("tokens_removed", Int64(removedByProvider)),
         ]
         for provider in Provider.allCases {
