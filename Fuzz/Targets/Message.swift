@@ -5,6 +5,7 @@
 /// Reads any bytes as a message of the local socket: every field lies within the message, and the reader ends.
 public func fuzzMessage(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard var reader = MessageReader(Array(UnsafeBufferPointer(start: start, count: count))) else { return 0 }
+    _ = RequestDeadline(decoding: reader).isPast(at: 0)
     var total = EngineProtocol.headerLength
     while let field = reader.next() {
         _ = reader.text(field)

@@ -35,6 +35,8 @@ public func pushwake_wait_new(
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     out.pointee = nil
     let wait = WaitHandle(client: EngineClient(settings: handle.settings), startedAt: Moment.now())
+    wait.client.learn(from: handle.client)
+    defer { handle.client.learn(from: wait.client) }
     do throws(ClientError) {
         wanted.put(.wait, into: wait.client, host: 0)
         let reply = try wait.client.call()

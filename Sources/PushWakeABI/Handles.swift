@@ -41,7 +41,7 @@ final class ClientHandle {
             self.error = text
             return PUSHWAKE_ERR_UNAVAILABLE.rawValue
         case .timeout:
-            self.error = "the engine did not answer within engine_timeout"
+            self.error = "the engine did not answer within engine_timeout; calls go on without push"
             return PUSHWAKE_ERR_TIMEOUT.rawValue
         case .tooLarge:
             self.error = "the request is longer than one message to the engine"

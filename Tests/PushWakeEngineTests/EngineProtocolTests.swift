@@ -62,6 +62,7 @@ import Testing
             }
             #expect(total <= bytes.count * 3)
             _ = WakeMessage(decoding: reader)
+            _ = RequestDeadline(decoding: reader).isPast(at: 0)
             _ = PushResult(decoding: reader)
             _ = EngineClient.rows(of: reader)
         }

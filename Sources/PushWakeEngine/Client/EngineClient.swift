@@ -4,7 +4,7 @@ public import PushWakeCore
 internal import PushWakeTransport
 
 /// One connection to the engine, used by one thread at a time, that never waits longer than
-/// `engine_timeout`.
+/// `engine_timeout`, and for an engine that hangs not more than once in a second.
 ///
 /// A SIP server makes it before it forks. The descriptor must not be shared between processes, so
 /// each process opens its own at the first call: `processID` of the caller tells them apart.
@@ -16,6 +16,7 @@ public final class EngineClient {
     private var writer = MessageWriter()
     private var buffer: [UInt8] = []
     private var lastID: UInt32 = 0
+    private var circuit = EngineCircuit()
 
     /// Takes path and timeout from the settings; connects at the first call.
     public init(settings: Settings) {
@@ -36,16 +37,21 @@ public final class EngineClient {
     /// Adds a number.
     public func put(_ tag: EngineProtocol.Tag, _ value: Int64) { writer.put(tag, value) }
 
-    /// Sends the request and waits for its reply, at most `milliseconds` (`engine_timeout` when nil).
+    /// Sends the request and waits for its reply: at most `engine_timeout`, and not at all while the engine is known
+    /// to hang. `milliseconds` is the patience of one who may wait, whatever is known: a shell, a supervisor.
     public func call(milliseconds: Int64? = nil) throws(ClientError) -> MessageReader {
+        let now = SystemClock.monotonicMilliseconds()
+        let patience = milliseconds ?? timeout
+        writer.put(.sentAt, now)
+        writer.put(.patience, patience)
         guard !writer.isOverfull else { throw .tooLarge }
-        let deadline = SystemClock.monotonicMilliseconds() &+ (milliseconds ?? timeout)
-        try send()
-        while true {
-            let message = try receive(until: deadline)
-            guard message.id == lastID else { continue }
-            if message.kind == .failure { throw ClientError(message) }
-            if message.kind == .reply { return message }
+        guard milliseconds != nil || mayWait(now) else { throw .timeout }
+        do throws(ClientError) {
+            try send()
+            return try reply(until: now &+ patience)
+        } catch {
+            if error == .timeout && milliseconds == nil { circuit.timedOut(now: SystemClock.monotonicMilliseconds()) }
+            throw error
         }
     }
 
@@ -53,6 +59,12 @@ public final class EngineClient {
     public func post() throws(ClientError) {
         guard !writer.isOverfull else { throw .tooLarge }
         try send()
+    }
+
+    /// Learns from another client of this process whether the engine hangs.
+    public func learn(from other: EngineClient) {
+        if other.circuit.isOpen { other.drain() }
+        circuit = other.circuit
     }
 
     /// The next message of a connection that follows events; nil when there is none yet.
@@ -91,6 +103,40 @@ public final class EngineClient {
         return 0
     }
 
+    private func mayWait(_ now: Int64) -> Bool {
+        if circuit.isOpen { drain() }
+        return circuit.admits(now: now)
+    }
+
+    /// Takes replies that came when nobody waited for them any more.
+    private func drain() {
+        guard let socket, owner == SystemClock.processID() else { return }
+        makeBuffer()
+        while true {
+            switch socket.receive(into: &buffer) {
+            case .message: circuit.close()
+            case .wouldBlock: return
+            case .closed:
+                disconnect()
+                return circuit.close()
+            }
+        }
+    }
+
+    private func makeBuffer() {
+        if buffer.isEmpty { buffer = Array(repeating: 0, count: EngineProtocol.longestMessage) }
+    }
+
+    private func reply(until deadline: Int64) throws(ClientError) -> MessageReader {
+        while true {
+            let message = try receive(until: deadline)
+            circuit.close()
+            guard message.id == lastID else { continue }
+            if message.kind == .failure { throw ClientError(message) }
+            if message.kind == .reply { return message }
+        }
+    }
+
     private func send() throws(ClientError) {
         let me = SystemClock.processID()
         if owner != me {
@@ -127,7 +173,7 @@ public final class EngineClient {
 
     private func receive(until deadline: Int64) throws(ClientError) -> MessageReader {
         guard let socket else { throw .unavailable("the engine closed the connection") }
-        if buffer.isEmpty { buffer = Array(repeating: 0, count: EngineProtocol.longestMessage) }
+        makeBuffer()
         while true {
             switch socket.receive(into: &buffer) {
             case .message(let count):

@@ -7,8 +7,9 @@ internal import PushWakeTransport
 extension EngineDesk {
     private static let defaultExpires: Int64 = 3600
 
-    /// Stores what a phone said when it registered, and lets those go on who wait for it.
-    func register(_ message: MessageReader, _ peer: EnginePeer) {
+    /// Stores what a phone said when it registered, and lets those go on who wait for it. Without a peer nobody waits
+    /// for the reply.
+    func register(_ message: MessageReader, _ peer: EnginePeer?) {
         statistics.registers += 1
         let (registration, granted) = registration(in: message)
         let host = RegisteringHost(message)
@@ -22,6 +23,8 @@ extension EngineDesk {
             statistics.unbound += removed
             if outcome == .ignored { statistics.refused += 1 }
             let verbs = tellRequests(of: registration, host)
+            guard let peer else { return dispatch(verbs) }
+            let own = dispatch(verbs, exceptOf: host.id)
             let caps = policy.featureCaps(of: registration, stored: Set(stored.map(\.provider)))
             reply(to: message, peer) { writer in
                 writer.put(.outcome, outcome.rawValue)
@@ -29,7 +32,7 @@ extension EngineDesk {
                 writer.put(.featureCaps, caps.joined())
                 for problem in problems { writer.put(.problem, problem) }
                 for contact in stale { writer.put(.staleContact, contact) }
-                for verb in verbs { verb.encode(into: &writer) }
+                for verb in own { verb.encode(into: &writer) }
             }
         } catch {
             log(
@@ -37,11 +40,11 @@ extension EngineDesk {
                 "bindings of aor=\(registration.aor) call_id=\(registration.callID) could not be stored: \(error)")
             // The phone is there all the same.
             dispatch(tellRequests(of: registration, host))
-            fail(message, peer, "the store cannot be written: \(error)")
+            if let peer { fail(message, peer, "the store cannot be written: \(error)") }
         }
     }
 
-    /// Tells the requests of the user what this REGISTER means for them; the asking host's own verbs come back.
+    /// Tells the requests of the user what this REGISTER means for them; what their hosts have to do comes back.
     private func tellRequests(of registration: Registration, _ host: RegisteringHost) -> [HostVerb] {
         guard !calls.requests(for: registration.aor).isEmpty else { return [] }
         var verbs: [HostVerb] = []
@@ -56,7 +59,7 @@ extension EngineDesk {
                 instance: contact.instance, tokens: contact.bindings.map(\.token), contact: known)
             verbs += registered(device, uri: contact.uri, aor: registration.aor, domain: host.domain)
         }
-        return dispatch(verbs, exceptOf: host.id)
+        return verbs
     }
 
     private func registration(in message: MessageReader) -> (Registration, granted: Int64) {

@@ -43,8 +43,8 @@ final class EngineDesk {
         delivery.onVAPIDKey = { [weak self] key in self?.policy.vapidKey = key }
     }
 
-    /// Handles one message of a peer; every request gets exactly one reply, now or later.
-    func handle(_ message: MessageReader, from peer: EnginePeer) {
+    /// Carries out one message of a peer; every request gets exactly one reply, now or later.
+    func carryOut(_ message: MessageReader, from peer: EnginePeer) {
         switch message.kind {
         case .register: register(message, peer)
         case .wake: wake(message, peer, waits: false)

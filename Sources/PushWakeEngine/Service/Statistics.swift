@@ -11,6 +11,8 @@ struct Statistics {
     var wakes = 0
     /// Requests taken over from an engine that is gone.
     var resumed = 0
+    /// Wakes and pushes by hand whose sender had given up.
+    var wakesExpired = 0
     var pushed = 0
     var removedByProvider = 0
     var suppressed = 0
@@ -32,6 +34,7 @@ struct Statistics {
         var rows: [(String, Int64)] = [
             ("registers", Int64(registers)), ("bindings_stored", Int64(stored)), ("bindings_unbound", Int64(unbound)),
             ("bindings_refused", Int64(refused)), ("wakes", Int64(wakes)), ("wakes_resumed", Int64(resumed)),
+            ("wakes_expired", Int64(wakesExpired)),
             ("pushes", Int64(pushed)),
             ("pushes_suppressed", Int64(suppressed)), ("tokens_removed", Int64(removedByProvider)),
         ]

@@ -115,7 +115,8 @@ public final class EngineSupervisor {
         client.begin(.subscribe)
         client.put(.host, Int64(bitPattern: host))
         do throws(ClientError) {
-            _ = try client.call()
+            // Patient by itself: it asks seldom, and no request of the PBX waits behind it.
+            _ = try client.call(milliseconds: settings.integer(.engineTimeout))
             isSubscribed = true
             members.add(client.descriptor)
             noteAnswer()

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import PushWakeTransport
+import Testing
+
+@testable import PushWakeEngine
+
+/// An engine that says only what the test lets it say.
+private final class MuteEngine {
+    let path = "/tmp/pushwake-mute-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
+    private let listener: LocalSocket
+    private(set) var peer: LocalSocket?
+    private var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
+
+    init() throws { listener = try LocalSocket.listen(path: path) }
+
+    func client(timeout: Int = 60) throws -> EngineClient {
+        var settings = Settings()
+        try settings.set(.engineSocket, to: path)
+        try settings.set(.engineTimeout, to: "\(timeout)")
+        return EngineClient(settings: settings)
+    }
+
+    /// Requests that have come, of the connection that was made last.
+    func requests() -> [MessageReader] {
+        while let accepted = listener.accept() { peer = accepted }
+        var found: [MessageReader] = []
+        while let peer, case .message(let count) = peer.receive(into: &buffer) {
+            if let message = MessageReader(Array(buffer[..<count])) { found.append(message) }
+        }
+        return found
+    }
+
+    func reply(to request: MessageReader) {
+        var writer = MessageWriter()
+        writer.begin(.reply, id: request.id)
+        _ = peer?.send(writer.bytes)
+    }
+
+    func hangUp() { peer = nil }
+}
+
+@Suite struct `A client of an engine that hangs` {
+    /// How a request ended; nil when it was answered.
+    private func ask(_ client: EngineClient, milliseconds: Int64? = nil) -> ClientError? {
+        client.begin(.wake)
+        do throws(ClientError) {
+            _ = try client.call(milliseconds: milliseconds)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// How so many requests end, and the milliseconds that they take together.
+    private func ask(_ client: EngineClient, times: Int) -> (ends: [ClientError?], milliseconds: Int64) {
+        let begin = SystemClock.monotonicMicroseconds()
+        let ends = (0..<times).map { _ in ask(client) }
+        return (ends, (SystemClock.monotonicMicroseconds() - begin) / 1000)
+    }
+
+    @Test func `waits once, and then sends nothing and fails at once with the same error`() throws {
+        let engine = try MuteEngine()
+        let client = try engine.client(timeout: 400)
+        let first = ask(client, times: 1)
+        #expect(first.ends == [.timeout])
+        #expect(first.milliseconds >= 390)
+        let others = ask(client, times: 20)
+        #expect(others.ends == Array(repeating: .timeout, count: 20))
+        #expect(others.milliseconds < 400)
+        #expect(engine.requests().count == 1)
+    }
+
+    @Test func `says with each request when it was sent and how long it waits`() throws {
+        let engine = try MuteEngine()
+        let client = try engine.client()
+        let begin = SystemClock.monotonicMilliseconds()
+        #expect(ask(client) == .timeout)
+        #expect(ask(client, milliseconds: 30) == .timeout)
+        let (sent, end) = (engine.requests(), SystemClock.monotonicMilliseconds())
+        #expect(sent.map { EngineClient.number(.patience, in: $0) } == [60, 30])
+        #expect(sent.allSatisfy { (begin...end).contains(EngineClient.number(.sentAt, in: $0)) })
+        #expect(sent.allSatisfy { RequestDeadline(decoding: $0).isPast(at: end + 100) })
+    }
+
+    @Test func `asks again as soon as a late reply has come`() throws {
+        let engine = try MuteEngine()
+        let client = try engine.client()
+        #expect(ask(client) == .timeout)
+        let first = try #require(engine.requests().first)
+        #expect(ask(client) == .timeout)
+        #expect(engine.requests().isEmpty)
+        engine.reply(to: first)
+        #expect(ask(client) == .timeout)
+        #expect(engine.requests().count == 1, "the late reply did not close the circuit")
+    }
+
+    @Test func `asks again as soon as the connection has ended`() throws {
+        let engine = try MuteEngine()
+        let client = try engine.client()
+        #expect(ask(client) == .timeout)
+        #expect(engine.requests().count == 1)
+        engine.hangUp()
+        #expect(ask(client) == .timeout)
+        #expect(engine.requests().count == 1, "the new engine was not asked")
+    }
+
+    @Test func `stops nobody who has said how long he waits, and hears by him that the engine is back`() throws {
+        let engine = try MuteEngine()
+        let client = try engine.client()
+        #expect(ask(client) == .timeout)
+        #expect(ask(client, milliseconds: 20) == .timeout)
+        let sent = engine.requests()
+        #expect(sent.count == 2)
+        // Both are late; the patient one reads them while it waits for its own.
+        for request in sent { engine.reply(to: request) }
+        #expect(ask(client, milliseconds: 20) == .timeout)
+        #expect(ask(client) == .timeout)
+        #expect(engine.requests().count == 2)
+    }
+
+    @Test func `tells another client of its process`() throws {
+        let engine = try MuteEngine()
+        let (client, other) = (try engine.client(), try engine.client())
+        #expect(ask(client) == .timeout)
+        let first = try #require(engine.requests().first)
+        other.learn(from: client)
+        #expect(ask(other) == .timeout)
+        #expect(engine.requests().isEmpty)
+        engine.reply(to: first)
+        other.learn(from: client)
+        #expect(ask(other) == .timeout)
+        #expect(engine.requests().count == 1)
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import PushWakeTransport
+import Testing
+
+@testable import PushWakeEngine
+
+extension DeskBench {
+    /// Hands a message to the desk that was sent at 1000 with a patience of 100, and gives the reply if there is one.
+    fileprivate func hand(
+        _ kind: EngineProtocol.Kind, at now: Int64, _ fill: (inout MessageWriter) -> Void
+    ) throws -> MessageReader? {
+        let path = "/tmp/pushwake-late-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
+        let listener = try LocalSocket.listen(path: path)
+        let client = try LocalSocket.connect(path: path)
+        let peer = EnginePeer(socket: try #require(listener.accept()))
+        var writer = MessageWriter()
+        writer.begin(kind, id: 9)
+        fill(&writer)
+        writer.put(.sentAt, Int64(1000))
+        writer.put(.patience, Int64(100))
+        desk.handle(try #require(MessageReader(writer.bytes)), from: peer, now: now)
+        var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
+        guard case .message(let count) = client.receive(into: &buffer) else { return nil }
+        return MessageReader(Array(buffer[..<count]))
+    }
+
+    fileprivate func call(_ kind: EngineProtocol.Kind, at now: Int64) throws -> MessageReader? {
+        try hand(kind, at: now) { writer in
+            writer.put(.event, Int64(0))
+            writer.put(.aor, "bob")
+            writer.put(.callID, "call@1")
+        }
+    }
+}
+
+@Suite struct `A request that waited in the socket` {
+    private static let contact = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def>"
+
+    @Test(arguments: [EngineProtocol.Kind.wake, .wait, .send])
+    func `pushes nothing once its sender has given up`(kind: EngineProtocol.Kind) throws {
+        let bench = try DeskBench()
+        try bench.register(Self.contact)
+        let late = try #require(try bench.call(kind, at: 1101))
+        #expect(late.kind == .failure)
+        #expect(late.id == 9)
+        #expect(bench.desk.statistics.wakesExpired == 1)
+        #expect(bench.desk.statistics.pushed == 0)
+        #expect(bench.desk.wakes.count == 0)
+
+        // The caller tries again, and this time the engine is there.
+        let inTime = try #require(try bench.call(kind, at: 1100))
+        #expect(EngineClient.number(.pushed, in: inTime) == 1)
+        #expect(bench.desk.statistics.pushed == 1)
+        #expect(bench.desk.statistics.wakesExpired == 1)
+    }
+
+    @Test func `stores a binding, however late, and answers nobody`() throws {
+        let bench = try DeskBench()
+        func register(at now: Int64) throws -> MessageReader? {
+            try bench.hand(.register, at: now) { writer in
+                writer.put(.aor, "bob")
+                writer.put(.callID, "a@b")
+                writer.put(.headerName, "Contact")
+                writer.put(.headerValue, Self.contact)
+            }
+        }
+        #expect(try register(at: 600_000) == nil)
+        #expect(bench.currentTokens() == ["abc:def"])
+        #expect(try register(at: 1050)?.kind == .reply)
+    }
+
+    @Test(arguments: [EngineProtocol.Kind.callEnded, .registered, .stopWaiting])
+    func `is carried out when it is news`(kind: EngineProtocol.Kind) throws {
+        let bench = try DeskBench()
+        #expect(try bench.call(kind, at: 600_000)?.kind == .reply)
+        #expect(bench.desk.statistics.wakesExpired == 0)
+    }
+}

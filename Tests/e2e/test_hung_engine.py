@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""The engine is stopped: what that costs the workers, and what becomes of the calls when it goes on."""
+
+import contextlib
+import os
+import signal
+import socket
+import time
+
+from phones import apns_token, rfc8599_apns
+from servers import CONFIG, wait_until
+from sip import invite, register
+
+
+@contextlib.contextmanager
+def stopped(kamailio):
+    engine = kamailio.engine_pid()
+    os.kill(engine, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(engine, signal.SIGCONT)
+
+
+def call_ids(phone):
+    """Call-IDs of the INVITEs that have arrived at a socket."""
+    found = set()
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            lines = phone.recv(65535, socket.MSG_DONTWAIT).decode().split("\r\n")
+            if lines[0].startswith("INVITE "):
+                found.add(next(line for line in lines if line.startswith("Call-ID:")))
+    return found
+
+
+def test_twenty_calls_through_one_worker_wait_for_a_stopped_engine_once(make_kamailio, actors):
+    config = CONFIG.read_text().replace("\nchildren=2\n", "\nchildren=1\n")
+    kamailio = make_kamailio(config=config, settings={"engine_timeout": 300}).start().wait_engine()
+    sleeper = actors.phone(kamailio, "asleep", rfc8599_apns())
+    sleeper.register()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as phone:
+        phone.bind(("127.0.0.1", 0))
+        push = f"pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid={apns_token()}"
+        contact = f"<sip:busy@127.0.0.1:{phone.getsockname()[1]};{push}>"
+        _, answer = register(kamailio.port, "busy", contact.encode())
+        assert any("sip.pns" in line for line in answer), answer
+        with stopped(kamailio):
+            started = time.monotonic()
+            for _ in range(20):
+                assert invite(kamailio.port, "busy") == 100
+            # One timeout, and another if this took more than a second.
+            assert time.monotonic() - started < 1.5, "the calls waited one by one"
+            arrived = set()
+            wait_until("all calls arrive", lambda: arrived.update(call_ids(phone)) or len(arrived) == 20)
+    kamailio.wait_log("goes on without push", "did not answer within engine_timeout; calls go on without push")
+    # The engine's late answer is in the worker's socket, and nobody waits for the second to end.
+    kamailio.wait_engine()
+    assert invite(kamailio.port, "asleep") == 100
+    sleeper.simulator.wait_push(sleeper.push.token, seconds=1)
+
+
+def test_an_engine_that_goes_on_pushes_for_no_call_that_is_over(make_kamailio, actors):
+    kamailio = make_kamailio().start().wait_engine()
+    phone = actors.phone(kamailio, "late", rfc8599_apns())
+    phone.register()
+    with stopped(kamailio):
+        end = time.monotonic() + 3
+        is_refused_at_once = False
+        # Five calls a second, of which each worker asks for one. The last asks nobody: all who asked have given up.
+        while time.monotonic() < end or not is_refused_at_once:
+            started = time.monotonic()
+            assert invite(kamailio.port, "late") == 100
+            is_refused_at_once = time.monotonic() - started < 0.05
+            time.sleep(0.2)
+    wait_until("the old calls are dropped", lambda: (kamailio.counter("wakes_expired") or 0) >= 3)
+    assert invite(kamailio.port, "late") == 100
+    phone.simulator.wait_push(phone.push.token)
+    kamailio.wait_log("RESULT", "outcome=accepted", "aor=late")
+    assert len(phone.simulator.pushes(phone.push.token)) == 1
+    assert kamailio.counter("pushes") == kamailio.counter("wakes") == 1
