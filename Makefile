@@ -98,7 +98,7 @@ bench: build ## CPU per push against a bare nghttp2 client and other clients
 	$(PYTHON) scripts/bench.py
 
 fuzz: setup ## a minute of libFuzzer for each target
-	@for target in register template answer message http1 http2; do Fuzz/run $$target 60 || exit 1; done
+	@for target in register request template answer message http1 http2; do Fuzz/run $$target 60 || exit 1; done
 
 format: ## rewrite the Swift sources in the house style
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Fuzz

@@ -146,9 +146,9 @@ static char *send_push(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 			"Usage: pushwake send <event> <aor> [text]\n"
 			"       pushwake send <event> platform=<p> token=<t> [package=<p>] [<name>=<value> ...] [text]\n"
 			"       Pushes to every phone of the AoR, or to one token. Events: call, chat,\n"
-			"       cancel, custom, refresh, missed, elsewhere, group-chat. Names: from, name,\n"
-			"       title, text, call-id, push-type, and of a token environment, service,\n"
-			"       p256dh, auth, selector.\n";
+			"       cancel, custom, refresh, missed, elsewhere, group-chat, voicemail, refer.\n"
+			"       Names: from, name, title, text, call-id, push-type, and of a token\n"
+			"       environment, service, p256dh, auth, selector.\n";
 		return NULL;
 	case CLI_GENERATE:
 		return NULL;

@@ -171,7 +171,8 @@ int pushwake__manager_start(void)
 
 	res |= ast_manager_register2("PushWakeSend", EVENT_FLAG_CALL, action_send, AST_MODULE_SELF,
 		"Send one push by hand.",
-		"Headers: PushEvent (call, chat, cancel, custom, refresh, missed, elsewhere, group-chat),\n"
+		"Headers: PushEvent (call, chat, cancel, custom, refresh, missed, elsewhere, group-chat,\n"
+		"voicemail, refer),\n"
 		"AOR, or Platform, Package and Token (with Environment, Service, P256dh, Auth, Selector\n"
 		"where it needs them), and if wanted Text, Title, From, Name, CallID and PushType. The response says how many pushes are Queued;\n"
 		"each outcome comes as an event PushWakeResult.\n");

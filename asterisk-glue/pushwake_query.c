@@ -72,7 +72,7 @@ int pushwake__send(const char *event, pushwake_send_request *request, char *erro
 	request->event = pushwake_event_from_name(pushwake__str(event));
 	if (request->event < 0) {
 		snprintf(error, size, "'%s' is no event; use call, chat, cancel, custom, refresh, missed, "
-			"elsewhere or group-chat", event);
+			"elsewhere, group-chat, voicemail or refer", event);
 		return PUSHWAKE_ERR_INVALID_ARGUMENT;
 	}
 	lease = pushwake__client_take();

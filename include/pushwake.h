@@ -268,7 +268,9 @@ enum pushwake_event {
     PUSHWAKE_EVENT_REFRESH     = 4,
     PUSHWAKE_EVENT_MISSED      = 5,
     PUSHWAKE_EVENT_ELSEWHERE   = 6, /* answered elsewhere */
-    PUSHWAKE_EVENT_GROUP_CHAT  = 7
+    PUSHWAKE_EVENT_GROUP_CHAT  = 7,
+    PUSHWAKE_EVENT_VOICEMAIL   = 8, /* news of the mailbox */
+    PUSHWAKE_EVENT_REFER       = 9
 };
 
 /* The event with this name ("call", "chat", ... or its number), or

@@ -58,7 +58,7 @@ static inline pushwake_str pw_text(const char *s)
 }
 
 /* What pushwake_event_from_name() knows, for people. */
-#define PW_EVENTS "call, chat, cancel, custom, refresh, missed, elsewhere or group-chat"
+#define PW_EVENTS "call, chat, cancel, custom, refresh, missed, elsewhere, group-chat, voicemail or refer"
 
 /* For printing with %.*s. */
 #define PW_FMT(s) (int)(s).len, ((s).ptr != NULL ? (s).ptr : "")

@@ -30,7 +30,8 @@ enum pw_field {
 
 static const char *names[] = {"provider", "outcome", "reason", "aor", "callid", "app", "token", "event", "status",
 		"ms", "removed"};
-static const char *events[] = {"call", "chat", "cancel", "custom", "refresh", "missed", "elsewhere", "group-chat"};
+static const char *events[] = {"call", "chat", "cancel", "custom", "refresh", "missed", "elsewhere", "group-chat",
+		"voicemail", "refer"};
 
 static int event_route = -1;
 static const pushwake_result *current = NULL;

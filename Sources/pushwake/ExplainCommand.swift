@@ -34,7 +34,7 @@ struct ExplainCommand: ParsableCommand {
         let chosen = event.flatMap { PushEvent(name: $0) }
         if let event, chosen == nil {
             throw complaint(
-                "there is no event \(event); write \(PushEvent.allCases.map(\.name).joined(separator: ", "))", 2)
+                "there is no event \(event); write one of \(PushEvent.names)", 2)
         }
         let wanted = pushType.flatMap { APNsPushType(name: $0) }
         if let pushType, wanted == nil {

@@ -19,7 +19,7 @@ struct SendCommand: ParsableCommand {
 
     @OptionGroup var options: SettingsOptions
     @Flag(name: .long, help: "JSON instead of a table.") var json = false
-    @Argument(help: "call, chat, cancel, custom, refresh, missed, elsewhere, group-chat (or 0 to 7).") var event: String
+    @Argument(help: "\(PushEvent.names) (or 0 to 9).") var event: String
     @Argument(help: "AoR, as the registrar has it.") var aor: String?
     @Option(
         name: .long,
@@ -53,7 +53,7 @@ struct SendCommand: ParsableCommand {
     func validate() throws {
         if PushEvent(name: event) == nil {
             throw ValidationError(
-                "there is no event \(event); write call, chat, cancel, custom, refresh, missed, elsewhere or group-chat"
+                "there is no event \(event); write one of \(PushEvent.names)"
             )
         }
         if aor == nil && (platform == nil || token == nil) {

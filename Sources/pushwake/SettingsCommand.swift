@@ -42,6 +42,7 @@ struct SettingsCommand: ParsableCommand {
         case .integer(let range): "\(range.lowerBound) to \(range.upperBound)\(unit)"
         case .flag: "0 or 1"
         case .payloads: "`plain`, `mizutech`, `flexisip`, with exceptions"
+        case .methods: WakingMethods.known.map { "`\($0)`" }.joined(separator: ", ")
         case .choice(let choices): choices.map { "`\($0)`" }.joined(separator: ", ")
         }
     }

@@ -42,7 +42,7 @@ import Testing
         (["wake", "100", "99999999999999999999"], "write 1 to 3600"),
         (["send"], "EVENT is missing"),
         (["send", "call"], "AOR is missing"),
-        (["send", "shout", "100"], "there is no event \"shout\"; write call, chat"),
+        (["send", "shout", "100"], "there is no event \"shout\"; write one of call, chat"),
         (["bindings"], "AOR is missing"),
     ])
     func `that are wrong name the remedy`(_ words: [String], _ remedy: String) {

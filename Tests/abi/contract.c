@@ -65,6 +65,8 @@ static void check_names(void)
     CHECK(pushwake_event_from_name(text("call")) == PUSHWAKE_EVENT_CALL);
     CHECK(pushwake_event_from_name(text("chat")) == PUSHWAKE_EVENT_CHAT);
     CHECK(pushwake_event_from_name(text("2")) == PUSHWAKE_EVENT_CANCEL);
+    CHECK(pushwake_event_from_name(text("voicemail")) == PUSHWAKE_EVENT_VOICEMAIL);
+    CHECK(pushwake_event_from_name(text("refer")) == PUSHWAKE_EVENT_REFER);
     CHECK(pushwake_event_from_name(text("no such event")) == PUSHWAKE_ERR_NOT_FOUND);
     CHECK(pushwake_event_from_name(text("99999999999999999999")) == PUSHWAKE_ERR_NOT_FOUND);
     CHECK(pushwake_event_from_name(nothing) == PUSHWAKE_ERR_NOT_FOUND);

@@ -125,6 +125,10 @@ APPLE = [
     ("group-chat", "remote", "alert", APP, "10", KEEP),
     ("custom", "remote", "alert", APP, "10", KEEP),
     ("missed", "remote", "alert", APP, "10", KEEP),
+    # It can wait until the phone is awake anyway, unless voicemail_urgent says otherwise.
+    ("voicemail", "remote", "alert", APP, "5", KEEP),
+    # The request is held for no longer than this.
+    ("refer", "remote", "alert", APP, "10", RING),
     ("elsewhere", "remote", "alert", APP, "10", OVER),
     ("cancel", "remote", "alert", APP, "10", OVER),
     ("chat", None, "alert", APP, "10", KEEP),
@@ -160,7 +164,8 @@ def test_apple_gets_the_fields_for_the_event_and_the_token(apple, vendors, event
     assert ("alert" in request.json["aps"]) == (kind == "alert")
 
 
-@pytest.mark.parametrize("event", ["chat", "group-chat", "custom", "missed", "elsewhere", "cancel", "refresh"])
+@pytest.mark.parametrize("event", [
+    "chat", "group-chat", "custom", "missed", "elsewhere", "cancel", "refresh", "voicemail", "refer"])
 def test_a_pushkit_token_gets_nothing_but_calls(apple, event):
     complaint, _, came = pushed(apple, event, service="voip")
     assert complaint == "pushwake: a PushKit token may only get calls"

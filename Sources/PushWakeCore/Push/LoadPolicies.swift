@@ -18,12 +18,12 @@ public struct LoadPolicies: Equatable, Sendable {
         refreshes = policy(.loadRefresh)
     }
 
-    /// The policy of an event; texts by hand go with chat, news of an answer elsewhere with cancel.
+    /// The policy of an event; voicemail, REFER and texts by hand go with chat, news of an answer elsewhere with cancel.
     public subscript(event: PushEvent) -> LoadPolicy {
         switch event {
         case .call: calls
         case .cancel, .answeredElsewhere: cancels
-        case .chat, .groupChat, .custom: chats
+        case .chat, .groupChat, .custom, .voicemail, .refer: chats
         case .missed: missed
         case .refresh: refreshes
         }

@@ -94,8 +94,8 @@ public struct PayloadLibrary: Sendable {
         case .remove: return false
         case .automatic:
             switch event {
-            case .chat, .custom, .missed, .groupChat: return true
-            case .call, .cancel, .refresh, .answeredElsewhere: return false
+            case .chat, .custom, .missed, .groupChat, .voicemail: return true
+            case .call, .cancel, .refresh, .answeredElsewhere, .refer: return false
             }
         }
     }

@@ -14,10 +14,12 @@ public struct PayloadSettings: Equatable, Sendable {
     public var showsCaller: Bool
     /// Apple's tokens are of the sandbox when their phone did not say.
     public var usesSandbox: Bool
+    /// News of a mailbox wakes a phone at once, as a message does.
+    public var isVoicemailUrgent: Bool
 
     public init(
         callSound: String = "default", messageSound: String = "default", otherSound: String = "default",
-        badge: UInt8 = 1, showsCaller: Bool = true, usesSandbox: Bool = false
+        badge: UInt8 = 1, showsCaller: Bool = true, usesSandbox: Bool = false, isVoicemailUrgent: Bool = false
     ) {
         self.callSound = callSound
         self.messageSound = messageSound
@@ -25,6 +27,7 @@ public struct PayloadSettings: Equatable, Sendable {
         self.badge = badge
         self.showsCaller = showsCaller
         self.usesSandbox = usesSandbox
+        self.isVoicemailUrgent = isVoicemailUrgent
     }
 }
 
@@ -34,6 +37,7 @@ extension PayloadSettings {
         self.init(
             callSound: settings.text(.soundCall), messageSound: settings.text(.soundChat),
             otherSound: settings.text(.soundOther), badge: settings.flag(.badge) ? 1 : 0,
-            showsCaller: settings.flag(.showCaller), usesSandbox: settings.text(.apnsEnvironment) == "sandbox")
+            showsCaller: settings.flag(.showCaller), usesSandbox: settings.text(.apnsEnvironment) == "sandbox",
+            isVoicemailUrgent: settings.flag(.voicemailUrgent))
     }
 }

@@ -84,8 +84,8 @@ public struct PayloadValues: Sendable {
     private func settledText(of field: PayloadField) -> String {
         let hasDetails = !isGivenUp(.deviceDetails)
         switch field {
-        case .priority: return content.event == .refresh ? "normal" : "high"
-        case .notificationPriority: return content.event == .call ? "PRIORITY_MAX" : "PRIORITY_HIGH"
+        case .priority: return content.isUrgent(settings) ? "high" : "normal"
+        case .notificationPriority: return notificationPriority
         case .instance: return hasDetails ? binding.instance : ""
         case .selector: return hasDetails ? binding.wishes["pn-selector"] ?? "" : ""
         case .sound: return hasDetails ? sound : ""
@@ -101,10 +101,15 @@ public struct PayloadValues: Sendable {
     private var mizutechType: UInt8 {
         switch content.event {
         case .call, .chat, .cancel, .custom, .refresh: content.event.rawValue
-        case .missed: PushEvent.custom.rawValue
+        case .missed, .voicemail, .refer: PushEvent.custom.rawValue
         case .answeredElsewhere: PushEvent.cancel.rawValue
         case .groupChat: PushEvent.chat.rawValue
         }
+    }
+
+    private var notificationPriority: String {
+        if content.event == .call { return "PRIORITY_MAX" }
+        return content.isUrgent(settings) || content.event == .refresh ? "PRIORITY_HIGH" : "PRIORITY_DEFAULT"
     }
 
     private var package: String {
@@ -177,7 +182,7 @@ public struct PayloadValues: Sendable {
             return
         }
         let phrase = PayloadWording.title(of: content.event, content.occasion)
-        guard hasCaller else { return escape.append(phrase.withoutName, to: &out) }
+        guard phrase.isAboutSomebody, hasCaller else { return escape.append(phrase.withoutName, to: &out) }
         escape.append(phrase.before, to: &out)
         // Mizutech names the number in the title of a call, and the person everywhere else.
         if content.event == .call, hasFromUser { appendFromUser(escape, &out) } else { appendCaller(escape, &out) }
@@ -186,11 +191,11 @@ public struct PayloadValues: Sendable {
 
     private func appendBody(_ escape: TextEscape, to out: inout [UInt8]) {
         let text = messageText
-        if content.event == .custom && content.occasion == .usual || content.event == .chat && !text.isEmpty {
+        if content.event == .custom || content.event == .chat && !text.isEmpty {
             return escape.append(text, to: &out)
         }
         let phrase = PayloadWording.body(of: content.event, content.occasion)
-        guard hasCaller else { return escape.append(phrase.withoutName, to: &out) }
+        guard phrase.isAboutSomebody, hasCaller else { return escape.append(phrase.withoutName, to: &out) }
         escape.append(phrase.before, to: &out)
         appendCaller(escape, &out)
         escape.append(phrase.after, to: &out)

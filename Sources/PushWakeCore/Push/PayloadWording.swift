@@ -13,15 +13,14 @@ enum PayloadWording {
             self.after = after
             self.withoutName = withoutName
         }
+
+        /// The sentence names somebody.
+        var isAboutSomebody: Bool { !before.isEmpty || !after.isEmpty }
     }
 
     /// TITLE; Mizutech's words for calls.
     static func title(of event: PushEvent, _ occasion: PushOccasion) -> Phrase {
-        switch occasion {
-        case .usual: break
-        case .messageWaiting: return Phrase("Voice message from ", withoutName: "New voice message")
-        case .otherRequest: return Phrase("Request from ", withoutName: "New request")
-        case .declinedElsewhere:
+        if occasion == .declinedElsewhere {
             return Phrase("Call from ", " declined elsewhere", withoutName: "Call declined elsewhere")
         }
         return title(of: event)
@@ -37,16 +36,18 @@ enum PayloadWording {
         case .missed: Phrase("Missed call from ", withoutName: "Missed call")
         case .answeredElsewhere: Phrase("Call from ", " answered elsewhere", withoutName: "Call answered elsewhere")
         case .groupChat: Phrase("Invitation from ", withoutName: "Group chat")
+        // Its sender is the mailbox, not who left the message.
+        case .voicemail: Phrase("", withoutName: "New voice message")
+        case .refer: Phrase("Request from ", withoutName: "New request")
         }
     }
 
     /// BODY and MESSAGE; Mizutech's words for calls. A chat with text shows its text instead.
     static func body(of event: PushEvent, _ occasion: PushOccasion) -> Phrase {
-        if occasion != .usual { return title(of: event, occasion) }
-        return switch event {
+        switch event {
         case .call: Phrase("Incoming VoIP call from ", withoutName: "Incoming VoIP call")
         case .groupChat: Phrase("", " invites you to a group chat", withoutName: "You are invited to a group chat")
-        default: title(of: event)
+        default: title(of: event, occasion)
         }
     }
 
@@ -61,16 +62,13 @@ enum PayloadWording {
 
     /// `loc-key` of an Apple push: the phone's wish, or Flexisip's default.
     static func alertKey(of event: PushEvent, _ occasion: PushOccasion, wishes: Binding.Wishes) -> String {
-        switch occasion {
-        case .usual: break
-        case .messageWaiting: return wishes["pn-mwi-str"] ?? "MWI_NOTIFY_STR"
-        case .otherRequest: return "IC_SIL"
-        case .declinedElsewhere: return wishes["pn-call-declined-elsewhere-str"] ?? "Declined elsewhere"
-        }
+        if occasion == .declinedElsewhere { return wishes["pn-call-declined-elsewhere-str"] ?? "Declined elsewhere" }
         return switch event {
         case .call: wishes["pn-call-str"] ?? "IC_MSG"
         case .chat, .custom: wishes["pn-msg-str"] ?? "IM_MSG"
         case .groupChat: wishes["pn-groupchat-str"] ?? "GC_MSG"
+        case .voicemail: wishes["pn-mwi-str"] ?? "MWI_NOTIFY_STR"
+        case .refer: "IC_SIL"
         case .cancel, .missed: wishes["pn-missing-call-str"] ?? "Missing call"
         case .answeredElsewhere: wishes["pn-call-accepted-elsewhere-str"] ?? "Accepted elsewhere"
         case .refresh: ""

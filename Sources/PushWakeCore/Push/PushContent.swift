@@ -40,3 +40,14 @@ public struct PushContent: Equatable, Sendable {
         self.sentAt = sentAt
     }
 }
+
+extension PushContent {
+    /// Whether the phone shall be woken at once, and not when it wakes up anyway.
+    func isUrgent(_ settings: PayloadSettings) -> Bool {
+        switch event {
+        case .refresh: occasion == .requestWaiting
+        case .voicemail: settings.isVoicemailUrgent
+        case .call, .chat, .cancel, .custom, .missed, .answeredElsewhere, .groupChat, .refer: true
+        }
+    }
+}

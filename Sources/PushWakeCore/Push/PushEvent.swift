@@ -12,6 +12,10 @@ public enum PushEvent: UInt8, Sendable, CaseIterable {
     case missed = 5
     case answeredElsewhere = 6
     case groupChat = 7
+    /// A message waits in the user's mailbox (NOTIFY of `message-summary`, RFC 3842).
+    case voicemail = 8
+    /// Somebody asks the phone to call somebody else (REFER outside a dialog, RFC 3515).
+    case refer = 9
 
     /// As settings, hosts and payloads write it.
     public var name: String {
@@ -24,11 +28,16 @@ public enum PushEvent: UInt8, Sendable, CaseIterable {
         case .missed: "missed"
         case .answeredElsewhere: "elsewhere"
         case .groupChat: "group-chat"
+        case .voicemail: "voicemail"
+        case .refer: "refer"
         }
     }
 
     /// A message's push may be all that the phone ever gets of it; a call's has an INVITE to follow.
-    public var isMessage: Bool { self == .chat || self == .groupChat }
+    public var isMessage: Bool { self == .chat || self == .groupChat || self == .voicemail }
+
+    /// All names, for people: `call, chat, …, refer`.
+    public static var names: String { allCases.map(\.name).joined(separator: ", ") }
 
     /// The event with this name, or with this number.
     public init?(name: String) {

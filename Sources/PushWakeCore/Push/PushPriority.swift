@@ -10,7 +10,7 @@ public enum PushPriority: Int, CaseIterable, Sendable {
     public init(of event: PushEvent) {
         switch event {
         case .call, .cancel, .answeredElsewhere: self = .call
-        case .chat, .custom, .missed, .groupChat: self = .message
+        case .chat, .custom, .missed, .groupChat, .voicemail, .refer: self = .message
         case .refresh: self = .refresh
         }
     }

@@ -18,6 +18,8 @@ public struct SettingDescription: Sendable {
         case choice([String])
         /// Names of built-in payloads (`PayloadFamilies`).
         case payloads
+        /// Methods that wake phones (`WakingMethods`).
+        case methods
     }
 
     /// Static, so that a C caller may keep the pointer.

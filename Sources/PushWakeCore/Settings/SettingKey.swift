@@ -13,6 +13,8 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case storeSync
     case persist
     case wakeTimeout
+    case wakeRequests
+    case voicemailUrgent
     case awakeFor
     case silentAfter
     case wakeProvisional

@@ -5,11 +5,16 @@ extension Settings {
     private static let callOver: UInt32 = 30
 
     /// How long a provider may keep the push for an event, seconds.
-    public func timeToLive(of event: PushEvent) -> UInt32 {
+    public func timeToLive(of event: PushEvent, _ occasion: PushOccasion = .usual) -> UInt32 {
         switch event {
         case .call: UInt32(clamping: integer(.wakeTimeout))
         case .cancel, .answeredElsewhere: Self.callOver
-        case .chat, .groupChat, .custom, .missed, .refresh: UInt32(clamping: integer(.messageTimeToLive))
+        // The request is answered by then, and nobody sends it again.
+        case .refer: whileHeld
+        case .refresh where occasion == .requestWaiting: whileHeld
+        case .chat, .groupChat, .custom, .missed, .refresh, .voicemail: UInt32(clamping: integer(.messageTimeToLive))
         }
     }
+
+    private var whileHeld: UInt32 { UInt32(clamping: min(integer(.wakeTimeout), RequestPolicy.longestHold)) }
 }

@@ -104,6 +104,13 @@ public struct Settings: Equatable, Sendable {
                 throw refuse(error.remedy)
             }
             return value
+        case .methods:
+            do throws(WakingMethods.Mistake) {
+                _ = try WakingMethods(setting: value)
+            } catch {
+                throw refuse(error.remedy)
+            }
+            return value
         case .choice(let choices):
             guard choices.contains(value) else { throw refuse("write one of \(choices.joined(separator: ", "))") }
             return value

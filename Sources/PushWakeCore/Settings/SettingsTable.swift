@@ -62,6 +62,17 @@ public enum SettingsTable {
             .init(
                 "wake_timeout", .integer(1...600), "40", unit: "s", other: "f:module::Router/call-fork-timeout",
                 "How long a call waits for a sleeping phone. Also the time to live of its push.")
+        case .wakeRequests:
+            .init(
+                "wake_requests", .methods, "INVITE, MESSAGE, REFER, NOTIFY",
+                other: "f:module::PushNotification/enable-message-summaries-pn",
+                "Requests outside of a dialog that wake phones. NOTIFY: only for message-summary, the news of a mailbox. OPTIONS, SUBSCRIBE, PUBLISH and INFO may be named too, and make a phone register without a word. What is no INVITE is held for 20 s at most."
+            )
+        case .voicemailUrgent:
+            .init(
+                "voicemail_urgent", .flag, "0",
+                "1: the news of a mailbox wakes a phone at once, as a message does. 0: the provider may wait until the phone is awake anyway."
+            )
         case .awakeFor:
             .init(
                 "awake_for", .integer(0...3600), "0", unit: "s",
@@ -85,7 +96,7 @@ public enum SettingsTable {
             .init(
                 "message_ttl", .integer(0...2_419_200), "604800", unit: "s",
                 other: "m:pushnotification_ttl, f:module::PushNotification/message-time-to-live",
-                "How long a provider keeps the push for a message, a missed call, a custom text or, by hand, a refresh. 0: now or never."
+                "How long a provider keeps the push for a message, news of a mailbox, a missed call, a custom text or, by hand, a refresh. 0: now or never."
             )
         case .ignoreSame:
             .init(
@@ -129,7 +140,7 @@ public enum SettingsTable {
         case .loadChat:
             .init(
                 "load_chat", policies, "unless_overloaded", other: "m:pushnotification_chat",
-                "The same for messages, group messages and texts by hand.")
+                "The same for messages, group messages, news of a mailbox, REFER and texts by hand.")
         case .loadMissed:
             .init("load_missed", policies, "unless_overloaded", "The same for missed calls.")
         case .loadRefresh:

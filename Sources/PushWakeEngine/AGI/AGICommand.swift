@@ -58,8 +58,7 @@ enum AGICommand: Equatable {
 
     private static func send(_ event: String, _ aor: String, _ text: String) throws(Mistake) -> AGICommand {
         guard let known = PushEvent(name: event) else {
-            let known = "call, chat, cancel, custom, refresh, missed, elsewhere or group-chat"
-            throw Mistake(message: "there is no event \"\(event)\"; write \(known)")
+            throw Mistake(message: "there is no event \"\(event)\"; write one of \(PushEvent.names)")
         }
         return .send(known, aor: aor, text: text)
     }

@@ -8,7 +8,7 @@ extension PushJob {
     /// already ignores it, while a message would be shown twice.
     var isRepeatable: Bool {
         switch content.event {
-        case .call, .cancel, .refresh, .missed, .answeredElsewhere: true
+        case .call, .cancel, .refresh, .missed, .answeredElsewhere, .voicemail, .refer: true
         case .chat, .custom, .groupChat: false
         }
     }

@@ -115,15 +115,14 @@ public struct PushExplanation: Sendable {
         _ settings: ExplainedSettings, now: Int64,
         id: PushID
     ) throws(Failure) -> [UInt8] {
-        guard let request = ExplainedRequest(request) else {
+        guard let request = IncomingRequest(file: request.span) else {
             throw .notSIP("the file of --request does not begin like a SIP request; give an INVITE or a MESSAGE")
         }
         var plan = ExplainedPlan()
-        let asked = event.map { ExplainedRequest.Need.push($0, Self.occasion(of: $0, request)) }
-        switch asked ?? request.need {
-        case .none(let reason):
-            for candidate in candidates { plan.skip(candidate.binding, candidate.obstacle ?? reason) }
-        case .push(let event, let occasion):
+        switch push(for: request, event, settings.settings) {
+        case .failure(let silence):
+            for candidate in candidates { plan.skip(candidate.binding, candidate.obstacle ?? silence.reason) }
+        case .success(let (event, occasion)):
             let content = content(event, occasion, request, settings.settings, now)
             plan.add(candidates, content, wanted: wanted, settings, now: now, id: id)
         }
@@ -141,21 +140,36 @@ public struct PushExplanation: Sendable {
         }
     }
 
-    /// An event by hand keeps what the request says about it.
-    private static func occasion(of event: PushEvent, _ request: ExplainedRequest) -> PushOccasion {
-        if event == .answeredElsewhere { return request.ending.occasion }
-        if case .push(event, let occasion) = request.need { return occasion }
-        return .usual
+    /// Why a request wakes nobody.
+    private struct Silence: Error {
+        let reason: String
+    }
+
+    /// What is pushed for a request; an event by hand keeps what the request says about it. A PURR is taken for one that
+    /// the phone was given.
+    private static func push(
+        for request: IncomingRequest, _ asked: PushEvent?, _ settings: Settings
+    ) -> Result<(PushEvent, PushOccasion), Silence> {
+        var found: Result<(PushEvent, PushOccasion), Silence>
+        switch RequestPolicy(settings).decision(on: request, hasPURR: !request.purr.isEmpty) {
+        case .wakes(let event, let occasion, _): found = .success((event, occasion))
+        case .ends(let ending): found = .success((ending.event, ending.occasion))
+        case .nobody(let reason): found = .failure(Silence(reason: reason))
+        }
+        guard let asked else { return found }
+        if asked == .answeredElsewhere { return .success((asked, request.ending?.occasion ?? .usual)) }
+        if case .success((asked, let occasion)) = found { return .success((asked, occasion)) }
+        return .success((asked, .usual))
     }
 
     private static func content(
-        _ event: PushEvent, _ occasion: PushOccasion, _ request: ExplainedRequest, _ settings: Settings, _ now: Int64
+        _ event: PushEvent, _ occasion: PushOccasion, _ request: IncomingRequest, _ settings: Settings, _ now: Int64
     ) -> PushContent {
         PushContent(
             event: event, occasion: occasion, callID: request.callID, fromURI: request.fromURI,
             fromDisplay: request.fromDisplay,
             toURI: request.toURI, text: request.text,
-            timeToLive: settings.timeToLive(of: event), sentAt: now)
+            timeToLive: settings.timeToLive(of: event, occasion), sentAt: now)
     }
 
     private static func obstacle(to contact: RegisteredContact, of registration: Registration) -> String? {

@@ -20,7 +20,7 @@ import Testing
         for event in [PushEvent.call, .cancel, .answeredElsewhere] {
             #expect(policies[event].refusal(at: .extreme) == nil)
         }
-        for event in [PushEvent.chat, .groupChat, .custom, .missed, .refresh] {
+        for event in [PushEvent.chat, .groupChat, .custom, .missed, .refresh, .voicemail, .refer] {
             #expect(policies[event].refusal(at: .veryHigh) == nil)
             #expect(policies[event].refusal(at: .extreme)?.outcome == .overloaded)
         }
@@ -28,7 +28,8 @@ import Testing
 
     @Test(arguments: [
         ("load_call", [PushEvent.call]), ("load_cancel", [.cancel, .answeredElsewhere]),
-        ("load_chat", [.chat, .groupChat, .custom]), ("load_missed", [.missed]), ("load_refresh", [.refresh]),
+        ("load_chat", [.chat, .groupChat, .custom, .voicemail, .refer]), ("load_missed", [.missed]),
+        ("load_refresh", [.refresh]),
     ])
     func `is set for each kind of event`(name: String, events: [PushEvent]) throws {
         for policy in LoadPolicy.allCases {

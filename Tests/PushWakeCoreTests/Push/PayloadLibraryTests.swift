@@ -61,7 +61,8 @@ import Testing
 
     @Test(arguments: [
         (PayloadLibrary.NotificationRule.keep, PushEvent.call, true), (.remove, .chat, false),
-        (.automatic, .custom, true), (.automatic, .cancel, false),
+        (.automatic, .custom, true), (.automatic, .cancel, false), (.automatic, .voicemail, true),
+        (.automatic, .refer, false),
     ])
     func `keeps the notification section as told`(
         rule: PayloadLibrary.NotificationRule, event: PushEvent, isKept: Bool

@@ -198,7 +198,7 @@ import Testing
 
     @Test(arguments: [
         (PushEvent.call, "pn-call-str", "IC_MSG"), (.chat, "pn-msg-str", "IM_MSG"),
-        (.groupChat, "pn-groupchat-str", "GC_MSG"),
+        (.groupChat, "pn-groupchat-str", "GC_MSG"), (.voicemail, "pn-mwi-str", "MWI_NOTIFY_STR"),
     ])
     func `shows the string that the phone wished`(event: PushEvent, wish: String, standard: String) throws {
         var binding = Samples.remote
@@ -208,7 +208,24 @@ import Testing
         #expect(JSONReader.parse(try render(source, Samples.content(event), binding))?["k"] == .string("Mine"))
     }
 
-    @Test(arguments: [(PushEvent.call, "ring.caf"), (.chat, "ding.caf")])
+    @Test(arguments: [
+        (PushEvent.refresh, PushOccasion.usual, "normal"), (.refresh, .requestWaiting, "high"), (.call, .usual, "high"),
+        (.voicemail, .usual, "normal"), (.refer, .usual, "high"),
+    ])
+    func `is in a hurry when a request waits`(event: PushEvent, occasion: PushOccasion, priority: String) throws {
+        var content = Samples.content(event)
+        content.occasion = occasion
+        #expect(JSONReader.parse(try render(#"{"p":"PRIORITY"}"#, content))?["p"] == .string(priority))
+    }
+
+    @Test(arguments: [
+        (PushEvent.voicemail, "New voice message"), (.refer, "Request from Alice"), (.refresh, ""),
+    ])
+    func `names nobody who has not called`(event: PushEvent, title: String) throws {
+        #expect(JSONReader.parse(try render(#"{"t":"TITLE"}"#, Samples.content(event)))?["t"] == .string(title))
+    }
+
+    @Test(arguments: [(PushEvent.call, "ring.caf"), (.chat, "ding.caf"), (.voicemail, "ding.caf")])
     func `plays the sound that the phone wished`(event: PushEvent, sound: String) throws {
         var binding = Samples.remote
         binding.wishes["pn-call-snd"] = "ring.caf"
@@ -220,7 +237,7 @@ import Testing
 
     @Test(arguments: [
         (PushEvent.call, "0"), (.chat, "1"), (.cancel, "2"), (.custom, "3"), (.refresh, "4"), (.missed, "3"),
-        (.answeredElsewhere, "2"), (.groupChat, "1"),
+        (.answeredElsewhere, "2"), (.groupChat, "1"), (.voicemail, "3"), (.refer, "3"),
     ])
     func `gives apps of Mizutech a type that they know`(event: PushEvent, type: String) throws {
         #expect(JSONReader.parse(try render(#"{"t":"TYPE"}"#, Samples.content(event)))?["t"] == .string(type))

@@ -14,7 +14,7 @@ import Testing
         #expect(plan.skipped == [.init(index: 0, reason: .otherToken)])
     }
 
-    @Test(arguments: [PushEvent.chat, .groupChat, .missed, .custom])
+    @Test(arguments: [PushEvent.chat, .groupChat, .missed, .custom, .voicemail, .refer])
     func `sends anything else to the remote token as an alert`(event: PushEvent) {
         let plan = plan(event, [Samples.remote, Samples.voip])
         #expect(plan.pushes == [.init(index: 0, type: .alert, delay: 0)])
@@ -27,7 +27,7 @@ import Testing
         #expect(plan(event, [Samples.remote]).pushes.map(\.type) == [.alert])
     }
 
-    @Test(arguments: [PushEvent.chat, .cancel, .refresh, .missed, .custom, .answeredElsewhere, .groupChat])
+    @Test(arguments: PushEvent.allCases.filter { $0 != .call })
     func `gives a PushKit token nothing but calls`(event: PushEvent) {
         let plan = plan(event, [Samples.voip])
         #expect(plan.pushes.isEmpty)

@@ -7,13 +7,21 @@ import Testing
     @Test(
         arguments: [
             (.call, 25), (.cancel, 30), (.answeredElsewhere, 30), (.chat, 100), (.groupChat, 100), (.custom, 100),
-            (.missed, 100), (.refresh, 100),
+            (.missed, 100), (.refresh, 100), (.voicemail, 100), (.refer, 20),
         ] as [(PushEvent, UInt32)])
     func `tell how long a push is of use`(event: PushEvent, seconds: UInt32) throws {
         var settings = Settings()
         try settings.set("wake_timeout", to: "25")
         try settings.set("message_ttl", to: "100")
         expectEqual(settings.timeToLive(of: event), seconds)
+    }
+
+    @Test(arguments: [(15, 15), (25, 20)])
+    func `tell that a push for a request that waits is of no use after it`(timeout: Int, seconds: UInt32) throws {
+        var settings = Settings()
+        try settings.set("wake_timeout", to: String(timeout))
+        expectEqual(settings.timeToLive(of: .refresh, .requestWaiting), seconds)
+        expectEqual(settings.timeToLive(of: .refer), seconds)
     }
 
     @Test func `hold the defaults of the table at first`() {
@@ -60,6 +68,8 @@ import Testing
         ("fcm_protocol", "0", "Google switched off the legacy FCM API in 2024"),
         ("pushkit_serverurl_legacy", "x", "Apple switched off its binary protocol in 2021"),
         ("zzzzzzzzzzzzzzzz", "1", "docs/settings.md"),
+        ("wake_requests", "INVITE, ACK", "write some of INVITE, MESSAGE, REFER, NOTIFY"),
+        ("enable-message-summaries-pn", "1", "here it is called wake_requests"),
         ("load_chat", "sometimes", "write one of never, low_load, unless_overloaded, always"),
         ("pushnotification_chat", "2", "here it is called load_chat"),
         ("pushnotification", "1", "here it is called load_call"),

@@ -203,8 +203,9 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
             ("NOTIFY", ["Event: dialog"], "", "a NOTIFY wakes a phone only for message-summary"),
             ("NOTIFY", [], "", "a NOTIFY wakes a phone only for message-summary"),
             ("ACK", [], "", "ACK wakes no phone"), ("CANCEL", [], "", "CANCEL wakes no phone"),
-            ("OPTIONS", [], "", "OPTIONS wakes no phone"), ("SUBSCRIBE", [], "", "SUBSCRIBE wakes no phone"),
-            ("INVITE", [], ";tag=1928301774", "the request is inside a dialog and its Request-URI has no pn-purr"),
+            ("OPTIONS", [], "", "OPTIONS wakes no phone: wake_requests does not name it"),
+            ("SUBSCRIBE", [], "", "SUBSCRIBE wakes no phone: wake_requests does not name it"),
+            ("INVITE", [], ";tag=1928301774", "the request is inside a dialog and carries no pn-purr"),
             (
                 "INVITE", ["X-fs-message-type: chat-service"], "",
                 "the request is for the chat service, not for its user"
@@ -229,6 +230,40 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
     @Test func `wakes the phone of a dialog by its PURR`() throws {
         let request = Fixture.request("INVITE", to: ";tag=1", uri: "sip:bob@192.0.2.1;pn-purr=00fa")
         #expect(try Fixture().explain(Fixture.twoTokens, request).target == calls)
+    }
+
+    @Test func `wakes it by the PURR of a Route, and for what rings nobody in silence`() throws {
+        let route = ["Route: <sip:p.example.org;lr>, <sip:bob@192.0.2.1;pn-purr=00fa>"]
+        let update = Fixture.request("UPDATE", headers: route, to: ";tag=1")
+        let explained = try Fixture(family: .plain).explain(Fixture.twoTokens, update)
+        #expect(explained.header("apns-push-type") == "background")
+        #expect(explained["body.event"] == .string("refresh"))
+        #expect(explained.header("apns-expiration") == "\(Fixture.now + 20)")
+        let android = try Fixture(family: .plain).explain(Fixture.android, update)
+        #expect(android["body.message.android.priority"] == .string("high"))
+        let voip = "pn-provider=apns;pn-prid=\(Fixture.voip);pn-param=T.com.example.phone.voip"
+        #expect(try Fixture().explain(voip, update).reasons == ["a PushKit token may only get calls"])
+    }
+
+    @Test func `has an event for the news of a mailbox, and for a REFER`() throws {
+        var fixture = Fixture(family: .plain)
+        let news = Fixture.request(
+            "NOTIFY", headers: ["Event: message-summary"],
+            body: "Messages-Waiting: yes\r\nVoice-Message: 2/8 (0/2)\r\n")
+        let voicemail = try fixture.explain(Fixture.remoteOnly, news)
+        #expect(voicemail["body.event"] == .string("voicemail"))
+        #expect(voicemail.header("apns-push-type") == "alert")
+        #expect(voicemail.header("apns-priority") == "5")
+        #expect(try fixture.explain(Fixture.android, news)["body.message.data.text"] == .string("2/8 (0/2)"))
+        try fixture.settings.set(.voicemailUrgent, to: "1")
+        #expect(try fixture.explain(Fixture.remoteOnly, news).header("apns-priority") == "10")
+        let refer = try fixture.explain(Fixture.remoteOnly, Fixture.request("REFER"))
+        #expect(refer["body.event"] == .string("refer"))
+        #expect(refer.header("apns-priority") == "10")
+        let voip = "pn-provider=apns;pn-prid=\(Fixture.voip);pn-param=T.com.example.phone.voip"
+        for request in [news, Fixture.request("REFER")] {
+            #expect(try fixture.explain(voip, request).reasons == ["a PushKit token may only get calls"])
+        }
     }
 
     @Test func `takes the event that it is told instead`() throws {
@@ -344,7 +379,7 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
     @Test func `says in a plain payload what it is about`() throws {
         let fixture = Fixture(family: .plain)
         for (request, title) in [
-            (Fixture.request("NOTIFY", headers: ["Event: message-summary"]), "Voice message from Alice"),
+            (Fixture.request("NOTIFY", headers: ["Event: message-summary"]), "New voice message"),
             (Fixture.request("REFER"), "Request from Alice"),
             (Fixture.request("CANCEL", headers: ["Reason: SIP;cause=600"]), "Call from Alice declined elsewhere"),
         ] {

@@ -24,11 +24,14 @@ public enum APNsPushType: UInt8, Sendable, CaseIterable {
         self = type
     }
 
+    /// `apns-priority` of what can wait until the phone is awake anyway.
+    static let lowPriority = "5"
+
     /// The value of `apns-priority`: background pushes must be 5, by Apple's rule.
     public var priority: String {
         switch self {
         case .voip, .alert: "10"
-        case .background: "5"
+        case .background: Self.lowPriority
         }
     }
 

@@ -6,12 +6,14 @@ public struct APNsRequestBuilder: Sendable {
     private final class Shape: Sendable {
         let app: String
         let type: APNsPushType
+        let isUrgent: Bool
         let head: HTTPHead
         let template: PayloadTemplate
 
-        init(_ app: String, _ type: APNsPushType, head: HTTPHead, template: PayloadTemplate) {
+        init(_ app: String, _ type: APNsPushType, isUrgent: Bool, head: HTTPHead, template: PayloadTemplate) {
             self.app = app
             self.type = type
+            self.isUrgent = isUrgent
             self.head = head
             self.template = template
         }
@@ -28,7 +30,7 @@ public struct APNsRequestBuilder: Sendable {
     private let payloads: PayloadLibrary
     private let settings: APNsSettings
     private let authority: String
-    /// By app, one place per push type.
+    /// By app, two places per push type: in no hurry, and urgent.
     private var shapes: [String: [Shape?]] = [:]
     /// The shape of the last push: most often the next one's too.
     private var latest: Shape?
@@ -59,7 +61,9 @@ public struct APNsRequestBuilder: Sendable {
         _ push: Push, _ type: APNsPushType, id: PushID, now: Int64, into request: inout HTTPRequest
     ) throws(PushRefusal) {
         guard HeaderText.isPathSegment(push.binding.token, atMost: Self.longestToken) else { throw .unusableToken }
-        let shape = try shape(push.binding.app, type)
+        // A refresh is silent, and as slow as Apple wants it; one that somebody wants shown by hand is to be seen.
+        let isUrgent = push.content.event == .refresh || push.content.isUrgent(settings.payload)
+        let shape = try shape(push.binding.app, type, isUrgent: isUrgent)
         request.head = shape.head
         request.append(":path", neverIndexed: true) { out in
             out.append(contentsOf: "/3/device/".utf8)
@@ -80,21 +84,23 @@ public struct APNsRequestBuilder: Sendable {
         }
     }
 
-    private mutating func shape(_ app: String, _ type: APNsPushType) throws(PushRefusal) -> Shape {
-        if let latest, latest.type == type, latest.app == app { return latest }
-        let place = Int(type.rawValue)
+    private mutating func shape(
+        _ app: String, _ type: APNsPushType, isUrgent: Bool
+    ) throws(PushRefusal) -> Shape {
+        if let latest, latest.type == type, latest.isUrgent == isUrgent, latest.app == app { return latest }
+        let place = Int(type.rawValue) * 2 + (isUrgent ? 1 : 0)
         if let shape = shapes[app]?[place] {
             latest = shape
             return shape
         }
         if shapes.count >= Self.mostApps { shapes.removeAll(keepingCapacity: true) }
-        let shape = try makeShape(app, type)
-        shapes[app, default: Array(repeating: nil, count: APNsPushType.allCases.count)][place] = shape
+        let shape = try makeShape(app, type, isUrgent: isUrgent)
+        shapes[app, default: Array(repeating: nil, count: APNsPushType.allCases.count * 2)][place] = shape
         latest = shape
         return shape
     }
 
-    private func makeShape(_ app: String, _ type: APNsPushType) throws(PushRefusal) -> Shape {
+    private func makeShape(_ app: String, _ type: APNsPushType, isUrgent: Bool) throws(PushRefusal) -> Shape {
         guard let template = payloads.apns(app: app, type) else { throw .noTemplate }
         let topic = settings.topic.value(for: app, type)
         if let topic, !HeaderText.isFieldValue(topic) || topic.hasPrefix(".") { throw .unusableApp }
@@ -105,8 +111,8 @@ public struct APNsRequestBuilder: Sendable {
         if !authorization.isEmpty { request.append("authorization") { $0.append(contentsOf: authorization) } }
         if let topic { request.append("apns-topic", topic) }
         if settings.pushType != .omitted { request.append("apns-push-type", type.name) }
-        request.append("apns-priority", type.priority)
-        return Shape(app, type, head: HTTPHead(request), template: template)
+        request.append("apns-priority", isUrgent ? type.priority : APNsPushType.lowPriority)
+        return Shape(app, type, isUrgent: isUrgent, head: HTTPHead(request), template: template)
     }
 
     /// 0 for "now or never", else the second at which Apple may forget the push.
@@ -115,17 +121,23 @@ public struct APNsRequestBuilder: Sendable {
         Decimal.append(timeToLive == 0 ? 0 : end, to: &out)
     }
 
-    /// Notices about one call replace each other on the screen, refreshes replace refreshes; messages do not.
+    /// Notices about one call or one mailbox replace each other on the screen, refreshes replace refreshes; messages
+    /// do not.
     private static func appendCollapseID(
         _ content: PushContent, _ type: APNsPushType, to request: inout HTTPRequest
     ) {
         guard type != .voip else { return }
         switch content.event {
         case .refresh: request.append("apns-collapse-id", "refresh")
-        case .call, .cancel, .missed, .answeredElsewhere:
+        case .call, .cancel, .missed, .answeredElsewhere, .refer:
             guard !content.callID.isEmpty else { return }
             request.append("apns-collapse-id", neverIndexed: true) { out in
                 HeaderText.appendIdentifier(content.callID, atMost: longestCollapseID, to: &out)
+            }
+        case .voicemail:
+            request.append("apns-collapse-id", neverIndexed: true) { out in
+                out.append(contentsOf: "voicemail-".utf8)
+                Fingerprint.appendHex(of: content.toURI, to: &out)
             }
         case .chat, .custom, .groupChat: break
         }

@@ -58,7 +58,7 @@ public struct AcrobitsRequest: Sendable {
         case .cancel, .missed: missed
         case .answeredElsewhere: elsewhere
         case .chat: text
-        case .custom, .groupChat: generic
+        case .custom, .groupChat, .voicemail, .refer: generic
         case .refresh: nil
         }
     }

@@ -30,7 +30,7 @@ public enum WebPushRequest {
         request.append(":path", path, neverIndexed: true)
         if !authorization.isEmpty { request.append("authorization") { $0.append(contentsOf: authorization) } }
         request.append("ttl") { Decimal.append(UInt64(content.timeToLive), to: &$0) }
-        request.append("urgency", urgency(of: content.event))
+        request.append("urgency", urgency(of: content, settings.payload))
         appendTopic(content, to: &request)
         if let keys = try keys(of: binding) {
             request.append("content-encoding", "aes128gcm")
@@ -55,20 +55,22 @@ public enum WebPushRequest {
     }
 
     /// RFC 8030, 5.3: what a phone shows or stops at once is high.
-    private static func urgency(of event: PushEvent) -> String {
-        switch event {
-        case .call, .cancel, .answeredElsewhere, .chat, .groupChat: "high"
-        case .custom, .missed, .refresh: "normal"
+    private static func urgency(of content: PushContent, _ settings: PayloadSettings) -> String {
+        switch content.event {
+        case .custom, .missed: "normal"
+        default: content.isUrgent(settings) ? "high" : "normal"
         }
     }
 
-    /// RFC 8030, 5.4: notices of one call replace each other at the service while the phone is away.
+    /// RFC 8030, 5.4: notices of one call or mailbox replace each other at the service while the phone is away.
     private static func appendTopic(_ content: PushContent, to request: inout HTTPRequest) {
         switch content.event {
         case .refresh: request.append("topic", "refresh")
-        case .call, .cancel, .missed, .answeredElsewhere:
+        case .call, .cancel, .missed, .answeredElsewhere, .refer:
             guard !content.callID.isEmpty else { return }
             request.append("topic", neverIndexed: true) { Fingerprint.appendHex(of: content.callID, to: &$0) }
+        case .voicemail:
+            request.append("topic", neverIndexed: true) { Fingerprint.appendHex(of: content.toURI, to: &$0) }
         case .chat, .custom, .groupChat: break
         }
     }

@@ -39,6 +39,7 @@ import Testing
         (.cancel, .voip, nil), (.cancel, .remote, .alert), (.refresh, .voip, nil), (.refresh, .remote, .background),
         (.custom, .voip, nil), (.custom, .remote, .alert), (.answeredElsewhere, .voip, nil),
         (.answeredElsewhere, .remote, .alert), (.groupChat, .voip, nil), (.groupChat, .remote, .alert),
+        (.voicemail, .voip, nil), (.voicemail, .remote, .alert), (.refer, .voip, nil), (.refer, .remote, .alert),
     ])
     func `is voip for a call only`(event: PushEvent, service: Service, type: APNsPushType?) {
         #expect(APNsRequest.pushType(of: event, for: service) == type)
@@ -52,6 +53,31 @@ import Testing
     @Test(arguments: [(APNsPushType.voip, "10"), (.alert, "10"), (.background, "5")])
     func `has the priority that Apple asks for`(type: APNsPushType, priority: String) throws {
         #expect(try build(type: type)["apns-priority"] == priority)
+    }
+
+    @Test func `lets news of a mailbox wait, unless they are urgent`() throws {
+        var builder = APNsRequestBuilder(
+            payloads: try PayloadLibrary(.plain), settings: APNsSettings(), authority: "api.push.apple.com")
+        func priority(_ event: PushEvent) throws -> String? {
+            try builder.build(Samples.remote, Samples.content(event), .alert, id: Samples.id, now: 0)["apns-priority"]
+        }
+        expectEqual(try priority(.voicemail), "5")
+        expectEqual(try priority(.chat), "10")
+        expectEqual(try priority(.voicemail), "5")
+        let urgent = APNsSettings(payload: PayloadSettings(isVoicemailUrgent: true))
+        builder = APNsRequestBuilder(
+            payloads: try PayloadLibrary(.plain), settings: urgent, authority: "api.push.apple.com")
+        expectEqual(try priority(.voicemail), "10")
+    }
+
+    @Test func `lets news of one mailbox replace each other, and of no other`() throws {
+        var content = Samples.content(.voicemail)
+        let id = try #require(build(Samples.remote, content, .alert)["apns-collapse-id"])
+        content.callID = "another"
+        #expect(try build(Samples.remote, content, .alert)["apns-collapse-id"] == id)
+        content.toURI = "sip:carol@example.com"
+        #expect(try build(Samples.remote, content, .alert)["apns-collapse-id"] != id)
+        #expect(id.utf8.count <= 64)
     }
 
     private func build(type: APNsPushType) throws -> HTTPRequest {
@@ -120,7 +146,8 @@ import Testing
     @Test(arguments: [
         (PushEvent.call, APNsPushType.voip, String?.none), (.call, .alert, "call-1@192.0.2.9"),
         (.missed, .alert, "call-1@192.0.2.9"), (.cancel, .background, "call-1@192.0.2.9"),
-        (.refresh, .background, "refresh"), (.chat, .alert, nil), (.custom, .alert, nil), (.groupChat, .alert, nil),
+        (.refer, .alert, "call-1@192.0.2.9"), (.refresh, .background, "refresh"), (.chat, .alert, nil),
+        (.custom, .alert, nil), (.groupChat, .alert, nil),
     ])
     func `lets notices of one call replace each other`(event: PushEvent, type: APNsPushType, id: String?) throws {
         #expect(try build(Samples.remote, Samples.content(event), type)["apns-collapse-id"] == id)

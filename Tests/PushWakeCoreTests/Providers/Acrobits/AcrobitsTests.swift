@@ -49,6 +49,10 @@ import Testing
         let custom = try build(.custom, text: "Maintenance")
         #expect(custom["verb"] == .string("NotifyGenericTextMessage"))
         #expect(custom["Message"] == .string("Maintenance"))
+        let voicemail = try build(.voicemail, text: "2/8")
+        #expect(voicemail["verb"] == .string("NotifyGenericTextMessage"))
+        #expect(voicemail["Message"] == .string("New voice message"))
+        #expect(try build(.refer)["Message"] == .string("Request from Alice"))
     }
 
     @Test func `says when it is sent if nobody knows when it came in`() throws {

@@ -54,7 +54,10 @@ import Testing
         #expect(throws: PushRefusal.unusableKeys) { try build(wishes: ["pn-p256dh": key, "pn-auth": auth]) }
     }
 
-    @Test(arguments: [(PushEvent.call, "high"), (.refresh, "normal"), (.chat, "high"), (.missed, "normal")])
+    @Test(arguments: [
+        (PushEvent.call, "high"), (.refresh, "normal"), (.chat, "high"), (.missed, "normal"), (.refer, "high"),
+        (.voicemail, "normal"),
+    ])
     func `is as urgent as its event`(event: PushEvent, urgency: String) throws {
         #expect(try build(event: event).request["urgency"] == urgency)
     }
@@ -65,6 +68,8 @@ import Testing
         #expect(try build(event: .cancel).request["topic"] == call)
         #expect(try build(event: .refresh).request["topic"] == "refresh")
         #expect(try build(event: .chat).request["topic"] == nil)
+        #expect(try build(event: .voicemail).request["topic"]?.utf8.count == 16)
+        #expect(try build(event: .voicemail).request["topic"] != call)
     }
 
     @Test(arguments: [

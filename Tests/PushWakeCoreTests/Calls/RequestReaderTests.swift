@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+private func read(_ method: String, _ headers: [(String, String)] = [], uri: String = "", body: String = "")
+    -> IncomingRequest
+{
+    var reader = RequestReader(method: method.utf8.span, uri: uri.utf8.span)
+    for (name, value) in headers { reader.header(name: name.utf8.span, value: value.utf8.span) }
+    reader.body(body.utf8.span)
+    return reader.finish()
+}
+
+@Suite struct `Reading a request` {
+    @Test func `finds what phones are told, under long names and short ones`() {
+        for names in [
+            ["From", "To", "Call-ID", "Content-Type", "Event"], ["f", "t", "i", "c", "o"], ["F", "T", "I", "C", "O"],
+            ["FROM", "TO", "CALL-ID", "CONTENT-TYPE", "EVENT"],
+        ] {
+            let request = read(
+                "MESSAGE",
+                [
+                    (names[0], "\"Al \\\"x\\\"\" <sip:alice@example.org;x=y>;tag=1"), (names[1], "sip:bob@example.org"),
+                    (names[2], " call-1 "), (names[3], "text/plain;charset=utf-8"), (names[4], "Presence;id=1"),
+                ], body: "hello")
+            var expected = IncomingRequest(method: "MESSAGE")
+            expected.fromURI = "sip:alice@example.org;x=y"
+            expected.fromDisplay = "Al \"x\""
+            expected.toURI = "sip:bob@example.org"
+            expected.callID = "call-1"
+            expected.contentType = "text/plain;charset=utf-8"
+            expected.eventPackage = "presence"
+            expected.text = "hello"
+            #expect(request == expected)
+        }
+    }
+
+    @Test func `is inside a dialog when To has a tag, and only then`() {
+        #expect(read("INVITE", [("To", "<sip:b@h>;tag=1")]).isInDialog)
+        #expect(read("INVITE", [("t", "\"x;tag=1\" <sip:b@h;tag=1>")]).isInDialog == false)
+        #expect(read("INVITE", [("From", "<sip:b@h>;tag=1")]).isInDialog == false)
+    }
+
+    @Test(arguments: [
+        ("sip:bob@192.0.2.1;pn-purr=00fa", ""), ("sip:bob@192.0.2.1;transport=tls;PN-PURR=00fa;ob", ""),
+        ("sips:[2001:db8::1]:5061;pn-purr=00f%61?x=y", ""),
+        ("sip:p.example.org", "<sip:p1;lr>, <sip:bob@h;pn-purr=00fa>"),
+        ("sip:p.example.org", "\"a,b;pn-purr=9\" <sip:p1;lr>,\r\n <sip:bob@h;pn-purr=00fa;lr>"),
+        ("sip:bob@h;pn-purr=00fa", "<sip:p1;lr;pn-purr=ffff>"),
+    ])
+    func `finds the PURR in Request-URI and Route`(uri: String, route: String) {
+        let request = read("UPDATE", [("Route", "<sip:p0;lr>"), ("Route", route)], uri: uri)
+        #expect(request.purr == "00fa")
+    }
+
+    @Test(arguments: [
+        "sip:pn-purr=00fa@h", "sip:a;pn-purr=00fa@h", "sip:a@h?pn-purr=00fa", "sip:a@h;pn-purr", "sip:a@h;xpn-purr=1",
+        "sip:a@h;pn-purr=%00", "sip:a@h;pn-purr=%4", "sip:a@h;pn-purr=" + String(repeating: "a", count: 513), "",
+    ])
+    func `finds no PURR where none is`(uri: String) {
+        #expect(read("UPDATE", uri: uri).purr.isEmpty)
+        #expect(read("UPDATE", [("Route", "<\(uri)>"), ("Route", "<sip:x"), ("Route", "\"")]).purr.isEmpty)
+    }
+
+    @Test func `takes the first header of a name, and leaves out what is too long`() {
+        let long = String(repeating: "x", count: SIPLimits.longestHeader + 1)
+        #expect(read("INVITE", [("i", "one"), ("Call-ID", "two")]).callID == "one")
+        #expect(read("INVITE", [("i", long), ("Call-ID", "two")]).callID == "two")
+        #expect(read(long).method.utf8.count == SIPLimits.longestName)
+    }
+
+    @Test func `takes a body as long as Content-Length says`() {
+        #expect(read("MESSAGE", [("l", "5")], body: "hello world").text == "hello")
+        #expect(read("MESSAGE", [("Content-Length", "4294967296")], body: "hello").text == "hello")
+        #expect(read("MESSAGE", [("Content-Length", "-1")], body: "hello").text == "hello")
+        #expect(read("MESSAGE", [("c", "application/cpim")], body: "hello").text.isEmpty)
+        #expect(read("INVITE", body: "hello").text.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("Messages-Waiting: yes\r\nVoice-Message: 2/8 (0/2)\r\n", false, "2/8 (0/2)"),
+        ("messages-waiting:NO\nVoice-Message:0/2", true, "0/2"), ("Messages-Waiting: nothing", false, ""),
+        ("", false, ""), (":\n:no\nMessages-Waiting", false, ""),
+    ])
+    func `reads the summary of a mailbox`(body: String, isEmpty: Bool, count: String) {
+        let request = read("NOTIFY", [("o", "message-summary")], body: body)
+        #expect(request.saysNoMessageWaits == isEmpty)
+        #expect(request.text == count)
+        #expect(read("NOTIFY", [("o", "dialog")], body: body).text.isEmpty)
+    }
+
+    @Test func `survives any bytes`() {
+        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        let alphabet = Array("\r\n\t :;,<>\"\\=%@?aAoOtT\u{0}é0pn-purr".utf8) + [0xFF, 0x80]
+        let names = [
+            "to", "f", "i", "c", "l", "o", "route", "reason", "priority", "replaces", "x-fs-message-type", "", "x",
+        ]
+        func text() -> [UInt8] {
+            (0..<40).map { _ in
+                state ^= state << 13
+                state ^= state >> 7
+                state ^= state << 17
+                return alphabet[Int(state % UInt64(alphabet.count))]
+            }
+        }
+        for _ in 0..<2000 {
+            var reader = RequestReader(method: text().span, uri: text().span)
+            for name in names { reader.header(name: name.utf8.span, value: text().span) }
+            reader.body(text().span)
+            let request = reader.finish()
+            #expect(request.purr.utf8.count <= 40 && !request.purr.utf8.contains { $0 < 0x20 })
+        }
+    }
+}
+
+@Suite struct `The requests that wake` {
+    @Test(arguments: ["INVITE,MESSAGE", " invite\tMessage ", "INVITE, ,MESSAGE,"])
+    func `are named in any case`(setting: String) throws {
+        let methods = try WakingMethods(setting: setting)
+        #expect(methods.contains("INVITE") && methods.contains("MESSAGE"))
+        #expect(!methods.contains("invite") && !methods.contains("REFER"))
+    }
+
+    @Test func `may be none`() throws {
+        let methods = try WakingMethods(setting: "")
+        #expect(WakingMethods.known.allSatisfy { !methods.contains($0) })
+    }
+
+    @Test(arguments: ["ACK", "BYE", "INVITE, CANCEL", "INVTE", "INVITE;MESSAGE"])
+    func `are no others than those that can`(setting: String) {
+        #expect(throws: WakingMethods.Mistake.self) { try WakingMethods(setting: setting) }
+    }
+}
