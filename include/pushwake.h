@@ -296,11 +296,17 @@ typedef struct pushwake_wake_request {
     pushwake_str method;       /* INVITE, MESSAGE, ... */
     pushwake_str from_tag;
     uint32_t cseq;
+    /* All headers, as they came: they decide whether the request wakes anybody and with
+     * which event, and `text` is then the whole body. The fields for which there is a
+     * header need not be filled in. */
+    const pushwake_header *headers;
+    size_t header_count;
+    pushwake_str request_uri;
 } pushwake_wake_request;
 #define PUSHWAKE_WAKE_REQUEST_INIT                                                         \
     { sizeof(pushwake_wake_request), 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },          \
       { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0,                         \
-      sizeof(pushwake_contact), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0 }
+      sizeof(pushwake_contact), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, NULL, 0, { NULL, 0 } }
 
 typedef struct pushwake_wake_result {
     size_t size;
@@ -315,6 +321,10 @@ typedef struct pushwake_wake_result {
     pushwake_str ticket;
 } pushwake_wake_result;
 #define PUSHWAKE_WAKE_RESULT_INIT { sizeof(pushwake_wake_result), 0, 0, 0, 0, 0, 0, { NULL, 0 } }
+
+/* 1: a request of this method may wake phones, as far as the settings go; 0: it never
+ * does, whatever its headers say. */
+int pushwake_method_wakes(pushwake_client *client, pushwake_str method, int in_dialog);
 
 /* Pushes to every sleeping phone of the AoR and fills in the verdict of each
  * contact. Copies of a request (same AoR, event, Call-ID and CSeq) push once. */

@@ -3,7 +3,6 @@
  * pushwake_lookup(): who is awake rings, who sleeps is pushed and waited for.
  */
 #include <string.h>
-#include <strings.h>
 
 #include "core/parser/parse_content.h"
 #include "core/parser/parse_cseq.h"
@@ -12,9 +11,6 @@
 #include "core/parser/parse_uri.h"
 #include "core/ut.h"
 #include "pushwake_hold.h"
-
-/* A request that is no INVITE must be answered before its sender gives up (32 s). */
-#define PW_MAX_MESSAGE_SECONDS 20
 
 static int plain(sip_msg_t *msg, str *table, str *uri)
 {
@@ -34,91 +30,48 @@ static int is_gruu(str *uri)
 	return parse_uri(uri->s, uri->len, &parsed) == 0 && parsed.gr.s != NULL;
 }
 
-static int says(sip_msg_t *msg, const char *name, const char *value)
+/* Whether the request can wake anybody at all; all its headers are parsed then. */
+static int may_wake(sip_msg_t *msg)
 {
-	size_t name_len = strlen(name), value_len = strlen(value);
-	hdr_field_t *hf;
-
-	for(hf = msg->headers; hf != NULL; hf = hf->next) {
-		if((size_t)hf->name.len == name_len && strncasecmp(hf->name.s, name, name_len) == 0
-				&& (value_len == 0
-						|| ((size_t)hf->body.len == value_len && strncasecmp(hf->body.s, value, value_len) == 0))) {
-			return 1;
-		}
-	}
-	return 0;
-}
-
-/* What is not for a phone that sleeps, as pushwake explain says it: a call that is
- * answered already (RFC 3891), what is in no hurry, what is for Flexisip's chat. */
-static int wakes_nobody(sip_msg_t *msg)
-{
-	return (msg->REQ_METHOD == METHOD_INVITE && says(msg, "Replaces", "")) || says(msg, "Priority", "non-urgent")
-		   || says(msg, "X-fs-message-type", "chat-service");
-}
-
-static int is_initial(sip_msg_t *msg)
-{
-	if(msg->REQ_METHOD != METHOD_INVITE && msg->REQ_METHOD != METHOD_MESSAGE) {
+	if(!pushwake_method_wakes(pw_client, pw_in(&msg->first_line.u.request.method), 0)) {
 		return 0;
 	}
-	if(parse_headers(msg, HDR_EOH_F, 0) < 0 || msg->callid == NULL || parse_to_header(msg) < 0
-			|| parse_from_header(msg) < 0) {
-		return 0;
-	}
-	return get_to(msg)->tag_value.len == 0 && !wakes_nobody(msg);
-}
-
-static void fill_request(pushwake_wake_request *request, sip_msg_t *msg, str *aor)
-{
-	request->event = msg->REQ_METHOD == METHOD_MESSAGE ? PUSHWAKE_EVENT_CHAT : PUSHWAKE_EVENT_CALL;
-	request->aor = pw_in(aor);
-	request->call_id = pw_in(&msg->callid->body);
-	request->from_uri = pw_in(&get_from(msg)->uri);
-	request->from_display = pw_in(&get_from(msg)->display);
-	request->to_uri = pw_in(&get_to(msg)->uri);
-	request->from_tag = pw_in(&get_from(msg)->tag_value);
-	request->method = pw_in(&msg->first_line.u.request.method);
-	if(msg->cseq != NULL) {
-		str2int(&get_cseq(msg)->number, &request->cseq);
-	}
-	if(msg->content_type != NULL) {
-		request->content_type = pw_in(&msg->content_type->body);
-	}
-	if(msg->REQ_METHOD == METHOD_MESSAGE) {
-		request->text.ptr = get_body(msg);
-		if(request->text.ptr != NULL) {
-			request->text.len = msg->buf + msg->len - request->text.ptr;
-		}
-	}
-}
-
-static int hold_seconds(sip_msg_t *msg)
-{
-	int seconds = (int)pw_setting("wake_timeout");
-
-	if(msg->REQ_METHOD != METHOD_INVITE && seconds > PW_MAX_MESSAGE_SECONDS) {
-		return PW_MAX_MESSAGE_SECONDS;
-	}
-	return seconds > 0 ? seconds : 1;
+	return parse_headers(msg, HDR_EOH_F, 0) == 0 && msg->callid != NULL && parse_to_header(msg) == 0
+		   && parse_from_header(msg) == 0 && get_to(msg)->tag_value.len == 0;
 }
 
 static int ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg, str *table, str *aor,
 		pw_contacts_t *known, uint64_t handle)
 {
 	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
+	pushwake_header *headers;
 	int status;
 
-	fill_request(&request, msg, aor);
-	request.handle = handle;
+	headers = pw_headers(msg, &request.header_count);
+	if(headers == NULL) {
+		return PUSHWAKE_ERR_TOO_LARGE;
+	}
+	request.headers = headers;
+	request.request_uri = pw_in(&msg->first_line.u.request.uri);
+	request.method = pw_in(&msg->first_line.u.request.method);
+	request.from_tag = pw_in(&get_from(msg)->tag_value);
+	request.aor = pw_in(aor);
 	request.domain = pw_in(table);
+	request.handle = handle;
+	if(msg->cseq != NULL) {
+		str2int(&get_cseq(msg)->number, &request.cseq);
+	}
+	request.text.ptr = get_body(msg);
+	if(request.text.ptr != NULL) {
+		request.text.len = msg->buf + msg->len - request.text.ptr;
+	}
 	request.contacts = asked;
 	request.contact_count = (size_t)known->n;
-	request.ring_seconds = hold_seconds(msg);
 	status = pushwake_wake(result, pw_client, &request);
 	if(status < 0) {
 		pw_engine_away("pushwake_lookup", status);
 	}
+	pkg_free(headers);
 	return status;
 }
 
@@ -278,7 +231,7 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 	str target, aor, key;
 	int ret;
 
-	if(!is_initial(msg)) {
+	if(!may_wake(msg)) {
 		return plain(msg, table, uri);
 	}
 	t = pw.tm.t_gett();

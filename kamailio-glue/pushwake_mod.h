@@ -6,6 +6,7 @@
  *   pushwake_version    lets one .so load into every release of its series
  *   pushwake_param      modparams out of the settings table
  *   pushwake_contact    what usrloc knows about an AoR
+ *   pushwake_headers    a message as the library reads it
  *   pushwake_register   pushwake_save(): REGISTER
  *   pushwake_lookup     pushwake_lookup(): INVITE, MESSAGE
  *   pushwake_hold       the table of requests that are held
@@ -123,6 +124,9 @@ int64_t pw_setting(const char *name);
 void pw_engine_away(const char *what, int status);
 int ki_pushwake_send(sip_msg_t *msg, str *event, str *uri);
 int ki_pushwake_send_text(sip_msg_t *msg, str *event, str *uri, str *text);
+
+/* pushwake_headers.c: all headers that are parsed, in pkg memory, to be freed; NULL: no memory. */
+pushwake_header *pw_headers(sip_msg_t *msg, size_t *count);
 
 /* pushwake_register.c */
 int ki_pushwake_save(sip_msg_t *msg, str *table);

@@ -25,33 +25,6 @@ typedef struct pw_register {
 	str callid;
 } pw_register_t;
 
-static int collect_headers(pw_register_t *r, sip_msg_t *msg)
-{
-	struct hdr_field *h;
-	size_t n = 0;
-	str body;
-
-	for(h = msg->headers; h != NULL; h = h->next) {
-		n++;
-	}
-	r->headers = pkg_malloc((n + 1) * sizeof(pushwake_header));
-	if(r->headers == NULL) {
-		PKG_MEM_ERROR;
-		return -1;
-	}
-	n = 0;
-	for(h = msg->headers; h != NULL; h = h->next) {
-		body = h->body;
-		trim(&body);
-		r->headers[n].name = pw_in(&h->name);
-		r->headers[n].value = pw_in(&body);
-		n++;
-	}
-	r->request.headers = r->headers;
-	r->request.header_count = n;
-	return 0;
-}
-
 static int register_read(pw_register_t *r, sip_msg_t *msg)
 {
 	pushwake_register_request empty = PUSHWAKE_REGISTER_REQUEST_INIT;
@@ -64,10 +37,14 @@ static int register_read(pw_register_t *r, sip_msg_t *msg)
 			|| msg->cseq == NULL || parse_to_header(msg) < 0) {
 		return -1;
 	}
-	if(str2int(&get_cseq(msg)->number, &cseq) < 0 || pw_aor(&aor, &get_to(msg)->uri) < 0
-			|| collect_headers(r, msg) < 0) {
+	if(str2int(&get_cseq(msg)->number, &cseq) < 0 || pw_aor(&aor, &get_to(msg)->uri) < 0) {
 		return -1;
 	}
+	r->headers = pw_headers(msg, &r->request.header_count);
+	if(r->headers == NULL) {
+		return -1;
+	}
+	r->request.headers = r->headers;
 	r->aor.s = pkg_malloc(aor.len + 1);
 	if(r->aor.s == NULL) {
 		PKG_MEM_ERROR;

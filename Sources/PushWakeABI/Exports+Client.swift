@@ -34,11 +34,12 @@ public func pushwake_wait_new(
         let handle = borrow(client, as: ClientHandle.self)
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     out.pointee = nil
+    wanted.clearResult(result)
     let wait = WaitHandle(client: EngineClient(settings: handle.settings), startedAt: Moment.now())
     wait.client.learn(from: handle.client)
     defer { handle.client.learn(from: wait.client) }
     do throws(ClientError) {
-        wanted.put(.wait, into: wait.client, host: 0)
+        guard wanted.put(.wait, into: wait.client, host: 0, handle.requests) else { return 0 }
         let reply = try wait.client.call()
         wanted.read(reply, into: result, wait.arena)
         out.pointee = give(wait)

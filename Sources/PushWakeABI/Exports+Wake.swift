@@ -15,14 +15,21 @@ public func pushwake_wake(
         let handle = borrow(client, as: ClientHandle.self)
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     handle.arena.clear()
+    wanted.clearResult(out)
     do throws(ClientError) {
-        wanted.put(.wake, into: handle.client, host: handle.host)
+        guard wanted.put(.wake, into: handle.client, host: handle.host, handle.requests) else { return 0 }
         let reply = try handle.client.call()
         wanted.read(reply, into: out, handle.arena)
         return 0
     } catch {
         return handle.status(of: error)
     }
+}
+
+@_cdecl("pushwake_method_wakes") @implementation
+public func pushwake_method_wakes(_ client: OpaquePointer!, _ method: pushwake_str, _ in_dialog: CInt) -> CInt {
+    guard let handle = borrow(client, as: ClientHandle.self) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    return handle.requests.mayWake(method.string, isInDialog: in_dialog != 0, carriesPURR: in_dialog != 0) ? 1 : 0
 }
 
 @_cdecl("pushwake_progressed") @implementation

@@ -19,6 +19,7 @@ final class SettingsHandle {
 final class ClientHandle {
     let settings: Settings
     let policy: RegistrationPolicy
+    let requests: RequestPolicy
     let client: EngineClient
     let host: UInt64
     let arena = TextArena()
@@ -31,6 +32,7 @@ final class ClientHandle {
         self.settings = settings
         self.host = host
         policy = RegistrationPolicy(settings: settings)
+        requests = RequestPolicy(settings)
         client = EngineClient(settings: settings)
     }
 

@@ -90,27 +90,71 @@ struct WakeRequestView {
         contacts = ContactsView(whole.contacts, whole.contact_count, stride: whole.contact_size)
     }
 
-    /// Writes the fields of the request.
-    func put(_ kind: EngineProtocol.Kind, into engine: EngineClient, host: UInt64) {
+    /// Nobody is woken, unless the engine says otherwise.
+    func clearResult(_ out: UnsafeMutablePointer<pushwake_wake_result>) {
+        var result = pushwake_wake_result()
+        result.size = out.pointee.size
+        give(result, to: out, size: result.size)
+    }
+
+    /// Writes the fields of the request; false when its headers say that it wakes nobody.
+    func put(
+        _ kind: EngineProtocol.Kind, into engine: EngineClient, host: UInt64, _ policy: RequestPolicy
+    ) -> Bool {
         engine.begin(kind)
-        engine.put(.event, Int64(request.event))
-        engine.put(.seconds, Int64(request.ring_seconds))
+        if request.headers != nil, request.header_count > 0 {
+            guard putRead(into: engine, policy) else { return false }
+        } else {
+            putGiven(into: engine)
+        }
         engine.put(.aor, request.aor.bytes.span)
-        engine.put(.callID, request.call_id.bytes.span)
         engine.put(.cseq, Int64(request.cseq))
-        engine.put(.fromURI, request.from_uri.bytes.span)
-        engine.put(.fromDisplay, request.from_display.bytes.span)
         engine.put(.fromTag, request.from_tag.bytes.span)
-        engine.put(.toURI, request.to_uri.bytes.span)
         engine.put(.method, request.method.bytes.span)
-        engine.put(.contentType, request.content_type.bytes.span)
-        engine.put(.text, request.text.bytes.span)
         if !request.domain.isEmpty { engine.put(.domain, request.domain.bytes.span) }
         if request.handle != 0, host != 0 {
             engine.put(.host, Int64(bitPattern: host))
             engine.put(.handle, Int64(bitPattern: request.handle))
         }
         for index in contacts.indices { contacts[index].put(into: engine) }
+        return true
+    }
+
+    /// What the host has read of the request itself.
+    private func putGiven(into engine: EngineClient) {
+        engine.put(.event, Int64(request.event))
+        engine.put(.seconds, Int64(request.ring_seconds))
+        engine.put(.callID, request.call_id.bytes.span)
+        engine.put(.fromURI, request.from_uri.bytes.span)
+        engine.put(.fromDisplay, request.from_display.bytes.span)
+        engine.put(.toURI, request.to_uri.bytes.span)
+        engine.put(.contentType, request.content_type.bytes.span)
+        engine.put(.text, request.text.bytes.span)
+    }
+
+    /// What its headers say; false when it wakes nobody.
+    private func putRead(into engine: EngineClient, _ policy: RequestPolicy) -> Bool {
+        var reader = RequestReader(method: request.method.bytes.span, uri: request.request_uri.bytes.span)
+        for header in UnsafeBufferPointer(start: request.headers, count: request.header_count) {
+            guard RequestReader.reads(header.name.bytes.span) else { continue }
+            reader.header(name: header.name.bytes.span, value: header.value.bytes.span)
+        }
+        reader.body(request.text.bytes.span)
+        let read = reader.finish()
+        guard case .wakes(let event, let occasion, let seconds) = policy.decision(on: read, hasPURR: !read.purr.isEmpty)
+        else { return false }
+        engine.put(.event, Int64(event.rawValue))
+        engine.put(.occasion, Int64(occasion.rawValue))
+        let wanted = Int64(request.ring_seconds)
+        engine.put(.seconds, wanted > 0 ? min(wanted, seconds) : seconds)
+        engine.put(.callID, read.callID)
+        engine.put(.fromURI, read.fromURI)
+        engine.put(.fromDisplay, read.fromDisplay)
+        engine.put(.toURI, read.toURI)
+        engine.put(.contentType, read.contentType)
+        if !read.text.isEmpty { engine.put(.text, read.text) }
+        if !read.purr.isEmpty { engine.put(.purr, read.purr) }
+        return true
     }
 
     /// Takes the answer over.

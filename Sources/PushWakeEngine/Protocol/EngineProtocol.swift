@@ -132,6 +132,9 @@ public enum EngineProtocol {
         case pushedDevices = 109
         case lastLeg = 110
         case hold = 111
+        case occasion = 112
+        /// `pn-purr` of the request.
+        case purr = 113
         /// When the request was sent, in monotonic milliseconds of the host.
         case sentAt = 90
         /// Milliseconds that the sender waits for the reply.

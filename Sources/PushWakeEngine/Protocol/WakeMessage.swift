@@ -31,6 +31,9 @@ struct WakeMessage: Equatable {
     }
 
     var event = PushEvent.call
+    var occasion = PushOccasion.usual
+    /// The PURR of a request within a dialog; empty for all others.
+    var purr = ""
     /// 0: as the settings say.
     var seconds: Int64 = 0
     var aor = ""
@@ -66,6 +69,9 @@ struct WakeMessage: Equatable {
             }
             switch field.tag {
             case .event: event = PushEvent(rawValue: UInt8(truncatingIfNeeded: reader.number(field))) ?? .call
+            case .occasion:
+                occasion = PushOccasion(rawValue: UInt8(truncatingIfNeeded: reader.number(field))) ?? .usual
+            case .purr: purr = reader.text(field)
             case .seconds: seconds = reader.number(field)
             case .aor: aor = reader.text(field)
             case .domain: domain = reader.text(field)

@@ -98,6 +98,7 @@ extension HeldRequest {
         var writer = MessageWriter()
         writer.begin(.resume, id: 0)
         writer.put(.event, Int64(message.event.rawValue))
+        if message.occasion != .usual { writer.put(.occasion, Int64(message.occasion.rawValue)) }
         writer.put(.seconds, message.seconds)
         writer.put(.aor, message.aor)
         if !message.domain.isEmpty { writer.put(.domain, message.domain) }

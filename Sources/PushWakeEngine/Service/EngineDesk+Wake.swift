@@ -92,7 +92,7 @@ extension EngineDesk {
             devices: devices.devices, policy: callPolicy, endsAt: now + wait)
         let timeToLive = message.event == .call ? hold(message) : settings.integer(.messageTimeToLive)
         let content = PushContent(
-            event: message.event, callID: message.callID, fromURI: message.fromURI,
+            event: message.event, occasion: message.occasion, callID: message.callID, fromURI: message.fromURI,
             fromDisplay: Self.displayName(message.fromDisplay), toURI: message.toURI, text: Self.text(of: message),
             timeToLive: UInt32(clamping: timeToLive), sentAt: wall)
         return HeldRequest(
@@ -132,7 +132,8 @@ extension EngineDesk {
 
     /// A phone shows text; of anything else it is only told.
     private static func text(of message: WakeMessage) -> String {
-        MessageBody(contentType: message.contentType) == .text ? message.text : ""
+        if message.event == .voicemail { return message.text }
+        return MessageBody(contentType: message.contentType) == .text ? message.text : ""
     }
 
     /// The name as people read it: quotes removed, quoted-pairs resolved.
