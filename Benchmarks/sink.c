@@ -3,13 +3,14 @@
  * sink: an HTTP/2 server over TLS that answers every request with 200 and its
  * apns-id and checks nothing, so that it is not what a benchmark measures.
  *
- * usage: sink --cert FILE --key FILE [--port N] [--delay MS] [--max-streams N]
+ * usage: sink --cert FILE --key FILE [--port N] [--delay MS] [--max-streams N] [--tell PORT]
+ * With --tell it sends what follows the last / of each path to that UDP port of this host.
  * Prints "listening PORT"; at SIGTERM one JSON line of counters.
  */
 #define _GNU_SOURCE
 #include "bench.h"
+#include "tell.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <netinet/tcp.h>
@@ -37,13 +38,14 @@ typedef struct stream {
     connection *connection;
     int32_t id;
     int64_t due;
-    int gone;
+    int gone, token_len;
     size_t apns_id_len;
     uint8_t apns_id[40];
+    char token[80];
     struct stream *next;
 } stream;
 
-static int poller;
+static int poller, tell_port;
 static int64_t delay_us;
 static uint32_t max_streams = 1000;
 static long connections, requests, resets, failed;
@@ -83,6 +85,10 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     if (s && name_len == 7 && !memcmp(name, "apns-id", 7) && value_len <= sizeof s->apns_id) {
         memcpy(s->apns_id, value, value_len);
         s->apns_id_len = value_len;
+    } else if (s && tell_port && name_len == 5 && !memcmp(name, ":path", 5)) {
+        const uint8_t *token = memrchr(value, '/', value_len);
+        size_t len = token ? (size_t)(value + value_len - ++token) : 0;
+        if (len > 0 && len <= sizeof s->token) memcpy(s->token, token, len), s->token_len = (int)len;
     }
     return 0;
 }
@@ -96,6 +102,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     stream *s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
     if (!s) return 0;
     requests++;
+    if (s->token_len) tell(tell_port, s->token, s->token_len);
     if (delay_us == 0) {
         answer(s);
         return 0;
@@ -292,7 +299,8 @@ static void serve(int listener, int signals, SSL_CTX *context, nghttp2_session_c
 int main(int argc, char **argv)
 {
     static const struct option options[] = { { "cert", 1, 0, 'c' }, { "key", 1, 0, 'k' }, { "port", 1, 0, 'p' },
-                                             { "delay", 1, 0, 'd' }, { "max-streams", 1, 0, 's' }, { 0 } };
+                                             { "delay", 1, 0, 'd' }, { "max-streams", 1, 0, 's' },
+                                             { "tell", 1, 0, 't' }, { 0 } };
     const char *cert = NULL, *key = NULL;
     int port = 0;
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -302,6 +310,7 @@ int main(int argc, char **argv)
         case 'p': port = atoi(optarg); break;
         case 'd': delay_us = atol(optarg) * 1000; break;
         case 's': max_streams = (uint32_t)atol(optarg); break;
+        case 't': tell_port = atoi(optarg); break;
         default: return 2;
         }
     }

@@ -12,7 +12,8 @@
 # Debian's or whose source package is not to be had.
 #
 # DIR then holds core/, lib/, modules/{tm,sl,usrloc,registrar}/, and cflags, which
-# kamailio-glue/Makefile reads.
+# kamailio-glue/Makefile reads; and the source of http_async_client, which Debian 12
+# does not package and make bench compares with.
 set -eu
 # Where Debian puts kamailio, and what an ordinary user's PATH leaves out.
 PATH=$PATH:/usr/sbin:/usr/local/sbin
@@ -73,6 +74,7 @@ src=$tmp/source/src
 (
 	cd "$src"
 	find core lib modules/tm modules/sl modules/usrloc modules/registrar -name '*.h' > "$tmp/headers"
+	find modules/pv modules/http_async_client -name '*.h' -o -path '*http_async*.c' >> "$tmp/headers" 2> /dev/null || true
 	tar -cf - -T "$tmp/headers" | tar -xf - -C "$dir.new"
 )
 # The compile flags of this architecture: what Kamailio's own makefiles would use.

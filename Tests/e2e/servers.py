@@ -130,7 +130,8 @@ class Engine:
 class Kamailio:
     running = []
 
-    def __init__(self, directory, simulator, settings=None, config=None, wake_timeout=3, arguments=()):
+    def __init__(self, directory, simulator, settings=None, config=None, wake_timeout=3, arguments=(),
+                 program=("kamailio",)):
         self.directory = directory
         self.port = free_port()
         self.log = directory / "log"
@@ -146,6 +147,7 @@ class Kamailio:
             **(settings or {}),
         }
         self.arguments = list(arguments)
+        self.program = list(program)
         self.config = directory / "kamailio.cfg"
         self.config.write_text(self._config(config or CONFIG.read_text()))
 
@@ -160,7 +162,7 @@ class Kamailio:
 
     def launch(self):
         self.process = subprocess.Popen(
-            ["kamailio", "-f", self.config, "-DD", "-E", "-P", self.directory / "pid", "-Y", self.directory, "-m", "64",
+            [*self.program, "-f", self.config, "-DD", "-E", "-P", self.directory / "pid", "-Y", self.directory, "-m", "64",
              *self.arguments],
             stdin=subprocess.DEVNULL, stdout=self.log.open("ab"), stderr=subprocess.STDOUT, start_new_session=True,
             env={**os.environ, "LD_LIBRARY_PATH": str(LIBRARY.parent)})

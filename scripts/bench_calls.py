@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a woken call costs a Kamailio: with PushWake, with tsilo and http_async_client, and a call that needs no waking.
+
+The same calls go through three servers in turns: REGISTER, INVITE, 180, 200, ACK, BYE. CPU is user and system time of
+all processes of a server, the engine's too, without the load generator and the provider's stand-in. A row is the median
+over the rounds; what a way adds to the plain call is the median of the differences within a round.
+"""
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+import bench_instructions
+from call_servers import WAYS, CallServer, make_keys, settle
+
+NAMES = {"PLAIN": "plain, the phone is awake", "TSILO": "tsilo + http_async_client", "PUSHWAKE": "PushWake"}
+GOALS = {"ratio": 0.5, "engine_ms": 0.25, "push_p99_ms": 3.0, "join_p99_ms": 5.0, "instructions": 1.03}
+
+
+def measure(server, calls, rate, *options):
+    """One run: microseconds per call of the server and of its engine, and what the load generator found."""
+    before = server.cpu_us()
+    found = server.calls(calls, rate, *options)
+    settle()
+    after = server.cpu_us()
+    return found | {"cpu_us": (after[0] - before[0]) / calls, "engine_us": (after[1] - before[1]) / calls,
+                    "lost": calls - found["ok"]}
+
+
+def play_rounds(servers, rate, rounds, seconds, same_port):
+    """Every server's runs; who begins changes from round to round."""
+    runs = {way: [] for way in servers}
+    for turn in range(rounds):
+        order = list(servers)
+        order = order[turn % len(order):] + order[:turn % len(order)]
+        for way in order:
+            if not same_port:
+                servers[way].move_phones()
+            options = ["--awake"] if way == "PLAIN" else []
+            runs[way].append(measure(servers[way], rate * seconds, rate, *options))
+    return runs
+
+
+def summary(runs):
+    """The medians of a rate; differences and the ratio are taken within each round."""
+    result = {}
+    for way, rows in runs.items():
+        median = {key: statistics.median(row[key] for row in rows) for key in rows[0]
+                  if key.endswith(("_us", "_ms")) and all(key in row for row in rows)}
+        median["lost"] = sum(row["lost"] for row in rows)
+        median["resends"] = sum(row["resends"] for row in rows)
+        added = [row["cpu_us"] - plain["cpu_us"] for row, plain in zip(rows, runs["PLAIN"])]
+        median["added_us"] = statistics.median(added)
+        median["cpu_us_least"], median["cpu_us_most"] = min(r["cpu_us"] for r in rows), max(r["cpu_us"] for r in rows)
+        result[way] = median
+    ratios = [(ours["cpu_us"] - plain["cpu_us"]) / (theirs["cpu_us"] - plain["cpu_us"])
+              for ours, theirs, plain in zip(runs["PUSHWAKE"], runs["TSILO"], runs["PLAIN"])]
+    result["ratio"] = statistics.median(ratios)
+    result["ratio_least"], result["ratio_most"] = min(ratios), max(ratios)
+    return result
+
+
+def show(rate, calls, rounds, result):
+    print(f"\nwoken calls, {rate} a second: {calls:,} calls, {rounds} rounds")
+    print(f"  {'':28}{'cpu us/call':>12}{'(range)':>14}{'added':>8}{'engine':>8}{'INVITE to push ms':>20}"
+          f"{'REGISTER to INVITE':>20}{'resent':>8}{'lost':>6}")
+    print(f"  {'':70}{'p50':>11}{'p99':>9}{'p50':>11}{'p99':>9}")
+    for way in WAYS:
+        row = result[way]
+
+        def cell(name, width, digits=0):
+            return f"{row[name]:{width}.{digits}f}" if row.get(name) else " " * (width - 1) + "-"
+        spread = f"{row['cpu_us_least']:.0f}-{row['cpu_us_most']:.0f}"
+        print(f"  {NAMES[way]:28}{cell('cpu_us', 12)}{spread:>14}{cell('added_us', 8)}{cell('engine_us', 8)}"
+              f"{cell('push_p50_ms', 11, 2)}{cell('push_p99_ms', 9, 2)}{cell('join_p50_ms', 11, 2)}"
+              f"{cell('join_p99_ms', 9, 2)}{row['resends']:8}{row['lost']:6}", flush=True)
+    print(f"  PushWake adds {result['ratio']:.2f} times what tsilo + http_async_client adds "
+          f"({result['ratio_least']:.2f} to {result['ratio_most']:.2f})", flush=True)
+
+
+def show_goals(results):
+    first = results[min(key for key in results if isinstance(key, int))]
+    ours = first["PUSHWAKE"]
+    figures = [("added, against tsilo + http_async_client", first["ratio"], GOALS["ratio"], ""),
+               ("engine per woken call", ours["engine_us"] / 1000, GOALS["engine_ms"], " ms"),
+               ("INVITE to push, p99", ours["push_p99_ms"], GOALS["push_p99_ms"], " ms"),
+               ("REGISTER to INVITE, p99", ours["join_p99_ms"], GOALS["join_p99_ms"], " ms")]
+    if "no_push" in results:
+        figures.append((f"call without a push binding, {results['no_push']['unit']}", results["no_push"]["call"]["ratio"],
+                        GOALS["instructions"], ""))
+    print("\nagainst the goals, at the lowest rate")
+    for name, value, goal, unit in figures:
+        print(f"  {name:52}{value:8.3f}{unit:3}  goal {goal}{unit:3}  {'met' if value <= goal else 'MISSED'}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=5, help="length of a run")
+    parser.add_argument("--rates", default="300,500", help="calls a second")
+    parser.add_argument("--users", type=int, default=3000)
+    parser.add_argument("--same-port", action="store_true", help="phones wake at the port that they had before")
+    parser.add_argument("--no-instructions", action="store_true", help="leave out calls without a push binding")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    arguments = parser.parse_args()
+
+    results = {"load_before": os.getloadavg()[0]}
+    with tempfile.TemporaryDirectory(prefix="pushwake-calls-") as directory:
+        directory = Path(directory)
+        keys = make_keys(directory / "keys")
+        servers = {}
+        try:
+            for way in WAYS:
+                servers[way] = CallServer(directory / way, way, keys)
+                servers[way].register(arguments.users)
+            for rate in map(int, arguments.rates.split(",")):
+                runs = play_rounds(servers, rate, arguments.rounds, arguments.seconds, arguments.same_port)
+                results[rate] = summary(runs)
+                show(rate, rate * arguments.seconds, arguments.rounds, results[rate])
+        finally:
+            for server in servers.values():
+                server.stop()
+        if not arguments.no_instructions:
+            results["no_push"] = bench_instructions.without_binding(directory, keys)
+    show_goals(results)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1))
+    lost = sum(row["lost"] for key, rate in results.items() if isinstance(key, int) for way, row in rate.items() if way in WAYS)
+    if lost:
+        sys.exit(f"bench: {lost} calls did not end as they should")
+
+
+if __name__ == "__main__":
+    main()

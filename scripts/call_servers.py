@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""Kamailio as Benchmarks/kamailio.cfg has it, what stands for the provider, and the load generator."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BENCH = ROOT / ".build/bench"
+sys.path.insert(0, str(ROOT / "Tests/e2e"))
+
+from servers import Kamailio, Simulator, wait_until  # noqa: E402
+from sip import free_port  # noqa: E402
+
+WAYS = ("PLAIN", "TSILO", "PUSHWAKE")
+
+
+class Stand:
+    """A process that prints "listening PORT": sink (HTTP/2 over TLS) or gateway (HTTP/1.1)."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline().split()
+        if line[:1] != ["listening"]:
+            sys.exit(f"{command[0]}: did not start")
+        self.port = int(line[1])
+
+    def stop(self):
+        self.process.terminate()
+        counters = self.process.stdout.read()
+        self.process.wait(10)
+        return json.loads(counters)
+
+
+class CallServer:
+    """One of the three ways to reach a phone: Kamailio, its engine if it has one, and the provider's stand-in."""
+
+    def __init__(self, directory, way, keys, shared_memory=512, program=("kamailio",), arguments=(), **settings):
+        self.way, self.tell, self.phone = way, free_port(), None
+        self.provider = None
+        if way == "TSILO":
+            self.provider = Stand(BENCH / "gateway", "--tell", self.tell)
+        elif way == "PUSHWAKE":
+            files = keys.directory / "files"
+            self.provider = Stand(BENCH / "sink", "--cert", files / "server.pem", "--key", files / "server.key",
+                                  "--tell", self.tell)
+            url = f"https://127.0.0.1:{self.provider.port}"
+            settings |= {"apns_url": url, "apns_sandbox_url": url, "fcm_key": None, "fcm_url": None}
+        gateway = str(self.provider.port) if way == "TSILO" else ""
+        config = (ROOT / "Benchmarks/kamailio.cfg").read_text().replace("@BENCH@", str(BENCH)).replace("@GATEWAY@", gateway)
+        directory.mkdir()
+        self.kamailio = Kamailio(directory, keys, settings, config, settings.pop("wake_timeout", 30),
+                                 ["-A", way, "-m", str(shared_memory), *arguments], program)
+        try:
+            self.kamailio.start()
+            if way == "PUSHWAKE":
+                self.kamailio.wait_engine()
+        except AssertionError as reason:
+            self.stop()
+            sys.exit(f"{way}: Kamailio did not start: {reason}\n{self.kamailio.tail()}")
+        self.engine = self.kamailio.engine_pid()
+
+    @property
+    def pids(self):
+        return self.kamailio.pids()
+
+    def move_phones(self):
+        """From now on every phone registers from another port, as it does when it wakes in another network."""
+        self.phone = free_port()
+
+    def calls(self, count, rate, *options):
+        """Plays so many calls; returns what the load generator found."""
+        if self.phone is None:
+            self.move_phones()
+        command = [BENCH / "calls", "--server", self.kamailio.port, "--phone", self.phone, "--calls", count, "--rate", rate]
+        if self.way != "PLAIN" and "--register" not in options:
+            command += ["--tell", self.tell]
+        done = subprocess.run([str(word) for word in [*command, *options]], stdout=subprocess.PIPE, text=True,
+                              timeout=count / rate + 300, check=False)
+        if not done.stdout.startswith("{"):
+            sys.exit(f"calls: status {done.returncode} and no result")
+        return json.loads(done.stdout)
+
+    def register(self, users, *options):
+        found = self.calls(users, 1000, "--register", "--users", users, *options)
+        if found["ok"] != users:
+            sys.exit(f"{self.way}: {users - found['ok']} of {users} phones could not register: {found}\n{self.kamailio.tail(10)}")
+
+    def cpu_us(self):
+        """Microseconds, user and system, of Kamailio with all its processes, and of the engine within that."""
+        return sum(map(cpu_us, self.pids)), cpu_us(self.engine) if self.engine else 0.0
+
+    def shared_memory(self):
+        """Bytes that Kamailio has given out of its shared memory."""
+        return int(re.search(r"used: (\d+)", self.kamailio.rpc("core.shmmem"))[1])
+
+    def transactions(self):
+        """Transactions that tm has, those that wait to be freed included."""
+        return int(re.search(r"current: (\d+)", self.kamailio.rpc("tm.stats"))[1])
+
+    def wait_idle(self, seconds=60):
+        """Waits until tm has no transaction left."""
+        wait_until("no transaction is left", lambda: self.transactions() == 0, seconds, step=0.5)
+
+    def stop(self):
+        self.kamailio.stop()
+        if self.provider:
+            self.provider.stop()
+
+
+def cpu_us(pid):
+    """Microseconds that all threads of a process have run."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        total += int(pathlib.Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()[0])
+    return total / 1e3
+
+
+def make_keys(directory):
+    """What `pushwake simulate` leaves for a server and for those who trust it."""
+    directory.mkdir()
+    keys = Simulator(directory)
+    keys.start()
+    keys.stop()
+    return keys
+
+
+def settle(seconds=0.3):
+    """Lets what a run has left over be done."""
+    time.sleep(seconds)
