@@ -22,13 +22,14 @@ net_interface {bind}
 module_path {modules}
 module g711.so
 module aubridge.so
+module aufile.so
 module_tmp uuid.so
 module_app menu.so
 module_app ctrl_tcp.so
 ctrl_tcp_listen {host}:{control}
-audio_source aubridge,nil
+audio_source aufile,/usr/share/sounds/linphone/hello8000.wav
 audio_player aubridge,nil
-audio_alert aubridge,nil
+audio_alert aubridge,bell
 """
 # It has no setting for the Contact's parameters; what follows q is taken as it stands.
 NEW_ACCOUNT = ('<{identity}>;auth_user={user};auth_pass={password};outbound="sip:{server}";regint={expires}'
@@ -36,7 +37,7 @@ NEW_ACCOUNT = ('<{identity}>;auth_user={user};auth_pass={password};outbound="sip
 STATES = {"CALL_INCOMING": "ringing", "CALL_RINGING": "early", "CALL_PROGRESS": "early",
           "CALL_ESTABLISHED": "established", "CALL_CLOSED": "ended"}
 TRACED = re.compile(
-    r"^\x1b\[[\d;]*m#\n(?:UDP|TCP|TLS) (\S+) -> (\S+)\n(.*?)^\x1b\[;m$", re.M | re.S)
+    r"^\x1b\[[\d;]*m#\n(?:UDP|TCP|TLS) (\S+) -> (\S+)\n(.*?)\x1b\[;m$", re.M | re.S)
 
 
 class Baresip(Softphone):
@@ -70,7 +71,7 @@ class Baresip(Softphone):
     def tell(self, do, **arguments):
         command, parameter = {
             "call": ("dial", arguments.get("uri")), "answer": ("accept", None), "decline": ("hangup", None),
-            "hang_up": ("hangup", None), "hold": ("hold", None), "unhold": ("resume", None)}[do]
+            "hang_up": ("hangup", None), "hold": ("hold", None), "unhold": ("resume", None), "quit": ("quit", None)}[do]
         self._command(command, parameter)
 
     def _command(self, command, parameter=None):
@@ -105,8 +106,6 @@ class Baresip(Softphone):
             self._take({"event": "call", "call": self._number(told, calls), "state": STATES[kind],
                         "way": "in" if told.get("direction") == "incoming" else "out",
                         "code": self._code(told)}, events, calls)
-        elif told.get("message"):
-            self._take({"event": "message", "sender": told.get("peer"), "text": told.get("body")}, events, calls)
         elif not told.get("response", False) or not told.get("ok", True):
             events.append({"event": "other", **told})
 
@@ -130,6 +129,11 @@ class Baresip(Softphone):
     def call(self, user):
         self.tell("call", uri=self.proxy.uri(user, self.transport))
         return self.call_now
+
+    @property
+    def messages(self):
+        """It shows them in its menu alone."""
+        return [m.text.split("\n\n", 1)[1] for m in self.received("MESSAGE")]
 
     def wait_held(self, held=True):
         """It does not say; the offer of the other side does."""

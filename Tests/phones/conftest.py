@@ -37,15 +37,13 @@ def proxy(tmp_path_factory, simulator):
     proxy.stop()
 
 
-@pytest.fixture
-def make_proxy(tmp_path, simulator):
-    """A Kamailio of the test's own."""
+@pytest.fixture(scope="module")
+def make_shared_proxy(tmp_path_factory, simulator):
+    """Makes a Kamailio for one file."""
     started = []
 
     def make(**options):
-        run = tmp_path / f"proxy-{len(started)}"
-        run.mkdir()
-        started.append(Proxy(run, simulator, **options))
+        started.append(Proxy(tmp_path_factory.mktemp("proxy"), simulator, **options))
         started[-1].start().wait_engine()
         return started[-1]
 

@@ -34,7 +34,7 @@ class Library:
 
     TEXTS = {"call_state_to_string", "address_as_string_uri_only", "chat_message_get_utf8_text"}
     NUMBERS = {"core_start", "call_accept", "call_decline", "call_terminate", "call_pause", "call_resume",
-               "error_info_get_protocol_code", "proxy_config_get_error", "chat_message_get_reason", "call_get_dir"}
+               "error_info_get_protocol_code", "call_get_dir"}
 
     def __init__(self):
         self._library = ctypes.CDLL(LIBRARY)
@@ -59,7 +59,8 @@ def configuration(settings):
 
     The certificate's authority is verified; its name is not, since mbedTLS 2 does not read addresses there.
     """
-    ports = "".join(f"{name}={-2 if transport == settings['transport'] else 0}\n" for name, transport in
+    port = settings["listening_port"]
+    ports = "".join(f"{name}={port if transport == settings['transport'] else 0}\n" for name, transport in
                     [("sip_port", "udp"), ("sip_tcp_port", "tcp"), ("sip_tls_port", "tls")])
     return f"""[sip]
 {ports}bind_address={settings['bind']}
@@ -75,7 +76,7 @@ mtu=1300
 [misc]
 uuid={settings['instance'].removeprefix('urn:uuid:').strip('<>').removeprefix('urn:uuid:')}
 [storage]
-uri=null
+uri=:memory:
 [lime]
 enabled=0
 [video]
@@ -152,7 +153,8 @@ class Worker:
         if state == REGISTRATION_OK:
             tell("registered")
         elif state == REGISTRATION_FAILED:
-            tell("refused", code=self.lib.proxy_config_get_error(proxy), reason=(message or b"").decode())
+            code = self.lib.error_info_get_protocol_code(self.lib.proxy_config_get_error_info(proxy))
+            tell("refused", code=code, reason=(message or b"").decode())
 
     def _message_received(self, _core, _room, message):
         text = self.lib.chat_message_get_utf8_text(message)
@@ -184,6 +186,10 @@ class Worker:
 
     def _call(self):
         return list(self.calls)[-1]
+
+    def quit(self):
+        self.lib.core_stop(self.core)
+        sys.exit()
 
     def refresh(self):
         self.lib.core_refresh_registers(self.core)

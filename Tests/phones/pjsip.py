@@ -14,8 +14,16 @@ WORKER = pathlib.Path(__file__).parent / "pjsip_worker.py"
 TRACED = re.compile(r"^\S{12} +pjsua_core\.c +\.*(RX|TX) \d+ bytes [^\n]*:\n(.*?)^--end msg--$", re.M | re.S)
 
 
+# What it does when the server saw another address than its Contact's (pjsua_contact_rewrite_method): unregister and
+# register anew; replace the Contact in one REGISTER; or that, and at once when it is challenged, which is the default.
+UNREGISTER, REPLACE, REPLACE_EARLY = 1, 2, 6
+
+
 class PJSIP(Softphone):
+    """Quirks: `published` (address in its Contact), `bind`, `rewrite`."""
+
     stack = "pjsip"
+    usual = {"published": "", "rewrite": REPLACE_EARLY}
 
     def _command(self, settings):
         return [PYTHON, WORKER, json.dumps(settings)]

@@ -30,6 +30,18 @@ def code(status):
     return parameters
 
 
+class Log(pj.LogWriter):
+    """Writes at once; the library's own file has a buffer, which would end with a killed phone."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.file = open(path, "w", encoding="utf-8", errors="replace")
+
+    def write(self, entry):
+        self.file.write(entry.msg)
+        self.file.flush()
+
+
 class Call(pj.Call):
     def __init__(self, account, way, call_id=pj.PJSUA_INVALID_ID):
         super().__init__(account, call_id)
@@ -93,9 +105,10 @@ class Worker:
 
     def _endpoint(self):
         config = pj.EpConfig()
-        config.logConfig.level, config.logConfig.consoleLevel = 5, 0
+        config.logConfig.level = config.logConfig.consoleLevel = 5  # the writer gets what a console would
         config.logConfig.msgLogging = 1
-        config.logConfig.filename = self.settings["log"]
+        self.log = Log(self.settings["log"])
+        config.logConfig.writer = self.log
         config.uaConfig.threadCnt, config.uaConfig.mainThreadOnly = 0, True
         config.medConfig.ecTailLen, config.medConfig.noVad = 0, True
         return config
@@ -120,8 +133,7 @@ class Worker:
             config.regConfig.contactParams = f';+sip.instance="{settings["instance"]}"'
         config.natConfig.sipOutboundInstanceId = settings["instance"]
         config.mediaConfig.transportConfig.boundAddress = settings["bind"]
-        if not settings["contact_is_source"]:
-            config.natConfig.contactUseSrcPort = 0
+        config.natConfig.contactRewriteMethod = settings["rewrite"]
         return config
 
     def run(self):
@@ -144,6 +156,10 @@ class Worker:
 
     def _call(self):
         return next(call for call in reversed(self.account.calls) if call.alive)
+
+    def quit(self):
+        self.endpoint.libDestroy()
+        sys.exit()
 
     def refresh(self):
         self.account.setRegistration(True)

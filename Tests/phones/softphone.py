@@ -35,6 +35,7 @@ class Softphone:
     """One account on one device. The process is replaced when the phone is killed and wakes; the rest stays."""
 
     stack = "none"
+    usual = {}  # what `quirks` may change
     # What not every stack can do.
     declines_with = (486, 603)
     counts_packets = True
@@ -70,7 +71,7 @@ class Softphone:
             "server": self.proxy.address(self.transport), "registrar": f"sip:{self.proxy.address(self.transport)}",
             "identity": f"sip:{self.user}@{HOST}", "push": self.push.named(self.push.contact),
             "instance": self.instance, "authority": str(self.proxy.certificate.authority), "port": free_port(),
-            "bind": HOST, "published": "", "contact_is_source": True, "log": str(run / "log"), **self.quirks})
+            "bind": HOST, "log": str(run / "log"), **self.usual, **self.quirks})
         return self
 
     def _launch(self, run, settings):
@@ -103,6 +104,16 @@ class Softphone:
             self.process.kill()
             self.process.wait()
         return self
+
+    def sign_off(self):
+        """As a user leaves: unregisters, then ends."""
+        self.tell("quit")
+        self.process.wait(10)
+        return self
+
+    def asleep(self):
+        """Registers, and is killed."""
+        return self.start().registered().kill()
 
     def suspend(self):
         """As a mobile system suspends an app: its sockets stay open and take bytes that nobody reads."""
@@ -137,6 +148,11 @@ class Softphone:
         self.wait("registered", lambda: self._told("registered"))
         return self
 
+    def registered_again(self):
+        """Waits for the second 200 of this process."""
+        self.wait("registered twice", lambda: self._told("registered", 2))
+        return self
+
     def wait_refused(self):
         return self.wait("refused", lambda: self._told("refused"))[0]
 
@@ -144,7 +160,7 @@ class Softphone:
         return self.simulator.pushes(self.push.token)
 
     def wait_push(self, seconds=5):
-        """The next push that this phone was sent."""
+        """The next push that this phone was sent; its process need not run."""
         pushed = self.simulator.wait_push(self.push.token, seconds, after=self.pushes_seen)
         self.pushes_seen += 1
         return pushed
@@ -252,12 +268,13 @@ class Softphone:
         """The answers to what this phone has sent."""
         return [m.status for m in self.trace() if not m.sent and m.status and method in m.headers("CSeq")[0]]
 
-    def registrations(self):
-        """The REGISTERs of this process that were not just to be challenged."""
-        return [m for m in self.trace() if m.sent and m.method == "REGISTER" and m.headers("Authorization")]
+    def statuses_sent(self, method="INVITE"):
+        """What this phone has answered."""
+        return [m.status for m in self.trace() if m.sent and m.status and method in m.headers("CSeq")[0]]
 
     def story(self):
-        lines = [f"--- {self} in {self.runs[-1]}", *map(json.dumps, list(self.events))]
+        told = [json.dumps(event) for event in list(self.events)]
+        lines = [f"--- {self} in {self.runs[-1]}", *(t for t, after in zip(told, [*told[1:], ""]) if t != after)]
         lines += [f"  {'>' if m.sent else '<'} {m.first_line}" for m in self.trace()]
         lines.append((self.runs[-1] / "stderr").read_text(errors="replace")[-2000:])
         return "\n".join(lines)
