@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Puts on this Debian what building and testing need; does nothing when all is there.
-# usage: scripts/setup.sh [--bench]    --bench: also the peers of `make bench`
+# usage: scripts/setup.sh [--bench | --phones]    --bench: also the peers of `make bench`; --phones: the phones of `make test-phones`
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -11,9 +11,13 @@ toolchain='binutils libxml2 libncurses6 libedit2 zlib1g-dev' # what Swift's own 
 host='kamailio dpkg-dev curl'
 test='sip-tester debootstrap python3 python3-pytest python3-cryptography python3-h2'
 bench='nghttp2-client libcurl4-openssl-dev libevent-dev valgrind python3-venv'
+phones='linphone-cli baresip-core kamailio-tls-modules python3-venv'
 
 wanted="$build $toolchain $host $test"
-[ "${1:-}" = --bench ] && wanted="$wanted $bench"
+case ${1:-} in
+    --bench) wanted="$wanted $bench" ;;
+    --phones) wanted="$wanted $phones" ;;
+esac
 
 missing=
 for package in $wanted; do
@@ -60,5 +64,15 @@ if [ "${1:-}" = --bench ] && [ ! -x $venv/bin/python ]; then
     if ! { /usr/bin/python3 -m venv $venv && $venv/bin/pip install -q aioapns 'httpx[http2]'; }; then
         echo "setup: no Python clients for the comparison" >&2
         rm -rf $venv
+    fi
+fi
+
+# PJSIP is not in Debian 12; PyPI has it with its Python binding.
+venv=.cache/phones-venv
+if [ "${1:-}" = --phones ] && ! $venv/bin/python -c 'import pjsua2' 2>/dev/null; then
+    rm -rf $venv
+    if ! { /usr/bin/python3 -m venv $venv && $venv/bin/pip install -q 'pjsua2-python==2.15.1.post1'; }; then
+        echo "setup: PJSIP's binding (pjsua2-python) could not be installed from PyPI" >&2
+        exit 1
     fi
 fi
