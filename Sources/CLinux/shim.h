@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -138,4 +139,28 @@ static inline void clinux_raise_descriptor_limit(void)
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
     limit.rlim_cur = limit.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* A file as memory that its writer and its readers share; NULL on failure. */
+static inline void *clinux_map(int fd, size_t size, int is_writable)
+{
+    void *start = mmap(NULL, size, is_writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+    return start != MAP_FAILED ? start : NULL;
+}
+/* Words in such memory, at a multiple of eight. */
+static inline unsigned long long clinux_load_relaxed(const void *word)
+{
+    return __atomic_load_n((const unsigned long long *)word, __ATOMIC_RELAXED);
+}
+static inline unsigned long long clinux_load_acquire(const void *word)
+{
+    return __atomic_load_n((const unsigned long long *)word, __ATOMIC_ACQUIRE);
+}
+static inline void clinux_store_release(void *word, unsigned long long value)
+{
+    __atomic_store_n((unsigned long long *)word, value, __ATOMIC_RELEASE);
+}
+static inline unsigned long long clinux_fetch_or(void *word, unsigned long long bits)
+{
+    return __atomic_fetch_or((unsigned long long *)word, bits, __ATOMIC_ACQ_REL);
 }

@@ -10,11 +10,17 @@ public enum SystemClock {
     /// Milliseconds since some point in the past; never goes back.
     public static func monotonicMilliseconds() -> Int64 { read(CLOCK_MONOTONIC) / 1000 }
 
+    /// As `monotonicMilliseconds()`, some milliseconds late but cheaper: never a system call, on any host.
+    public static func coarseMilliseconds() -> Int64 { read(CLOCK_MONOTONIC_COARSE) / 1000 }
+
     /// Microseconds since 1970.
     public static func wallMicroseconds() -> Int64 { read(CLOCK_REALTIME) }
 
     /// Seconds since 1970.
     public static func wallSeconds() -> Int64 { read(CLOCK_REALTIME) / 1_000_000 }
+
+    /// Stops the thread for so long; a loop is not to be stopped.
+    public static func wait(milliseconds: Int32) { _ = poll(nil, 0, milliseconds) }
 
     /// CPU time of this process, in microseconds.
     public static func processMicroseconds() -> Int64 { read(CLOCK_PROCESS_CPUTIME_ID) }
