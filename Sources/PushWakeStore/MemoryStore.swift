@@ -95,10 +95,21 @@ public final class MemoryStore: BindingStore {
     /// Lists users after `cursor` in the order of bytes.
     public func aors(after cursor: String, limit: Int, now: Int64) -> [String] {
         guard limit > 0 else { return [] }
-        let found = users.filter { $0.value.live.contains { $0.forgetAt > now } }
-            .map { String(decoding: $0.key, as: UTF8.self) }
-            .filter(cursor.precedesInBytes)
-        return Array(found.sorted { $0.precedesInBytes($1) }.prefix(limit))
+        let cursor = Array(cursor.utf8)
+        var found: [[UInt8]] = []
+        // Most users lie behind the page: they are not sorted.
+        var end: [UInt8]?
+        for (key, user) in users where cursor.lexicographicallyPrecedes(key) {
+            if let end, !key.lexicographicallyPrecedes(end) { continue }
+            guard user.live.contains(where: { $0.forgetAt > now }) else { continue }
+            found.append(key)
+            guard found.count / 2 >= limit else { continue }
+            found.sort { $0.lexicographicallyPrecedes($1) }
+            found.removeLast(found.count - limit)
+            end = found.last
+        }
+        found.sort { $0.lexicographicallyPrecedes($1) }
+        return found.prefix(limit).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Counts live bindings.

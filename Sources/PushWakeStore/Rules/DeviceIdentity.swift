@@ -60,7 +60,4 @@ extension BindingSelector {
 extension String {
     /// Compares bytes: `==` takes different spellings of one character for the same.
     func isSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
-
-    /// Orders by bytes.
-    func precedesInBytes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 }
