@@ -21,9 +21,10 @@
  * Processes  A settings object and a client may be made before fork(): a client
  *            opens its connection to the engine at the first call in each process.
  *            A supervisor is made in the process that runs it.
- * Blocking   No call waits longer than the setting engine_timeout, except
- *            pushwake_query() (5 seconds a page, not for SIP workers) and
- *            pushwake_supervisor_free() (2 seconds).
+ * Blocking   No call waits longer than the setting engine_timeout; after one that
+ *            did, calls with the same client fail at once for a second, unless the
+ *            engine is heard of earlier. Except pushwake_query() (5 seconds a
+ *            page, not for SIP workers) and pushwake_supervisor_free() (2 seconds).
  * Callbacks  Run inside the call they were given to, must not block, and may not
  *            call back into the same object.
  */
@@ -325,6 +326,12 @@ typedef struct pushwake_wake_result {
 /* 1: a request of this method may wake phones, as far as the settings go; 0: it never
  * does, whatever its headers say. */
 int pushwake_method_wakes(pushwake_client *client, pushwake_str method, int in_dialog);
+
+/* Whether this AoR may have a push binding: 0 when it certainly has none, so that
+ * pushwake_wake() need not be called; 1 when it may have one, or when that is not
+ * known (no engine runs, or it has just started). Asks nobody and never waits: it
+ * reads memory that the engine shares with all processes, also after a fork(). */
+int pushwake_may_wake(pushwake_client *client, pushwake_str aor);
 
 /* Pushes to every sleeping phone of the AoR and fills in the verdict of each
  * contact. Copies of a request (same AoR, event, Call-ID and CSeq) push once. */

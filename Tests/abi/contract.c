@@ -164,6 +164,16 @@ static void check_register(pushwake_client *client)
     INVALID(pushwake_register(&result, client, &request));
 }
 
+static void check_may_wake(pushwake_client *client)
+{
+    /* No engine has run: nobody knows. */
+    CHECK(pushwake_may_wake(client, text("alice@example.com")) == 1);
+    CHECK(pushwake_may_wake(client, text("\xff\x80")) == 1);
+    CHECK(pushwake_may_wake(client, nothing) == 1);
+    CHECK(pushwake_may_wake(client, broken) == 1);
+    INVALID(pushwake_may_wake(NULL, text("alice")));
+}
+
 static void check_wake(pushwake_client *client)
 {
     pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
@@ -292,6 +302,7 @@ int main(void)
     CHECK(pushwake_client_new(&client, settings) == PUSHWAKE_OK);
     CHECK(pushwake_client_error(NULL).len == 0);
     check_register(client);
+    check_may_wake(client);
     check_wake(client);
     check_requests(client);
     check_supervisor(settings);

@@ -17,10 +17,12 @@ public final class EngineClient {
     private var buffer: [UInt8] = []
     private var lastID: UInt32 = 0
     private var circuit = EngineCircuit()
+    let users: BindingFilterReader
 
     /// Takes path and timeout from the settings; connects at the first call.
     public init(settings: Settings) {
         path = settings.text(.engineSocket)
+        users = BindingFilterReader(path: BindingFilterFile.path(besides: path))
         timeout = settings.integer(.engineTimeout)
     }
 

@@ -21,6 +21,8 @@ public final class EngineService {
     private var fastAGI: FastAGIServer?
     /// Nil when no phone is to be asked to register.
     private var refreshes: RefreshWatch?
+    /// Nil when others may write to the store unseen.
+    private let filter: BindingFilterPublisher?
     private var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
 
     /// Opens the store, listens on the socket and reads the keys; a key that cannot be used is only logged.
@@ -46,7 +48,9 @@ public final class EngineService {
             throw EngineFailure(message: "store_path: \(error)")
         }
         let delivery = Delivery(settings: settings, loop: loop, log: log)
-        desk = EngineDesk(settings: settings, store: store, delivery: delivery, log: log)
+        filter = try Self.openFilter(settings, store, loop, log)
+        desk = EngineDesk(
+            settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log)
         for problem in delivery.open() { log(isSupervised ? .debug : .warning, problem) }
         do throws(SystemError) {
             try loop.watch(listener.descriptor, for: .readable, Listener(self))
@@ -55,6 +59,7 @@ public final class EngineService {
         }
         delivery.watchKeys()
         HeapReserve.fill()
+        filter?.start()
         openFastAGI(settings)
         everySecond()
         housekeeping()
@@ -122,6 +127,7 @@ public final class EngineService {
     private func end() {
         desk.delivery.endAll()
         desk.reportLeftOut(now: .max)
+        filter?.withdraw()
         loop.stop()
     }
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeStore
+
+/// A store whose users are in a filter before their bindings are kept: whoever writes to it, none is forgotten.
+final class FilteredStore: BindingStore {
+    private let store: any BindingStore
+    private let filter: BindingFilterPublisher
+
+    init(_ store: any BindingStore, _ filter: BindingFilterPublisher) {
+        self.store = store
+        self.filter = filter
+    }
+
+    func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
+        // ORDER: before the store, so that no binding is ever without its bits.
+        if let aor = bindings.first?.aor { filter.insert(aor) }
+        return try store.register(bindings, now: now)
+    }
+
+    func remove(
+        _ selector: BindingSelector, of aor: String, reason: String, now: Int64
+    ) throws(StoreError) -> [Binding] {
+        let removed = try store.remove(selector, of: aor, reason: reason, now: now)
+        filter.noteRemovals(removed.count)
+        return removed
+    }
+
+    func forget(now: Int64, limit: Int) throws(StoreError) -> Int {
+        let forgotten = try store.forget(now: now, limit: limit)
+        filter.noteRemovals(forgotten)
+        return forgotten
+    }
+
+    func bindings(of aor: String, now: Int64) throws(StoreError) -> [Binding] {
+        try store.bindings(of: aor, now: now)
+    }
+
+    func endRegistrations(_ selector: BindingSelector, of aor: String, now: Int64) throws(StoreError) {
+        try store.endRegistrations(selector, of: aor, now: now)
+    }
+
+    func removed(of aor: String) throws(StoreError) -> [RemovedBinding] { try store.removed(of: aor) }
+
+    func ending(
+        after place: EndPlace, by end: Int64, refreshingThemselves: Bool, limit: Int
+    ) throws(StoreError) -> [EndingBinding] {
+        try store.ending(after: place, by: end, refreshingThemselves: refreshingThemselves, limit: limit)
+    }
+
+    func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String] {
+        try store.aors(after: cursor, limit: limit, now: now)
+    }
+
+    func count() throws(StoreError) -> Int { try store.count() }
+}
