@@ -30,14 +30,18 @@ static int is_gruu(str *uri)
 	return parse_uri(uri->s, uri->len, &parsed) == 0 && parsed.gr.s != NULL;
 }
 
-/* Whether the request can wake anybody at all; all its headers are parsed then. */
-static int may_wake(sip_msg_t *msg)
+/* Whether a request of this kind may wake anybody. Only headers that every request's
+ * way needs are looked at. */
+static int is_initial(sip_msg_t *msg)
 {
-	if(!pushwake_method_wakes(pw_client, pw_in(&msg->first_line.u.request.method), 0)) {
-		return 0;
-	}
-	return parse_headers(msg, HDR_EOH_F, 0) == 0 && msg->callid != NULL && parse_to_header(msg) == 0
-		   && parse_from_header(msg) == 0 && get_to(msg)->tag_value.len == 0;
+	return pushwake_method_wakes(pw_client, pw_in(&msg->first_line.u.request.method), 0)
+		   && (msg->to != NULL || parse_headers(msg, HDR_TO_F, 0) == 0) && msg->to != NULL && parse_to_header(msg) == 0
+		   && get_to(msg)->tag_value.len == 0;
+}
+
+static int has_headers(sip_msg_t *msg)
+{
+	return parse_headers(msg, HDR_EOH_F, 0) == 0 && msg->callid != NULL && parse_from_header(msg) == 0;
 }
 
 static int ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg, str *table, str *aor,
@@ -231,16 +235,17 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 	str target, aor, key;
 	int ret;
 
-	if(!may_wake(msg)) {
+	if(!is_initial(msg)) {
+		return plain(msg, table, uri);
+	}
+	target = uri != NULL ? *uri : *GET_RURI(msg);
+	if(pw_aor(&aor, &target) < 0 || pushwake_may_wake(pw_client, pw_in(&aor)) == 0 || is_gruu(&target)
+			|| !has_headers(msg)) {
 		return plain(msg, table, uri);
 	}
 	t = pw.tm.t_gett();
 	if((t == NULL || t == T_UNDEFINED) && pw.xtm.t_check_trans(msg) == 0) {
 		return PW_HELD; /* a retransmission: tm has answered it */
-	}
-	target = uri != NULL ? *uri : *GET_RURI(msg);
-	if(is_gruu(&target) || pw_aor(&aor, &target) < 0) {
-		return plain(msg, table, uri);
 	}
 	/* pw_aor() has one buffer, and what is called below may use it */
 	key.s = pkg_malloc(aor.len + 1);
