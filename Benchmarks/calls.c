@@ -234,6 +234,15 @@ static void caller_receives(uint32_t index, const char *m)
     send_ack(index, status);
 }
 
+static void phone_says(const char *request, int status, const char *reason)
+{
+    message m;
+    answer(&m, request, status, reason, "bench");
+    end(&m);
+    send_to_server(phone_socket, &m);
+}
+
+/* RFC 3261, 8.2.2.2: a request that has come another way is answered 482. */
 static void phone_is_called(uint32_t index, const char *m, int64_t at)
 {
     call *c = &calls[index];
@@ -242,10 +251,9 @@ static void phone_is_called(uint32_t index, const char *m, int64_t at)
     const char *found = memmem(via.at, (size_t)via.len, "branch=", 7);
     copy(branch, sizeof branch, found ? (text){ found, via.len - (int)(found - via.at) } : via);
     if (c->invite && strcmp(branch, c->branch) == 0) return send_answer(index);
-    if (c->invite) {
-        doubled_invites++;
-        free(c->invite);
-    }
+    doubled_invites += c->invite != NULL;
+    if (c->phone == RINGING || c->phone == PICKED_UP || c->phone == IN_CALL) return phone_says(m, 482, "Loop Detected");
+    free(c->invite);
     c->invite = strdup(m);
     memcpy(c->branch, branch, sizeof branch);
     c->rang = at;
@@ -257,14 +265,6 @@ static void phone_is_called(uint32_t index, const char *m, int64_t at)
     }
     send_answer(index);
     if (c->plan == ANSWER) timer_add(with.ring_ms * 1000, PICK_UP, index, 0);
-}
-
-static void phone_agrees(const char *m)
-{
-    message a;
-    answer(&a, m, 200, "OK", "bench");
-    end(&a);
-    send_to_server(phone_socket, &a);
 }
 
 static void phone_receives(uint32_t index, const char *m, int64_t at)
@@ -279,10 +279,10 @@ static void phone_receives(uint32_t index, const char *m, int64_t at)
     } else if (status == 0 && is(method, "INVITE")) {
         phone_is_called(index, m, at);
     } else if (status == 0 && is(method, "CANCEL")) {
-        phone_agrees(m);
+        phone_says(m, 200, "OK");
         if (c->phone == RINGING) send_final(index, REFUSED, 0);
     } else if (status == 0 && is(method, "BYE")) {
-        phone_agrees(m);
+        phone_says(m, 200, "OK");
         c->phone = GONE;
     } else if (is(method, "ACK")) {
         if (c->phone == PICKED_UP) c->phone = IN_CALL;
@@ -416,6 +416,23 @@ static void print_delay(const char *name, size_t from, size_t to)
     free(delays);
 }
 
+/* Says on standard error what became of the first calls that went wrong. */
+static void explain(uint32_t index, long nth)
+{
+    static const char *const plans[] = { "answer", "busy", "never", "cancel while held", "cancel while ringing",
+                                         "cancel against REGISTER", "cancel against 180", "register" };
+    static const char *const callers[] = { "waits", "calls", "proceeds", "talks", "hangs up", "is done" };
+    static const char *const phones[] = { "is away", "registers", "has registered", "rings", "picked up", "refused", "talks",
+                                          "is done" };
+    static const char *const cancels[] = { "", ", CANCEL not answered", ", CANCEL answered" };
+    const call *c = &calls[index];
+    if (nth > 10) return;
+    fprintf(stderr, "calls: c%08x-%08x (%s): caller %s with %d%s, phone %s, pushed %+.3f s, woke %+.3f s, rang %+.3f s\n", run,
+            index, plans[c->plan], callers[c->caller], c->status, cancels[c->cancel], phones[c->phone],
+            c->pushed ? (double)(c->pushed - c->invited) / 1e6 : 0, c->woke ? (double)(c->woke - c->invited) / 1e6 : 0,
+            c->rang ? (double)(c->rang - c->invited) / 1e6 : 0);
+}
+
 static int print_result(double seconds)
 {
     long wrong = 0, unfinished = 0, left_ringing = 0, pushes = 0, finals[1000] = { 0 };
@@ -425,6 +442,7 @@ static int print_result(double seconds)
         left_ringing += c->caller == OVER && (c->phone == RINGING || c->phone == PICKED_UP);
         unfinished += !is_done(c);
         wrong += is_done(c) && c->status != wanted(c->plan);
+        if (!is_done(c) || c->status != wanted(c->plan)) explain((uint32_t)i, wrong + unfinished);
         if (c->status > 0 && c->status < 1000) finals[c->status]++;
     }
     printf("{\"calls\":%d,\"ok\":%ld,\"wrong\":%ld,\"unfinished\":%ld,\"left_ringing\":%ld,\"register_failures\":%ld,"

@@ -114,17 +114,18 @@ def instructions(directory, keys, counter):
             server.stop()
 
 
-def cpu_time(directory, keys, counter, rounds=7, seconds=2):
+def cpu_time(directory, keys, counter, rounds=5, seconds=2):
     servers = start(directory, keys, counter)
     samples = {work: {way: [] for way in WAYS} for work in WORK}
     try:
         for turn in range(rounds):
             for work in WORK:
                 for way in WAYS if turn % 2 else reversed(WAYS):
-                    before = servers[way].cpu_us()[0]
+                    before = servers[way].cpu_us()["cpu_us"]
                     play(servers[way], work, counter.rate, counter.rate * seconds)
                     settle(0.1)
-                    samples[work][way].append((servers[way].cpu_us()[0] - before) / (counter.rate * seconds))
+                    spent = servers[way].cpu_us()["cpu_us"] - before
+                    samples[work][way].append(spent / (counter.rate * seconds))
         return {work: {way: statistics.median(rows) for way, rows in ways.items()} for work, ways in samples.items()}
     finally:
         for server in servers.values():

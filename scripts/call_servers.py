@@ -91,8 +91,13 @@ class CallServer:
             sys.exit(f"{self.way}: {users - found['ok']} of {users} phones could not register: {found}\n{self.kamailio.tail(10)}")
 
     def cpu_us(self):
-        """Microseconds, user and system, of Kamailio with all its processes, and of the engine within that."""
-        return sum(map(cpu_us, self.pids)), cpu_us(self.engine) if self.engine else 0.0
+        """Microseconds, user and system, of all processes; of the engine and of its supervisor within that; and,
+        not within it, of what stands for the provider."""
+        parts = {pid: cpu_us(pid) for pid in self.pids}
+        supervisor = parent_of(self.engine) if self.engine else None
+        return {"cpu_us": sum(parts.values()), "engine_us": parts.get(self.engine, 0.0),
+                "supervisor_us": parts.get(supervisor, 0.0),
+                "stand_us": cpu_us(self.provider.process.pid) if self.provider else 0.0}
 
     def shared_memory(self):
         """Bytes that Kamailio has given out of its shared memory."""
@@ -110,6 +115,10 @@ class CallServer:
         self.kamailio.stop()
         if self.provider:
             self.provider.stop()
+
+
+def parent_of(pid):
+    return int(re.search(r"^PPid:\s*(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M)[1])
 
 
 def cpu_us(pid):
