@@ -135,6 +135,21 @@ class Baresip(Softphone):
         """It shows them in its menu alone."""
         return [m.text.split("\n\n", 1)[1] for m in self.received("MESSAGE")]
 
+    def hold(self):
+        self._offer("hold")
+
+    def unhold(self):
+        self._offer("unhold")
+
+    def _offer(self, do):
+        """Waits for the answer, since it says nothing of its own hold either."""
+        def answers():
+            return sum(1 for m in self.trace() if not m.sent and m.status == 200 and "INVITE" in m.headers("CSeq")[0])
+
+        before = answers()
+        self.tell(do)
+        self.wait(do, lambda: answers() > before)
+
     def wait_held(self, held=True):
         """It does not say; the offer of the other side does."""
         def seen():

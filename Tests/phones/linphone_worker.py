@@ -75,6 +75,12 @@ verify_server_cn=0
 mtu=1300
 [misc]
 uuid={settings['instance'].removeprefix('urn:uuid:').strip('<>').removeprefix('urn:uuid:')}
+add_missing_audio_codecs=0
+[audio_codec_0]
+mime=PCMU
+rate=8000
+channels=1
+enabled=1
 [storage]
 uri=:memory:
 [lime]
@@ -146,8 +152,8 @@ class Worker:
             code = self.lib.error_info_get_protocol_code(self.lib.call_get_error_info(call))
             tell("call", call=number, way="in" if self.lib.call_get_dir(call) == 1 else "out",
                  state=CALL_STATES[name], code=code)
-        if name in ("StreamsRunning", "PausedByRemote"):
-            tell("media", call=number, held=name == "PausedByRemote")
+        if name in ("StreamsRunning", "Paused", "PausedByRemote"):
+            tell("media", call=number, held=name == "PausedByRemote", holds=name == "Paused")
 
     def _registration_changed(self, _core, proxy, state, message):
         if state == REGISTRATION_OK:

@@ -60,9 +60,11 @@ class Call(pj.Call):
             tell("call", call=self.number, way=self.way, state=state, code=info.lastStatusCode)
 
     def onCallMediaState(self, prm):
-        for medium in self.getInfo().media:
+        info = self.getInfo()  # owns the list
+        for medium in info.media:
             if medium.type == pj.PJMEDIA_TYPE_AUDIO:
-                tell("media", call=self.number, held=medium.status == pj.PJSUA_CALL_MEDIA_REMOTE_HOLD)
+                tell("media", call=self.number, held=medium.status == pj.PJSUA_CALL_MEDIA_REMOTE_HOLD,
+                     holds=medium.status == pj.PJSUA_CALL_MEDIA_LOCAL_HOLD)
 
     def packets(self):
         return self.getStreamStat(0).rtcp.rxStat.pkt

@@ -24,7 +24,8 @@ class Call:
     way: str
     states: list = dataclasses.field(default_factory=list)
     code: int = 0
-    held: bool = False
+    held: bool = False  # by the other side
+    holds: bool = False
 
     @property
     def state(self):
@@ -95,7 +96,7 @@ class Softphone:
             if call.state != event["state"]:
                 call.states.append(event["state"])
         elif event["event"] == "media":
-            calls[event["call"]].held = event["held"]
+            calls[event["call"]].held, calls[event["call"]].holds = event["held"], event["holds"]
         events.append(event)
 
     def kill(self):
@@ -148,9 +149,9 @@ class Softphone:
         self.wait("registered", lambda: self._told("registered"))
         return self
 
-    def registered_again(self):
-        """Waits for the second 200 of this process."""
-        self.wait("registered twice", lambda: self._told("registered", 2))
+    def registered_times(self, times):
+        """Waits until the registrar has said 200 so many times."""
+        self.wait(f"registered {times} times", lambda: self.statuses("REGISTER").count(200) >= times)
         return self
 
     def wait_refused(self):
@@ -223,9 +224,11 @@ class Softphone:
 
     def hold(self):
         self.tell("hold")
+        self.wait("it holds", lambda: self.call_now.holds)
 
     def unhold(self):
         self.tell("unhold")
+        self.wait("it holds no longer", lambda: not self.call_now.holds)
 
     def wait_packets(self):
         """Waits until sound has come in."""
@@ -276,7 +279,8 @@ class Softphone:
         told = [json.dumps(event) for event in list(self.events)]
         lines = [f"--- {self} in {self.runs[-1]}", *(t for t, after in zip(told, [*told[1:], ""]) if t != after)]
         lines += [f"  {'>' if m.sent else '<'} {m.first_line}" for m in self.trace()]
-        lines.append((self.runs[-1] / "stderr").read_text(errors="replace")[-2000:])
+        if self.process.poll() is not None:
+            lines.append((self.runs[-1] / "stderr").read_text(errors="replace")[-2000:])
         return "\n".join(lines)
 
     def __str__(self):

@@ -16,6 +16,7 @@ def talking(request, phones, user, stack):
     phone.answer()
     caller.wait_established()
     phone.wait_established()
+    caller.wait_packets()  # an offer of its own that PJSIP may add to its call is answered by now
     return phone, caller
 
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """No push gets through: who can be rung is rung, and who cannot keeps nobody waiting."""
 
+import uuid
+
 import pytest
 
 from clock import AT_ONCE, within
-from phones import Push, apns_token, fcm_token
+from phones import Push, apns_token
 
 APNS = ";pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid=@TOKEN@"
 FCM = ";pn-provider=fcm;pn-param=pushwake-simulator;pn-prid=@TOKEN@"
@@ -12,8 +14,8 @@ FCM = ";pn-provider=fcm;pn-param=pushwake-simulator;pn-prid=@TOKEN@"
 # How each push ends is in its token, see the simulator and conftest.py.
 FAILURES = {
     "410": lambda: Push("token gone", f"unregistered{apns_token()}", contact=APNS),
-    "403": lambda: Push("forbidden", f"forbidden{fcm_token()}", contact=FCM),
-    "500": lambda: Push("broken", f"broken{fcm_token()}", contact=FCM),
+    "403": lambda: Push("forbidden", f"forbidden{uuid.uuid4().hex}", contact=FCM),
+    "500": lambda: Push("broken", f"broken{uuid.uuid4().hex}", contact=FCM),
     "refused": lambda: Push("nobody listens", apns_token(), contact=APNS.replace("=apns;", "=apns.dev;")),
 }
 
