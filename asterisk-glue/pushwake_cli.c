@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief The console: pushwake show bindings, show stats, send, reload.
+ * \brief The console: pushwake show bindings, show stats, trace, send, reload.
  */
 #include "asterisk.h"
 
@@ -24,6 +24,7 @@ static const struct {
 	{ "service", "Service", 8 },
 	{ "token", "Token", 20 },
 	{ "registered_ago", "Seen (s)", 8 },
+	{ "verdict", "Verdict", 44 },
 	{ "removed", "Removed because", 24 },
 };
 
@@ -118,6 +119,66 @@ static char *show_stats(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a
 	return CLI_SUCCESS;
 }
 
+/*! A field by name as text; empty when the row has none. */
+static const char *field(const pushwake_field *fields, size_t count, const char *name, char *buf, size_t size)
+{
+	const pushwake_field *found = pushwake__field_find(fields, count, name);
+
+	buf[0] = '\0';
+	return found ? pushwake__field_text(found, buf, size) : buf;
+}
+
+/*! One line of a story, or what stands above its lines. */
+static int print_trace(void *context, const pushwake_field *fields, size_t count)
+{
+	int fd = *(const int *) context;
+	char time[32], text[512], aor[160], from[160], end[64];
+
+	if (pushwake__field_find(fields, count, "at_ms")) {
+		ast_cli(fd, "  +%8s ms  %s\n", field(fields, count, "at_ms", time, sizeof(time)),
+			field(fields, count, "text", text, sizeof(text)));
+		return 0;
+	}
+	field(fields, count, "end", end, sizeof(end));
+	ast_cli(fd, "%s to %s from %s, %s s ago: %s\n", field(fields, count, "method", text, sizeof(text)),
+		field(fields, count, "aor", aor, sizeof(aor)), field(fields, count, "from", from, sizeof(from)),
+		field(fields, count, "started_ago", time, sizeof(time)), S_OR(end, "not over yet"));
+	ast_cli(fd, "  Call-ID %s\n", field(fields, count, "call_id", text, sizeof(text)));
+	ast_cli(fd, "  %s\n", field(fields, count, "summary", text, sizeof(text)));
+	return 0;
+}
+
+static char *trace(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
+{
+	char error[512];
+	int rows;
+
+	switch (cmd) {
+	case CLI_INIT:
+		e->command = "pushwake trace";
+		e->usage =
+			"Usage: pushwake trace [call-id|aor]\n"
+			"       Tells what happened to the calls of a Call-ID or an AoR, line by line, the newest\n"
+			"       first; with neither, the newest 20 in short.\n";
+		return NULL;
+	case CLI_GENERATE:
+		return NULL;
+	}
+	if (a->argc > 3) {
+		return CLI_SHOWUSAGE;
+	}
+	rows = pushwake__query(PUSHWAKE_QUERY_TRACE, a->argc == 3 ? a->argv[2] : "", print_trace, (void *) &a->fd,
+		error, sizeof(error));
+	if (rows < 0) {
+		ast_cli(a->fd, "%s\n", error);
+		return CLI_FAILURE;
+	}
+	if (rows == 0) {
+		ast_cli(a->fd, "there was no request yet\n");
+	}
+	return CLI_SUCCESS;
+}
+
 /*! Takes an argument of the form name=value; 0 when it is none, or its name is unknown. */
 static int take_named(pushwake_send_request *request, const char *argument)
 {
@@ -205,6 +266,7 @@ static char *reload(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 static struct ast_cli_entry entries[] = {
 	AST_CLI_DEFINE(show_bindings, "List the phones that can be woken"),
 	AST_CLI_DEFINE(show_stats, "Show the counters of the push engine"),
+	AST_CLI_DEFINE(trace, "Tell what happened to a call"),
 	AST_CLI_DEFINE(send_push, "Send one push by hand"),
 	AST_CLI_DEFINE(reload, "Read pushwake.conf again"),
 };

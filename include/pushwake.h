@@ -450,7 +450,11 @@ enum pushwake_query_kind {
     PUSHWAKE_QUERY_STATS    = 0, /* one row of counters */
     PUSHWAKE_QUERY_BINDINGS = 1, /* argument: an AoR, or empty for all; a row each */
     PUSHWAKE_QUERY_REMOVE   = 2, /* argument: an AoR; removes its bindings, one row: removed */
-    PUSHWAKE_QUERY_RELOAD   = 3  /* reads keys and templates again, one row per problem */
+    PUSHWAKE_QUERY_RELOAD   = 3, /* reads keys and templates again, one row per problem */
+    /* argument: a Call-ID or an AoR; a row for each of its newest requests ("call_id", "summary", ...), followed by
+     * a row for each thing that happened ("at_ms", "text", ...). Empty: the newest 20 requests, without the latter.
+     * PUSHWAKE_ERR_NOT_FOUND: there was none. */
+    PUSHWAKE_QUERY_TRACE    = 4
 };
 
 /* number is used when text.ptr is NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * RPC: pushwake.stats, .list, .send, .remove, .reload.
+ * RPC: pushwake.stats, .list, .trace, .send, .remove, .reload.
  */
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +60,8 @@ static int query(rpc_t *rpc, void *c, int kind, str *argument)
 
 	if(rows < 0) {
 		why = pushwake_client_error(pw_client);
-		rpc->fault(c, 500, "%s: %.*s", pushwake_status_name(rows), PW_FMT(why));
+		rpc->fault(c, rows == PUSHWAKE_ERR_NOT_FOUND ? 404 : 500, "%s: %.*s", pushwake_status_name(rows),
+				PW_FMT(why));
 	} else if(reply.failed) {
 		rpc->fault(c, 500, "answer too large");
 		rows = -1;
@@ -87,17 +88,27 @@ static void rpc_list(rpc_t *rpc, void *c)
 {
 	str aor = STR_NULL;
 
-	if(rpc->scan(c, "*S", &aor) < 0) {
+	if(rpc->scan(c, "*.S", &aor) < 0) {
 		aor.len = 0;
 	}
 	query(rpc, c, PUSHWAKE_QUERY_BINDINGS, &aor);
+}
+
+static void rpc_trace(rpc_t *rpc, void *c)
+{
+	str name = STR_NULL;
+
+	if(rpc->scan(c, "*.S", &name) < 0) {
+		name.len = 0;
+	}
+	query(rpc, c, PUSHWAKE_QUERY_TRACE, &name);
 }
 
 static void rpc_remove(rpc_t *rpc, void *c)
 {
 	str aor = STR_NULL;
 
-	if(rpc->scan(c, "S", &aor) < 1 || aor.len <= 0) {
+	if(rpc->scan(c, ".S", &aor) < 1 || aor.len <= 0) {
 		rpc->fault(c, 400, "which user? pushwake.remove AOR");
 		return;
 	}
@@ -130,7 +141,7 @@ static void rpc_send(rpc_t *rpc, void *c)
 	pushwake_str why;
 	int queued = 0, status;
 
-	if(rpc->scan(c, "S", &event) < 1) {
+	if(rpc->scan(c, ".S", &event) < 1) {
 		rpc->fault(c, 400, "pushwake.send EVENT AOR [TEXT], or pushwake.send EVENT platform=... token=...");
 		return;
 	}
@@ -140,7 +151,7 @@ static void rpc_send(rpc_t *rpc, void *c)
 		return;
 	}
 	/* What has no name is the user, then the text. */
-	while(rpc->scan(c, "*S", &parameter) == 1) {
+	while(rpc->scan(c, "*.S", &parameter) == 1) {
 		if(take_named(&request, &parameter)) continue;
 		if(request.aor.len == 0 && request.token.len == 0) {
 			request.aor = pw_in(&parameter);
@@ -168,6 +179,7 @@ static void rpc_send(rpc_t *rpc, void *c)
 
 static const char *stats_doc[2] = {"Counters of the engine and of this module.", NULL};
 static const char *list_doc[2] = {"Bindings of a user, or all. Parameter: AOR (optional).", NULL};
+static const char *trace_doc[2] = {"What happened to a request, line by line, or the newest ones. Parameter: Call-ID or AOR (optional).", NULL};
 static const char *remove_doc[2] = {"Removes the bindings of a user. Parameter: AOR.", NULL};
 static const char *reload_doc[2] = {"Reads keys and templates again; one row per problem.", NULL};
 static const char *send_doc[2] = {"Pushes to a user or a token. Parameters: EVENT AOR [TEXT], or EVENT platform=... token=... and others by name.", NULL};
@@ -176,6 +188,7 @@ static const char *send_doc[2] = {"Pushes to a user or a token. Parameters: EVEN
 rpc_export_t pw_rpcs[] = {
 	{"pushwake.stats",  rpc_stats,  stats_doc,  0},
 	{"pushwake.list",   rpc_list,   list_doc,   RET_ARRAY},
+	{"pushwake.trace",  rpc_trace,  trace_doc,  RET_ARRAY},
 	{"pushwake.remove", rpc_remove, remove_doc, 0},
 	{"pushwake.reload", rpc_reload, reload_doc, RET_ARRAY},
 	{"pushwake.send",   rpc_send,   send_doc,   0},

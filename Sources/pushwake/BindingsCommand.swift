@@ -6,19 +6,26 @@ import PushWakeEngine
 struct BindingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bindings", abstract: "Lists the push bindings of a user, or of all users.",
-        discussion: "Tokens are shortened. A removed binding is listed with the reason until its phone registers again."
+        discussion: """
+            Tokens are shortened. A removed binding is listed with the reason until its phone registers again. \
+            Seconds and percent of -1 stand for never, and counts begin with the engine; --json has all columns.
+            """
     )
 
     @OptionGroup var options: SettingsOptions
     @Flag(name: .long, help: "JSON instead of a table.") var json = false
     @Argument(help: "AoR, as the registrar has it: user or user@domain.") var aor: String?
 
+    /// Columns that leave a table no room on a screen.
+    private static let hidden: Set = ["dialect", "instance", "wake_ms"]
+
     func run() throws {
         let rows = try Engine.ask(options, .bindings, aor ?? "")
         if rows.isEmpty && !json {
             Console.complain(aor.map { "\($0) has no push binding" } ?? "there are no bindings")
         }
-        Console.show(rows, asJSON: json)
+        let shown = json ? rows : rows.map { row in row.filter { !Self.hidden.contains($0.name) } }
+        Console.show(shown, asJSON: json)
         if rows.isEmpty && aor != nil { throw ExitCode(1) }
     }
 }

@@ -49,6 +49,15 @@ def test_rpc_lists_sends_and_removes(kamailio, actors, simulator):
     assert kamailio.rpc("pushwake.send", "song", "remote") is None
 
 
+def test_rpc_takes_a_user_of_digits(kamailio, actors, simulator):
+    phone = actors.phone(kamailio, "4711", mpush_android())
+    phone.register()
+    assert "aor: 4711" in kamailio.rpc("pushwake.list", "4711")
+    assert kamailio.rpc("pushwake.send", "chat", "4711", "42").strip() == "1"
+    assert "42" in str(simulator.wait_push(phone.push.token)["body"])
+    assert "removed: 1" in kamailio.rpc("pushwake.remove", "4711")
+
+
 def test_rpc_sends_to_a_token_with_what_it_needs_by_name(kamailio, simulator):
     def push(token, *parameters):
         assert kamailio.rpc("pushwake.send", *parameters, f"token={token}").strip() == "1"

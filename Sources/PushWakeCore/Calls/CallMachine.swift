@@ -83,6 +83,7 @@ public struct CallMachine: ~Copyable {
         if let known, device.pushDelay > 0 || !device.isProviderHealthy { ring(index, known, now, &verbs) }
         if device.pushDelay > 0, device.isProviderHealthy, devices[index].leg != nil {
             devices[index].silentAt = now + device.pushDelay
+            verbs.append(.note(.delayed(device: index, device.pushDelay)))
         } else {
             push(index, now, &verbs)
         }

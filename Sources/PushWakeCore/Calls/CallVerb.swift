@@ -26,7 +26,7 @@ public enum CallVerb: Equatable, Sendable {
     case note(CallNote)
 }
 
-/// What happened to a held request, in the order of its story.
+/// What happened to a held request, in the order of its story. Most are the machine's; hosts and delivery add theirs.
 public enum CallNote: Equatable, Sendable {
     /// The device takes the request at once, and why.
     case awake(device: Int, CallContact.Reach)
@@ -34,6 +34,13 @@ public enum CallNote: Equatable, Sendable {
     case asleep(device: Int)
     /// The device cannot be pushed, and its contact is all there is.
     case plain(device: Int)
+    /// It wants to be left to the request itself for so many milliseconds before it is pushed (`pn-timeout`).
+    case delayed(device: Int, Int64)
+    /// It was pushed a moment ago, which may wake it for this request too; the next push may go in so many
+    /// milliseconds (`ignore_same`).
+    case putOff(device: Int, Int64)
+    /// None of its tokens takes a push for this event.
+    case notPushed(device: Int, Plan.Reason)
     /// It was rung and has said nothing for so many milliseconds.
     case silent(device: Int, Int64)
     case pushed(device: Int, PushEvent)
@@ -41,14 +48,24 @@ public enum CallNote: Equatable, Sendable {
     case told(status: Int)
     /// No push wakes it, so its known contact is rung.
     case pushFailed(device: Int, hasContact: Bool)
+    /// Its push is dropped if it has not left.
+    case dropped(device: Int)
     case registered(device: Int)
+    /// Its contact is gone from the registrar.
+    case unregistered(device: Int)
     case rung(device: Int, leg: Int, contact: String)
     case resent(device: Int, leg: Int)
     case progressed(device: Int, leg: Int, status: Int)
     /// The leg failed without a word from the phone.
     case legFailed(device: Int, leg: Int, status: Int)
+    /// The request stays open for so many milliseconds, although every leg may end.
+    case held(Int64)
+    /// The same request has come once more: a retransmission, another branch or another proxy.
+    case copied
     /// It came after the end.
     case late(device: Int)
+    /// It shows a call that is over, and gets INVITE and CANCEL.
+    case endShown(device: Int)
     /// Nobody is waited for any more.
     case gaveUp(status: Int)
     case ended(CallEnd)

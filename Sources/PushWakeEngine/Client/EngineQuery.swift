@@ -6,6 +6,7 @@ public enum EngineQuery: Int, Sendable {
     case bindings = 1
     case remove = 2
     case reload = 3
+    case trace = 4
     /// What a request would push to a user; only the shell asks it (`explain(aor:…)`).
     case explain = 16
 }

@@ -17,6 +17,7 @@ extension EngineDesk {
             case .bindings: try bindings(message, peer, of: argument, after: cursor)
             case .remove: try remove(message, peer, argument)
             case .reload: reload(message, peer)
+            case .trace: try trace(message, peer, argument, after: cursor)
             case .explain: try explain(message, peer, aor: argument)
             case nil: fail(message, peer, "unknown query; install engine and module of one release")
             }
@@ -52,15 +53,38 @@ extension EngineDesk {
         _ message: MessageReader, _ peer: EnginePeer, of aor: String, after cursor: String
     ) throws(StoreError) {
         let now = SystemClock.wallSeconds()
-        let users = aor.isEmpty ? try store.aors(after: cursor, limit: Self.usersPerPage, now: now) : [aor]
-        var live: [Binding] = []
-        for user in users { live += try store.bindings(of: user, now: now) }
-        let gone = aor.isEmpty ? [] : try store.removed(of: aor)
+        let page = BindingsPage(cursor)
+        let users = aor.isEmpty ? try store.aors(after: page.user, limit: Self.usersPerPage, now: now) : [aor]
+        var rows: [(binding: Binding, removed: String)] = []
+        for user in users { rows += try store.bindings(of: user, now: now).map { ($0, "") } }
+        if !aor.isEmpty { rows += try store.removed(of: aor).map { ($0.binding, $0.reason) } }
         reply(to: message, peer) { writer in
-            for binding in live { Self.put(binding, removed: "", now, &writer) }
-            for mark in gone { Self.put(mark.binding, removed: mark.reason, now, &writer) }
-            if aor.isEmpty, let last = users.last { writer.put(.cursor, last) }
+            for (index, row) in rows.enumerated().dropFirst(page.skipped) {
+                if writer.bytes.count > Self.pageBytes {
+                    return writer.put(.cursor, BindingsPage(user: page.user, skipped: index).cursor)
+                }
+                put(row.binding, removed: row.removed, now, &writer)
+            }
+            if aor.isEmpty, let last = users.last { writer.put(.cursor, BindingsPage(user: last).cursor) }
         }
+    }
+
+    /// Where a page of bindings begins: behind this user, and so many rows further.
+    private struct BindingsPage {
+        let user: String
+        let skipped: Int
+
+        init(user: String, skipped: Int = 0) {
+            self.user = user
+            self.skipped = skipped
+        }
+
+        init(_ cursor: String) {
+            let end = cursor.lastIndex(of: " ") ?? cursor.startIndex
+            self.init(user: String(cursor[..<end]), skipped: max(0, Int(cursor[end...].dropFirst()) ?? 0))
+        }
+
+        var cursor: String { "\(user) \(skipped)" }
     }
 
     private func explain(_ message: MessageReader, _ peer: EnginePeer, aor: String) throws(StoreError) {
@@ -102,18 +126,31 @@ extension EngineDesk {
         }
     }
 
-    private static func put(_ binding: Binding, removed: String, _ now: Int64, _ writer: inout MessageWriter) {
+    private func put(_ binding: Binding, removed: String, _ now: Int64, _ writer: inout MessageWriter) {
         writer.put(.row, 1)
-        put("aor", binding.aor, &writer)
-        put("provider", binding.provider.name, &writer)
-        put("environment", binding.environment.name, &writer)
-        put("app", binding.app, &writer)
-        put("service", binding.service?.name ?? "", &writer)
-        put("token", EngineLog.shortened(binding.token), &writer)
-        put("dialect", binding.dialect.name, &writer)
-        put("instance", binding.instance, &writer)
-        put("registered_ago", max(0, now &- binding.registeredAt), &writer)
-        put("expires_in", max(0, binding.expiresAt &- now), &writer)
-        put("removed", removed, &writer)
+        Self.put("aor", binding.aor, &writer)
+        Self.put("provider", binding.provider.name, &writer)
+        Self.put("environment", binding.environment.name, &writer)
+        Self.put("app", binding.app, &writer)
+        Self.put("service", binding.service?.name ?? "", &writer)
+        Self.put("token", EngineLog.shortened(binding.token), &writer)
+        Self.put("dialect", binding.dialect.name, &writer)
+        Self.put("instance", binding.instance, &writer)
+        Self.put("registered_ago", max(0, now &- binding.registeredAt), &writer)
+        Self.put("expires_in", max(0, binding.expiresAt &- now), &writer)
+        Self.put("removed", removed, &writer)
+        put(wakeRecords.record(of: binding), &writer)
+    }
+
+    /// -1 stands for what is not known.
+    private func put(_ record: WakeRecord, _ writer: inout MessageWriter) {
+        let now = delivery.loop.now
+        Self.put("last_push_ago", WakeRecords.ago(record.lastPush, now: now) ?? -1, &writer)
+        Self.put("last_wake_ago", WakeRecords.ago(record.lastWake, now: now) ?? -1, &writer)
+        Self.put("accepted", Int64(record.accepted), &writer)
+        Self.put("woke", Int64(record.woke), &writer)
+        Self.put("wake_percent", record.wakePercent.map(Int64.init) ?? -1, &writer)
+        Self.put("wake_ms", record.meanLatency ?? -1, &writer)
+        Self.put("verdict", record.assessment.words, &writer)
     }
 }

@@ -14,6 +14,7 @@ extension EngineDesk {
             isBindingRemoved: isRemoved, microseconds: SystemClock.monotonicMicroseconds() - job.startedAt,
             aor: job.binding.aor, callID: job.content.callID, provider: job.binding.provider, app: job.binding.app,
             token: EngineLog.shortened(job.binding.token), reason: verdict.reason)
+        wakeRecords.ended(job.binding, verdict.outcome, now: delivery.loop.now)
         report(result)
         return result
     }

@@ -21,6 +21,10 @@ final class EngineDesk {
     let callPolicy: CallPolicy
     /// Monotonic milliseconds of the next look for requests whose host is gone.
     var nextAbandonedLook: Int64 = 0
+    /// What happened to the last requests.
+    let trace = Trace()
+    /// Which tokens wake their phones.
+    var wakeRecords = WakeRecords()
     /// How busy the engine is.
     let load: LoadWatch
     let loadPolicies: LoadPolicies

@@ -22,10 +22,15 @@ public struct EngineLog {
         write(level, Self.cleaned(text()))
     }
 
-    /// First six and last four characters; a short token is hidden whole.
+    /// First six and last four bytes; a short token is hidden whole.
     static func shortened(_ token: String) -> String {
-        guard token.utf8.count > 16 else { return token.isEmpty ? "" : "…" }
-        return "\(token.prefix(6))…\(token.suffix(4))"
+        let bytes = token.utf8
+        guard bytes.count > 16 else { return token.isEmpty ? "" : "…" }
+        var text = Array(bytes.prefix(6))
+        text.reserveCapacity(13)
+        text.append(contentsOf: "…".utf8)
+        text.append(contentsOf: bytes.suffix(4))
+        return String(decoding: text, as: UTF8.self)
     }
 
     private static func cleaned(_ text: String) -> String {

@@ -17,6 +17,8 @@ struct Statistics {
     var removedByProvider = 0
     var suppressed = 0
     private var outcomes: [Provider: [Int]] = [:]
+    /// From push to REGISTER.
+    private var wakeLatencies: [Provider: LatencyHistogram] = [:]
     private var latencies: [Provider: (count: Int, microseconds: Int64)] = [:]
 
     mutating func count(_ result: PushResult) {
@@ -27,6 +29,11 @@ struct Statistics {
             let old = latencies[result.provider] ?? (0, 0)
             latencies[result.provider] = (old.count + 1, old.microseconds &+ result.microseconds)
         }
+    }
+
+    /// A phone has registered so many milliseconds after it was pushed for a request.
+    mutating func countWake(_ provider: Provider, milliseconds: Int64) {
+        wakeLatencies[provider, default: LatencyHistogram()].add(milliseconds)
     }
 
     /// Name and value of each counter.
@@ -46,6 +53,14 @@ struct Statistics {
             }
             if let latency = latencies[provider], latency.count > 0 {
                 rows.append(("\(provider.name)_mean_us", latency.microseconds / Int64(latency.count)))
+            }
+        }
+        for provider in Provider.allCases {
+            guard let latencies = wakeLatencies[provider] else { continue }
+            rows.append(("\(provider.name)_woke", Int64(clamping: latencies.total)))
+            for percent in [50, 90, 99] {
+                guard let time = latencies.percentile(percent) else { continue }
+                rows.append(("\(provider.name)_wake_p\(percent)_ms", time))
             }
         }
         return rows

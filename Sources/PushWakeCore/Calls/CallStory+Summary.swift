@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+
+extension CallStory {
+    /// What became of each phone in a few words: who rang, and why another one did not.
+    public var summary: String {
+        var fates: [(device: UInt8, fate: Fate)] = []
+        for line in lines where line.device != StoryLine.nobody {
+            if let index = fates.firstIndex(where: { $0.device == line.device }) {
+                fates[index].fate.take(line)
+            } else {
+                var fate = Fate()
+                fate.take(line)
+                fates.append((line.device, fate))
+            }
+        }
+        fates.sort { $0.device < $1.device }
+        let texts = fates.map { words(for: $0.fate, $0.device) }
+        return StoryText.printable(texts.isEmpty ? "there was no phone to ring" : texts.joined(separator: "; "))
+    }
+
+    /// How far one device came in the request.
+    private struct Fate {
+        /// Highest provisional, or final, status that it sent.
+        var heard: UInt16 = 0
+        var hasRung = false
+        var wasPushed = false
+        var isAccepted = false
+        var lastFailure: StoryLine?
+        var refusal: StoryLine?
+        var hasRegistered = false
+        var isLate = false
+        var lastLeg: StoryLine?
+        var failedLeg: StoryLine?
+
+        mutating func take(_ line: StoryLine) {
+            switch line.kind {
+            case .pushed where line.pushEvent?.isNotice != true: wasPushed = true
+            case .pushEnded where line.pushEvent?.isNotice != true:
+                if line.outcome == .accepted { isAccepted = true } else { lastFailure = line }
+            case .notPushed, .putOff: refusal = line
+            case .registered: hasRegistered = true
+            case .late: isLate = true
+            case .rung: lastLeg = line
+            case .legFailed: failedLeg = line
+            case .progressed:
+                heard = max(heard, line.status)
+                if line.status > 100 && line.status < 200 { hasRung = true }
+            default: break
+            }
+        }
+    }
+
+    private func words(for fate: Fate, _ device: UInt8) -> String {
+        let phone = phone(device)
+        if fate.heard >= 200 && fate.heard < 300 { return "\(phone) answered" }
+        if fate.heard == 408 || fate.hasRung && fate.heard < 200 { return "\(phone) rang" }
+        if fate.heard >= 300 { return "\(phone) \(fate.hasRung ? "rang and " : "")declined (\(fate.heard))" }
+        if fate.heard > 0 { return "\(phone) had the request (\(fate.heard)) and did not ring" }
+        if fate.isLate { return "\(phone) came after the end" }
+        if fate.hasRegistered && fate.lastLeg != nil { return "\(phone) registered, was rung and did not answer" }
+        if let sleep = sleepWords(for: fate, phone, device) { return sleep }
+        if let leg = fate.failedLeg { return "\(phone) was not reached (\(leg.status))" }
+        if fate.lastLeg != nil { return "\(phone) was rung and did not answer" }
+        if let refusal = fate.refusal { return sentence(of: refusal) }
+        return fate.hasRegistered ? "\(phone) registered" : "\(phone) had no contact to ring"
+    }
+
+    /// Of a phone that a push should have woken.
+    private func sleepWords(for fate: Fate, _ phone: String, _ device: UInt8) -> String? {
+        guard fate.wasPushed || fate.isAccepted || fate.lastFailure != nil else { return nil }
+        if fate.isAccepted { return "\(provider(device)) accepted the push and \(phone) did not register" }
+        guard let failure = fate.lastFailure else {
+            return "\(phone) did not register, and \(provider(device)) has not answered the push"
+        }
+        let reason = text(of: failure)
+        return "no push reached \(phone): \(failure.outcome?.name ?? "")\(reason.isEmpty ? "" : " \(reason)")"
+    }
+}
+
+extension PushEvent {
+    /// It tells of an end, and wakes nobody for a request.
+    var isNotice: Bool { self == .cancel || self == .missed || self == .answeredElsewhere }
+}
