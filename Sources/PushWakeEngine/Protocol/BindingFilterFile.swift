@@ -11,7 +11,7 @@ internal import PushWakeTransport
 ///     word 3  words of the filter
 ///     word 8  the filter
 ///
-/// The rules are in docs/decisions/0021-users-without-bindings-are-known.md. What is in the file may be anything: a
+/// The rules are in docs/decisions/0022-users-without-bindings-are-known.md. What is in the file may be anything: a
 /// file that does not fit is no file, and no index leaves it.
 struct BindingFilterFile {
     /// Where a file is in its life.

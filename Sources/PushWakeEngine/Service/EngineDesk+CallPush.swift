@@ -10,6 +10,7 @@ extension EngineDesk {
     func push(_ device: Int, _ request: HeldRequest, _ deadline: Int64) {
         guard let chosen = request.devices.chosen[device] else { return }
         let binding = request.bindings[chosen.index]
+        if request.pushedAt[device] == nil { request.pushedAt[device] = SystemClock.monotonicMilliseconds() }
         if let entry = request.pushes.entries[binding.token], entry.isAccepted != nil || entry.job != nil {
             let isOwn = entry.followers.contains { $0.request === request && $0.device == device }
             if !isOwn { return follow(entry, binding.token, device, request) }
@@ -86,6 +87,12 @@ extension EngineDesk {
             push.push, type: push.chosen.type, deadline: push.deadline, refusal: refusal
         ) { [self] job, verdict, status in
             let result = settle(job, verdict, status)
+            let now = SystemClock.monotonicMilliseconds()
+            for follower in request.pushes.entries[token]?.followers ?? [] {
+                trace.answered(follower.request.trace, device: follower.device, result, now: now)
+                if result.outcome != .accepted { follower.request.pushedAt[follower.device] = nil }
+            }
+            if result.outcome == .accepted { accepted(job.binding, now: now) }
             if result.outcome != .accepted {
                 dedupe.release(job.binding)
                 request.lastReason = "\(result.outcome.name) \(result.reason)"
@@ -129,7 +136,10 @@ extension EngineDesk {
             if refusal == nil { statistics.pushed += 1 }
             delivery.push(
                 Push(group[chosen.index], content), type: chosen.type, deadline: deadline, refusal: refusal
-            ) { [self] job, verdict, status in _ = settle(job, verdict, status) }
+            ) { [self] job, verdict, status in
+                let result = settle(job, verdict, status)
+                trace.answered(request.trace, device: device, result, now: SystemClock.monotonicMilliseconds())
+            }
         }
     }
 

@@ -41,9 +41,10 @@ extension EngineDesk {
                     pushEnd(event, device, request, deadline)
                 }
             case .dropPush(let device): dropPush(device, request)
-            case .note(let note): self.note(note, request)
+            case .note(let note): remember(note, request)
             }
         }
+        trace.note(request.trace, verbs, now: SystemClock.monotonicMilliseconds())
         return host
     }
 
@@ -103,7 +104,14 @@ extension EngineDesk {
         }
     }
 
-    private func note(_ note: CallNote, _ request: HeldRequest) {}
+    /// A phone that was pushed and registers has been woken: what is known of its token says so.
+    private func remember(_ note: CallNote, _ request: HeldRequest) {
+        guard case .registered(let device) = note, let pushedAt = request.pushedAt.removeValue(forKey: device),
+            request.devices.chosen.indices.contains(device), let chosen = request.devices.chosen[device]
+        else { return }
+        let now = SystemClock.monotonicMilliseconds()
+        woke(request.bindings[chosen.index], milliseconds: now - pushedAt, now: now)
+    }
 
     // MARK: Channels that wait
 

@@ -95,9 +95,20 @@ extension EngineDesk {
             event: message.event, occasion: message.occasion, callID: message.callID, fromURI: message.fromURI,
             fromDisplay: Self.displayName(message.fromDisplay), toURI: message.toURI, text: Self.text(of: message),
             timeToLive: UInt32(clamping: timeToLive), sentAt: wall)
+        let story = trace.begin(
+            method: message.method.isEmpty ? message.event.name : message.method, aor: message.aor,
+            callID: message.callID,
+            cseq: message.cseq, from: message.fromURI, now: now - age)
+        for index in devices.devices.indices {
+            if let binding = devices.chosen[index].map({ bindings[$0.index] }) {
+                trace.name(story, device: index, binding)
+            } else {
+                trace.name(story, device: index, instance: devices.devices[index].instance)
+            }
+        }
         return HeldRequest(
             id: message.id, message: message, machine: machine, bindings: bindings, devices: devices,
-            content: content, pushes: calls.pushes(of: message.key), beganAt: now,
+            content: content, pushes: calls.pushes(of: message.key), trace: story, beganAt: now,
             forgetAt: now + wait + Self.abandonment)
     }
 

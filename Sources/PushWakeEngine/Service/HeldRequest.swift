@@ -17,6 +17,10 @@ final class HeldRequest {
     let pushes: RequestPushes
     /// Monotonic milliseconds at which the request came.
     let beganAt: Int64
+    /// Where its story is written.
+    let trace: TraceID
+    /// When a device was pushed first, until it registers: what a wake is measured from.
+    var pushedAt: [Int: Int64] = [:]
     /// When the machine is asked next, and the timer that will ask it.
     var timer: (at: Int64, id: Loop.TimerID)?
     /// Monotonic milliseconds at which it is forgotten, whatever its host says.
@@ -32,7 +36,8 @@ final class HeldRequest {
 
     init(
         id: RequestID, message: WakeMessage, machine: consuming CallMachine, bindings: [Binding],
-        devices: CallDevices, content: PushContent, pushes: RequestPushes, beganAt: Int64, forgetAt: Int64
+        devices: CallDevices, content: PushContent, pushes: RequestPushes, trace: TraceID, beganAt: Int64,
+        forgetAt: Int64
     ) {
         self.id = id
         self.message = message
@@ -41,6 +46,7 @@ final class HeldRequest {
         self.devices = devices
         self.content = content
         self.pushes = pushes
+        self.trace = trace
         self.beganAt = beganAt
         self.forgetAt = forgetAt
         keys = Dictionary(message.contacts.map { ($0.uri, $0.key) }, uniquingKeysWith: { first, _ in first })

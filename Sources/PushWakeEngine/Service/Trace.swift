@@ -69,7 +69,8 @@ final class Trace {
 
     /// A device, by its place in the machine, is the one of this binding.
     func name(_ id: TraceID, device: Int, _ binding: Binding) {
-        name(id, device: device, provider: binding.provider, app: binding.app, token: binding.token,
+        name(
+            id, device: device, provider: binding.provider, app: binding.app, token: binding.token,
             instance: binding.instance)
     }
 
