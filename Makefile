@@ -24,7 +24,7 @@ STAGE := .build/stage
 RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -enforce-exclusivity=unchecked --scratch-path $(DIST)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-unit test-abi test-e2e test-asterisk test-docs demo-asterisk docs install uninstall bench fuzz format lint clean
+.PHONY: help setup build demo test test-unit test-abi test-e2e test-asterisk test-docs demo-asterisk docs install uninstall bench load fuzz format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -92,10 +92,16 @@ uninstall: ## remove what install copied
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/pushwake
 	$(if $(DESTDIR),,ldconfig)
 
-bench: build ## CPU per push against a bare nghttp2 client and other clients
+bench: build ## CPU per push against a bare nghttp2 client and others, per woken call against tsilo
 	@scripts/setup.sh --bench
 	@$(MAKE) --no-print-directory -C Benchmarks
 	$(PYTHON) scripts/bench.py
+	$(PYTHON) scripts/bench_calls.py
+
+load: build ## proof under load: 300 calls/s, races of CANCEL, lost packets; nothing is left of any call
+	@scripts/setup.sh --bench
+	@$(MAKE) --no-print-directory -C Benchmarks
+	$(PYTHON) scripts/load_calls.py
 
 fuzz: setup ## a minute of libFuzzer for each target
 	@for target in register request template answer message http1 http2; do Fuzz/run $$target 60 || exit 1; done

@@ -5,7 +5,8 @@
  * The caller sends INVITE, ACK and BYE or CANCEL. The phone sends a REGISTER when its push arrives, which
  * the provider's stand-in tells with a datagram "TIME TOKEN"; with --awake it registers first and is called
  * then, with --registered it registered before. What a call shall come to depends on its number alone, and
- * every final code is compared with that.
+ * every final code is compared with that. --busy, --never, --cancel and --race take the percentage of such calls,
+ * --lose that of the packets which this program does not send.
  *
  * usage: calls --server PORT --calls N --rate N [--tell PORT] [--awake | --registered | --register] [--no-push] ...
  * Prints one JSON line. Exit status 1: a call went wrong.
@@ -42,7 +43,7 @@ typedef struct call {
 
 static struct {
     int server, phone, tell, first, users, calls, rate, awake, registered, only_register, no_push, wake_ms, ring_ms, talk_ms, linger_ms, give_up_ms;
-    int busy, never, cancel, race; /* percent */
+    int busy, never, cancel, race, lose; /* percent */
 } with = { .users = 3000, .rate = 300, .wake_ms = 100, .ring_ms = 50, .talk_ms = 50, .give_up_ms = 30000 };
 
 static uint32_t run;
@@ -55,6 +56,8 @@ static long resends, register_failures, doubled_invites, doubled_pushes, strays;
 
 static void send_to_server(int socket, const message *m)
 {
+    static uint32_t nth;
+    if ((nth++ * 2654435761u >> 8) % 100 < (uint32_t)with.lose) return;
     struct sockaddr_in server = { .sin_family = AF_INET, .sin_port = htons((uint16_t)with.server),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     if (sendto(socket, m->at, (size_t)m->len, 0, (struct sockaddr *)&server, sizeof server) < 0) resends++;
@@ -467,7 +470,8 @@ static void read_options(int argc, char **argv)
         { "rate", &with.rate, 0 }, { "awake", &with.awake, 1 }, { "registered", &with.registered, 1 }, { "register", &with.only_register, 1 },
         { "no-push", &with.no_push, 1 }, { "wake-ms", &with.wake_ms, 0 }, { "ring-ms", &with.ring_ms, 0 },
         { "talk-ms", &with.talk_ms, 0 }, { "linger-ms", &with.linger_ms, 0 }, { "give-up-ms", &with.give_up_ms, 0 },
-        { "busy", &with.busy, 0 }, { "never", &with.never, 0 }, { "cancel", &with.cancel, 0 }, { "race", &with.race, 0 } };
+        { "busy", &with.busy, 0 }, { "never", &with.never, 0 }, { "cancel", &with.cancel, 0 }, { "race", &with.race, 0 },
+        { "lose", &with.lose, 0 } };
     enum { COUNT = sizeof known / sizeof *known };
     struct option options[COUNT + 1] = { 0 };
     for (int i = 0; i < COUNT; i++) options[i] = (struct option){ known[i].name, !known[i].flag, NULL, i + 1 };

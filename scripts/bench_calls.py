@@ -106,6 +106,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=5, help="length of a run")
     parser.add_argument("--rates", default="300,500", help="calls a second")
     parser.add_argument("--users", type=int, default=3000)
+    parser.add_argument("--memory", choices=["qm", "fm", "tlsf"], help="Kamailio's memory manager; else its default")
     parser.add_argument("--same-port", action="store_true", help="phones wake at the port that they had before")
     parser.add_argument("--no-instructions", action="store_true", help="leave out calls without a push binding")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
@@ -118,7 +119,8 @@ def main():
         servers = {}
         try:
             for way in WAYS:
-                servers[way] = CallServer(directory / way, way, keys)
+                memory = ["-x", arguments.memory, "-X", arguments.memory] if arguments.memory else []
+                servers[way] = CallServer(directory / way, way, keys, arguments=memory)
                 servers[way].register(arguments.users)
             for rate in map(int, arguments.rates.split(",")):
                 runs = play_rounds(servers, rate, arguments.rounds, arguments.seconds, arguments.same_port)
