@@ -46,8 +46,9 @@ class Library:
             else ctypes.c_uint64 if name == "call_stats_get_rtp_packet_recv" else Pointer)
 
         def call(*arguments):
-            typed = [Pointer(a) if a is None or isinstance(a, int) and a > 0xFFFF_FFFF else
-                     a.encode() if isinstance(a, str) else a for a in arguments]
+            # A small number stands in a register like a pointer.
+            typed = [Pointer(a) if a is None or isinstance(a, int) else a.encode() if isinstance(a, str) else a
+                     for a in arguments]
             return function(*typed)
 
         self.__dict__[name] = call
@@ -119,15 +120,16 @@ class Worker:
         lib = self.lib
         logs = lib.logging_service_get()
         lib.logging_service_set_log_level(logs, LOG_ALL)
-        lib.logging_service_set_log_file(logs, directory, os.path.basename(settings["log"]), ctypes.c_size_t(0))
+        lib.logging_service_set_log_file(logs, directory, os.path.basename(settings["log"]), 0)
         factory = lib.factory_get()
         for kind in ("config", "data", "download"):
             getattr(lib, f"factory_set_{kind}_dir")(factory, directory + "/")
         self.core = lib.factory_create_core_3(factory, path, None, None)
         self._listen(factory)
-        lib.core_set_use_files(self.core, ctypes.c_ubyte(1))
+        lib.core_set_use_files(self.core, 1)
         lib.core_set_play_file(self.core, SOUND)
         assert lib.core_start(self.core) == 0
+        lib.core_set_network_reachable(self.core, 1)
 
     def _listen(self, factory):
         lib, callbacks = self.lib, self.lib.factory_create_core_cbs(factory)
