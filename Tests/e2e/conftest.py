@@ -6,7 +6,9 @@ import pathlib
 import pytest
 
 from phones import Caller, Phone
-from servers import Engine, Kamailio, Simulator
+from servers import CALLS, Engine, Kamailio, Simulator
+from wire_caller import WireCaller
+from wire_phone import WirePhone
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +43,22 @@ def make_kamailio(tmp_path, simulator):
     yield make
     for kamailio in started:
         kamailio.stop()
+
+
+@pytest.fixture(scope="module")
+def make_server(tmp_path_factory, simulator):
+    """Kamailios with calls.cfg that the tests of one file share."""
+    started = []
+
+    def make(provider=None, config=None, **options):
+        server = Kamailio(tmp_path_factory.mktemp("server"), provider or simulator, config=config or CALLS.read_text(),
+                          **options)
+        started.append(server)
+        return server.start().wait_engine()
+
+    yield make
+    for server in started:
+        server.stop()
 
 
 @pytest.fixture
@@ -94,6 +112,32 @@ def actors(tmp_path, simulator):
             return phone
 
     yield Actors()
+    for actor in made:
+        actor.stop()
+
+
+@pytest.fixture
+def wire():
+    """Makes phones and callers on sockets of their own, and ends them."""
+    made = []
+
+    class Wire:
+        def phone(self, server, user, transport="udp", push=None, **options):
+            made.append(WirePhone(server, user, transport, push, **options))
+            return made[-1]
+
+        def again(self, phone, transport=None, **options):
+            made.append(phone.again(transport, **options))
+            return made[-1]
+
+        def caller(self, server, transport="udp", **options):
+            made.append(WireCaller(server, transport, **options))
+            return made[-1]
+
+        def call(self, server, user, *extra, transport="udp", **options):
+            return self.caller(server, transport).call(user, *extra, **options)
+
+    yield Wire()
     for actor in made:
         actor.stop()
 

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Kamailio with the module, the engine alone, and the provider simulator, each in a directory of its own."""
 
+import datetime
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
 import uuid
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from sip import free_port
 
@@ -18,6 +24,7 @@ LIBRARY = pathlib.Path(os.environ.get("PUSHWAKE_LIB_DIR", STAGE / "lib")) / "lib
 MODULE = pathlib.Path(os.environ.get("KAMAILIO_MODULE", STAGE / "lib" / "kamailio" / "pushwake.so"))
 MODULES = next(p for p in pathlib.Path("/usr/lib").glob("*/kamailio/modules") if p.is_dir())
 CONFIG = pathlib.Path(__file__).parent / "kamailio.cfg"
+CALLS = pathlib.Path(__file__).parent / "calls.cfg"
 
 
 def wait_until(what, predicate, seconds=10, step=0.02):
@@ -28,6 +35,18 @@ def wait_until(what, predicate, seconds=10, step=0.02):
             return value
         time.sleep(step)
     raise AssertionError(f"{what}: not within {seconds} s")
+
+
+def certificate_with_key():
+    """PEM of a certificate for 127.0.0.1 that signs itself, and of its key."""
+    key = rsa.generate_private_key(65537, 2048)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+            .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(hours=1))
+            .not_valid_after(now + datetime.timedelta(days=1)).sign(key, hashes.SHA256()))
+    return made.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
 
 class Simulator:
@@ -73,6 +92,19 @@ class Simulator:
     def calls(self, token):
         """The pushes for a call to this token, not those that tell how one ended."""
         return [r for r in self.pushes(token) if '"event": "call"' in json.dumps(r)]
+
+    def told(self, token):
+        """What phones with this token were told, in order: pairs of time and event."""
+        found = [(r["t"], re.search(r'"event": "([a-z-]+)"', json.dumps(r))) for r in self.pushes(token)]
+        return [(at, event.group(1)) for at, event in found if event]
+
+    def events(self, token):
+        return [event for _, event in self.told(token)]
+
+    def wait_event(self, token, event, seconds=5, after=0):
+        """When the push with this event came, the one that follows so many others of its kind."""
+        return wait_until(f"{event} to {token}",
+                          lambda: [at for at, name in self.told(token) if name == event][after:], seconds)[0]
 
     def wait_push(self, token, seconds=5, after=0):
         """The push to this token that follows so many others."""
@@ -134,6 +166,7 @@ class Kamailio:
                  program=("kamailio",)):
         self.directory = directory
         self.port = free_port()
+        self.tls_port = free_port()
         self.log = directory / "log"
         self.control = directory / "ctl"
         self.store = directory / "bindings.db"
@@ -149,14 +182,18 @@ class Kamailio:
         self.arguments = list(arguments)
         self.program = list(program)
         self.config = directory / "kamailio.cfg"
-        self.config.write_text(self._config(config or CONFIG.read_text()))
+        text = config or CONFIG.read_text()
+        if "@CERTIFICATE@" in text:
+            (directory / "server.pem").write_bytes(certificate_with_key())
+        self.config.write_text(self._config(text))
 
     def _config(self, text):
         def modparam(name, value):
             return f'modparam("pushwake", "{name}", {value if isinstance(value, int) else json.dumps(str(value))})'
 
         return (
-            text.replace("@PORT@", str(self.port)).replace("@MODULES@", str(MODULES)).replace("@PUSHWAKE@", str(MODULE))
+            text.replace("@PORT@", str(self.port)).replace("@TLS_PORT@", str(self.tls_port))
+            .replace("@CERTIFICATE@", str(self.directory / "server.pem")).replace("@MODULES@", str(MODULES)).replace("@PUSHWAKE@", str(MODULE))
             .replace("@CONTROL@", str(self.control))
             .replace("@SETTINGS@", "\n".join(modparam(n, v) for n, v in self.settings.items() if v is not None)))
 
