@@ -7,25 +7,36 @@ import pytest
 
 from phones import rfc8599_fcm
 
-STREAMS = ["tcp", "tls"]
-
 
 @pytest.fixture(scope="module")
 def server(make_server):
-    return make_server(settings={"silent_after": 300}, wake_timeout=5)
+    return make_server(settings={"silent_after": 300, "awake_for": 5}, wake_timeout=5)
 
 
-@pytest.mark.parametrize("transport", STREAMS)
-def test_a_suspended_app_is_pushed_and_rings_on_its_new_connection(server, wire, simulator, transport):
-    phone = wire.phone(server, f"suspended-{transport}", transport, rfc8599_fcm())
-    phone.register()
-    phone.suspend()
+@pytest.fixture
+def suspended(server, wire):
+    """Makes a phone that registers and is suspended."""
+    def make(transport, user, on=server):
+        phone = wire.phone(on, f"{user}-{transport}", transport, rfc8599_fcm())
+        phone.register()
+        phone.suspend()
+        return phone
+
+    return make
+
+
+TRANSPORTS = pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
+
+
+@TRANSPORTS
+def test_a_suspended_app_is_pushed_and_rings_where_it_registers_next(server, wire, simulator, suspended, transport):
+    phone = suspended(transport, "suspended")
     call = wire.call(server, phone.user)
     pushed = simulator.wait_event(phone.push.token, "call")
     assert 0.29 < pushed - call.sent_at < 0.6
     woken = wire.again(phone)
-    woken.register()
-    woken.wait_request("INVITE")
+    registered = woken.register()
+    assert woken.wait_request("INVITE").at - registered.at < 0.1
     call.wait_status(200)
     # What the app finds in its old socket is a call and its end.
     phone.answers["INVITE"] = (180,)
@@ -34,3 +45,101 @@ def test_a_suspended_app_is_pushed_and_rings_on_its_new_connection(server, wire,
     time.sleep(0.1)
     assert [s for s in call.statuses if s != 100] == [180, 200]
     assert simulator.events(phone.push.token) == ["call"]
+
+
+@TRANSPORTS
+def test_what_the_old_connection_says_late_is_not_heard(server, wire, simulator, suspended, transport):
+    phone = suspended(transport, "late-no")
+    phone.answers["INVITE"] = (180, 486)
+    call = wire.call(server, phone.user)
+    simulator.wait_event(phone.push.token, "call")
+    woken = wire.again(phone)
+    woken.answers["INVITE"] = (183,)
+    woken.register()
+    ringing = woken.wait_request("INVITE")
+    call.wait_status(183)
+    phone.resume()
+    phone.wait_request("ACK")
+    woken.answer(ringing, 200)
+    call.wait_status(200)
+    assert [s for s in call.statuses if s != 100] == [183, 200]
+
+
+@TRANSPORTS
+def test_whoever_picks_up_on_the_old_connection_has_the_call(server, wire, simulator, suspended, transport):
+    phone = suspended(transport, "late-yes")
+    phone.answers["INVITE"] = (200,)
+    call = wire.call(server, phone.user)
+    simulator.wait_event(phone.push.token, "call")
+    woken = wire.again(phone)
+    woken.answers["INVITE"] = (183,)
+    woken.register()
+    call.wait_status(183)
+    phone.resume()
+    call.wait_status(200)
+    phone.wait_request("ACK")
+    woken.wait_request("CANCEL")
+
+
+def test_an_app_that_says_trying_is_left_alone(server, wire, simulator):
+    phone = wire.phone(server, "trying", "tcp", rfc8599_fcm())
+    phone.register()
+    phone.answers["INVITE"] = (100,)
+    call = wire.call(server, phone.user)
+    invite = phone.wait_request("INVITE")
+    time.sleep(0.5)
+    assert simulator.pushes(phone.push.token) == []
+    phone.answer(invite, 200)
+    call.wait_status(200)
+
+
+@pytest.mark.parametrize("transport", ["tcp", "tls"])
+def test_a_suspended_app_that_stays_away_is_told_480(server, wire, simulator, suspended, transport):
+    phone = suspended(transport, "away")
+    call = wire.call(server, phone.user, "X-Fr: 20000", "X-Fr-Inv: 20000")
+    assert call.wait_final(7).status == 480
+    assert 4.9 < call.final.at - call.sent_at < 5.5
+    phone.answers["INVITE"] = (180,)
+    phone.resume()
+    phone.wait_request("CANCEL")
+    assert simulator.events(phone.push.token) == ["call", "missed"]
+
+
+def test_after_the_default_of_one_and_a_half_seconds(make_server, wire, simulator, suspended):
+    server = make_server(wake_timeout=5)
+    phone = suspended("tcp", "default", server)
+    call = wire.call(server, phone.user)
+    pushed = simulator.wait_event(phone.push.token, "call")
+    assert 1.49 < pushed - call.sent_at < 1.9
+    woken = wire.again(phone)
+    woken.register()
+    call.wait_status(200)
+
+
+def test_with_0_the_app_is_rung_and_pushed_at_once(make_server, wire, simulator, suspended):
+    server = make_server(settings={"silent_after": 0}, wake_timeout=5)
+    awake = wire.phone(server, "at-once", "tcp", rfc8599_fcm())
+    awake.register()
+    call = wire.call(server, awake.user)
+    pushed = simulator.wait_event(awake.push.token, "call")
+    assert pushed - call.sent_at < 0.2
+    assert awake.wait_request("INVITE").at - call.sent_at < 0.2
+    call.wait_status(200)
+    phone = suspended("tcp", "at-once-2", server)
+    call = wire.call(server, phone.user)
+    simulator.wait_event(phone.push.token, "call")
+    woken = wire.again(phone)
+    woken.register()
+    call.wait_status(200)
+    time.sleep(0.1)
+    assert simulator.events(awake.push.token) == simulator.events(phone.push.token) == ["call"]
+
+
+def test_with_minus_1_an_open_connection_is_trusted(make_server, wire, simulator, suspended):
+    server = make_server(settings={"silent_after": -1}, wake_timeout=5)
+    phone = suspended("tcp", "never", server)
+    call = wire.call(server, phone.user)
+    time.sleep(2)
+    assert simulator.pushes(phone.push.token) == []
+    phone.resume()
+    call.wait_status(200)
