@@ -175,7 +175,8 @@ enum pushwake_verb_kind {
     PUSHWAKE_VERB_SHOW_END = 5, /* the request is over, and this phone shows a call: send INVITE and CANCEL with
                                 * `reason` to `contact` */
     PUSHWAKE_VERB_PUSHED  = 6, /* a push for the device `leg` (from 0) was taken: remember it for pushwake_resume() */
-    PUSHWAKE_VERB_TELL    = 7  /* send the caller the provisional `status`, 110, 180, 182 or 183, with a To tag */
+    PUSHWAKE_VERB_TELL    = 7, /* send the caller the provisional `status`, 110, 180, 182 or 183, with a To tag */
+    PUSHWAKE_VERB_CLOSE   = 8  /* end `leg`: no answer of it is waited for */
 };
 
 typedef struct pushwake_verb {

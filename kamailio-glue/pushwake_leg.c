@@ -104,7 +104,9 @@ void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch)
 	if(t->uac[branch].last_received >= 200) {
 		return;
 	}
-	if(prepare_cancel_branch(t, branch, 1)) {
+	if(!is_invite(t)) { /* nothing else can be cancelled (RFC 3261, 9.1) */
+		stop_rb_retr(&t->uac[branch].request);
+	} else if(prepare_cancel_branch(t, branch, 1)) {
 		init_cancel_info(&cancel);
 		cancel.cancel_bitmap = 1u << branch;
 		pw.tm.cancel_uacs(t, &cancel, cancel_flags(&t->uac[branch]));

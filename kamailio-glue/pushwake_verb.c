@@ -65,6 +65,13 @@ static void execute(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw
 			pw_leg_resend(t, hold, verb->leg);
 			pw.reply_unlock(t);
 			break;
+		case PUSHWAKE_VERB_CLOSE:
+			pw.reply_lock(t);
+			if(pw_leg_allowed(t, hold)) {
+				pw_leg_close(t, hold, pw_leg_branch(t, hold, verb->leg));
+			}
+			pw.reply_unlock(t);
+			break;
 		case PUSHWAKE_VERB_HOLD:
 			pw.reply_lock(t);
 			if(pw_leg_allowed(t, hold)) {

@@ -10,6 +10,7 @@
 #include "core/route.h"
 #include "core/script_cb.h"
 #include "core/trim.h"
+#include "modules/tm/t_cancel.h"
 #include "modules/tm/t_hooks.h"
 #include "pushwake_hold.h"
 
@@ -81,12 +82,23 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 	report(hold, leg, code, 1);
 }
 
+/* Legs of which nothing was heard would delay the 487 of a CANCEL until their timer. */
+static void close_silent_legs(tm_cell_t *t, pw_hold_t *hold)
+{
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		if(b != hold->blind && t->uac[b].last_received < 100) {
+			pw_leg_close(t, hold, b);
+		}
+	}
+}
+
 /* ORDER: before tm marks the transaction as cancelled, so that no leg slips in. Branches
- * that ring get their CANCEL from tm; the others would delay its 487 until their timer. */
+ * that ring get their CANCEL from tm. */
 static void on_cancel(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *cancel)
 {
 	struct hdr_field *h;
-	int b;
 
 	pw.reply_lock(t);
 	if(t->uas.status < 200 && !hold->answered) {
@@ -101,11 +113,7 @@ static void on_cancel(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *cancel)
 		}
 		pw_blind_close(t, hold);
 		t->flags |= T_CANCELED;
-		for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
-			if(b != hold->blind && t->uac[b].last_received < 100) {
-				pw_leg_close(t, hold, b);
-			}
-		}
+		close_silent_legs(t, hold);
 	}
 	pw.reply_unlock(t);
 }
@@ -214,6 +222,23 @@ static void report_failed(tm_cell_t *t, pw_hold_t *hold)
 	}
 }
 
+/* The CANCEL came while the script was adding branches, which tm does without the lock:
+ * whoever it has missed is ended here. */
+static void cancel_missed(tm_cell_t *t, pw_hold_t *hold)
+{
+	struct cancel_info missed;
+
+	close_silent_legs(t, hold);
+	init_cancel_info(&missed);
+	pw.tm.prepare_to_cancel(t, &missed.cancel_bitmap, 0);
+	if(missed.cancel_bitmap != 0) {
+		pw.tm.cancel_uacs(t, &missed, 0);
+	}
+	if(!pw_leg_pending(t, hold)) {
+		pw.reply_unsafe(t, t->uas.request, 487, "Request Terminated");
+	}
+}
+
 static int has_legs_of(const pw_hold_t *hold)
 {
 	return hold->named_count > 0;
@@ -240,7 +265,9 @@ static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
 	if(t->uas.request != NULL) {
 		t->uas.request->flags = msg->flags;
 	}
-	if(pw_leg_allowed(t, hold)) {
+	if(hold->cancelled && t->uas.status < 200) {
+		cancel_missed(t, hold);
+	} else if(pw_leg_allowed(t, hold)) {
 		if(!hold->held && !pw_leg_pending(t, hold) && has_legs_of(hold)) {
 			/* nothing went out: the engine says what now */
 			pw_blind_open(t, hold);

@@ -73,16 +73,18 @@ class Endpoint:
         while self._is_open:
             self._reads.wait()
             with contextlib.suppress(OSError, ValueError):
-                select.select([self._socket, self._woken], [], [])
-                if self._reads.is_set() and self._is_open:
+                ready, _, _ = select.select([self._socket, self._woken], [], [])
+                if self._woken in ready:
+                    self._woken.recv(64)
+                if self._socket in ready:
                     self._read()
-                elif self._is_open:
-                    self._woken.recv(1)
 
     def _read(self):
         while self._is_open:
             try:
                 with self._lock:
+                    if not self._reads.is_set():
+                        return
                     data = self._socket.recv(65536)
             except (BlockingIOError, ssl.SSLWantReadError):
                 return
@@ -136,7 +138,8 @@ class Endpoint:
 
     def suspend(self):
         """Stops reading; the socket stays open and takes what fits into its buffers."""
-        self._reads.clear()
+        with self._lock:
+            self._reads.clear()
         self._wake.send(b".")
 
     def resume(self):

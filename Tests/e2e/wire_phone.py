@@ -2,10 +2,14 @@
 """A SIP phone whose every answer, connection and silence a test chooses."""
 
 import threading
+import time
 import uuid
 
 from endpoint import Endpoint, new_branch, new_id
 from phones import no_push
+
+PAUSE = 0.02
+"""Seconds between two answers of one request: two workers of the server must not change their order."""
 
 
 class WirePhone:
@@ -82,7 +86,9 @@ class WirePhone:
             return
         if method == "CANCEL":
             self._cancelled(request)
-        for status in self.answers.get(method, ()):
+        for number, status in enumerate(self.answers.get(method, ())):
+            if number > 0:
+                time.sleep(PAUSE)
             self.answer(request, status)
 
     def _cancelled(self, cancel):

@@ -3,7 +3,10 @@
 extension Binding {
     /// The contact URI as a registrar has it that keeps no push parameters: `pn-…`, `push-token-…` and
     /// `app-id` taken out, everything else as it came.
-    public var contactWithoutPushParameters: String {
+    public var contactWithoutPushParameters: String { Self.withoutPushParameters(contact) }
+
+    /// The same for any contact URI.
+    public static func withoutPushParameters(_ contact: String) -> String {
         let bytes = Array(contact.utf8)
         let parts = SIPURI(bytes.span, in: 0..<bytes.count)
         let upper = bytes[parts.parameters].firstIndex(of: ASCII.question) ?? parts.parameters.upperBound
@@ -11,7 +14,7 @@ extension Binding {
         var start = parts.parameters.lowerBound
         while start < upper {
             let end = bytes[(start + 1)..<upper].firstIndex(of: ASCII.semicolon) ?? upper
-            if !Self.isAboutPush(bytes[(start + 1)..<end]) { kept += bytes[start..<end] }
+            if !isAboutPush(bytes[(start + 1)..<end]) { kept += bytes[start..<end] }
             start = end
         }
         kept += bytes[upper...]

@@ -16,6 +16,8 @@ public struct CallContact: Equatable, Sendable {
 
     /// The host's name for it; no two contacts of a user share one.
     public var key: String
+    /// Where requests to it go; a registrar may keep the key while a device changes it. Empty when not known.
+    public var address: String
     /// The address and transport that its REGISTER came from, or anything else that changes with them; empty when
     /// the host does not know.
     public var flow: String
@@ -28,16 +30,20 @@ public struct CallContact: Equatable, Sendable {
     public var isBehindProxy: Bool
 
     public init(
-        key: String, flow: String = "", registrationID: String = "", reach: Reach = .datagram, age: Int64 = -1,
-        isBehindProxy: Bool = false
+        key: String, address: String = "", flow: String = "", registrationID: String = "",
+        reach: Reach = .datagram, age: Int64 = -1, isBehindProxy: Bool = false
     ) {
         self.key = key
+        self.address = address
         self.flow = flow
         self.registrationID = registrationID
         self.reach = reach
         self.age = age
         self.isBehindProxy = isBehindProxy
     }
+
+    /// A request to either goes to the same place.
+    func isSamePlace(as other: CallContact) -> Bool { key == other.key && address == other.address }
 
     /// Sending to it needs nothing that the phone would have to do first.
     var canBeRung: Bool { reach != .lost }

@@ -90,13 +90,14 @@ extension CallMachine {
         switch leg.heard {
         case .alerting where isSameRun: return
         case .trying where isSameRun && isSameFlow: return
-        case .nothing where isSameFlow && contact.key == leg.contact.key:
+        case .nothing where isSameFlow && contact.isSamePlace(as: leg.contact):
             devices[index].replacement = nil
             if contact.reach == .datagram {
                 verbs.append(.resend(leg: leg.number))
                 verbs.append(.note(.resent(device: index, leg: leg.number)))
             }
-        case .nothing where isSameFlow && isSameRun && mayAnswer(index, leg, now):
+        // A second copy of a message is a second message.
+        case .nothing where (isSameFlow && isSameRun || !isCall) && mayAnswer(index, leg, now):
             devices[index].replacement = .init(contact: contact, at: leg.since + Self.replacePause)
         case .nothing, .trying, .alerting:
             ring(index, contact, now, &verbs)

@@ -310,6 +310,7 @@ public struct CallMachine: ~Copyable {
         }
         guard isHeld || mustEnd else { return }
         isHeld = false
+        for index in devices.indices { closeSilentLeg(index, &verbs) }
         verbs.append(.giveUp(status: failureStatus))
         verbs.append(.note(.gaveUp(status: failureStatus)))
     }
@@ -326,6 +327,13 @@ public struct CallMachine: ~Copyable {
             case .leftRinging: policy.noAnswerWaits
             }
         declineAt = pause.map { min(now + $0, endsAt) }
+    }
+
+    /// Nobody has heard the leg so far, and the push has not brought its phone: its timer is not worth waiting for.
+    private mutating func closeSilentLeg(_ index: Int, _ verbs: inout [CallVerb]) {
+        guard let leg = devices[index].leg, devices[index].isAwaited else { return }
+        devices[index].closeLeg()
+        verbs.append(.close(leg: leg.number))
     }
 
     /// The phone needs no push for the request any more.

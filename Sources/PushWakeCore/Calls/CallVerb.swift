@@ -7,6 +7,8 @@
 public enum CallVerb: Equatable, Sendable {
     /// Send the request to this contact. The leg that it replaces is closed and counts no more.
     case ring(leg: Int, contact: String, replacing: Int?)
+    /// End this leg: no answer of it is waited for.
+    case close(leg: Int)
     /// Send the same datagram once more: the phone is there again, and nothing says that it got the first one.
     case resend(leg: Int)
     /// Keep the request open until then (monotonic milliseconds), although every leg may end. A 2xx needs no `giveUp`.

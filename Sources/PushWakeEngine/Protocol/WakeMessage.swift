@@ -25,8 +25,8 @@ struct WakeMessage: Equatable {
             CallDevices.KnownContact(
                 uri: uri, instance: instance,
                 contact: CallContact(
-                    key: key, flow: flow, registrationID: registration, reach: reach, age: age,
-                    isBehindProxy: isBehindProxy))
+                    key: key, address: Binding.withoutPushParameters(uri), flow: flow, registrationID: registration,
+                    reach: reach, age: age, isBehindProxy: isBehindProxy))
         }
     }
 

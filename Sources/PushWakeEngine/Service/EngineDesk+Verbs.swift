@@ -18,6 +18,10 @@ extension EngineDesk {
                 var out = HostVerb(.resend, request)
                 out.leg = leg
                 host.append(out)
+            case .close(let leg):
+                var out = HostVerb(.close, request)
+                out.leg = leg
+                host.append(out)
             case .hold(let until):
                 var out = HostVerb(.hold, request)
                 out.milliseconds = max(0, until - SystemClock.monotonicMilliseconds())
@@ -91,7 +95,7 @@ extension EngineDesk {
             let isLate = SystemClock.monotonicMilliseconds() >= request.machine.endsAt
             finishWaiters(
                 of: request, isLate ? WaitEvent(kind: .timedOut) : WaitEvent(kind: .failed, reason: request.lastReason))
-        case .resend, .hold, .showEnd, .pushed, .tell: break
+        case .resend, .close, .hold, .showEnd, .pushed, .tell: break
         }
     }
 

@@ -132,7 +132,7 @@ extension EngineDesk {
                 answer.legs[index] = UInt16(clamping: verb.leg)
             case .hold: answer.hold = verb.milliseconds
             case .giveUp: answer.hold = 0
-            case .resend, .showEnd, .pushed, .tell: break
+            case .resend, .close, .showEnd, .pushed, .tell: break
             }
         }
     }

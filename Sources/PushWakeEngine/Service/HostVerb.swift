@@ -13,6 +13,7 @@ struct HostVerb {
         case showEnd = 5
         case pushed = 6
         case tell = 7
+        case close = 8
     }
 
     let kind: Kind

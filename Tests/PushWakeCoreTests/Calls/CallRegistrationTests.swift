@@ -26,6 +26,22 @@ import Testing
         #expect(call.deadline == nil)
     }
 
+    @Test func `at another address under the same key is no refresh`() {
+        let call = woken(at: CallContact(key: "a", address: "sip:private", flow: "udp"))
+        #expect(call.register("a", at: CallContact(key: "a", address: "sip:public", flow: "udp")) == "")
+        #expect(call.wait(300) == "ring 2 a for 1")
+        #expect(call.register("a", at: CallContact(key: "a", address: "sip:public", flow: "udp")) == "resend 2")
+    }
+
+    @Test func `over another flow has 300 ms to take a message, which must not come twice`() {
+        let message = HeldCall(.asleep("a"), event: .chat)
+        #expect(message.start() == "push 0 chat, hold")
+        #expect(message.accept() == "")
+        #expect(message.register("a", at: .tcp("a1")) == "ring 1 a1, give up 480")
+        #expect(message.register("a", at: .tcp("a1", flow: "new", run: "run 2")) == "")
+        #expect(message.wait(300) == "ring 2 a1 for 1")
+    }
+
     @Test(arguments: [100, 180]) func `at another address over the same flow keeps a leg that it answers`(status: Int) {
         let call = woken(at: .tcp("a1"))
         #expect(call.register("a", at: .tcp("a2")) == "")

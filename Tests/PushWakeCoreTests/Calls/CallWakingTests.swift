@@ -44,6 +44,16 @@ import Testing
         #expect(call.notes.contains(.silent(device: 0, 1500)))
     }
 
+    @Test func `a suspended app that stays away: its leg is closed, the caller hears 480`() {
+        let call = HeldCall(.awake("a", .tcp("a1")))
+        #expect(call.start() == "ring 1 a1")
+        #expect(call.wait(1500) == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.wait(38_500) == "close 1, give up 480")
+        #expect(call.hear(408, leg: 1) == "")
+        #expect(call.end(.failed(480)) == "push 0 missed")
+    }
+
     @Test func `a suspended app that answers its first leg after all`() {
         let call = HeldCall(.awake("a", .tcp("a1")))
         #expect(call.start() == "ring 1 a1")

@@ -79,6 +79,7 @@ final class HeldCall {
             case .ring(let leg, let contact, let old?): said.append("ring \(leg) \(contact) for \(old)")
             case .ring(let leg, let contact, nil): said.append("ring \(leg) \(contact)")
             case .resend(let leg): said.append("resend \(leg)")
+            case .close(let leg): said.append("close \(leg)")
             case .hold: said.append("hold")
             case .giveUp(let status): said.append("give up \(status)")
             case .ringAndCancel(let contact, let reason):

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""The caller hangs up while one phone rings and another is awaited: nothing waits for a timer."""
+
+import pytest
+
+from phones import rfc8599_apns, rfc8599_fcm
+from servers import wait_until
+
+AT_ONCE = 0.15
+"""Seconds; the shortest timer that could be at fault is tm's T1 of 500 ms."""
+
+
+@pytest.fixture(scope="module")
+def server(make_server):
+    return make_server(settings={"silent_after": 5000}, wake_timeout=20)
+
+
+@pytest.fixture
+def ringing_and_asleep(server, wire, simulator):
+    """A call to a user with a phone that rings and one that was pushed."""
+    def make(user, transport):
+        ringing = wire.phone(server, user, transport)
+        ringing.answers["INVITE"] = (180,)
+        ringing.register()
+        asleep = wire.phone(server, user, "udp", rfc8599_fcm())
+        asleep.register()
+        asleep.sleep()
+        call = wire.call(server, user)
+        call.wait_status(180)
+        simulator.wait_event(asleep.push.token, "call")
+        return call, ringing, asleep
+
+    return make
+
+
+def assert_ended_at_once(call, at):
+    for answer in (call.wait_answer("CANCEL"), call.wait_status(487)):
+        assert answer.at - at < AT_ONCE, call.story()
+    assert call.wait_answer("CANCEL").status == 200
+    assert {s for s in call.statuses if s >= 200} == {487}
+
+
+@pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
+def test_while_one_rings_and_another_is_awaited(server, wire, simulator, ringing_and_asleep, transport):
+    call, ringing, asleep = ringing_and_asleep(f"cancel-{transport}", transport)
+    at = call.cancel()
+    assert_ended_at_once(call, at)
+    assert ringing.wait_request("CANCEL").at - at < AT_ONCE
+    assert simulator.wait_event(asleep.push.token, "cancel") - at < AT_ONCE
+    late = wire.again(asleep)
+    late.register()
+    assert server.held() == 0
+    assert late.requests("INVITE") == []
+
+
+def test_somebody_else_has_answered_says_the_reason(server, wire, simulator, ringing_and_asleep):
+    call, ringing, asleep = ringing_and_asleep("cancel-elsewhere", "udp")
+    at = call.cancel('Reason: SIP;cause=200;text="Call completed elsewhere"')
+    assert_ended_at_once(call, at)
+    assert "cause=200" in ringing.wait_request("CANCEL").headers("Reason")[0]
+    assert simulator.wait_event(asleep.push.token, "elsewhere") - at < AT_ONCE
+
+
+@pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
+def test_a_silent_phone_beside_one_that_rings_delays_nothing(server, wire, simulator, ringing_and_asleep, transport):
+    user = f"cancel-beside-{transport}"
+    silent = wire.phone(server, user, transport)
+    silent.register()
+    silent.suspend()
+    call, ringing, _ = ringing_and_asleep(user, "udp")
+    at = call.cancel()
+    assert_ended_at_once(call, at)
+    assert ringing.wait_request("CANCEL").at - at < AT_ONCE
+    silent.answers["INVITE"] = (180,)
+    silent.resume()
+    silent.wait_request("CANCEL")
+
+
+@pytest.mark.parametrize("transport", ["tcp", "tls"])
+def test_a_suspended_app_delays_nothing(server, wire, transport):
+    silent = wire.phone(server, f"cancel-silent-{transport}", transport, rfc8599_fcm())
+    silent.answers["INVITE"] = ()
+    silent.register()
+    call = wire.call(server, silent.user)
+    silent.wait_request("INVITE")
+    assert_ended_at_once(call, call.cancel())
+    silent.wait_request("CANCEL")
+
+
+def test_the_cancel_follows_on_the_heels_of_the_invite(server, wire):
+    """While the script is still at work with it, whatever it has come to."""
+    silent = wire.phone(server, "cancel-heels", "tcp", rfc8599_fcm())
+    silent.answers["INVITE"] = (180,)
+    silent.register()
+    silent.suspend()
+    caller = wire.caller(server)
+    for _ in range(40):
+        call = caller.call(silent.user)
+        call.wait_status(100)
+        assert_ended_at_once(call, call.cancel())
+    assert server.held() == 0
+    silent.resume()
+    wait_until("a CANCEL for each INVITE", lambda: len(silent.requests("CANCEL")) == len(silent.requests("INVITE")))
+
+
+def test_all_asleep(server, wire, simulator):
+    asleep = wire.phone(server, "cancel-asleep", "udp", rfc8599_fcm())
+    asleep.register()
+    call = wire.call(server, asleep.user)
+    call.wait_status(110)
+    at = call.cancel()
+    assert_ended_at_once(call, at)
+    assert simulator.wait_event(asleep.push.token, "cancel") - at < AT_ONCE
+
+
+def test_the_cancel_comes_as_the_phone_is_registering(server, wire, simulator):
+    """Whatever order the two arrive in: either no INVITE, or an INVITE and its CANCEL."""
+    for number in range(20):
+        phone = wire.phone(server, f"cancel-race-{number}", "udp", rfc8599_fcm())
+        phone.answers["INVITE"] = (180,)
+        phone.register()
+        call = wire.call(server, phone.user)
+        call.wait_status(110)
+        phone.send_register()
+        call.cancel()
+        assert call.wait_final(2).status == 487
+        if phone.requests("INVITE"):
+            phone.wait_request("CANCEL")
+
+
+def test_a_phone_that_shows_the_call_already_is_sent_its_end(server, wire, simulator):
+    """A PushKit push cannot be taken back: the INVITE and its CANCEL close the screen."""
+    phone = wire.phone(server, "ghost", "udp", rfc8599_apns())
+    phone.register()
+    phone.sleep()
+    call = wire.call(server, phone.user)
+    simulator.wait_event(phone.push.token, "call")
+    call.wait_status(110)
+    assert_ended_at_once(call, call.cancel())
+    woken = wire.again(phone)
+    woken.answers["INVITE"] = (100, 180)
+    registered = woken.register()
+    invite = woken.wait_request("INVITE")
+    cancel = woken.wait_request("CANCEL")
+    assert cancel.at - registered.at < AT_ONCE
+    assert invite.headers("Call-ID") == [call.call_id] == cancel.headers("Call-ID")
+    assert "cause=487" in cancel.headers("Reason")[0]
+    woken.wait_request("ACK")
+    woken.register()
+    assert len(woken.requests("INVITE")) == 1

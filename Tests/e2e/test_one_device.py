@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: MIT
+"""A phone that registers more than once as it wakes is one phone: it rings once, and its answer counts."""
+
+import time
+
+import pytest
+
+from phones import rfc8599_fcm
+
+STREAMS = pytest.mark.parametrize("transport", ["tcp", "tls"])
+ALL = pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
+
+
+@pytest.fixture(scope="module")
+def server(make_server):
+    return make_server(settings={"silent_after": 2000}, wake_timeout=10)
+
+
+@pytest.fixture
+def pushed(server, wire, simulator):
+    """A phone that sleeps and is called: the call, and the phone on a new socket, not yet registered."""
+    def make(user, transport, method="INVITE"):
+        phone = wire.phone(server, user, transport, rfc8599_fcm())
+        phone.register()
+        phone.sleep()
+        caller = wire.caller(server)
+        call = caller.call(user) if method == "INVITE" else caller.write(user)
+        simulator.wait_push(phone.push.token)
+        return call, wire.again(phone)
+
+    return make
+
+
+def other_contact(phone, port=9):
+    """Another address of the same device."""
+    suffix = "" if phone.transport == "udp" else f";transport={phone.transport}"
+    return f"<sip:{phone.user}@127.0.0.1:{port}{suffix}{phone.push.named(phone.push.contact)}>" \
+           f';+sip.instance="<{phone.instance}>"'
+
+
+@ALL
+def test_another_contact_over_the_same_socket(server, pushed, transport):
+    """As after the phone has learnt its public address: the answer to the first INVITE is on its way."""
+    call, phone = pushed(f"same-socket-{transport}", transport)
+    phone.register()
+    phone.send_register(600, other_contact(phone))
+    phone.wait_request("INVITE")
+    call.wait_status(200)
+    time.sleep(0.4)
+    assert len(phone.requests("INVITE")) == 1
+    assert set(call.statuses) <= {100, 110, 180, 200}
+
+
+@pytest.mark.parametrize("has_instance", [True, False], ids=["known by instance", "known by token"])
+def test_the_first_contact_leads_nowhere(server, wire, simulator, has_instance):
+    """As behind a NAT: the phone learns its public address from the answer to its first REGISTER."""
+    phone = wire.phone(server, f"nowhere-{has_instance}", "udp", rfc8599_fcm(), instance=None if has_instance else "")
+    phone.register()
+    call = wire.call(server, phone.user)
+    simulator.wait_push(phone.push.token)
+    wrong = other_contact(phone) if has_instance else other_contact(phone).split(";+sip")[0]
+    phone.register(600, wrong)
+    registered = phone.register()
+    assert 0.2 < phone.wait_request("INVITE").at - registered.at < 0.45
+    call.wait_status(200)
+
+
+@ALL
+def test_another_contact_over_a_new_socket(server, wire, pushed, transport):
+    call, first = pushed(f"new-socket-{transport}", transport)
+    first.answers["INVITE"] = ()
+    first.register()
+    first.wait_request("INVITE")
+    second = wire.again(first)
+    second.answers["INVITE"] = (180,)
+    registered = second.register()
+    invite = second.wait_request("INVITE")
+    assert invite.at - registered.at < 0.1
+    call.wait_status(180)
+    second.answer(invite, 486)
+    assert call.wait_final().status == 486
+    assert call.final.at - second.endpoint.messages[-2].at < 0.2
+    if transport != "udp":
+        first.wait_request("CANCEL")
+
+
+@ALL
+def test_the_old_contact_is_unregistered(server, wire, pushed, transport):
+    call, first = pushed(f"leaves-{transport}", transport)
+    first.answers["INVITE"] = ()
+    first.register()
+    first.wait_request("INVITE")
+    second = wire.again(first)
+    second.register()
+    first.unregister()
+    second.wait_request("INVITE")
+    call.wait_status(200)
+    assert len(second.requests("INVITE")) == 1
+
+
+@STREAMS
+def test_a_flow_switch(server, wire, pushed, transport):
+    """The same Contact and Call-ID over a new connection, before any answer: the INVITE again, over the new one."""
+    call, first = pushed(f"flow-{transport}", transport)
+    first.answers["INVITE"] = ()
+    first.register()
+    first.wait_request("INVITE")
+    second = wire.again(first, call_id=first.call_id, contact=first.uri)
+    second.cseq = first.cseq
+    registered = second.register()
+    assert second.wait_request("INVITE").at - registered.at < 0.1
+    call.wait_status(200)
+    assert len(second.requests("INVITE")) == 1
+
+
+@STREAMS
+def test_a_flow_switch_after_the_connection_broke(server, wire, pushed, transport):
+    call, first = pushed(f"broken-{transport}", transport)
+    first.answers["INVITE"] = ()
+    first.register()
+    first.wait_request("INVITE")
+    first.endpoint.reset()
+    second = wire.again(first, call_id=first.call_id, contact=first.uri)
+    second.cseq = first.cseq
+    second.register()
+    second.wait_request("INVITE")
+    call.wait_status(200)
+
+
+def test_the_same_datagram_again_until_something_was_heard(server, pushed):
+    call, phone = pushed("refresh", "udp")
+    phone.answers["INVITE"] = ()
+    phone.register()
+    first = phone.wait_request("INVITE")
+    refreshed = phone.register()
+    again = phone.wait_request("INVITE", count=2)
+    assert again.text == first.text
+    assert again.at - refreshed.at < 0.1, "that was tm's own retransmission"
+    phone.answer(first, 100)
+    time.sleep(0.1)
+    count = len(phone.received("INVITE"))
+    phone.register()
+    time.sleep(0.2)
+    assert len(phone.received("INVITE")) == count
+    phone.answer(first, 200)
+    call.wait_status(200)
+
+
+@STREAMS
+def test_nothing_is_sent_twice_over_one_connection(server, pushed, transport):
+    call, phone = pushed(f"stream-{transport}", transport)
+    phone.answers["INVITE"] = ()
+    phone.register()
+    invite = phone.wait_request("INVITE")
+    phone.register()
+    time.sleep(0.4)
+    assert len(phone.received("INVITE")) == 1
+    phone.answer(invite, 200)
+    call.wait_status(200)
+
+
+@ALL
+def test_a_refresh_while_it_rings(server, pushed, transport):
+    call, phone = pushed(f"rings-{transport}", transport)
+    phone.answers["INVITE"] = (180,)
+    phone.register()
+    invite = phone.wait_request("INVITE")
+    call.wait_status(180)
+    phone.register()
+    time.sleep(0.4)
+    assert len(phone.received("INVITE")) == 1
+    phone.answer(invite, 200)
+    call.wait_status(200)
+
+
+@ALL
+def test_a_refresh_while_it_rings_behind_a_nat(server, pushed, transport):
+    """A branch_route that takes the alias out of the Request-URI makes no other phone of it."""
+    call, phone = pushed(f"nat-{transport}", transport)
+    phone.answers["INVITE"] = (180,)
+    phone.register()
+    invite = phone.wait_request("INVITE")
+    assert "alias" not in invite.first_line
+    call.wait_status(180)
+    phone.register()
+    time.sleep(0.4)
+    assert len(phone.received("INVITE")) == 1
+    phone.answer(invite, 486)
+    assert call.wait_final().status == 486
+
+
+@ALL
+def test_its_486_ends_the_call_at_once(server, wire, pushed, transport):
+    call, first = pushed(f"busy-{transport}", transport)
+    first.answers["INVITE"] = ()
+    first.register()
+    first.wait_request("INVITE")
+    second = wire.again(first)
+    second.answers["INVITE"] = (486,)
+    second.register()
+    busy = call.wait_status(486)
+    assert busy.at - second.wait_request("INVITE").at < 0.2
+    assert server.held() == 0
+
+
+@ALL
+def test_its_call_can_be_cancelled(server, wire, pushed, transport):
+    call, first = pushed(f"hangup-{transport}", transport)
+    first.answers["INVITE"] = ()
+    first.register()
+    first.wait_request("INVITE")
+    second = wire.again(first)
+    second.answers["INVITE"] = (180,)
+    second.register()
+    call.wait_status(180)
+    at = call.cancel()
+    assert call.wait_final().status == 487
+    assert call.final.at - at < 0.2
+    assert len(second.requests("CANCEL")) == 1
+
+
+@ALL
+def test_a_message_arrives_once(server, wire, pushed, transport):
+    message, first = pushed(f"message-{transport}", transport, "MESSAGE")
+    first.register()
+    second = wire.again(first)
+    second.register()
+    assert message.wait_final().status == 200
+    time.sleep(0.3)
+    assert len(first.requests("MESSAGE")) + len(second.requests("MESSAGE")) == 1
