@@ -194,6 +194,21 @@ public struct CallMachine: ~Copyable {
         return verbs
     }
 
+    /// The provider has not taken a push for the call at the first try, and delivery tries again: the known contact is
+    /// rung, since the push may come too late.
+    public mutating func pushRetried(device index: Int, now: Int64) -> [CallVerb] {
+        guard devices.indices.contains(index), !isClosed, devices[index].push == .underway,
+            !devices[index].wasPushed, devices[index].leg == nil, !devices[index].hasDeclined,
+            let contact = devices[index].reachable
+        else { return [] }
+        var verbs: [CallVerb] = [.note(.pushRetried(device: index))]
+        ring(index, contact, now, &verbs)
+        // The push is still to bring it where it is.
+        devices[index].legAtPush = lastLeg
+        settle(now, &verbs)
+        return verbs
+    }
+
     /// No push is on its way to the device, and none has been.
     private mutating func pushFailed(_ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
         let hasLeg = devices[index].leg != nil
@@ -334,6 +349,7 @@ public struct CallMachine: ~Copyable {
         guard let leg = devices[index].leg, devices[index].isAwaited else { return }
         devices[index].closeLeg()
         verbs.append(.close(leg: leg.number))
+        verbs.append(.note(.legFailed(device: index, leg: leg.number, status: 408)))
     }
 
     /// The phone needs no push for the request any more.

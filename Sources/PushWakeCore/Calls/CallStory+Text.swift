@@ -81,6 +81,8 @@ extension CallStory {
         case .pushFailed:
             return "no push wakes \(phone): "
                 + (line.flag ? "its known contact is rung" : "it has no contact that could be rung")
+        case .pushRetried:
+            return "\(provider(line.device)) could not take the push to \(phone) yet: its known contact is rung"
         case .dropped: return "the push to \(phone) is dropped if it has not left"
         case .registered: return "\(phone) registers"
         case .unregistered: return "\(phone) unregisters"

@@ -101,7 +101,7 @@ public struct CallStory: Equatable, Sendable {
                 if case .rung(_, let leg, _) = note, let replaced, replaced.by == leg, !lines.isEmpty {
                     lines[lines.count - 1].replacedLeg = UInt16(clamping: replaced.leg)
                 }
-            case .resend, .giveUp, .push, .tell: break
+            case .resend, .close, .giveUp, .push, .tell: break
             }
         }
     }

@@ -50,6 +50,8 @@ public enum CallNote: Equatable, Sendable {
     case told(status: Int)
     /// No push wakes it, so its known contact is rung.
     case pushFailed(device: Int, hasContact: Bool)
+    /// Its push could not go at the first try: until it does, the known contact is rung.
+    case pushRetried(device: Int)
     /// Its push is dropped if it has not left.
     case dropped(device: Int)
     case registered(device: Int)

@@ -4,7 +4,7 @@
 public struct StoryLine: Equatable, Sendable {
     /// What happened.
     public enum Kind: UInt8, Sendable {
-        case awake, asleep, plain, delayed, putOff, notPushed, silent, pushed, pushEnded, pushFailed, dropped
+        case awake, asleep, plain, delayed, putOff, notPushed, silent, pushed, pushEnded, pushFailed, pushRetried, dropped
         case registered, unregistered, rung, resent, progressed, legFailed
         case told, held, copied, late, endShown, gaveUp, ended
 
@@ -21,6 +21,7 @@ public struct StoryLine: Equatable, Sendable {
             case .pushed: "pushed"
             case .pushEnded: "push-ended"
             case .pushFailed: "push-failed"
+            case .pushRetried: "push-retried"
             case .dropped: "push-dropped"
             case .registered: "registered"
             case .unregistered: "unregistered"
@@ -81,6 +82,7 @@ public struct StoryLine: Equatable, Sendable {
         case .pushFailed(let device, let hasContact):
             set(.pushFailed, device)
             flag = hasContact
+        case .pushRetried(let device): set(.pushRetried, device)
         case .dropped(let device): set(.dropped, device)
         case .registered(let device): set(.registered, device)
         case .unregistered(let device): set(.unregistered, device)

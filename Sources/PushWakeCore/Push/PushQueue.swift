@@ -70,6 +70,9 @@ public struct PushQueue<Element> {
         return nil
     }
 
+    /// All that wait, the most urgent first.
+    public var elements: [Element] { lines.flatMap { $0.elements } }
+
     /// Takes out all that match, the most urgent first.
     public mutating func removeAll(where matches: (Element) -> Bool) -> [Element] {
         var removed: [Element] = []

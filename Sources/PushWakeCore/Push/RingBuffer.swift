@@ -58,6 +58,9 @@ struct RingBuffer<Element> {
         return removed
     }
 
+    /// All of them, in order.
+    var elements: [Element] { (0..<count).compactMap { slots[(head + $0) & (slots.count - 1)] } }
+
     private mutating func grow() {
         var larger = [Element?](repeating: nil, count: max(Self.smallest, slots.count * 2))
         for offset in 0..<count { larger[offset] = slots[(head + offset) & (slots.count - 1)].take() }

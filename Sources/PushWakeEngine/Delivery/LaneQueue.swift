@@ -184,6 +184,7 @@ final class LaneQueue {
     /// No connection can be had before `time`.
     private func fail(before time: Int64, _ reason: String) {
         finish({ $0.deadline <= time }, unreachable(reason))
+        for entry in waiting.elements { entry.job.noteRetry() }
     }
 
     /// How a push ends that had no connection: with the certificate refused none can help but the operator.

@@ -35,6 +35,7 @@ extension PushJob {
             guard let queue = lane.queue, queue.pause(self, until: time, { self.goOn(from: lane) }) else {
                 return finish(verdict, status: status)
             }
+            noteRetry()
         case .renewCredential:
             renewals += 1
             goOn(from: lane)

@@ -21,6 +21,8 @@ final class PushJob: HTTPExchange {
     var failedAttempt: FailedAttempt?
     /// The call is over: drop it where that is still possible.
     var isCancelled = false
+    /// Runs once, when the push could not go at the first try and is tried again.
+    var onRetry: (() -> Void)?
     /// Which of its lane's credentials the last request carried.
     var generation: UInt32 = 0
     /// Nil where nobody counts pushes or changes lanes.
@@ -63,10 +65,18 @@ final class PushJob: HTTPExchange {
         lane.ended(self, result)
     }
 
+    /// An attempt failed, or there is no connection for one, and another will follow.
+    func noteRetry() {
+        let onRetry = self.onRetry
+        self.onRetry = nil
+        onRetry?()
+    }
+
     /// Ends the push; a second end is ignored, so that no path can report it twice.
     func finish(_ verdict: Verdict, status: Int) {
         guard !isFinished else { return }
         isFinished = true
+        onRetry = nil
         var (verdict, status) = (verdict, status)
         if let failedAttempt, verdict == .deadlinePassed {
             (verdict, status) = (failedAttempt.verdict, failedAttempt.status)

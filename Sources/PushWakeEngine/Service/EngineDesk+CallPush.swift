@@ -99,6 +99,12 @@ extension EngineDesk {
             }
             ended(job.binding, request, result.outcome == .accepted)
         }
+        job.onRetry = { [weak self, weak request] in
+            guard let self, let request else { return }
+            for follower in request.pushes.entries[token]?.followers ?? [] {
+                pushRetried(follower.device, follower.request)
+            }
+        }
         request.pushes.entries[token]?.job = job
     }
 
@@ -107,6 +113,12 @@ extension EngineDesk {
         request.pushes.entries[binding.token]?.isAccepted = isAccepted
         request.pushes.entries[binding.token]?.job = nil
         for follower in entry.followers { pushEnded(follower.device, follower.request, isAccepted) }
+    }
+
+    private func pushRetried(_ device: Int, _ request: HeldRequest) {
+        let now = SystemClock.monotonicMilliseconds()
+        dispatch(perform(request.machine.pushRetried(device: device, now: now), request))
+        schedule(request, now)
     }
 
     private func pushEnded(_ device: Int, _ request: HeldRequest, _ isAccepted: Bool) {

@@ -63,6 +63,25 @@ import Testing
         #expect(call.wait(60_000) == "")
     }
 
+    @Test func `a phone whose provider is out of order: its known contact is rung while the push is tried again`() {
+        let call = HeldCall(.asleep("a", .udp("a1")))
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.retry() == "ring 1 a1")
+        #expect(call.retry() == "")
+        #expect(call.accept() == "")
+        #expect(call.register("a", at: .udp("a2", flow: "new")) == "ring 2 a2 for 1, give up 480")
+
+        let failed = HeldCall(.asleep("a", .udp("a1")))
+        #expect(failed.start() == "push 0 call, hold")
+        #expect(failed.retry() == "ring 1 a1")
+        #expect(failed.refuse() == "give up 480")
+
+        let gone = HeldCall(.asleep("a", .lost("a1")))
+        #expect(gone.start() == "push 0 call, hold")
+        #expect(gone.retry() == "")
+        #expect(gone.refuse() == "give up 480")
+    }
+
     @Test func `a silent phone at once when silent_after is 0`() {
         let call = HeldCall(.awake("a", .tcp("a1"))) { $0.silentAfter = 0 }
         #expect(call.start() == "ring 1 a1, push 0 call, hold")

@@ -52,6 +52,8 @@ final class HeldCall {
         say(machine.pushEnded(device: device, isAccepted: false, now: now))
     }
 
+    func retry(_ device: Int = 0) -> String { say(machine.pushRetried(device: device, now: now)) }
+
     func end(_ how: CallEnd) -> String { say(machine.ended(how, now: now)) }
 
     func wait(_ pause: Int64) -> String {

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""The same call once more: with a new CSeq it is a new request, without one it is a copy."""
+
+import time
+
+import pytest
+
+from phones import rfc8599_fcm
+
+
+@pytest.fixture(scope="module")
+def server(make_server):
+    return make_server(wake_timeout=5)
+
+
+@pytest.mark.parametrize("status", [401, 422, 488])
+def test_after_a_refusal_it_is_pushed_and_held_again(server, wire, simulator, status):
+    phone = wire.phone(server, f"again-{status}", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    first = wire.call(server, phone.user)
+    simulator.wait_event(phone.push.token, "call")
+    woken = wire.again(phone)
+    woken.answers["INVITE"] = (status,)
+    woken.register()
+    assert first.wait_final().status == status
+    woken.sleep()
+    second = first.repeat()
+    simulator.wait_event(phone.push.token, "call", after=1)
+    second.wait_status(110)
+    wire.again(phone).register()
+    assert second.wait_final().status == 200
+    assert simulator.events(phone.push.token) == ["call", "call"]
+
+
+def test_a_copy_over_another_branch_is_pushed_once(server, wire, simulator):
+    """As from a proxy that forks to two of our addresses."""
+    phone = wire.phone(server, "copy", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    caller = wire.caller(server)
+    first = caller.call(phone.user, call_id="one-call", tag="one-caller")
+    simulator.wait_event(phone.push.token, "call")
+    copy = wire.caller(server).call(phone.user, call_id="one-call", tag="one-caller")
+    copy.wait_status(110)
+    woken = wire.again(phone)
+    woken.register()
+    first.wait_status(200)
+    copy.wait_status(200)
+    time.sleep(0.1)
+    assert simulator.events(phone.push.token) == ["call"]
+    assert len(woken.requests("INVITE")) == 2

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""Nobody takes the call and the script has an answer to that, voicemail, while a phone of the user sleeps on."""
+
+import time
+
+import pytest
+
+from phones import rfc8599_apns, rfc8599_fcm
+
+
+@pytest.fixture(scope="module")
+def server(make_server):
+    return make_server(settings={"decline_waits": 1, "no_answer_waits": 1}, wake_timeout=3)
+
+
+@pytest.fixture
+def voicemail(server, wire):
+    box = wire.phone(server, "voicemail")
+    box.answers["INVITE"] = (200,)
+    return box
+
+
+@pytest.fixture
+def desk_and_mobile(server, wire, simulator):
+    """A call to a desk phone and a mobile that sleeps and is pushed."""
+    def make(user, *answers, headers=(), push=rfc8599_fcm):
+        desk = wire.phone(server, user)
+        desk.answers["INVITE"] = answers
+        desk.register()
+        mobile = wire.phone(server, user, "udp", push())
+        mobile.register()
+        mobile.sleep()
+        call = wire.call(server, user, *headers)
+        desk.wait_request("INVITE")
+        simulator.wait_event(mobile.push.token, "call")
+        return call, desk, mobile
+
+    return make
+
+
+def to(voicemail):
+    return f"X-Voicemail: {voicemail.endpoint.port}"
+
+
+RING_TIMES = ("X-Fr: 20000", "X-Fr-Inv: 600")
+
+
+def test_left_ringing_it_goes_to_voicemail_after_no_answer_waits(server, wire, voicemail, desk_and_mobile):
+    call, desk, mobile = desk_and_mobile("left", 180, headers=(to(voicemail), *RING_TIMES))
+    invite = voicemail.wait_request("INVITE")
+    assert 1.5 < invite.at - call.sent_at < 2.1
+    assert invite.headers("X-Left") == ["408"]
+    call.wait_status(200)
+    desk.wait_request("CANCEL")
+    late = wire.again(mobile)
+    late.register()
+    time.sleep(0.3)
+    assert late.requests("INVITE") == [] and server.held() == 0
+    assert [s for s in call.statuses if s >= 200] == [200]
+
+
+def test_left_ringing_a_phone_that_wakes_in_time_has_the_call(server, wire, voicemail, desk_and_mobile):
+    call, _, mobile = desk_and_mobile("woken", 180, headers=(to(voicemail), *RING_TIMES))
+    time.sleep(0.9)
+    wire.again(mobile).register()
+    call.wait_status(200)
+    assert voicemail.requests("INVITE") == []
+
+
+def test_declined_it_goes_to_voicemail_after_decline_waits(server, voicemail, desk_and_mobile):
+    call, _, _ = desk_and_mobile("declined", 486, headers=(to(voicemail),))
+    invite = voicemail.wait_request("INVITE")
+    assert 0.9 < invite.at - call.sent_at < 1.3
+    assert invite.headers("X-Left") == ["486"]
+    call.wait_status(200)
+
+
+def test_declined_by_a_desk_phone_the_caller_hears_it_after_decline_waits(server, wire, desk_and_mobile, simulator):
+    call, _, mobile = desk_and_mobile("busy", 486)
+    assert call.wait_final().status == 486
+    assert 0.9 < call.final.at - call.sent_at < 1.3
+    simulator.wait_event(mobile.push.token, "missed")
+
+
+def test_declined_for_all_it_ends_at_once(server, wire, desk_and_mobile, simulator):
+    call, _, mobile = desk_and_mobile("declined-all", 603)
+    assert call.wait_final().status == 603
+    assert call.final.at - call.sent_at < 0.3
+    assert simulator.wait_event(mobile.push.token, "elsewhere")
+    late = wire.again(mobile)
+    late.register()
+    time.sleep(0.2)
+    assert late.requests("INVITE") == []
+
+
+def test_asleep_it_goes_to_voicemail_after_wake_timeout(server, wire, simulator, voicemail):
+    mobile = wire.phone(server, "asleep", "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    call = wire.call(server, mobile.user, to(voicemail))
+    invite = voicemail.wait_request("INVITE")
+    assert 2.9 < invite.at - call.sent_at < 3.3
+    call.wait_status(200)
+    late = wire.again(mobile)
+    late.register()
+    time.sleep(0.3)
+    assert late.requests("INVITE") == []
+    assert [s for s in call.statuses if s >= 200] == [200]
+
+
+def test_a_late_phone_that_shows_the_call_is_sent_its_end(server, wire, simulator, voicemail):
+    voicemail.answers["INVITE"] = (183,)
+    mobile = wire.phone(server, "asleep-voip", "udp", rfc8599_apns())
+    mobile.register()
+    mobile.sleep()
+    call = wire.call(server, mobile.user, to(voicemail))
+    invite = voicemail.wait_request("INVITE")
+    call.wait_status(183)
+    late = wire.again(mobile)
+    late.answers["INVITE"] = (180,)
+    late.register()
+    late.wait_request("CANCEL")
+    assert late.wait_request("INVITE").headers("Call-ID") == [call.call_id]
+    voicemail.answer(invite, 200)
+    call.wait_status(200)
+    assert 180 not in call.statuses
+
+
+def test_serial_forking_goes_by_q_and_the_sleeper_joins(server, wire, simulator):
+    user = "serial"
+    phones = []
+    for q in ("1.0", "0.5"):
+        phone = wire.phone(server, user)
+        phone.answers["INVITE"] = (180,)
+        phone.register(600, phone.contact + f";q={q}")
+        phones.append(phone)
+    mobile = wire.phone(server, user, "udp", rfc8599_fcm())
+    mobile.register(600, mobile.contact + ";q=0.1")
+    mobile.sleep()
+    call = wire.call(server, user, "X-Serial: yes")
+    first = phones[0].wait_request("INVITE")
+    simulator.wait_event(mobile.push.token, "call")
+    time.sleep(0.2)
+    assert phones[1].requests("INVITE") == []
+    phones[0].answer(first, 486)
+    second = phones[1].wait_request("INVITE")
+    assert second.at - first.at < 0.5, "waits although another contact is to be tried"
+    woken = wire.again(mobile)
+    woken.register()
+    call.wait_status(200)
+    phones[1].wait_request("CANCEL")
+
+
+def test_serial_forking_to_the_last_that_declines(server, wire, simulator):
+    user = "serial-busy"
+    for q in ("1.0", "0.5"):
+        phone = wire.phone(server, user)
+        phone.answers["INVITE"] = (486,)
+        phone.register(600, phone.contact + f";q={q}")
+    mobile = wire.phone(server, user, "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    call = wire.call(server, user, "X-Serial: yes")
+    assert call.wait_final().status == 486
+    assert 0.9 < call.final.at - call.sent_at < 1.4

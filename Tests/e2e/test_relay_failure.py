@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""t_relay() fails, and the script says so, while a phone is being woken: the caller must not hear of it."""
+
+import time
+
+import pytest
+
+from phones import rfc8599_fcm, rfc8599_apns
+
+
+@pytest.fixture(scope="module")
+def server(make_server):
+    return make_server(wake_timeout=5)
+
+
+GONE = {
+    "a connection that is gone": "sip:desk@127.0.0.1:9;transport=tcp",
+    "a transport that is not there": "sip:desk@127.0.0.1:9;transport=sctp",
+    "an address family that is not there": "sip:desk@[2001:db8::1]:5060",
+}
+
+
+@pytest.mark.parametrize("contact", GONE.values(), ids=GONE.keys())
+@pytest.mark.parametrize("method", ["INVITE", "MESSAGE"])
+def test_beside_a_phone_that_sleeps(server, wire, simulator, contact, method):
+    user = f"gone-{method}-{list(GONE.values()).index(contact)}"
+    wire.phone(server, user, contact=contact).register()
+    mobile = wire.phone(server, user, "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    caller = wire.caller(server)
+    call = caller.call(user) if method == "INVITE" else caller.write(user)
+    simulator.wait_push(mobile.push.token)
+    time.sleep(0.3)
+    assert call.final is None, call.story()
+    woken = wire.again(mobile)
+    registered = woken.register()
+    assert woken.wait_request(method).at - registered.at < 0.1
+    assert call.wait_final().status == 200
+
+
+def test_when_the_push_fails_too_the_caller_hears_it_at_once(server, wire, simulator):
+    user = "gone-both"
+    wire.phone(server, user, contact="sip:desk@127.0.0.1:9;transport=sctp").register()
+    mobile = wire.phone(server, "nat-mobile", "tcp", rfc8599_apns())
+    mobile.user = user
+    mobile.push.token = "unregistered" + mobile.push.token[12:]
+    mobile.uri = f"sip:{user}@127.0.0.1:{mobile.endpoint.port};transport=tcp;alias=127.0.0.1~{mobile.endpoint.port}~2"
+    mobile.register()
+    mobile.sleep()
+    call = wire.call(server, user)
+    assert call.wait_final().status == 480
+    assert call.final.at - call.sent_at < 0.3
+
+
+def test_with_nobody_to_wake_the_script_speaks(server, wire):
+    wire.phone(server, "gone-alone", contact="sip:desk@127.0.0.1:9;transport=sctp").register()
+    call = wire.call(server, "gone-alone")
+    assert call.wait_final().status in (477, 500)
+
+
+def test_an_awake_phone_beside_it_rings(server, wire, simulator):
+    user = "gone-awake"
+    wire.phone(server, user, contact="sip:desk@127.0.0.1:9;transport=sctp").register()
+    awake = wire.phone(server, user, "tcp", rfc8599_fcm())
+    awake.register()
+    call = wire.call(server, user)
+    assert call.wait_final().status == 200
+    assert simulator.pushes(awake.push.token) == []
