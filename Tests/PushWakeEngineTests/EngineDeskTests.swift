@@ -8,7 +8,7 @@ import Testing
 @testable import PushWakeEngine
 
 /// A desk with a store in memory and keys that do not exist: everything but the providers.
-private final class DeskBench {
+final class DeskBench {
     let desk: EngineDesk
     let store = MemoryStore()
     let loop: Loop

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeCore
 import Testing
 
 @testable import PushWakeEngine
@@ -24,6 +25,31 @@ import Testing
             }
         }
         #expect(seen == ["älice@example.com", "[0, 255, 10]", String(Int64.min), "7"])
+    }
+
+    @Test func `carries a request as it came`() throws {
+        let headers = [
+            ("t", "<sip:bob@example.org>;tag=b"), ("o", "message-summary"),
+            ("Route", "<sip:p;lr>,\r\n <sip:bob@h;pn-purr=ff>"),
+            ("l", "24"),
+        ]
+        func request(purr: String?) throws -> IncomingRequest {
+            var writer = MessageWriter()
+            writer.begin(.wake, id: 1)
+            writer.put(.text, "Messages-Waiting: yes\r\n, and what follows the body")
+            writer.put(.method, "NOTIFY")
+            writer.put(.requestURI, "sip:example.org")
+            for (name, value) in headers {
+                writer.put(.headerName, name)
+                writer.put(.headerValue, value)
+            }
+            if let purr { writer.put(.purr, purr) }
+            return IncomingRequest(decoding: try #require(MessageReader(writer.bytes)))
+        }
+        let notify = try request(purr: nil)
+        #expect(notify.method == "NOTIFY" && notify.isInDialog && notify.eventPackage == "message-summary")
+        #expect(notify.purr == "ff" && notify.toURI == "sip:bob@example.org" && !notify.saysNoMessageWaits)
+        #expect(try request(purr: "00").purr == "00")
     }
 
     @Test func `refuses a message that is too long instead of cutting it`() {
@@ -62,6 +88,7 @@ import Testing
             }
             #expect(total <= bytes.count * 3)
             _ = WakeMessage(decoding: reader)
+            _ = IncomingRequest(decoding: reader)
             _ = PushResult(decoding: reader)
             _ = EngineClient.rows(of: reader)
         }

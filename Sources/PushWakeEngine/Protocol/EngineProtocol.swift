@@ -119,6 +119,9 @@ public enum EngineProtocol {
         case host = 77
         case ticket = 78
         case limit = 79
+        /// Names the device of a dialog, as the request has it (RFC 8599, 6).
+        case purr = 80
+        case requestURI = 81
         case contactKey = 100
         case contactFlow = 101
         case contactRegistration = 102

@@ -22,7 +22,8 @@ extension EngineDesk {
             statistics.unbound += removed
             if outcome == .ignored { statistics.refused += 1 }
             let verbs = tellRequests(of: registration, host)
-            let caps = policy.featureCaps(of: registration, stored: Set(stored.map(\.provider)))
+            let caps = policy.featureCaps(
+                of: registration, stored: Set(stored.map(\.provider)), purrs: purrs(of: registration, stored, now: now))
             reply(to: message, peer) { writer in
                 writer.put(.outcome, outcome.rawValue)
                 writer.put(.bindings, stored.count)
