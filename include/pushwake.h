@@ -334,6 +334,13 @@ int pushwake_method_wakes(pushwake_client *client, pushwake_str method, int in_d
  * reads memory that the engine shares with all processes, also after a fork(). */
 int pushwake_may_wake(pushwake_client *client, pushwake_str aor);
 
+/* The user whose device a request within a dialog is for, by the `pn-purr` of its
+ * Request-URI or of a Route (RFC 8599, 6.2.3): pushwake_wake() with this AoR and the
+ * same headers then wakes that device alone. Empty when it carries none, or one that
+ * names no device. */
+int pushwake_dialog_user(pushwake_str *aor, pushwake_client *client, pushwake_str method, pushwake_str request_uri,
+                         const pushwake_header *headers, size_t header_count);
+
 /* Pushes to every sleeping phone of the AoR and fills in the verdict of each
  * contact. Copies of a request (same AoR, event, Call-ID and CSeq) push once. */
 int pushwake_wake(pushwake_wake_result *out, pushwake_client *client, pushwake_wake_request *request);

@@ -342,7 +342,7 @@ str pw_contact_target(pw_contact_t *c, char flow[PW_FLOW_SIZE])
 	return next;
 }
 
-int pw_contact_append(sip_msg_t *msg, pw_contact_t *c)
+int pw_contact_append(sip_msg_t *msg, pw_contact_t *c, str *uri)
 {
 	char flow[PW_FLOW_SIZE];
 	str path = c->path;
@@ -357,7 +357,10 @@ int pw_contact_append(sip_msg_t *msg, pw_contact_t *c)
 		skip_own_path(&path, &next);
 	}
 	target = pw_contact_target(c, flow);
-	branch = ksr_push_branch(msg, &c->uri, target.len > 0 ? &target : NULL, next.len > 0 ? &path : NULL, c->q,
+	if(uri != NULL && target.len == 0) {
+		target = c->uri;
+	}
+	branch = ksr_push_branch(msg, uri != NULL ? uri : &c->uri, target.len > 0 ? &target : NULL, next.len > 0 ? &path : NULL, c->q,
 			c->cflags, c->sock, c->instance.len > 0 ? &c->instance : NULL,
 			c->instance.len > 0 ? c->reg_id : 0, &c->ruid, &c->user_agent);
 	if(branch == NULL) {

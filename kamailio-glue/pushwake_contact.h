@@ -65,8 +65,9 @@ void pw_flow_print(char flow[PW_FLOW_SIZE], struct receive_info *from);
 /* What the engine wants to know of each: in pkg memory, to be freed. NULL: no memory. */
 pushwake_contact *pw_contacts_describe(pw_contacts_t *list);
 
-/* Adds it to the destination set as lookup() would. 0 or -1. */
-int pw_contact_append(sip_msg_t *msg, pw_contact_t *c);
+/* Adds it to the destination set as lookup() would; with a uri that one is what the
+ * phone is asked for. 0 or -1. */
+int pw_contact_append(sip_msg_t *msg, pw_contact_t *c, str *uri);
 
 /* Removes contacts from usrloc by URI: one per line. Returns how many. */
 int pw_contacts_forget(str *table, str *aor, const pushwake_str *uris);

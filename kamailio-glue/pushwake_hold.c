@@ -137,6 +137,7 @@ static pw_hold_t *hold_new(tm_cell_t *t, const pw_hold_plan_t *plan)
 	hold->slot = get_hash1_raw(hold->aor.s, hold->aor.len) % PW_SLOTS;
 	hold->busy = 1;
 	hold->held = plan->is_held;
+	hold->keeps_uri = plan->keeps_uri;
 	hold->failure_status = 480;
 	hold->began_ms = pw_now_ms();
 	return hold;

@@ -54,6 +54,7 @@ typedef struct pw_hold {
 	unsigned int heard_ringing;
 	unsigned int failed;
 	uint64_t pushed;             /* devices whose push was taken */
+	int keeps_uri;               /* within a dialog: only where it is sent changes, not its Request-URI */
 	str aor;
 	str table;
 	str ticket;
@@ -78,6 +79,7 @@ typedef struct pw_hold_plan {
 	str aor;
 	pushwake_str ticket;
 	int is_held;       /* keep it open although no leg is out */
+	int keeps_uri;     /* a request within a dialog */
 	int64_t limit_ms;
 	const pw_contacts_t *contacts;
 	const pushwake_contact *asked; /* verdict and leg of each contact */
@@ -147,6 +149,10 @@ void pw_hold_counts(pw_hold_t *hold, int held);
 /* The blind branch keeps the request open, or no longer. */
 void pw_blind_open(tm_cell_t *t, pw_hold_t *hold);
 void pw_blind_close(tm_cell_t *t, pw_hold_t *hold);
+
+/* pushwake_lookup.c: asks the engine about a request whose headers are parsed. */
+int pw_ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg, str *table, str *aor,
+		pw_contacts_t *known, uint64_t handle);
 
 /* pushwake_watch.c: what tm tells of a held request. */
 int pw_watch_init(void);

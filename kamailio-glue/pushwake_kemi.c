@@ -27,6 +27,16 @@ sr_kemi_t pw_kemi[] = {
 		{ SR_KEMIP_STR, SR_KEMIP_STR, SR_KEMIP_NONE,
 			SR_KEMIP_NONE, SR_KEMIP_NONE, SR_KEMIP_NONE }
 	},
+	{ str_init("pushwake"), str_init("in_dialog"),
+		SR_KEMIP_INT, ki_pushwake_in_dialog,
+		{ SR_KEMIP_NONE, SR_KEMIP_NONE, SR_KEMIP_NONE,
+			SR_KEMIP_NONE, SR_KEMIP_NONE, SR_KEMIP_NONE }
+	},
+	{ str_init("pushwake"), str_init("in_dialog_table"),
+		SR_KEMIP_INT, ki_pushwake_in_dialog_table,
+		{ SR_KEMIP_STR, SR_KEMIP_NONE, SR_KEMIP_NONE,
+			SR_KEMIP_NONE, SR_KEMIP_NONE, SR_KEMIP_NONE }
+	},
 	{ str_init("pushwake"), str_init("send"),
 		SR_KEMIP_INT, ki_pushwake_send,
 		{ SR_KEMIP_STR, SR_KEMIP_STR, SR_KEMIP_NONE,

@@ -131,7 +131,7 @@ static void forget_failed(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *con
 /* ORDER: the branch route is tm's, of one process: what another request left there
  * must not run for this one, nor this one's for the next. The lock's depth is put
  * back because t_append_branches() forgets its own when memory is short. */
-static int append(tm_cell_t *t, pw_contact_t *contact)
+static int append(tm_cell_t *t, pw_contact_t *contact, int keeps_uri)
 {
 	int depth = t->reply_rec_lock_level;
 	str any = STR_NULL;
@@ -139,7 +139,7 @@ static int append(tm_cell_t *t, pw_contact_t *contact)
 
 	clear_branches();
 	pw.set_branch_route(0);
-	added = pw_contact_append(t->uas.request, contact) == 0 ? pw.tm.t_append_branches(&any) : -1;
+	added = pw_contact_append(t->uas.request, contact, keeps_uri ? GET_RURI(t->uas.request) : NULL) == 0 ? pw.tm.t_append_branches(&any) : -1;
 	t->reply_rec_lock_level = depth;
 	pw.set_branch_route(0);
 	clear_branches();
@@ -157,7 +157,7 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 		t->uac[old].ruid.len = 0;
 	}
 	forget_failed(t, hold, contact);
-	added = append(t, contact);
+	added = append(t, contact, hold->keeps_uri);
 	if(t->nr_of_outgoings > before && t->nr_of_outgoings <= PW_MAX_BRANCHES) {
 		hold->legs[t->nr_of_outgoings - 1] = leg;
 		if(leg > hold->last_leg) {

@@ -44,7 +44,7 @@ static int has_headers(sip_msg_t *msg)
 	return parse_headers(msg, HDR_EOH_F, 0) == 0 && msg->callid != NULL && parse_from_header(msg) == 0;
 }
 
-static int ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg, str *table, str *aor,
+int pw_ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg, str *table, str *aor,
 		pw_contacts_t *known, uint64_t handle)
 {
 	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
@@ -152,7 +152,7 @@ static int lookup_awake(
 		for(i = 0; (int)i < known->n && asked[i].verdict == PUSHWAKE_HOLD; i++) {
 		}
 		if((int)i < known->n) {
-			pw_contact_append(msg, &known->v[i]);
+			pw_contact_append(msg, &known->v[i], NULL);
 		}
 	}
 	found = (int)(nr_branches - first);
@@ -212,13 +212,14 @@ static int lookup_aor(sip_msg_t *msg, str *table, str *uri, str *aor)
 		return PW_ERROR;
 	}
 	plan.handle = pw_hold_handle();
-	if(ask(&result, asked, msg, table, aor, &known, plan.handle) < 0 || !result.watched) {
+	if(pw_ask(&result, asked, msg, table, aor, &known, plan.handle) < 0 || !result.watched) {
 		ret = plain(msg, table, uri);
 	} else {
 		plan.table = *table;
 		plan.aor = *aor;
 		plan.ticket = result.ticket;
 		plan.is_held = result.hold_ms > 0;
+		plan.keeps_uri = 0;
 		plan.limit_ms = result.limit_ms;
 		plan.contacts = &known;
 		plan.asked = asked;

@@ -24,6 +24,7 @@ static int mod_init(void);
 static int child_init(int rank);
 static int w_save(sip_msg_t *msg, char *table, char *flags);
 static int w_lookup(sip_msg_t *msg, char *table, char *uri);
+static int w_in_dialog(sip_msg_t *msg, char *table, char *unused);
 static int w_send(sip_msg_t *msg, char *event, char *uri);
 static int w_send_text(sip_msg_t *msg, char *event, char *uri, char *text);
 static int fixup_save(void **param, int no);
@@ -35,6 +36,8 @@ static cmd_export_t cmds[] = {
 	{"pushwake_save",   (cmd_function)w_save,      2, fixup_save,     0, REQUEST_ROUTE},
 	{"pushwake_lookup", (cmd_function)w_lookup,    1, fixup_lookup,   0, REQUEST_ROUTE},
 	{"pushwake_lookup", (cmd_function)w_lookup,    2, fixup_lookup,   0, REQUEST_ROUTE},
+	{"pushwake_in_dialog", (cmd_function)w_in_dialog, 0, 0,          0, REQUEST_ROUTE},
+	{"pushwake_in_dialog", (cmd_function)w_in_dialog, 1, fixup_lookup, 0, REQUEST_ROUTE},
 	{"pushwake_send",   (cmd_function)w_send,      2, fixup_spve_all, 0, ANY_ROUTE},
 	{"pushwake_send",   (cmd_function)w_send_text, 3, fixup_spve_all, 0, ANY_ROUTE},
 	{0, 0, 0, 0, 0, 0}
@@ -282,6 +285,21 @@ static int w_lookup(sip_msg_t *msg, char *table, char *uri)
 		return -2;
 	}
 	ret = ki_pushwake_lookup_uri(msg, &name, &target);
+	return ret == PW_HELD ? 0 : ret;
+}
+
+static int w_in_dialog(sip_msg_t *msg, char *table, char *unused)
+{
+	str name;
+	int ret;
+
+	if(table == NULL) {
+		ret = ki_pushwake_in_dialog(msg);
+	} else if(table_of(&name, msg, table) < 0) {
+		return -2;
+	} else {
+		ret = ki_pushwake_in_dialog_table(msg, &name);
+	}
 	return ret == PW_HELD ? 0 : ret;
 }
 

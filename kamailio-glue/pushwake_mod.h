@@ -9,6 +9,7 @@
  *   pushwake_headers    a message as the library reads it
  *   pushwake_register   pushwake_save(): REGISTER
  *   pushwake_lookup     pushwake_lookup(): INVITE, MESSAGE
+ *   pushwake_dialog     pushwake_in_dialog(): requests within a call
  *   pushwake_hold       the table of requests that are held
  *   pushwake_watch      what tm tells of them goes to the engine
  *   pushwake_verb       what the engine says is done
@@ -141,6 +142,10 @@ enum pw_lookup_result {
 };
 int ki_pushwake_lookup(sip_msg_t *msg, str *table);
 int ki_pushwake_lookup_uri(sip_msg_t *msg, str *table, str *uri);
+
+/* pushwake_dialog.c */
+int ki_pushwake_in_dialog(sip_msg_t *msg);
+int ki_pushwake_in_dialog_table(sip_msg_t *msg, str *table);
 
 /* pushwake_supervisor.c */
 int pw_supervisor_prepare(void);

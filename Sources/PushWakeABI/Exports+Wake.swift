@@ -32,6 +32,30 @@ public func pushwake_method_wakes(_ client: OpaquePointer!, _ method: pushwake_s
     return handle.requests.mayWake(method.string, isInDialog: in_dialog != 0, carriesPURR: in_dialog != 0) ? 1 : 0
 }
 
+@_cdecl("pushwake_dialog_user") @implementation
+public func pushwake_dialog_user(
+    _ aor: UnsafeMutablePointer<pushwake_str>!, _ client: OpaquePointer!, _ method: pushwake_str,
+    _ request_uri: pushwake_str, _ headers: UnsafePointer<pushwake_header>!, _ header_count: Int
+) -> CInt {
+    guard let aor, let handle = borrow(client, as: ClientHandle.self), headers != nil || header_count == 0 else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    handle.arena.clear()
+    aor.pointee = pushwake_str()
+    var reader = RequestReader(method: method.bytes.span, uri: request_uri.bytes.span)
+    reader.headers(headers, header_count)
+    let purr = reader.finish().purr
+    guard !purr.isEmpty, handle.settings.flag(.purr) else { return 0 }
+    handle.client.begin(.purrUser)
+    handle.client.put(.purr, purr)
+    do throws(ClientError) {
+        aor.pointee = handle.arena.keep(EngineClient.text(.aor, in: try handle.client.call()))
+        return 0
+    } catch {
+        return handle.status(of: error)
+    }
+}
+
 @_cdecl("pushwake_progressed") @implementation
 public func pushwake_progressed(
     _ client: OpaquePointer!, _ request: UInt64, _ leg: CInt, _ status: CInt, _ from_phone: CInt

@@ -71,6 +71,16 @@ extension pushwake_contact {
     }
 }
 
+extension RequestReader {
+    /// Takes the headers that it knows.
+    mutating func headers(_ headers: UnsafePointer<pushwake_header>?, _ count: Int) {
+        for header in UnsafeBufferPointer(start: headers, count: headers == nil ? 0 : count)
+        where RequestReader.reads(header.name.bytes.span) {
+            self.header(name: header.name.bytes.span, value: header.value.bytes.span)
+        }
+    }
+}
+
 /// A caller's wake request with its contacts.
 struct WakeRequestView {
     private let request: pushwake_wake_request
@@ -135,10 +145,7 @@ struct WakeRequestView {
     /// What its headers say; false when it wakes nobody.
     private func putRead(into engine: EngineClient, _ policy: RequestPolicy) -> Bool {
         var reader = RequestReader(method: request.method.bytes.span, uri: request.request_uri.bytes.span)
-        for header in UnsafeBufferPointer(start: request.headers, count: request.header_count) {
-            guard RequestReader.reads(header.name.bytes.span) else { continue }
-            reader.header(name: header.name.bytes.span, value: header.value.bytes.span)
-        }
+        reader.headers(request.headers, request.header_count)
         reader.body(request.text.bytes.span)
         let read = reader.finish()
         guard case .wakes(let event, let occasion, let seconds) = policy.decision(on: read, hasPURR: !read.purr.isEmpty)

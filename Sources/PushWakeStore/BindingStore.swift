@@ -46,6 +46,17 @@ public protocol BindingStore: AnyObject {
     /// without loading everything. Start with "".
     func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String]
 
+    /// The PURR that the device of a binding is told now (RFC 8599, 6.2.1): the one it was told last, or `fresh` when there
+    /// is none or it is old. Earlier ones stay good, `PURRLimits.perDevice` of one device at most. Writes when it takes
+    /// `fresh`, and once a day to note the use. Nil when the binding is not stored.
+    ///
+    /// The PURRs of a device follow it when a REGISTER replaces its bindings, and go with the last of them.
+    func purr(of binding: Binding, now: Int64, fresh: () -> PURR) throws(StoreError) -> PURR?
+
+    /// Bindings of the device that was told a PURR, oldest REGISTER first; none when no device was, or too long ago.
+    /// Notes the use, once a day.
+    func bindings(ofPURR purr: PURR, now: Int64) throws(StoreError) -> [Binding]
+
     /// Number of bindings that are neither removed nor dropped by `forget`.
     func count() throws(StoreError) -> Int
 }

@@ -4,29 +4,60 @@ public import PushWakeCore
 
 /// Bindings in memory: gone with the process. For tests, trials, and hosts that want no file.
 public final class MemoryStore: BindingStore {
-    private struct User {
-        var live: [Binding] = []
-        var marks: [RemovedBinding] = []
+    /// A binding with a number of its own.
+    struct Row: Equatable {
+        let id: Int
+        var binding: Binding
     }
 
-    private var users: [[UInt8]: User] = [:]
+    /// A PURR, and a row of the device that was told it.
+    struct Told {
+        let purr: PURR
+        var row: Int
+        let madeAt: Int64
+        var usedAt: Int64
+    }
+
+    struct User {
+        var live: [Row] = []
+        var marks: [RemovedBinding] = []
+        /// In the order in which they were made.
+        var purrs: [Told] = []
+    }
+
+    var users: [[UInt8]: User] = [:]
+    /// Whose each PURR is.
+    var owners: [PURR: [UInt8]] = [:]
+    let limits: PURRLimits
     private let markLifetime: Int64
+    private var lastID = 0
 
     /// Keeps marks of removal for `markLifetime` seconds.
-    public init(markLifetime: Int64 = BindingLimits.markLifetime) { self.markLifetime = markLifetime }
+    public init(markLifetime: Int64 = BindingLimits.markLifetime, purrs: PURRLimits = PURRLimits()) {
+        self.markLifetime = markLifetime
+        limits = purrs
+    }
 
     /// Reads the bindings of one user, oldest REGISTER first.
     public func bindings(of aor: String, now: Int64) -> [Binding] {
-        (users[Array(aor.utf8)]?.live ?? []).filter { $0.forgetAt > now }.sortedByAge()
+        (users[Array(aor.utf8)]?.live ?? []).map(\.binding).filter { $0.forgetAt > now }.sortedByAge()
     }
 
     /// Stores what one device registered; gives the contacts it left.
     public func register(_ bindings: [Binding], now: Int64) -> [String] {
         guard let aor = bindings.first?.aor else { return [] }
         var user = users[Array(aor.utf8)] ?? User()
-        let plan = RegistrationPlan(storing: bindings, over: user.live, marks: user.marks, now: now)
+        let plan = RegistrationPlan(
+            storing: bindings, over: user.live.map(\.binding), marks: user.marks, now: now)
         guard !plan.isStale else { return [] }
-        user.live = user.live.indices.filter { !plan.replaced.contains($0) }.map { user.live[$0] } + plan.stored
+        let stored = plan.stored.map { binding in
+            lastID += 1
+            return Row(id: lastID, binding: binding)
+        }
+        for index in plan.replaced {
+            user.handOver(user.live[index].id, to: plan.evicted.contains(index) ? nil : stored.first?.id)
+        }
+        user.live = user.live.indices.filter { !plan.replaced.contains($0) }.map { user.live[$0] } + stored
         user.marks = user.marks.indices.filter { !plan.cleared.contains($0) }.map { user.marks[$0] }
         put(user, for: aor)
         return plan.leftContacts
@@ -35,8 +66,8 @@ public final class MemoryStore: BindingStore {
     /// Removes bindings and marks them; gives those removed.
     public func remove(_ selector: BindingSelector, of aor: String, reason: String, now: Int64) -> [Binding] {
         guard var user = users[Array(aor.utf8)] else { return [] }
-        let gone = selector.select(from: user.live.filter { $0.forgetAt > now }).sortedByAge()
-        user.live.removeAll { gone.contains($0) }
+        let gone = selector.select(from: user.live.map(\.binding).filter { $0.forgetAt > now }).sortedByAge()
+        user.drop { gone.contains($0.binding) }
         user.marks += gone.map { RemovedBinding(binding: $0, reason: reason, removedAt: now) }
         user.marks = user.marks.suffix(BindingLimits.marksPerUser)
         put(user, for: aor)
@@ -46,9 +77,10 @@ public final class MemoryStore: BindingStore {
     /// Notes that registrations are over while their bindings stay.
     public func endRegistrations(_ selector: BindingSelector, of aor: String, now: Int64) {
         guard var user = users[Array(aor.utf8)] else { return }
-        let selected = selector.select(from: user.live)
-        for index in user.live.indices where user.live[index].expiresAt > now && selected.contains(user.live[index]) {
-            user.live[index].expiresAt = now
+        let selected = selector.select(from: user.live.map(\.binding))
+        for index in user.live.indices {
+            let binding = user.live[index].binding
+            if binding.expiresAt > now && selected.contains(binding) { user.live[index].binding.expiresAt = now }
         }
         put(user, for: aor)
     }
@@ -63,12 +95,13 @@ public final class MemoryStore: BindingStore {
         var left = limit
         for (key, var user) in users where left > 0 {
             let before = user.live.count + user.marks.count
-            user.live.removeFirst(left) { $0.forgetAt <= now }
+            let over = Set(user.live.filter { $0.binding.forgetAt <= now }.prefix(left).map(\.id))
+            user.drop { over.contains($0.id) }
             user.marks.removeFirst(left - (before - user.live.count - user.marks.count)) {
                 $0.removedAt <= now.addingSaturating(-markLifetime)
             }
             left -= before - user.live.count - user.marks.count
-            users[key] = user.live.isEmpty && user.marks.isEmpty ? nil : user
+            put(user, forKey: key)
         }
         return limit - left
     }
@@ -78,16 +111,15 @@ public final class MemoryStore: BindingStore {
         after place: EndPlace, by end: Int64, refreshingThemselves: Bool, limit: Int
     ) -> [EndingBinding] {
         var found: [EndingBinding] = []
-        for user in users.values {
-            for binding in user.live where binding.refreshesItself == refreshingThemselves && binding.expiresAt <= end {
-                guard binding.expiresAt >= place.time else { continue }
-                // Any number will do that stays the same while this process lives.
-                var hasher = Hasher()
-                hasher.combine(binding.aor)
-                hasher.combine(binding.token)
-                let own = EndPlace(time: binding.expiresAt, row: Int64(hasher.finalize()))
-                if own > place { found.append(EndingBinding(binding: binding, place: own)) }
-            }
+        for binding in users.values.lazy.flatMap({ $0.live.map(\.binding) })
+        where binding.refreshesItself == refreshingThemselves && binding.expiresAt <= end {
+            guard binding.expiresAt >= place.time else { continue }
+            // Any number will do that stays the same while this process lives.
+            var hasher = Hasher()
+            hasher.combine(binding.aor)
+            hasher.combine(binding.token)
+            let own = EndPlace(time: binding.expiresAt, row: Int64(hasher.finalize()))
+            if own > place { found.append(EndingBinding(binding: binding, place: own)) }
         }
         return Array(found.sorted { $0.place < $1.place }.prefix(max(0, limit)))
     }
@@ -101,7 +133,7 @@ public final class MemoryStore: BindingStore {
         var end: [UInt8]?
         for (key, user) in users where cursor.lexicographicallyPrecedes(key) {
             if let end, !key.lexicographicallyPrecedes(end) { continue }
-            guard user.live.contains(where: { $0.forgetAt > now }) else { continue }
+            guard user.live.contains(where: { $0.binding.forgetAt > now }) else { continue }
             found.append(key)
             guard found.count / 2 >= limit else { continue }
             found.sort { $0.lexicographicallyPrecedes($1) }
@@ -115,8 +147,32 @@ public final class MemoryStore: BindingStore {
     /// Counts live bindings.
     public func count() -> Int { users.values.reduce(0) { $0 + $1.live.count } }
 
-    private func put(_ user: User, for aor: String) {
-        users[Array(aor.utf8)] = user.live.isEmpty && user.marks.isEmpty ? nil : user
+    func put(_ user: User, for aor: String) { put(user, forKey: Array(aor.utf8)) }
+
+    private func put(_ user: User, forKey key: [UInt8]) {
+        if let old = users[key]?.purrs, !old.isEmpty {
+            let kept = Set(user.purrs.map(\.purr))
+            for told in old where !kept.contains(told.purr) { owners[told.purr] = nil }
+        }
+        users[key] = user.live.isEmpty && user.marks.isEmpty ? nil : user
+    }
+}
+
+extension MemoryStore.User {
+    /// Gives the PURRs of one row to another; without one they go.
+    mutating func handOver(_ row: Int, to heir: Int?) {
+        guard let heir else { return purrs.removeAll { $0.row == row } }
+        for index in purrs.indices where purrs[index].row == row { purrs[index].row = heir }
+    }
+
+    /// Drops rows; their PURRs go to what is left of the device.
+    mutating func drop(where isGone: (MemoryStore.Row) -> Bool) {
+        let gone = live.filter(isGone)
+        live.removeAll(where: isGone)
+        for row in gone {
+            let device = DeviceIdentity(of: row.binding)
+            handOver(row.id, to: live.first { device.owns($0.binding) }?.id)
+        }
     }
 }
 

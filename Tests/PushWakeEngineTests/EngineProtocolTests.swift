@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeCore
 import Testing
 
 @testable import PushWakeEngine
@@ -25,6 +26,7 @@ import Testing
         }
         #expect(seen == ["älice@example.com", "[0, 255, 10]", String(Int64.min), "7"])
     }
+
 
     @Test func `refuses a message that is too long instead of cutting it`() {
         var writer = MessageWriter()

@@ -174,7 +174,7 @@ import Testing
             let database = try SQLiteDatabase(path: path, busyTimeout: 0)
             let steps = SQLiteSchema.steps + ["DELETE FROM users; DELETE FROM no_such_table"]
             #expect(throws: StoreError.self) { try SQLiteSchema.prepare(database, path: path, steps: steps) }
-            #expect(try database.number("PRAGMA user_version") == 1)
+            #expect(try database.number("PRAGMA user_version") == Int64(SQLiteSchema.steps.count))
             #expect(try database.number("SELECT count(*) FROM users") == 1)
         }
     }
@@ -373,6 +373,8 @@ import Testing
             _ = try store.register([makeBinding(aor: "user\(index)", cseq: 2)], now: start)
         }
         _ = try store.aors(after: "", limit: 1000, now: start)
+        _ = try store.purr(of: makeBinding(aor: "user2"), now: start) { PURR(high: 1, low: 2) }
+        _ = try store.bindings(ofPURR: PURR(high: 1, low: 2), now: start)
         _ = try store.remove(.all, of: "user1", reason: "by hand", now: start)
         _ = try store.forget(now: .max, limit: 1000)
     }

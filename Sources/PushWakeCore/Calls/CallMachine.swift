@@ -360,5 +360,5 @@ public struct CallMachine: ~Copyable {
     }
 
     /// What the caller hears when no leg has an answer of its own.
-    private var failureStatus: Int { event.isMessage ? policy.unansweredMessage : 480 }
+    private var failureStatus: Int { policy.unanswered ?? (event.isMessage ? policy.unansweredMessage : 480) }
 }

@@ -27,6 +27,9 @@ public struct CallPolicy: Equatable, Sendable {
     public var cancelRule = CancelRule.unanswered
     /// Whether phones that were pushed hear how the call ended.
     public var pushesEnd = true
+    /// What a request gets that nobody woke for, where it is not 480. Within a dialog 480 would end it
+    /// (RFC 8599, 6.2.3; RFC 5057, 5.1).
+    public var unanswered: Int?
     /// What a message gets that nobody woke for.
     public var unansweredMessage = 480
 

@@ -15,6 +15,9 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case wakeTimeout
     case wakeRequests
     case voicemailUrgent
+    case purr
+    case purrRotate
+    case purrKeep
     case awakeFor
     case silentAfter
     case wakeProvisional

@@ -73,6 +73,20 @@ public enum SettingsTable {
                 "voicemail_urgent", .flag, "0",
                 "1: the news of a mailbox wakes a phone at once, as a message does. 0: the provider may wait until the phone is awake anyway."
             )
+        case .purr:
+            .init(
+                "purr", .flag, "0",
+                "1: phones that speak RFC 8599 are told sip.pnspurr, and a request within a dialog that names one by pn-purr wakes it. The SIP server has to stay in the way of such dialogs (Record-Route) and to hand their requests over. 0: nothing within a dialog wakes."
+            )
+        case .purrRotate:
+            .init(
+                "purr_rotate", .integer(60...31_536_000), "86400", unit: "s",
+                "A phone that registers is told another sip.pnspurr after so long, and no more than 31 of them within purr_keep."
+            )
+        case .purrKeep:
+            .init(
+                "purr_keep", .integer(1...365), "7", unit: "days",
+                "A pn-purr is good for so long after a phone was last told it, or a dialog last used it.")
         case .awakeFor:
             .init(
                 "awake_for", .integer(0...3600), "0", unit: "s",

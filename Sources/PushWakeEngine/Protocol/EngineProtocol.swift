@@ -36,6 +36,8 @@ public enum EngineProtocol {
         case requestEnded = 11
         /// A request that another engine watched.
         case resume = 12
+        /// Whose device a PURR names.
+        case purrUser = 13
         case reply = 64
         case failure = 65
         case result = 66
@@ -133,7 +135,7 @@ public enum EngineProtocol {
         case lastLeg = 110
         case hold = 111
         case occasion = 112
-        /// `pn-purr` of the request.
+        /// Names the device of a dialog, as the request has it (RFC 8599, 6).
         case purr = 113
         /// When the request was sent, in monotonic milliseconds of the host.
         case sentAt = 90

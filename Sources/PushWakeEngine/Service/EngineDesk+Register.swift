@@ -25,7 +25,8 @@ extension EngineDesk {
             let verbs = tellRequests(of: registration, host)
             guard let peer else { return dispatch(verbs) }
             let own = dispatch(verbs, exceptOf: host.id)
-            let caps = policy.featureCaps(of: registration, stored: Set(stored.map(\.provider)))
+            let caps = policy.featureCaps(
+                of: registration, stored: Set(stored.map(\.provider)), purrs: purrs(of: registration, stored, now: now))
             reply(to: message, peer) { writer in
                 writer.put(.outcome, outcome.rawValue)
                 writer.put(.bindings, stored.count)

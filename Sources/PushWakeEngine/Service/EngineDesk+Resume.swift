@@ -99,6 +99,7 @@ extension HeldRequest {
         writer.begin(.resume, id: 0)
         writer.put(.event, Int64(message.event.rawValue))
         if message.occasion != .usual { writer.put(.occasion, Int64(message.occasion.rawValue)) }
+        if !message.purr.isEmpty { writer.put(.purr, message.purr) }
         writer.put(.seconds, message.seconds)
         writer.put(.aor, message.aor)
         if !message.domain.isEmpty { writer.put(.domain, message.domain) }

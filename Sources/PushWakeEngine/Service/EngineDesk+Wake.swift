@@ -29,7 +29,7 @@ extension EngineDesk {
     func wake(_ message: WakeMessage) throws(StoreError) -> WakeAnswer {
         statistics.wakes += 1
         var answer = WakeAnswer(contacts: message.contacts.count)
-        let bindings = try store.bindings(of: message.aor, now: SystemClock.wallSeconds())
+        let bindings = try bindings(for: message)
         guard !bindings.isEmpty else { return answer }
         answer.bindings = bindings.count
         if message.event == .chat, case .notice(let reason) = MessageBody(contentType: message.contentType) {
@@ -62,12 +62,26 @@ extension EngineDesk {
         return answer
     }
 
+    /// Bindings that a request may wake: of its user, or of the one device whose dialog it belongs to.
+    private func bindings(for message: WakeMessage) throws(StoreError) -> [Binding] {
+        guard !message.purr.isEmpty else {
+            return try store.bindings(of: message.aor, now: SystemClock.wallSeconds())
+        }
+        guard let device = try device(ofPURR: message.purr), device.aor == message.aor else { return [] }
+        return device.bindings
+    }
+
     /// A machine for a request that came `age` milliseconds ago.
     func makeRequest(_ message: WakeMessage, _ bindings: [Binding], _ now: Int64, age: Int64 = 0) -> HeldRequest {
         let wall = SystemClock.wallSeconds()
         let window = settings.integer(.awakeFor)
+        var contacts = message.contacts.map(\.known)
+        if !message.purr.isEmpty {
+            // A request within a dialog is for one device alone.
+            contacts.removeAll { contact in !bindings.contains { CallDevices.matches(contact, $0) } }
+        }
         var devices = CallDevices(
-            message.event, bindings: bindings, contacts: message.contacts.map(\.known), awakeFor: window,
+            message.event, bindings: bindings, contacts: contacts, awakeFor: window,
             isAwake: { binding in
                 guard message.isBlind else { return false }
                 let age = wall &- binding.registeredAt
@@ -85,11 +99,13 @@ extension EngineDesk {
             devices.devices[index].isProviderHealthy =
                 !isRefused && delivery.isHealthy(for: bindings[chosen.index], chosen.type)
         }
+        var policy = callPolicy
+        if !message.purr.isEmpty { policy.unanswered = 504 }
         let wait = max(0, hold(message) * 1000 - age)
         let machine = CallMachine(
             event: message.event,
             isCall: message.event == .call || message.event == .groupChat && message.method != "MESSAGE",
-            devices: devices.devices, policy: callPolicy, endsAt: now + wait)
+            devices: devices.devices, policy: policy, endsAt: now + wait)
         let timeToLive = message.event == .call ? hold(message) : settings.integer(.messageTimeToLive)
         let content = PushContent(
             event: message.event, occasion: message.occasion, callID: message.callID, fromURI: message.fromURI,

@@ -56,6 +56,7 @@ final class EngineDesk {
         case .progressed: progressed(message, peer)
         case .requestEnded: requestEnded(message, peer)
         case .resume: resume(message, peer)
+        case .purrUser: purrUser(message, peer)
         case .callEnded: callEnded(message, peer)
         case .registered: registered(message, peer)
         case .send: send(message, peer)

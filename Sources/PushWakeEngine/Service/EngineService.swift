@@ -134,11 +134,13 @@ public final class EngineService {
     private func reload() { for problem in desk.delivery.reload() { log(.warning, problem) } }
 
     private static func openStore(_ settings: Settings) throws(EngineFailure) -> any BindingStore {
-        if settings.text(.store) == "memory" { return MemoryStore() }
+        if settings.text(.store) == "memory" { return MemoryStore(purrs: PURRLimits(settings)) }
         do throws(StoreError) {
             let durability: SQLiteStore.Durability = settings.text(.storeSync) == "full" ? .everyCommit : .checkpoint
             var options = SQLiteStore.Options(durability: durability)
             options.findsEnds = settings.integer(.refreshBefore) > 0
+            options.findsPURRs = settings.flag(.purr)
+            options.purrs = PURRLimits(settings)
             return try SQLiteStore(path: settings.text(.storePath), options: options)
         } catch {
             throw EngineFailure(message: "store_path: \(error)")

@@ -53,5 +53,13 @@ final class FilteredStore: BindingStore {
         try store.aors(after: cursor, limit: limit, now: now)
     }
 
+    func purr(of binding: Binding, now: Int64, fresh: () -> PURR) throws(StoreError) -> PURR? {
+        try store.purr(of: binding, now: now, fresh: fresh)
+    }
+
+    func bindings(ofPURR purr: PURR, now: Int64) throws(StoreError) -> [Binding] {
+        try store.bindings(ofPURR: purr, now: now)
+    }
+
     func count() throws(StoreError) -> Int { try store.count() }
 }

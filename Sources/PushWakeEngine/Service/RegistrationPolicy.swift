@@ -90,8 +90,10 @@ public struct RegistrationPolicy: Sendable {
     }
 
     /// Feature-Caps header lines for the 200 (RFC 8599, 5.6.1): one per service, each with its CRLF.
-    /// `stored` tells which providers' tokens are in the store now.
-    public func featureCaps(of registration: Registration, stored: Set<Provider>) -> [String] {
+    /// `stored` tells which providers' tokens are in the store now, `purrs` what the phone is told for its dialogs.
+    public func featureCaps(
+        of registration: Registration, stored: Set<Provider>, purrs: [Provider: PURR] = [:]
+    ) -> [String] {
         guard !registration.isPushedUpstream else { return [] }
         var lines: [String] = []
         func add(_ caps: FeatureCaps) {
@@ -106,7 +108,10 @@ public struct RegistrationPolicy: Sendable {
                 else { continue }
                 let lead = contact.refreshesItself ? Self.refreshLead : nil
                 let key = binding.provider == .webpush ? vapidKey : ""
-                add(FeatureCaps(provider: contact.providerName, vapidKey: key, refreshLead: lead))
+                add(
+                    FeatureCaps(
+                        provider: contact.providerName, vapidKey: key, refreshLead: lead,
+                        purr: purrs[binding.provider]?.text ?? ""))
             case .query(let name):
                 for offer in offers(for: name) {
                     add(FeatureCaps(provider: offer, vapidKey: offer == Provider.webpush.name ? vapidKey : ""))

@@ -17,6 +17,11 @@ struct DeviceIdentity {
         address = contact.isEmpty ? nil : ContactAddress(contact)
     }
 
+    /// The device that a binding is of.
+    init(of binding: Binding) {
+        self.init(instance: binding.instance, contact: binding.contact, callID: binding.callID)
+    }
+
     /// Says whether `binding` is of this device, tokens aside.
     func owns(_ binding: Binding) -> Bool {
         if !instance.isEmpty, !binding.instance.isEmpty { return instance.isSameBytes(as: binding.instance) }

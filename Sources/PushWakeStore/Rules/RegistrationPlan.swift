@@ -10,6 +10,8 @@ struct RegistrationPlan {
     private(set) var isStale = false
     /// Bindings whose place is taken.
     private(set) var replaced: [Int] = []
+    /// Those of them that belong to other devices and give way for want of room.
+    private(set) var evicted: [Int] = []
     /// Marks of removal that go.
     private(set) var cleared: [Int] = []
     /// What is to be stored, each token once.
@@ -43,7 +45,8 @@ struct RegistrationPlan {
         let staying = live.indices.filter { !replaced.contains($0) }
         let excess = staying.count + stored.count - BindingLimits.perUser
         guard excess > 0 else { return }
-        replaced += staying.sorted { live[$0].registeredAt < live[$1].registeredAt }.prefix(excess)
+        evicted += staying.sorted { live[$0].registeredAt < live[$1].registeredAt }.prefix(excess)
+        replaced += evicted
         if stored.count > BindingLimits.perUser { stored = Array(stored.suffix(BindingLimits.perUser)) }
     }
 

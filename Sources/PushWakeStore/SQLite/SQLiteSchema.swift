@@ -7,6 +7,7 @@
 ///     marks(id = uid * 256 + slot)    removed bindings
 ///     kinds(id)                       what bindings have in common: provider, app, team, ...
 ///     counters(name, value)           live bindings, next uid
+///     purrs(purr, id)                 which device was told a PURR: `id` is a binding of it
 ///
 /// Rejected: a table keyed by AoR, since random insertion leaves its pages a third empty and every
 /// further index repeats the AoR. Numbers make the rows append in order.
@@ -32,15 +33,23 @@ enum SQLiteSchema {
             app TEXT, team TEXT, UNIQUE(app, team, provider, environment, service, dialect));
         CREATE TABLE counters(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
         INSERT INTO counters VALUES('live', 0), ('next_uid', 1);
+        """,
         """
+        CREATE TABLE purrs(
+            purr BLOB PRIMARY KEY, id INTEGER NOT NULL, made_at INTEGER NOT NULL, used_at INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE INDEX purrs_by_id ON purrs(id, made_at);
+        """,
     ]
 
-    /// What finds registrations by their end, and users by their number.
-    static let endIndices = """
-        CREATE INDEX IF NOT EXISTS bindings_by_end ON bindings(registered_at + expires_in);
-        CREATE INDEX IF NOT EXISTS users_by_uid ON users(uid);
-        """
-    static let noEndIndices = "DROP INDEX IF EXISTS bindings_by_end; DROP INDEX IF EXISTS users_by_uid"
+    /// What finds registrations by their end, and users by their number. No part of the format: whoever needs an index
+    /// makes it, and who does not drops it.
+    static func indices(findsEnds: Bool, findsPURRs: Bool) -> String {
+        func index(_ name: String, _ place: String, isNeeded: Bool) -> String {
+            isNeeded ? "CREATE INDEX IF NOT EXISTS \(name) ON \(place);" : "DROP INDEX IF EXISTS \(name);"
+        }
+        return index("bindings_by_end", "bindings(registered_at + expires_in)", isNeeded: findsEnds)
+            + index("users_by_uid", "users(uid)", isNeeded: findsEnds || findsPURRs)
+    }
 
     /// Makes an empty file ours, brings an older one up to date, and refuses all others.
     static func prepare(_ database: SQLiteDatabase, path: String, steps: [String] = steps) throws(StoreError) {

@@ -35,6 +35,9 @@ public final class SQLiteStore: BindingStore {
         public var markLifetime: Int64
         /// Keeps indices for `ending(after:by:refreshingThemselves:limit:)`, which every REGISTER pays for.
         public var findsEnds = false
+        /// Keeps an index for `bindings(ofPURR:now:)`, which every new user pays for.
+        public var findsPURRs = false
+        public var purrs = PURRLimits()
 
         /// Takes defaults that suit a host of its own.
         public init(
@@ -53,10 +56,11 @@ public final class SQLiteStore: BindingStore {
     /// Milliseconds for which opening waits: another process may be making the tables.
     private static let openTimeout: Int32 = 2000
 
-    private let path: String
-    private let database: SQLiteDatabase
+    let path: String
+    let database: SQLiteDatabase
+    let users: UserTable
+    let purrs: PURRTable
     private let kinds: BindingKindTable
-    private let users: UserTable
     private let markLifetime: Int64
 
     /// Opens the file, or makes it with mode 0600 (and its directory with 0750).
@@ -66,6 +70,7 @@ public final class SQLiteStore: BindingStore {
         database = try SQLiteDatabase(path: path, busyTimeout: Self.openTimeout)
         kinds = BindingKindTable(database)
         users = UserTable(database)
+        purrs = PURRTable(database, options.purrs)
         markLifetime = options.markLifetime
         try SQLiteSchema.prepare(database, path: path)
         try database.execute(
@@ -78,8 +83,7 @@ public final class SQLiteStore: BindingStore {
             PRAGMA trusted_schema=OFF;
             PRAGMA cell_size_check=ON;
             """)
-        // No part of the format: whoever needs the indices makes them.
-        try database.execute(options.findsEnds ? SQLiteSchema.endIndices : SQLiteSchema.noEndIndices)
+        try database.execute(SQLiteSchema.indices(findsEnds: options.findsEnds, findsPURRs: options.findsPURRs))
         if options.pageLimit > 0 { try database.execute("PRAGMA max_page_count=\(options.pageLimit)") }
         database.setBusyTimeout(options.busyTimeout)
     }
@@ -91,6 +95,7 @@ public final class SQLiteStore: BindingStore {
         database = try Self.open(reading: path)
         kinds = BindingKindTable(database)
         users = UserTable(database)
+        purrs = PURRTable(database, PURRLimits())
         markLifetime = BindingLimits.markLifetime
         try database.execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON")
     }
@@ -142,8 +147,16 @@ public final class SQLiteStore: BindingStore {
             guard !plan.isStale else { return [] }
             // A refreshed binding keeps its row: that is the least to write.
             var free = SlotList(user: user, free: plan.replaced.map { rows[$0].id }, taken: rows.map(\.id))
-            for binding in plan.stored { try insert(binding, id: free.take()) }
-            for id in free.unused { try run("DELETE FROM bindings WHERE id = ?", id) }
+            for index in plan.evicted { try purrs.delete(of: rows[index].id) }
+            let ids = try plan.stored.map { binding throws(StoreError) in
+                let id = free.take()
+                try insert(binding, id: id)
+                return id
+            }
+            for id in free.unused {
+                try run("DELETE FROM bindings WHERE id = ?", id)
+                if let heir = ids.first { try purrs.move(from: id, to: heir) }
+            }
             for index in plan.cleared { try run("DELETE FROM marks WHERE id = ?", marks[index].id) }
             try users.countLive(by: plan.stored.count - plan.replaced.count)
             return plan.leftContacts
@@ -160,7 +173,12 @@ public final class SQLiteStore: BindingStore {
             let selected = selector.select(from: rows.map(\.binding))
             let gone = rows.filter { selected.contains($0.binding) }
             guard !gone.isEmpty else { return [] }
-            for row in gone { try run("DELETE FROM bindings WHERE id = ?", row.id) }
+            for row in gone {
+                try run("DELETE FROM bindings WHERE id = ?", row.id)
+                let device = DeviceIdentity(of: row.binding)
+                let heir = rows.first { other in !gone.contains { $0.id == other.id } && device.owns(other.binding) }
+                if let heir { try purrs.move(from: row.id, to: heir.id) } else { try purrs.delete(of: row.id) }
+            }
             let binding = gone.map(\.binding).sortedByAge()
             try mark(binding.map { RemovedBinding(binding: $0, reason: reason, removedAt: now) }, of: user)
             try users.countLive(by: -gone.count)
@@ -200,8 +218,10 @@ public final class SQLiteStore: BindingStore {
     public func forget(now: Int64, limit: Int) throws(StoreError) -> Int {
         guard limit > 0 else { return 0 }
         return try write { () throws(StoreError) in
-            let bindings = try delete(
-                "DELETE FROM bindings WHERE id IN (SELECT id FROM bindings WHERE forget_at <= ? LIMIT ?)", now, limit)
+            let over = "SELECT id FROM bindings WHERE forget_at <= ? ORDER BY forget_at, id LIMIT ?"
+            // Bindings of one device end in the same second.
+            _ = try delete("DELETE FROM purrs WHERE id IN (\(over))", now, limit)
+            let bindings = try delete("DELETE FROM bindings WHERE id IN (\(over))", now, limit)
             try users.countLive(by: -bindings)
             let marks = try delete(
                 "DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE removed_at <= ? LIMIT ?)",
@@ -262,7 +282,7 @@ public final class SQLiteStore: BindingStore {
 
     // MARK: Rows
 
-    private func write<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    func write<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         do throws(StoreError) {
             return try database.write(body)
         } catch {
@@ -271,7 +291,7 @@ public final class SQLiteStore: BindingStore {
         }
     }
 
-    private func live(of user: User) throws(StoreError) -> [(id: Int64, binding: Binding)] {
+    func live(of user: User) throws(StoreError) -> [(id: Int64, binding: Binding)] {
         let query = try database.statement(
             "SELECT \(BindingRow.columns) FROM bindings WHERE id BETWEEN ? AND ? ORDER BY id")
         defer { query.reset() }

@@ -16,6 +16,14 @@ final class UserTable {
         return try query.step() ? User(aor: aor, uid: query.number(0)) : nil
     }
 
+    /// The user with this number; slow without the index `users_by_uid`.
+    func find(uid: Int64) throws(StoreError) -> User? {
+        let query = try database.statement("SELECT aor FROM users WHERE uid = ?")
+        defer { query.reset() }
+        try query.bind(1, uid)
+        return try query.step() ? User(aor: query.text(0), uid: uid) : nil
+    }
+
     /// The user with this AoR, stored when new.
     func findOrAdd(_ aor: String) throws(StoreError) -> User {
         if let user = try find(aor) { return user }
