@@ -178,8 +178,12 @@ static void check_wake(pushwake_client *client)
 {
     pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
     pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
-    pushwake_contact contact = { text("sip:alice@192.0.2.1"), nothing, -1, 0, 77 };
+    pushwake_contact contact;
     pushwake_wait *wait = NULL;
+    memset(&contact, 0, sizeof(contact));
+    contact.uri = text("sip:alice@192.0.2.1");
+    contact.registered_ago = -1;
+    contact.verdict = 77;
     request.aor = text("alice@example.com");
     request.call_id = text("call-1");
     request.contacts = &contact;
@@ -202,7 +206,7 @@ static void check_wake(pushwake_client *client)
     INVALID(pushwake_wake(NULL, client, &request));
     INVALID(pushwake_wake(&result, NULL, &request));
     INVALID(pushwake_wake(&result, client, NULL));
-    request.size = sizeof(request) - 1;
+    request.size = offsetof(pushwake_wake_request, contact_count); /* smaller than that of the first release */
     INVALID(pushwake_wake(&result, client, &request));
     INVALID(pushwake_wait_new(&wait, &result, client, &request));
     request.size = sizeof(request);
