@@ -56,9 +56,10 @@ NUMBERS = itertools.count(1)
 
 
 @pytest.fixture
-def user():
+def user(request):
     """A name that no other test has."""
-    return f"user{next(NUMBERS)}"
+    request.node.user = f"user{next(NUMBERS)}"
+    return request.node.user
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ def pytest_runtest_makereport(item, call):
         # One that began meanwhile says much, but nothing of a call.
         if "BRANCH" in written or proxy in item.logs_before and written:
             report.sections.append((f"Kamailio {proxy.port}", written[-5000:]))
-            report.sections.append(("pushwake trace", proxy.story(item.funcargs.get("user", ""))))
+            report.sections.append(("pushwake trace", proxy.story(getattr(item, "user", ""))))
 
 
 def pytest_report_header():
