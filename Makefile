@@ -24,7 +24,7 @@ STAGE := .build/stage
 RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -enforce-exclusivity=unchecked --scratch-path $(DIST)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-unit test-abi test-e2e test-asterisk test-docs demo-asterisk docs install uninstall bench load fuzz format lint clean
+.PHONY: help setup build demo test test-unit test-abi test-e2e test-phones test-asterisk test-docs demo-asterisk docs install uninstall bench load fuzz format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -65,6 +65,10 @@ test-asterisk: ## real Asterisk 22 in a chroot (needs build, root)
 
 test-e2e: ## real Kamailio, SIPp and the simulator (needs build)
 	@if [ -d Tests/e2e ]; then $(PYTHON) -m pytest -q -p no:cacheprovider Tests/e2e; fi
+
+test-phones: ## PJSIP, Linphone and baresip with a real Kamailio (needs build)
+	@scripts/setup.sh --phones
+	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/phones
 
 docs: build ## write docs/settings.md from the settings table
 	$(STAGE)/bin/pushwake settings > docs/settings.md

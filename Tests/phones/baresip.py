@@ -43,8 +43,6 @@ TRACED = re.compile(
 class Baresip(Softphone):
     stack = "baresip"
     declines_with = (486,)
-    counts_packets = False
-    writes = False
     refreshes = False
 
     def _launch(self, run, settings):

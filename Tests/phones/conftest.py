@@ -56,9 +56,10 @@ NUMBERS = itertools.count(1)
 
 
 @pytest.fixture
-def user():
+def user(request):
     """A name that no other test has."""
-    return f"user{next(NUMBERS)}"
+    request.node.user = f"user{next(NUMBERS)}"
+    return request.node.user
 
 
 @pytest.fixture
@@ -89,16 +90,22 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("stack", STACKS, ids=lambda stack: stack.stack)
 
 
+def pytest_runtest_setup(item):
+    item.logs_before = {proxy: len(proxy.log_text()) for proxy in Proxy.running}
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """A failed test shows what its Kamailio wrote meanwhile."""
+    """A failed test shows what its Kamailio wrote meanwhile, and what became of the user's requests."""
     report = (yield).get_result()
-    if report.when == "setup":
-        item.logs_before = {proxy: len(proxy.log_text()) for proxy in Proxy.running}
-    elif report.when == "call" and report.failed:
-        for proxy in Proxy.running:
-            written = proxy.log_text()[item.logs_before.get(proxy, 0):]
+    if not report.failed:
+        return
+    for proxy in Proxy.running:
+        written = proxy.log_text()[item.logs_before.get(proxy, 0):]
+        # One that began meanwhile says much, but nothing of a call.
+        if "BRANCH" in written or proxy in item.logs_before and written:
             report.sections.append((f"Kamailio {proxy.port}", written[-5000:]))
+            report.sections.append(("pushwake trace", proxy.story(getattr(item, "user", ""))))
 
 
 def pytest_report_header():

@@ -4,6 +4,7 @@
 import json
 import pathlib
 import re
+import sys
 
 from sip import Message
 from softphone import Softphone
@@ -25,7 +26,7 @@ class Linphone(Softphone):
     usual = {"listening_port": LISTENS_NOWHERE}
 
     def _command(self, settings):
-        return ["/usr/bin/python3", WORKER, json.dumps(settings)]
+        return [sys.executable, WORKER, json.dumps(settings)]
 
     def trace(self):
         log = self.runs[-1] / "log"

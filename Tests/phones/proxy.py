@@ -4,12 +4,13 @@
 import datetime
 import ipaddress
 import pathlib
+import subprocess
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from servers import Kamailio
+from servers import PUSHWAKE, Kamailio
 from sip import free_port
 
 CONFIG = pathlib.Path(__file__).parent / "kamailio.cfg"
@@ -63,6 +64,12 @@ class Proxy(Kamailio):
     def address(self, transport):
         """Where phones of this transport send to: host, port and transport of a URI."""
         return f"{HOST}:{self.tls_port if transport == 'tls' else self.port};transport={transport}"
+
+    def story(self, user):
+        """What the engine says about the user's latest requests."""
+        told = subprocess.run([PUSHWAKE, "trace", "--socket", self.settings["engine_socket"], user], capture_output=True,
+                              text=True, timeout=10, check=False)
+        return told.stdout + told.stderr
 
     def uri(self, user, transport):
         return f"sip:{user}@{self.address(transport)}"

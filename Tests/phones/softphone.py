@@ -43,10 +43,9 @@ class Softphone:
 
     stack = "none"
     usual = {}  # what `quirks` may change
+    environment = {}
     # What not every stack can do.
     declines_with = (486, 603)
-    counts_packets = True
-    writes = True
     refreshes = True
 
     def __init__(self, proxy, user, directory, simulator, *, transport="udp", push=None, instance=None,
@@ -84,7 +83,7 @@ class Softphone:
     def _launch(self, run, settings):
         self.process = subprocess.Popen(
             self._command(settings), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=(run / "stderr").open("w"),
-            cwd=run, env={**os.environ, "HOME": str(run)}, text=True, bufsize=1)
+            cwd=run, env={**os.environ, "HOME": str(run), **self.environment}, text=True, bufsize=1)
         threading.Thread(target=self._read, args=(self.process, self.events, self.calls), daemon=True).start()
 
     def _command(self, settings):

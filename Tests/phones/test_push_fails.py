@@ -36,12 +36,11 @@ def test_the_phone_is_awake_all_the_same_and_rings_at_its_known_contact(phones, 
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_the_phone_is_dead_and_the_caller_hears_480(phones, user, failure, stack):
-    phone = phones.make(stack, user, transport="tcp", push=FAILURES[failure]()).asleep()
+    phones.make(stack, user, transport="tcp", push=FAILURES[failure]()).asleep()
     caller = phones.caller()
     with within(AT_ONCE):
         caller.call(user)
         assert caller.wait_ended().code == 480
-    assert phone.runs[1:] == []
 
 
 @pytest.mark.parametrize("failure", FAILURES)

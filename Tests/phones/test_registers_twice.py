@@ -46,7 +46,7 @@ HABITS = [
 @pytest.fixture(scope="module")
 def proxies(make_shared_proxy):
     """One Kamailio for each set of parts, kept for this file."""
-    return {habit.parts: make_shared_proxy(parts=habit.parts) for habit in HABITS}
+    return {parts: make_shared_proxy(parts=parts) for parts in {habit.parts for habit in HABITS}}
 
 
 @pytest.fixture(params=HABITS, ids=lambda habit: habit.name)
