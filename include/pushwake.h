@@ -162,6 +162,7 @@ typedef struct pushwake_contact {
     pushwake_str flow;      /* address and transport that its REGISTER came from; empty: not known */
     pushwake_str registration; /* Call-ID of its REGISTER */
     int behind_proxy;       /* 1: a proxy stands before the phone (Path) */
+    int leg_status;         /* for pushwake_resume(): the last status that came for `leg`; 0: none */
 } pushwake_contact;
 
 /* A host holds a request and does what it is told for it; it decides nothing. A

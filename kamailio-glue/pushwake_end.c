@@ -83,6 +83,32 @@ void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
 	}
 }
 
+/* Ends the branch that timed out last once more, now that the blind branch does not keep
+ * tm from choosing. */
+void pw_yield(tm_cell_t *t, pw_hold_t *hold)
+{
+	struct cancel_info cancel;
+	int b;
+
+	pw.reply_lock(t);
+	for(b = t->nr_of_outgoings - 1; b >= 0; b--) {
+		if(b != hold->blind && !(hold->closed & (1u << b)) && t->uac[b].reply == FAKED_REPLY) {
+			break;
+		}
+	}
+	if(b < 0 || !hold->held || !pw_leg_allowed(t, hold) || pw_leg_pending(t, hold)) {
+		pw.reply_unlock(t);
+		return;
+	}
+	pw_blind_close(t, hold);
+	hold->yields = 1;
+	t->uac[b].last_received = 0;
+	init_cancel_info(&cancel);
+	if(pw.relay_reply(t, FAKED_REPLY, b, 408, &cancel, 1) == RPS_COMPLETED) {
+		pw.cleanup_timers(t);
+	}
+}
+
 static void run_failure_route(tm_cell_t *t, sip_msg_t *req, int route)
 {
 	sr_kemi_eng_t *keng = sr_kemi_eng_get();

@@ -25,6 +25,7 @@
 /* A contact that the engine gave a leg before the script relayed: known again by its ruid. */
 typedef struct pw_named_leg {
 	int leg;
+	int unsent; /* the script has not relayed to it, and will not */
 	str ruid;
 } pw_named_leg_t;
 
@@ -42,6 +43,7 @@ typedef struct pw_hold {
 	volatile int busy; /* its script is not done with it: no branch may be added */
 	int blind;         /* index of the blind branch */
 	int held;          /* the blind branch keeps it open */
+	int yields;        /* not now: the script's failure_route has its turn, and contacts left to try */
 	int over;          /* a final answer is chosen, or the script has taken it elsewhere: no more legs */
 	int answered;      /* a 2xx is on its way through tm */
 	int cancelled;
@@ -146,6 +148,9 @@ int pw_leg_pending(const tm_cell_t *t, const pw_hold_t *hold);
 /* The request is held from now on, or no longer, for who counts them. */
 void pw_hold_counts(pw_hold_t *hold, int held);
 
+/* Contacts that the engine gave a leg are left to the script's failure_route (serial forking). */
+int pw_leg_reserved(tm_cell_t *t, pw_hold_t *hold);
+
 /* The blind branch keeps the request open, or no longer. */
 void pw_blind_open(tm_cell_t *t, pw_hold_t *hold);
 void pw_blind_close(tm_cell_t *t, pw_hold_t *hold);
@@ -168,6 +173,9 @@ void pw_watch_scan(void);
 
 /* Nobody is waited for any more: what legs answered is sent, or `status`. */
 void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status);
+
+/* All legs have timed out, and the script has contacts left: its failure_route runs. */
+void pw_yield(tm_cell_t *t, pw_hold_t *hold);
 
 /* For tm's callback: the blind branch timed out, because no engine said anything. */
 void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code);

@@ -83,6 +83,20 @@ int pw_leg_pending(const tm_cell_t *t, const pw_hold_t *hold)
 	return 0;
 }
 
+int pw_leg_reserved(tm_cell_t *t, pw_hold_t *hold)
+{
+	int i, b;
+
+	for(i = 0; i < hold->named_count; i++) {
+		for(b = 0; b < t->nr_of_outgoings && pw_leg_of(t, hold, b) != hold->named[i].leg; b++) {
+		}
+		if(b == t->nr_of_outgoings && !hold->named[i].unsent) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
 /* A stopped phone reads INVITE and CANCEL in their order once it goes on, so on a
  * stream the CANCEL is sent although nothing came back; a datagram that nobody took is
  * not followed by one (RFC 3261, 9.1). */

@@ -7,18 +7,19 @@
 #include "core/mem/mem.h"
 #include "pushwake_hold.h"
 
-/* The leg that is out to this contact; 0: none. */
-static int leg_out(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *contact)
+/* The leg that is out to this contact. */
+static void find_leg(pushwake_contact *asked, tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *contact)
 {
 	int b;
 
 	for(b = t->nr_of_outgoings - 1; b >= 0; b--) {
 		if(b < PW_MAX_BRANCHES && !(hold->closed & (1u << b)) && t->uac[b].last_received < 200
 				&& STR_EQ(t->uac[b].ruid, contact->ruid)) {
-			return pw_leg_of(t, hold, b);
+			asked->leg = pw_leg_of(t, hold, b);
+			asked->leg_status = t->uac[b].last_received;
+			return;
 		}
 	}
-	return 0;
 }
 
 static int resume(tm_cell_t *t, pw_hold_t *hold)
@@ -35,7 +36,7 @@ static int resume(tm_cell_t *t, pw_hold_t *hold)
 	if(asked != NULL) {
 		pw.reply_lock(t);
 		for(i = 0; i < contacts.n; i++) {
-			asked[i].leg = leg_out(t, hold, &contacts.v[i]);
+			find_leg(&asked[i], t, hold, &contacts.v[i]);
 		}
 		pw.reply_unlock(t);
 		request.handle = hold->handle;

@@ -46,6 +46,23 @@ static void on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
 	pw.reply_unlock(t);
 }
 
+/* Serial forking: when the contacts that were tried have failed, failure_route is to try
+ * the next ones although phones are still waited for. */
+static void on_failed(tm_cell_t *t, pw_hold_t *hold, int branch)
+{
+	int b;
+
+	pw.reply_lock(t);
+	hold->failed |= 1u << branch;
+	for(b = 0; b < t->nr_of_outgoings && (b == hold->blind || b == branch || t->uac[b].last_received >= 200); b++) {
+	}
+	if(b == t->nr_of_outgoings && hold->held && pw_leg_reserved(t, hold)) {
+		pw_blind_close(t, hold);
+		hold->yields = 1;
+	}
+	pw.reply_unlock(t);
+}
+
 static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 {
 	int branch = pw.tm.t_gett_branch();
@@ -78,7 +95,7 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 	} else if(code >= 600) {
 		on_declined(t, hold);
 	}
-	hold->failed |= bit;
+	on_failed(t, hold, branch);
 	report(hold, leg, code, 1);
 }
 
@@ -153,6 +170,11 @@ static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)
 		 * script that come of it are not sent (sl_reply_error, send_reply). */
 		if(opening == hold && params->req != NULL) {
 			params->req->msg_flags |= FL_MSG_NOREPLY;
+		}
+		/* failure_route tries another contact, under the reply lock */
+		if(hold->yields) {
+			hold->yields = 0;
+			pw_blind_open(t, hold);
 		}
 	} else if(type & TMCB_RESPONSE_OUT) {
 		if(params->code >= 200) {
@@ -239,9 +261,33 @@ static void cancel_missed(tm_cell_t *t, pw_hold_t *hold)
 	}
 }
 
-static int has_legs_of(const pw_hold_t *hold)
+/* A failure_route is armed that may try other contacts. */
+static int is_armed(const tm_cell_t *t, const pw_hold_t *hold)
 {
-	return hold->named_count > 0;
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings; b++) {
+		if(b != hold->blind && t->uac[b].on_failure != 0 && t->uac[b].last_received < 200) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Legs that the script has not relayed to: it could not, or its failure_route is to try
+ * them later (serial forking), so that their phones are not silent. */
+static void report_unsent(tm_cell_t *t, pw_hold_t *hold)
+{
+	int i, b, is_later = is_armed(t, hold);
+
+	for(i = 0; i < hold->named_count; i++) {
+		for(b = 0; b < t->nr_of_outgoings && pw_leg_of(t, hold, b) != hold->named[i].leg; b++) {
+		}
+		if(b == t->nr_of_outgoings) {
+			hold->named[i].unsent = !is_later;
+			report(hold, hold->named[i].leg, is_later ? 100 : 503, is_later);
+		}
+	}
 }
 
 /* The script is done: verbs may change the request from now on. */
@@ -268,18 +314,12 @@ static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
 	if(hold->cancelled && t->uas.status < 200) {
 		cancel_missed(t, hold);
 	} else if(pw_leg_allowed(t, hold)) {
-		if(!hold->held && !pw_leg_pending(t, hold) && has_legs_of(hold)) {
+		if(!hold->held && !pw_leg_pending(t, hold) && hold->named_count > 0) {
 			/* nothing went out: the engine says what now */
 			pw_blind_open(t, hold);
 		}
 		report_failed(t, hold);
-		if(hold->held && !pw_leg_pending(t, hold) && t->nr_of_outgoings == 1 && has_legs_of(hold)) {
-			int i;
-
-			for(i = 0; i < hold->named_count; i++) {
-				report(hold, hold->named[i].leg, 503, 0);
-			}
-		}
+		report_unsent(t, hold);
 	}
 	hold->busy = 0;
 	pw.reply_unlock(t);
@@ -293,7 +333,7 @@ void pw_watch_scan(void)
 	pw_hold_ref_t *refs;
 	pw_hold_t *hold;
 	tm_cell_t *t;
-	int i, n;
+	int i, n, must_yield;
 
 	refs = pw_holds_all(&n, 1);
 	for(i = 0; i < n; i++) {
@@ -304,7 +344,11 @@ void pw_watch_scan(void)
 		if(!hold->busy) {
 			pw.reply_lock(t);
 			report_failed(t, hold);
+			must_yield = !pw_leg_pending(t, hold) && pw_leg_reserved(t, hold);
 			pw.reply_unlock(t);
+			if(must_yield) {
+				pw_yield(t, hold);
+			}
 		}
 		pw.tm.unref_cell(t);
 		pw.tm.t_sett(before, branch);

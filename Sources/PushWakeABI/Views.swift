@@ -66,7 +66,10 @@ extension pushwake_contact {
         if !flow.isEmpty { engine.put(.contactFlow, flow.bytes.span) }
         if !registration.isEmpty { engine.put(.contactRegistration, registration.bytes.span) }
         if behind_proxy != 0 { engine.put(.contactProxy, 1) }
-        if withLeg, leg != 0 { engine.put(.leg, Int64(leg)) }
+        if withLeg, leg != 0 {
+            engine.put(.leg, Int64(leg))
+            engine.put(.status, Int64(leg_status))
+        }
         engine.put(.contactReachable, Int64(reachable))
     }
 }

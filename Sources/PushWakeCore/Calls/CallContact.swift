@@ -45,6 +45,13 @@ public struct CallContact: Equatable, Sendable {
     /// A request to either goes to the same place.
     func isSamePlace(as other: CallContact) -> Bool { key == other.key && address == other.address }
 
+    /// A request to either takes the same way. Where a registrar keeps no source of a REGISTER, datagrams go to the
+    /// address alone.
+    func isSameFlow(as other: CallContact) -> Bool {
+        if !flow.isEmpty && !other.flow.isEmpty { return flow == other.flow }
+        return reach == .datagram && other.reach == .datagram && isSamePlace(as: other)
+    }
+
     /// Sending to it needs nothing that the phone would have to do first.
     var canBeRung: Bool { reach != .lost }
 }

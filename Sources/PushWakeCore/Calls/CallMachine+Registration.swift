@@ -83,7 +83,7 @@ extension CallMachine {
     private mutating func moved(
         _ index: Int, _ leg: DeviceState.Leg, to contact: CallContact, _ now: Int64, _ verbs: inout [CallVerb]
     ) {
-        let isSameFlow = !contact.flow.isEmpty && contact.flow == leg.contact.flow
+        let isSameFlow = contact.isSameFlow(as: leg.contact)
         let isSameRun =
             contact.registrationID.isEmpty || leg.contact.registrationID.isEmpty
             || contact.registrationID == leg.contact.registrationID

@@ -5,19 +5,21 @@ extension CallMachine {
     public struct ResumedDevice: Equatable, Sendable {
         /// A provider had taken its push.
         public var wasPushed: Bool
-        /// The leg that is out to it, and where.
+        /// The leg that is out to it, where, and the last status that it answered; 0 for none.
         public var leg: Int?
         public var contact: CallContact?
+        public var status: Int
 
-        public init(wasPushed: Bool, leg: Int?, contact: CallContact?) {
+        public init(wasPushed: Bool, leg: Int?, contact: CallContact?, status: Int = 0) {
             self.wasPushed = wasPushed
             self.leg = leg
             self.contact = contact
+            self.status = status
         }
     }
 
     /// Goes on with a request that another engine began, instead of `start(now:)`. `devices` stand in the order of
-    /// those that the machine was made with. What a leg has said so far is not known, so it counts as heard.
+    /// those that the machine was made with. A leg that has said nothing may be older than the push.
     public mutating func resume(_ resumed: [ResumedDevice], lastLeg: Int, now: Int64) -> [CallVerb] {
         var verbs: [CallVerb] = []
         continueLegs(after: lastLeg)
@@ -30,7 +32,9 @@ extension CallMachine {
             }
             if let leg = resumed[index].leg, let contact = resumed[index].contact {
                 devices[index].openLeg(leg, contact, now)
-                devices[index].leg?.heard = .trying
+                devices[index].leg?.heard = .init(status: resumed[index].status)
+                devices[index].legAtPush = resumed[index].wasPushed ? leg : 0
+                watch(index, now)
             } else if devices[index].device.canBePushed, !devices[index].device.isAwake, !resumed[index].wasPushed {
                 push(index, now, &verbs)
             }

@@ -132,7 +132,7 @@ public struct CallMachine: ~Copyable {
 
     private mutating func heard(_ index: Int, _ status: Int, _ verbs: inout [CallVerb]) {
         guard let leg = devices[index].leg else { return }
-        let heard: DeviceState.Heard = status == 100 ? .trying : .alerting
+        let heard = DeviceState.Heard(status: status)
         guard heard > leg.heard || status >= 200 else { return }
         verbs.append(.note(.progressed(device: index, leg: leg.number, status: status)))
         devices[index].leg?.heard = heard
@@ -275,7 +275,7 @@ public struct CallMachine: ~Copyable {
     mutating func continueLegs(after number: Int) { lastLeg = max(lastLeg, number) }
 
     /// Gives the leg its time to be answered before the device is pushed as well.
-    private mutating func watch(_ index: Int, _ now: Int64) {
+    mutating func watch(_ index: Int, _ now: Int64) {
         let state = devices[index]
         guard state.device.canBePushed, state.push == .none, state.leg?.heard == .nothing,
             let silentAfter = policy.silentAfter

@@ -8,6 +8,9 @@ struct DeviceState {
         case trying
         case alerting
 
+        /// 0 for no answer.
+        init(status: Int) { self = status <= 0 ? .nothing : status == 100 ? .trying : .alerting }
+
         static func < (a: Heard, b: Heard) -> Bool { a.rawValue < b.rawValue }
     }
 

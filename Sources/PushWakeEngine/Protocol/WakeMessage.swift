@@ -19,6 +19,8 @@ struct WakeMessage: Equatable {
         var isBehindProxy = false
         /// The leg that is out to it; only a request that goes on after a restart has one.
         var leg = 0
+        /// The last status that it answered.
+        var legStatus = 0
 
         /// As the call machine knows it.
         var known: CallDevices.KnownContact {
@@ -103,6 +105,7 @@ struct WakeMessage: Equatable {
         case .contactRegistration: contact.registration = reader.text(field)
         case .contactAge: contact.age = reader.number(field)
         case .contactProxy: contact.isBehindProxy = reader.number(field) != 0
+        case .status: contact.legStatus = Int(truncatingIfNeeded: reader.number(field))
         case .leg: contact.leg = Int(truncatingIfNeeded: reader.number(field))
         case .contactReachable:
             contact.reach =

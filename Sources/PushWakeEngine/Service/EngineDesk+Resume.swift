@@ -126,7 +126,7 @@ extension HeldRequest {
             }
             return CallMachine.ResumedDevice(
                 wasPushed: ticket.pushed.contains(Self.fingerprint(of: device)), leg: out?.leg,
-                contact: out?.known.contact)
+                contact: out?.known.contact, status: out?.legStatus ?? 0)
         }
     }
 

@@ -33,6 +33,16 @@ import Testing
         #expect(call.register("a", at: CallContact(key: "a", address: "sip:public", flow: "udp")) == "resend 2")
     }
 
+    @Test func `at the same address, where its flow was not known, keeps its leg`() {
+        let silent = woken(at: .udp("a1", flow: ""))
+        #expect(silent.register("a", at: .udp("a1")) == "resend 1")
+
+        let heard = woken(at: .udp("a1", flow: ""))
+        #expect(heard.hear(100, leg: 1) == "")
+        #expect(heard.register("a", at: .udp("a1")) == "")
+        #expect(heard.register("a", at: .tcp("a1")) == "ring 2 a1 for 1")
+    }
+
     @Test func `over another flow has 300 ms to take a message, which must not come twice`() {
         let message = HeldCall(.asleep("a"), event: .chat)
         #expect(message.start() == "push 0 chat, hold")

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""The engine dies, or stands still, while calls are held: none is lost, none is pushed twice."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from phones import rfc8599_apns, rfc8599_fcm
+from servers import Simulator, wait_until
+
+
+@pytest.fixture(scope="module")
+def provider(tmp_path_factory):
+    """Answers pushes to tokens that begin with `aa` after a second and a half."""
+    provider = Simulator(tmp_path_factory.mktemp("provider"), {"rules": [{"token": "aa*", "delay_ms": 1500, "status": 200}]})
+    provider.start()
+    yield provider
+    provider.stop()
+
+
+@pytest.fixture(scope="module")
+def server(make_server, provider):
+    return make_server(provider, wake_timeout=8)
+
+
+def end(server, waits=True):
+    """Ends the engine with kill -9; waits for another one unless told not to."""
+    first = server.engine_pid()
+    os.kill(first, signal.SIGKILL)
+    if waits:
+        wait_until("a new engine", lambda: server.engine_pid() not in (None, first), 8)
+        server.wait_engine()
+
+
+@pytest.fixture
+def called(server, wire, provider):
+    """A phone that sleeps and is called."""
+    def make(user, push=None, transport="udp"):
+        phone = wire.phone(server, user, transport, push or rfc8599_fcm())
+        phone.register()
+        phone.sleep()
+        return wire.call(server, user), phone
+
+    return make
+
+
+def test_without_an_engine_a_register_still_releases_the_call(server, wire, provider, called):
+    call, phone = called("orphan")
+    call.wait_status(110)
+    end(server, waits=False)
+    woken = wire.again(phone)
+    registered = woken.register()
+    assert woken.wait_request("INVITE").at - registered.at < 0.3
+    call.wait_status(200)
+    server.wait_engine()
+
+
+def test_a_new_engine_goes_on_with_what_was_held(server, wire, provider, called):
+    call, phone = called("survivor")
+    call.wait_status(110)
+    end(server)
+    server.wait_log("held requests go on with the new engine")
+    assert call.final is None
+    woken = wire.again(phone)
+    woken.register()
+    call.wait_status(200)
+    time.sleep(0.2)
+    assert provider.events(phone.push.token) == ["call"], "pushed once more although a provider had taken it"
+    assert server.held() == 0
+
+
+def test_a_push_that_had_no_answer_goes_out_again(server, wire, provider, called):
+    push = rfc8599_apns()
+    push.token = "aa" + push.token[2:]
+    call, phone = called("unanswered", push)
+    provider.wait_event(push.token, "call")
+    end(server)
+    provider.wait_event(push.token, "call", after=1)
+    call.wait_status(110)
+    woken = wire.again(phone)
+    woken.register()
+    call.wait_status(200)
+
+
+def test_what_rings_goes_on_ringing(server, wire, provider, called):
+    call, phone = called("rings")
+    call.wait_status(110)
+    woken = wire.again(phone)
+    woken.answers["INVITE"] = (180,)
+    woken.register()
+    invite = woken.wait_request("INVITE")
+    call.wait_status(180)
+    end(server)
+    woken.register()
+    time.sleep(0.3)
+    assert len(woken.requests("INVITE")) == 1
+    woken.answer(invite, 486)
+    assert call.wait_final().status == 486
+
+
+def test_nobody_wakes_and_the_new_engine_ends_the_call(server, called, provider):
+    call, phone = called("stays-away")
+    call.wait_status(110)
+    end(server)
+    assert call.wait_final(9).status == 480
+    assert 7.8 < call.final.at - call.sent_at < 8.5
+    provider.wait_event(phone.push.token, "missed")
+
+
+def test_a_cancel_while_no_engine_is_there(server, wire, called):
+    call, phone = called("hung-up")
+    call.wait_status(110)
+    end(server, waits=False)
+    at = call.cancel()
+    assert call.wait_final().status == 487 and call.final.at - at < 0.3
+    server.wait_engine()
+    woken = wire.again(phone)
+    woken.register()
+    time.sleep(0.2)
+    assert woken.requests("INVITE") == [] and server.held() == 0
+
+
+def test_a_stopped_engine_delays_nobody_who_registers(server, wire, called):
+    call, phone = called("stopped")
+    call.wait_status(110)
+    engine = server.engine_pid()
+    os.kill(engine, signal.SIGSTOP)
+    try:
+        woken = wire.again(phone)
+        woken.register()
+        woken.wait_request("INVITE")
+        call.wait_status(200)
+    finally:
+        os.kill(engine, signal.SIGCONT)
+    server.wait_engine()
+    time.sleep(0.2)
+    assert len(woken.requests("INVITE")) == 1
+    assert server.held() == 0
+
+
+def test_a_stopped_engine_that_goes_on_rings_nobody_twice(server, wire, called):
+    call, phone = called("goes-on")
+    call.wait_status(110)
+    engine = server.engine_pid()
+    os.kill(engine, signal.SIGSTOP)
+    try:
+        woken = wire.again(phone)
+        woken.answers["INVITE"] = (180,)
+        woken.register()
+        invite = woken.wait_request("INVITE")
+        call.wait_status(180)
+    finally:
+        os.kill(engine, signal.SIGCONT)
+    server.wait_engine()
+    woken.register()
+    time.sleep(0.5)
+    assert len(woken.requests("INVITE")) == 1
+    woken.answer(invite, 200)
+    call.wait_status(200)
+
+
+def test_eight_calls_and_three_engines(make_server, wire, provider):
+    server = make_server(provider, wake_timeout=8)
+    phones, calls = [], []
+    caller = wire.caller(server)
+    for number in range(8):
+        phone = wire.phone(server, f"many-{number}", "udp", rfc8599_fcm())
+        phone.register()
+        phones.append(phone)
+        calls.append(caller.call(phone.user))
+    for call in calls:
+        call.wait_status(110)
+    for _ in range(2):
+        end(server)
+    for phone in phones:
+        phone.register()
+    for call in calls:
+        assert call.wait_final().status == 200
+    assert [provider.events(phone.push.token) for phone in phones] == [["call"]] * 8

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Shared memory runs out while phones wake: calls fail, Kamailio lives, and when memory is free again all is well."""
+
+import re
+import time
+
+from phones import rfc8599_fcm
+from servers import wait_until
+
+
+def free_memory(server):
+    return int(re.search(r"free: (-?\d+)", server.rpc("core.shmmem")).group(1))
+
+
+def eat(server, caller, user):
+    """Calls until no more are held; the calls that were taken."""
+    calls = []
+    for _ in range(60):
+        burst = [caller.call(user) for _ in range(20)]
+        end = time.monotonic() + 0.5
+        while not all(call.answers for call in burst) and time.monotonic() < end:
+            time.sleep(0.01)
+        calls += burst
+        if not all(call.statuses == [100] or call.statuses == [100, 110] for call in burst):
+            return [call for call in calls if call.answers and call.answers[0].status == 100]
+    raise AssertionError(f"{len(calls)} calls are held, and {free_memory(server)} bytes are left")
+
+
+def test_shared_memory_runs_out_and_comes_back(make_server, wire, simulator):
+    server = make_server(wake_timeout=30, arguments=("-m", "12"))
+    phone = wire.phone(server, "eater", "udp", rfc8599_fcm())
+    phone.answers["INVITE"] = ()
+    phone.register()
+    caller = wire.caller(server)
+    before = free_memory(server)
+    calls = eat(server, caller, phone.user)
+    assert free_memory(server) < 500_000
+    # Each call that a REGISTER releases takes memory that is not there.
+    for _ in range(4):
+        phone.send_register()
+        time.sleep(0.1)
+    assert "could not allocate shared memory" in server.log_text()
+    # Some go, and what they leave is just enough for some of the others.
+    for call in calls[::3]:
+        call.cancel()
+    for _ in range(4):
+        phone.send_register()
+        time.sleep(0.1)
+    for call in calls:
+        call.cancel()
+    wait_until("nothing is held", lambda: server.held() == 0, 15)
+    wait_until("memory is free again", lambda: free_memory(server) > before - 300_000, 15)
+    assert server.process.poll() is None
+    # No worker, timer or supervisor waits for a lock.
+    for number in range(8):
+        other = wire.phone(server, f"after-{number}", "udp", rfc8599_fcm())
+        other.register()
+        call = caller.call(other.user)
+        simulator.wait_event(other.push.token, "call")
+        other.register()
+        assert call.wait_final().status == 200

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Parameters of registrar and tm that change what becomes of a call hold for a held one too."""
+
+import time
+
+import pytest
+
+from phones import rfc8599_fcm
+from servers import CALLS
+
+
+def config(*lines):
+    return CALLS.read_text().replace("@SETTINGS@", "\n".join(["@SETTINGS@", *lines]))
+
+
+def test_method_filtering(make_server, wire, simulator):
+    """A phone that takes no MESSAGE is not woken for one."""
+    server = make_server(config=config('modparam("registrar", "method_filtering", 1)'), wake_timeout=2)
+    calls_only = wire.phone(server, "filtered", "udp", rfc8599_fcm())
+    calls_only.register(600, None, "Allow: INVITE, ACK, CANCEL, BYE")
+    both = wire.phone(server, "filtered", "udp", rfc8599_fcm())
+    both.register(600, None, "Allow: INVITE, ACK, CANCEL, BYE, MESSAGE")
+    message = wire.caller(server).write("filtered")
+    simulator.wait_event(both.push.token, "chat")
+    calls_only.register(600, None, "Allow: INVITE, ACK, CANCEL, BYE")
+    both.register(600, None, "Allow: INVITE, ACK, CANCEL, BYE, MESSAGE")
+    assert message.wait_final().status == 200
+    assert calls_only.requests("MESSAGE") == []
+    call = wire.call(server, "filtered")
+    simulator.wait_event(calls_only.push.token, "call")
+    calls_only.register(600, None, "Allow: INVITE, ACK, CANCEL, BYE")
+    call.wait_status(200)
+
+
+@pytest.mark.parametrize("is_blocked", [True, False])
+def test_disable_6xx_block(make_server, wire, simulator, is_blocked):
+    text = config() if is_blocked else config('modparam("tm", "disable_6xx_block", 1)')
+    server = make_server(config=text, wake_timeout=5)
+    desk = wire.phone(server, "declines")
+    desk.answers["INVITE"] = (603,)
+    desk.register()
+    mobile = wire.phone(server, "declines", "udp", rfc8599_fcm())
+    mobile.register()
+    call = wire.call(server, "declines")
+    if is_blocked:
+        assert call.wait_final(1).status == 603
+        return
+    simulator.wait_event(mobile.push.token, "call")
+    time.sleep(0.2)
+    assert call.final is None
+    mobile.register()
+    assert call.wait_final().status == 200
+
+
+@pytest.mark.parametrize("is_checked", [True, False])
+def test_path_check_local(make_server, wire, simulator, is_checked):
+    """A Path whose first hop is this server itself: with the parameter it is passed over."""
+    server = make_server(
+        config=config(f'modparam("registrar", "path_check_local", {int(is_checked)})'), wake_timeout=5)
+    phone = wire.phone(server, "path", "udp", rfc8599_fcm())
+    edge = wire.phone(server, "edge")
+    path = f"Path: <sip:127.0.0.1:{server.port};lr>, <sip:127.0.0.1:{edge.endpoint.port};lr>"
+    phone.register(600, None, path, "Supported: path")
+    call = wire.call(server, "path")
+    simulator.wait_event(phone.push.token, "call")
+    phone.register(600, None, path, "Supported: path")
+    if is_checked:
+        invite = edge.wait_request("INVITE")
+        assert [r for r in invite.headers("Route") if str(server.port) in r] == []
+        call.wait_status(200)
+    else:
+        time.sleep(0.3)
+        assert edge.requests("INVITE") == []
+        call.cancel()
+
+
+def test_another_table_is_another_user(make_server, wire, simulator):
+    """The same name in a second location table: its REGISTER releases nothing of the first."""
+    text = config().replace('pushwake_save("location");', """
+    if (is_present_hf("X-Table")) { pushwake_save("tablets"); exit; }
+    pushwake_save("location");""")
+    server = make_server(config=text, wake_timeout=3)
+    phone = wire.phone(server, "namesake", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    call = wire.call(server, "namesake")
+    simulator.wait_event(phone.push.token, "call")
+    namesake = wire.phone(server, "namesake", "udp", rfc8599_fcm())
+    namesake.register(600, None, "X-Table: tablets")
+    time.sleep(0.3)
+    assert namesake.requests("INVITE") == []
+    woken = wire.again(phone)
+    woken.register()
+    call.wait_status(200)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Which routes run for phones that join late, and whose."""
+
+import pytest
+
+from phones import rfc8599_fcm
+from servers import CALLS
+
+DEFAULT = """
+branch_route[PUSHWAKE] {
+    append_hf("X-Route: default\\r\\n");
+}
+"""
+
+
+def called(server, wire, simulator, user, *headers):
+    """A phone that sleeps, is called and wakes; the INVITE that it gets."""
+    phone = wire.phone(server, user, "udp", rfc8599_fcm())
+    phone.register()
+    call = wire.call(server, user, *headers)
+    simulator.wait_event(phone.push.token, "call")
+    phone.register()
+    invite = phone.wait_request("INVITE")
+    call.wait_status(200)
+    return invite
+
+
+def test_a_branch_route_runs_for_the_call_it_was_set_for_and_no_other(make_server, wire, simulator):
+    server = make_server(wake_timeout=5)
+    for number in range(8):
+        invite = called(server, wire, simulator, f"own-{number}", "X-Branch: yes")
+        assert len(invite.headers("X-Route")) == 1 and invite.headers("X-Route")[0].startswith("named")
+        assert called(server, wire, simulator, f"other-{number}").headers("X-Route") == []
+
+
+def test_a_call_without_one_runs_the_default(make_server, wire, simulator):
+    server = make_server(config=CALLS.read_text() + DEFAULT, wake_timeout=5)
+    for number in range(4):
+        assert called(server, wire, simulator, f"plain-{number}").headers("X-Route") == ["default"]
+        invite = called(server, wire, simulator, f"own-{number}", "X-Branch: yes")
+        assert len(invite.headers("X-Route")) == 1 and invite.headers("X-Route")[0].startswith("named")
+
+
+def test_a_phone_that_joins_what_rings_runs_it_too(make_server, wire, simulator):
+    server = make_server(wake_timeout=5)
+    desk = wire.phone(server, "both")
+    desk.answers["INVITE"] = (180,)
+    desk.register()
+    mobile = wire.phone(server, "both", "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    call = wire.call(server, "both", "X-Branch: yes")
+    assert desk.wait_request("INVITE").headers("X-Route")
+    simulator.wait_event(mobile.push.token, "call")
+    woken = wire.again(mobile)
+    woken.register()
+    assert woken.wait_request("INVITE").headers("X-Route")
+    call.wait_status(200)
+
+
+LUA = """
+function ksr_request_route()
+    if KSR.is_CANCEL() then
+        if KSR.tmx.t_precheck_trans() > 0 or KSR.tm.t_check_trans() > 0 then KSR.tm.t_relay() end
+        return 1
+    end
+    if not KSR.is_ACK() then KSR.tm.t_check_trans() end
+    if KSR.siputils.has_totag() > 0 then
+        if KSR.rr.loose_route() > 0 then KSR.tm.t_relay() end
+        return 1
+    end
+    if KSR.is_REGISTER() then
+        KSR.pushwake.save("location")
+        return 1
+    end
+    if KSR.hdr.is_present("X-Branch") > 0 then KSR.tm.t_on_branch("ksr_branch_named") end
+    local found = KSR.pushwake.lookup("location")
+    if found == 1 then KSR.tm.t_relay() end
+    if found < 0 then KSR.sl.send_reply(404, "Not Found") end
+    return 1
+end
+
+function ksr_branch_named()
+    KSR.hdr.append("X-Route: lua\\r\\n")
+    return 1
+end
+
+function ksr_asleep()
+    KSR.info("ASLEEP in Lua\\n")
+    return 1
+end
+
+function ksr_result(event)
+    KSR.info("RESULT in Lua\\n")
+    return 1
+end
+"""
+
+
+@pytest.fixture(scope="module")
+def lua(make_server, tmp_path_factory):
+    script = tmp_path_factory.mktemp("lua") / "routes.lua"
+    script.write_text(LUA)
+    config, _ = CALLS.read_text().split("request_route {", 1)
+    config = config.replace('loadmodule "@PUSHWAKE@"', f'''loadmodule "@PUSHWAKE@"
+loadmodule "app_lua.so"
+modparam("app_lua", "load", "{script}")
+modparam("usrloc", "preload", "location")
+modparam("pushwake", "failure_callback", "ksr_asleep")
+modparam("pushwake", "event_callback", "ksr_result")''')
+    return make_server(config=config + '\ncfgengine "lua"\n', wake_timeout=2)
+
+
+def test_in_lua_too(lua, wire, simulator):
+    for number in range(4):
+        assert called(lua, wire, simulator, f"own-{number}", "X-Branch: yes").headers("X-Route") == ["lua"]
+        assert called(lua, wire, simulator, f"other-{number}").headers("X-Route") == []
+    lua.wait_log("RESULT in Lua")
+
+
+def test_in_lua_nobody_wakes(lua, wire, simulator):
+    phone = wire.phone(lua, "asleep", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    call = wire.call(lua, phone.user)
+    assert call.wait_final().status == 480
+    lua.wait_log("ASLEEP in Lua")
