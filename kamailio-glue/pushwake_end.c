@@ -74,7 +74,7 @@ void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
 	hold->failure_status = status;
 	t->uac[hold->blind].on_failure = !is_answered && status >= 300 ? failure_route() : 0;
 	init_cancel_info(&cancel);
-	result = pw.relay_reply(t, FAKED_REPLY, hold->blind, is_answered ? PW_WORST : 480, &cancel, 1);
+	result = pw.relay_reply(t, FAKED_REPLY, hold->blind, is_answered ? PW_WORST : (unsigned int)(status >= 300 ? status : 480), &cancel, 1);
 	if(result == RPS_TGONE) {
 		return;
 	}

@@ -138,7 +138,8 @@ static pw_hold_t *hold_new(tm_cell_t *t, const pw_hold_plan_t *plan)
 	hold->busy = 1;
 	hold->held = plan->is_held;
 	hold->keeps_uri = plan->keeps_uri;
-	hold->failure_status = 480;
+	/* within a dialog 480 would end it (RFC 8599, 6.2.3; RFC 5057, 5.1) */
+	hold->failure_status = plan->keeps_uri ? 504 : 480;
 	hold->began_ms = pw_now_ms();
 	return hold;
 }

@@ -70,6 +70,22 @@ class WireCall:
         self.cseq += 1
         self._send("BYE", new_branch(), answer.headers("To")[0], *routes, target=target)
 
+    def request(self, method, target=None):
+        """A request within the answered call, to its Contact unless told otherwise; returns its CSeq."""
+        answer = next(m for m in self.caller.endpoint.messages if m.status == 200 and m.headers("Call-ID") == [self.call_id]
+                      and m.headers("CSeq")[0].endswith("INVITE"))
+        target = target or answer.headers("Contact")[0].strip("<>")
+        routes = [f"Route: {route}" for route in reversed(answer.headers("Record-Route"))]
+        self.cseq += 1
+        self._send(method, new_branch(), answer.headers("To")[0], *routes, target=target)
+        return f"{self.cseq} {method}"
+
+    def wait_answer_to(self, cseq, seconds=5):
+        """The final answer to the request with this CSeq."""
+        return self.caller.endpoint.wait_for(
+            f"answer to {cseq}", lambda m: m.status >= 200 and m.headers("Call-ID") == [self.call_id]
+            and m.headers("CSeq") == [cseq], seconds)
+
     def _send(self, method, branch, to, *extra, body="", target=None):
         endpoint = self.caller.endpoint
         number = self.cseq
