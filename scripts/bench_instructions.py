@@ -42,7 +42,7 @@ class Perf:
 
     def count(self, server, play):
         process = subprocess.Popen(["perf", "stat", "-x", ",", "-o", self.report, "-e", self.event, "-p",
-                                    ",".join(map(str, server.pids)), "sleep", "600"])
+                                    ",".join(map(str, server.pids))])
         try:
             settle()
             play()
