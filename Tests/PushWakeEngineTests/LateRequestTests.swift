@@ -47,7 +47,7 @@ extension DeskBench {
         #expect(late.id == 9)
         #expect(bench.desk.statistics.wakesExpired == 1)
         #expect(bench.desk.statistics.pushed == 0)
-        #expect(bench.desk.wakes.count == 0)
+        #expect(bench.desk.calls.count == 0)
 
         // The caller tries again, and this time the engine is there.
         let inTime = try #require(try bench.call(kind, at: 1100))
