@@ -79,8 +79,7 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
         accept(1, .answeredElsewhere, after: 97, at: 6507)
     }
 
-    /// docs/operations.md shows the same.
-    static let story = """
+    private static let story = """
         INVITE to bob from sip:alice@example.com, 42 s ago: answered after 6410 ms
           Call-ID 3848276298220188511@192.0.2.44, CSeq 1
           phone 1 answered; fcm accepted the push and phone 2 did not register
@@ -114,6 +113,12 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
         let byUser = try bench.rows(.trace, "bob").rows
         #expect(TraceReport(byUser).text == Self.story)
         #expect(!"\(byUser)".contains("abcdef0123456789"))
+    }
+
+    @Test func `is shown in the manual as it is`() throws {
+        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        let manual = String(decoding: try FileContent.read("/\(root)/docs/operations.md"), as: UTF8.self)
+        #expect(manual.contains("$ pushwake trace bob\n\(Self.story)\n```"))
     }
 
     @Test func `is one document of JSON, a request with its lines`() throws {

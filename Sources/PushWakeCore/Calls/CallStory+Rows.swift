@@ -16,11 +16,23 @@ extension CallStory {
             ("started_ago", .number(max(0, now &- startedAt) / 1000)), ("method", .text(StoryText.printable(method))),
             ("aor", .text(StoryText.printable(aor))), ("from", .text(StoryText.printable(from))),
             ("call_id", .text(StoryText.printable(callID))), ("cseq", .number(Int64(cseq))),
-            ("end", .text(end?.how.name ?? "")),
+            ("end", .text(ending)),
         ]
         if let end { row.append(("end_ms", .number(end.at))) }
         row.append(("summary", .text(summary)))
         return row
+    }
+
+    /// Empty while it goes on. What becomes of a request that no push can help is not watched.
+    private var ending: String {
+        if let end { return end.how.name }
+        let isWatched = lines.contains { line in
+            switch line.kind {
+            case .plain, .notPushed, .rung, .gaveUp: false
+            default: true
+            }
+        }
+        return lines.isEmpty || isWatched ? "" : "not watched"
     }
 
     /// The devices, then the lines; a gap where lines are missing.

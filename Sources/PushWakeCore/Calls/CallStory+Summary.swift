@@ -70,6 +70,7 @@ extension CallStory {
         guard fate.wasPushed || fate.isAccepted || fate.lastFailure != nil else { return nil }
         if fate.isAccepted { return "\(provider(device)) accepted the push and \(phone) did not register" }
         guard let failure = fate.lastFailure else {
+            if fate.refusal?.kind == .putOff { return "\(phone) did not register after the push before" }
             return "\(phone) did not register, and \(provider(device)) has not answered the push"
         }
         let reason = text(of: failure)

@@ -12,7 +12,7 @@ extension CallStory {
     public func introduction(of place: Int) -> String? {
         guard names.indices.contains(place), let name = names[place] else { return nil }
         var parts = [name.provider.map { provider in name.app.isEmpty ? provider.name : "\(provider.name) \(name.app)" }
-            ?? "not pushable"]
+            ?? "a contact"]
         if !name.token.isEmpty { parts.append("token \(name.token)") }
         if !name.instance.isEmpty { parts.append("instance \(name.instance)") }
         return StoryText.printable("phone \(place + 1) is \(parts.joined(separator: ", "))")
@@ -72,7 +72,9 @@ extension CallStory {
             let isOpen = line.detail == CallContact.Reach.open.rawValue
             return "\(phone) is awake: \(isOpen ? "its connection is open" : "it registered a moment ago")"
         case .asleep: return "\(phone) sleeps"
-        case .plain: return "\(phone) cannot be pushed: no binding belongs to its contact"
+        case .plain:
+            let isBound = line.place.map { names.indices.contains($0) && names[$0]?.provider != nil } ?? false
+            return "\(phone) \(isBound ? "cannot be pushed for this" : "has no push binding")"
         case .delayed: return "\(phone) is pushed in \(line.milliseconds) ms unless it answers (pn-timeout)"
         case .putOff:
             return "\(phone) was pushed a moment ago: the next push waits \(line.milliseconds) ms (ignore_same)"
@@ -89,6 +91,7 @@ extension CallStory {
         case .told: return "the caller hears \(line.status)"
         case .held: return "the request is held for up to \(StoryText.duration(Int64(line.milliseconds)))"
         case .copied: return "the same request comes again"
+        case .resumed: return "the engine was started anew and goes on with the request"
         case .late: return "\(phone) comes after the end"
         case .endShown: return "\(phone) shows a call that is over: it gets INVITE and CANCEL"
         case .gaveUp:

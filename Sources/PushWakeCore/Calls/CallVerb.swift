@@ -66,6 +66,8 @@ public enum CallNote: Equatable, Sendable {
     case held(Int64)
     /// The same request has come once more: a retransmission, another branch or another proxy.
     case copied
+    /// Another engine began it, and this one goes on.
+    case resumed
     /// It came after the end.
     case late(device: Int)
     /// It shows a call that is over, and gets INVITE and CANCEL.

@@ -6,7 +6,7 @@ public struct StoryLine: Equatable, Sendable {
     public enum Kind: UInt8, Sendable {
         case awake, asleep, plain, delayed, putOff, notPushed, silent, pushed, pushEnded, pushFailed, pushRetried, dropped
         case registered, unregistered, rung, resent, progressed, legFailed
-        case told, held, copied, late, endShown, gaveUp, ended
+        case told, held, copied, resumed, late, endShown, gaveUp, ended
 
         /// For machines.
         public var name: String {
@@ -32,6 +32,7 @@ public struct StoryLine: Equatable, Sendable {
             case .told: "told"
             case .held: "held"
             case .copied: "copied"
+            case .resumed: "resumed"
             case .late: "late"
             case .endShown: "end-shown"
             case .gaveUp: "gave-up"
@@ -93,6 +94,7 @@ public struct StoryLine: Equatable, Sendable {
         case .told(let status): set(.told, nil, status: status)
         case .held(let time): set(.held, nil, milliseconds: time)
         case .copied: set(.copied, nil)
+        case .resumed: set(.resumed, nil)
         case .late(let device): set(.late, device)
         case .endShown(let device): set(.endShown, device)
         case .gaveUp(let status): set(.gaveUp, nil, status: status)

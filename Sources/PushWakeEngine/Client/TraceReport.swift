@@ -54,7 +54,8 @@ public struct TraceReport {
 
     private func paragraph(_ request: Request) -> String {
         let end = request.text("end")
-        let ending = end.isEmpty ? "not over yet" : "\(end) after \(request.number("end_ms") ?? 0) ms"
+        let time = request.number("end_ms").map { " after \($0) ms" } ?? ""
+        let ending = end.isEmpty ? "not over yet" : end + time
         let from = request.text("from")
         let head = [
             "\(request.text("method")) to \(request.text("aor"))\(from.isEmpty ? "" : " from \(from)"), "

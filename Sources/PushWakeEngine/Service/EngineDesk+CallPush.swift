@@ -30,6 +30,7 @@ extension EngineDesk {
     private func follow(_ entry: RequestPushes.Entry, _ token: String, _ device: Int, _ request: HeldRequest) {
         request.pushes.entries[token]?.followers.append((request, device))
         guard let isAccepted = entry.isAccepted else { return }
+        if let result = entry.result { trace.answered(request.trace, device: device, result, now: delivery.loop.now) }
         delivery.loop.atEndOfTurn { [weak self, weak request] in
             guard let self, let request else { return }
             pushEnded(device, request, isAccepted)
@@ -56,6 +57,9 @@ extension EngineDesk {
             return deliver(push, request)
         }
         statistics.suppressed += 1
+        for follower in request.pushes.entries[push.push.binding.token]?.followers ?? [] {
+            trace.note(follower.request.trace, .putOff(device: follower.device, wait), now: now)
+        }
         // The push before is waking the phone for this request too; but it may fail, or be dropped with its call.
         delivery.loop.schedule(after: wait) { [weak self] in
             guard let self else { return }
@@ -92,7 +96,8 @@ extension EngineDesk {
                 trace.answered(follower.request.trace, device: follower.device, result, now: now)
                 if result.outcome != .accepted { follower.request.pushedAt[follower.device] = nil }
             }
-            if result.outcome == .accepted { accepted(job.binding, now: now) }
+            request.pushes.entries[token]?.result = result
+            countAccepted(result, job.binding, request, now)
             if result.outcome != .accepted {
                 dedupe.release(job.binding)
                 request.lastReason = "\(result.outcome.name) \(result.reason)"
@@ -106,6 +111,13 @@ extension EngineDesk {
             }
         }
         request.pushes.entries[token]?.job = job
+    }
+
+    /// Once for each request: of a push that is repeated the phone need only wake once.
+    private func countAccepted(_ result: PushResult, _ binding: Binding, _ request: HeldRequest, _ now: Int64) {
+        guard result.outcome == .accepted, request.pushes.entries[binding.token]?.isCounted == false else { return }
+        request.pushes.entries[binding.token]?.isCounted = true
+        accepted(binding, now: now)
     }
 
     private func ended(_ binding: Binding, _ request: HeldRequest, _ isAccepted: Bool) {

@@ -24,6 +24,7 @@ extension EngineDesk {
             let bindings = try store.bindings(of: ticket.message.aor, now: SystemClock.wallSeconds())
             let request = makeRequest(ticket.message, bindings, now, age: ticket.age)
             calls.add(request)
+            trace.note(request.trace, .resumed, now: now)
             let devices = bindings.isEmpty ? [] : request.resumedDevices(ticket)
             let verbs = request.machine.resume(devices, lastLeg: ticket.lastLeg, now: now)
             dispatch(perform(verbs, request))

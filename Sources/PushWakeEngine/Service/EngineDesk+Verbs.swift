@@ -7,6 +7,8 @@ internal import PushWakeTransport
 extension EngineDesk {
     /// Carries out what is the engine's own part; the rest comes back for the host.
     func perform(_ verbs: [CallVerb], _ request: HeldRequest) -> [HostVerb] {
+        // What becomes of a verb is told after it.
+        trace.note(request.trace, verbs, now: SystemClock.monotonicMilliseconds())
         var host: [HostVerb] = []
         for verb in verbs {
             switch verb {
@@ -48,7 +50,6 @@ extension EngineDesk {
             case .note(let note): remember(note, request)
             }
         }
-        trace.note(request.trace, verbs, now: SystemClock.monotonicMilliseconds())
         return host
     }
 
@@ -108,13 +109,35 @@ extension EngineDesk {
         }
     }
 
-    /// A phone that was pushed and registers has been woken: what is known of its token says so.
     private func remember(_ note: CallNote, _ request: HeldRequest) {
-        guard case .registered(let device) = note, let pushedAt = request.pushedAt.removeValue(forKey: device),
+        let now = SystemClock.monotonicMilliseconds()
+        switch note {
+        case .registered(let device): countWake(device, request, now)
+        case .plain(let device): explainPlain(device, request, now)
+        default: break
+        }
+    }
+
+    /// A phone that was pushed and registers has been woken: what is known of its token says so. It has when the
+    /// request was over before, too, as long as that could have been held.
+    private func countWake(_ device: Int, _ request: HeldRequest, _ now: Int64) {
+        guard let pushedAt = request.pushedAt.removeValue(forKey: device), now <= request.machine.endsAt,
             request.devices.chosen.indices.contains(device), let chosen = request.devices.chosen[device]
         else { return }
-        let now = SystemClock.monotonicMilliseconds()
-        woke(request.bindings[chosen.index], milliseconds: now - pushedAt, now: now)
+        let binding = request.bindings[chosen.index]
+        guard request.pushes.entries[binding.token]?.hasWoken == false else { return }
+        request.pushes.entries[binding.token]?.hasWoken = true
+        woke(binding, milliseconds: now - pushedAt, now: now)
+    }
+
+    /// A device that cannot be pushed may have bindings that are no use for this event.
+    private func explainPlain(_ device: Int, _ request: HeldRequest, _ now: Int64) {
+        guard request.devices.bindings.indices.contains(device),
+            let index = request.devices.bindings[device].first
+        else { return }
+        trace.name(request.trace, device: device, request.bindings[index])
+        guard let skipped = request.devices.skipped.first(where: { $0.index == index }) else { return }
+        trace.note(request.trace, .notPushed(device: device, skipped.reason), now: now)
     }
 
     // MARK: Channels that wait

@@ -68,6 +68,11 @@ final class RequestPushes {
         /// Nil while it is under way.
         var isAccepted: Bool?
         var job: PushJob?
+        /// How the last one ended, for forks that come later.
+        var result: PushResult?
+        /// The records of the token have the acceptance, and the wake.
+        var isCounted = false
+        var hasWoken = false
         /// Who wants to hear of its outcome.
         var followers: [(request: HeldRequest, device: Int)] = []
     }

@@ -78,7 +78,7 @@ final class Trace {
     func name(
         _ id: TraceID, device: Int, provider: Provider? = nil, app: String = "", token: String = "", instance: String
     ) {
-        guard isKept(id.sequence) else { return }
+        guard isKept(id.sequence), provider != nil || !instance.isEmpty else { return }
         let name = CallStory.Name(
             provider: provider, app: app, token: EngineLog.shortened(token),
             instance: EngineLog.shortened(Self.bare(instance)))

@@ -50,6 +50,7 @@ extension CallStory {
                 "+0 phone 1 sleeps: pushed through apns (call)",
                 "+0 the request is held for up to 40 s",
                 "+43 apns accepts the call push to phone 1 after 43 ms",
+                "+43 the caller hears 110",
                 "+2130 phone 1 registers",
                 "+2130 phone 1 is rung at sip:bob@192.0.2.7:5061;transport=tls (leg 1)",
                 "+2130 no other phone is waited for",
@@ -126,7 +127,8 @@ extension CallStory {
         (.pushed(device: 0, .call), "phone 1 did not register, and the provider has not answered the push"),
         (.notPushed(device: 0, .voipTokenOnly), "phone 1 is not pushed: a PushKit token may only get calls"),
         (.late(device: 0), "phone 1 came after the end"),
-        (.copied, "there was no phone to ring"),
+        (.copied, "there was no phone to ring"), (.resumed, "there was no phone to ring"),
+        (.putOff(device: 0, 4000), "phone 1 was pushed a moment ago: the next push waits 4000 ms (ignore_same)"),
     ])
     func `sums up what one fact says about a phone`(note: CallNote, summary: String) {
         var story = CallStory(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
