@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+
+/// A host, delivery and phones in one, which do what the machine says and check that it may say so.
+///
+/// It keeps its own books on legs, pushes and who has heard what; the first broken rule ends up in `problem`.
+struct ModelHost {
+    enum Heard: Int { case nothing, trying, alerting }
+    enum Push { case none, underway, dropped, accepted, failed }
+
+    struct Device {
+        var canBePushed = false
+        var showsCallAtOnce = false
+        var leg: Int?
+        var heard = Heard.nothing
+        var contact = ""
+        var push = Push.none
+        /// The leg that was open when the last push was sent.
+        var legAtPush: Int?
+        var wasAccepted = false
+        var hasAnswered = false
+        var hasDeclined = false
+        var endPushes = 0
+        var shownEnds = 0
+        /// It was shown the end before it could have been pushed.
+        var knewEnd = false
+        /// Its leg was alive when the request ended.
+        var heardOverSIP = false
+
+        var isAwaited: Bool {
+            if hasAnswered || hasDeclined || push == .none || push == .failed { return false }
+            return leg == nil || heard == .nothing && leg == legAtPush
+        }
+        var hasLiveLeg: Bool { leg != nil && !isAwaited }
+    }
+
+    let event: PushEvent
+    let policy: CallPolicy
+    let endsAt: Int64
+    var devices: [Device]
+    var isHeld = false
+    /// Nobody may join any more: a 2xx, a 6xx, or nothing left that the request could go on with.
+    var isClosed = false
+    var end: CallEnd?
+    private(set) var problem: String?
+    private var lastLeg = 0
+    /// How long those that sleep may be waited for after the last decline; nil: to the end.
+    private var declinePause: Int64??
+    /// When that time is over; nil while it does not run.
+    private var declineAt: Int64?
+
+    init(event: PushEvent, policy: CallPolicy, endsAt: Int64, devices: [CallDevice]) {
+        self.event = event
+        self.policy = policy
+        self.endsAt = endsAt
+        self.devices = devices.map { Device(canBePushed: $0.canBePushed, showsCallAtOnce: $0.showsCallAtOnce) }
+    }
+
+    var openLegs: [Int] { devices.compactMap(\.leg) }
+    var outstanding: [Int] { devices.indices.filter { devices[$0].push == .underway || devices[$0].push == .dropped } }
+    var isCall: Bool { event == .call }
+
+    /// Contacts whose name begins so stand behind a proxy.
+    static let proxied: Character = "p"
+
+    // MARK: What happens
+
+    /// To be called before the machine hears of it.
+    mutating func willProgress(leg: Int, status: Int, isFromPhone: Bool) {
+        guard end == nil, status >= 100, let index = devices.firstIndex(where: { $0.leg == leg }) else { return }
+        switch status {
+        case ..<200:
+            guard isFromPhone, status > 100 || devices[index].contact.first != Self.proxied else { return }
+            let heard = status == 100 ? Heard.trying : .alerting
+            if heard.rawValue > devices[index].heard.rawValue { devices[index].heard = heard }
+        case ..<300:
+            devices[index].heard = .alerting
+            devices[index].hasAnswered = true
+            isClosed = true
+            isHeld = false
+        default:
+            if isFromPhone || devices[index].heard == .alerting {
+                devices[index].hasDeclined = true
+                declinePause = .some(isFromPhone ? policy.declineWaits : policy.noAnswerWaits)
+                if status >= 600 { isClosed = true }
+            }
+            devices[index].leg = nil
+            devices[index].heard = .nothing
+        }
+    }
+
+    mutating func willEndPush(_ index: Int, isAccepted: Bool) {
+        guard devices.indices.contains(index) else { return }
+        let wasDropped = devices[index].push == .dropped
+        guard devices[index].push == .underway || wasDropped else { return }
+        if isAccepted { devices[index].wasAccepted = true }
+        devices[index].push = devices[index].wasAccepted ? .accepted : wasDropped ? .none : .failed
+    }
+
+    /// `known`: what the machine makes of it, which knows when a failure came of waiting.
+    mutating func willEnd(_ how: CallEnd, as known: CallEnd?) {
+        guard end == nil else { return }
+        end = known
+        let isFailure = if case .failed = how { true } else { false }
+        if known != how && !(isFailure && known == .timedOut) { fail("ends \(how) as \(String(describing: known))") }
+        isHeld = false
+        isClosed = true
+        for index in devices.indices {
+            devices[index].heardOverSIP =
+                devices[index].leg != nil
+                && (devices[index].heard != .nothing || devices[index].leg != devices[index].legAtPush)
+        }
+    }
+
+    // MARK: What the machine says
+
+    mutating func execute(_ verbs: [CallVerb], now: Int64) {
+        for place in verbs.indices {
+            switch verbs[place] {
+            case .ring(let leg, let contact, let replacing):
+                guard place + 1 < verbs.count, case .note(.rung(let device, leg, contact)) = verbs[place + 1] else {
+                    fail("ring \(leg) has no note")
+                    continue
+                }
+                ring(device, leg, contact, replacing)
+            case .resend(let leg):
+                if isClosed { fail("resend \(leg) after the end") }
+                if !openLegs.contains(leg) { fail("resend \(leg), which is not open") }
+            case .hold(let until):
+                if isHeld || isClosed || until != endsAt || now >= endsAt { fail("hold") }
+                isHeld = true
+            case .giveUp(let status): giveUp(status, now)
+            case .ringAndCancel(let contact, _): showEnd(contact)
+            case .push(let device, let event, let deadline): push(device, event, deadline, now)
+            case .dropPush(let device):
+                if devices[device].push != .underway { fail("drop \(device), which is not under way") }
+                devices[device].push = .dropped
+            default: continue
+            }
+        }
+        if devices.allSatisfy({ !$0.hasLiveLeg }) && !isHeld { isClosed = true }
+        setDeclineClock(now)
+        if problem == nil { checkHold(now) }
+    }
+
+    private mutating func ring(_ device: Int, _ leg: Int, _ contact: String, _ replacing: Int?) {
+        if device == devices.count { devices.append(Device()) }
+        if isClosed { fail("ring \(leg) after the end") }
+        if leg <= lastLeg { fail("ring \(leg) after \(lastLeg)") }
+        if devices[device].leg != replacing { fail("ring \(leg) replaces \(replacing ?? 0)") }
+        if devices[device].hasDeclined || devices[device].hasAnswered { fail("ring \(leg): \(device) has answered") }
+        lastLeg = max(lastLeg, leg)
+        devices[device].leg = leg
+        devices[device].contact = contact
+        devices[device].heard = .nothing
+    }
+
+    private mutating func giveUp(_ status: Int, _ now: Int64) {
+        if !isHeld { fail("give up what is not held") }
+        if status != (event.isMessage ? policy.unansweredMessage : 480) { fail("give up \(status)") }
+        setDeclineClock(now)
+        let isAwaited = devices.contains { $0.isAwaited }
+        if isAwaited && !isClosed && now < declineAt ?? endsAt { fail("give up too early") }
+        isHeld = false
+        if !devices.contains(where: { $0.hasLiveLeg }) { isClosed = true }
+    }
+
+    private mutating func setDeclineClock(_ now: Int64) {
+        guard isHeld, !isClosed, let declinePause, !devices.contains(where: { $0.hasLiveLeg }) else {
+            declineAt = nil
+            return
+        }
+        if declineAt == nil { declineAt = declinePause.map { min(now + $0, endsAt) } }
+    }
+
+    private mutating func push(_ device: Int, _ event: PushEvent, _ deadline: Int64, _ now: Int64) {
+        if !devices[device].canBePushed { fail("push \(device), which has no token") }
+        if devices[device].hasAnswered || devices[device].hasDeclined { fail("push \(device), which has answered") }
+        if let end {
+            if event != end.notice || deadline <= now { fail("push \(device) \(event.name) after the end") }
+            devices[device].endPushes += 1
+            return
+        }
+        if event != self.event || deadline != endsAt { fail("push \(device) \(event.name) during the call") }
+        if isClosed || now >= endsAt { fail("push \(device) too late") }
+        if devices[device].heard == .alerting { fail("push \(device), which rings") }
+        if devices[device].push == .failed { fail("push \(device), whose push has failed") }
+        if outstanding.contains(device) { fail("push \(device) twice at once") }
+        devices[device].push = .underway
+        devices[device].legAtPush = devices[device].leg
+    }
+
+    private mutating func showEnd(_ contact: String) {
+        guard let index = registering else { return fail("show end, and nobody has registered") }
+        let device = devices[index]
+        let mayShowCall = device.wasAccepted || device.push == .underway || device.push == .dropped
+        if !isCall || !isClosed || !device.showsCallAtOnce || !mayShowCall { fail("show end to \(index)") }
+        if device.hasAnswered || device.hasDeclined { fail("show end to \(index), which has answered") }
+        devices[index].shownEnds += 1
+        if device.endPushes == 0 { devices[index].knewEnd = true }
+    }
+
+    /// The device whose REGISTER the machine is about to hear of, where it is a known one.
+    var registering: Int?
+
+    // MARK: What must hold
+
+    private mutating func checkHold(_ now: Int64) {
+        let isAwaited = !isClosed && now < endsAt && devices.contains { $0.isAwaited }
+        if isAwaited != isHeld { fail(isHeld ? "held for nobody" : "not held though a phone is awaited") }
+    }
+
+    /// After `tick(now)`.
+    mutating func checkDeadline(_ deadline: Int64?, now: Int64) {
+        if let deadline, deadline <= now { fail("the deadline stays at \(deadline), \(now - deadline) ms ago") }
+        if isHeld && deadline.map({ $0 > endsAt }) ?? true { fail("no deadline at wake_timeout") }
+        if let declineAt, deadline.map({ $0 > declineAt }) ?? true { fail("no deadline at \(declineAt)") }
+        if now >= endsAt && isHeld { fail("held beyond wake_timeout") }
+    }
+
+    /// After the end, when every push has its outcome.
+    mutating func checkNotices() {
+        guard let end else { return fail("no end") }
+        for (index, device) in devices.enumerated() where problem == nil {
+            if device.shownEnds > 1 { fail("\(index) was shown the end \(device.shownEnds) times") }
+            let expected = expectedNotices(of: device, after: end)
+            if device.endPushes != expected { fail("\(index) was pushed the end \(device.endPushes) times") }
+        }
+    }
+
+    private func expectedNotices(of device: Device, after end: CallEnd) -> Int {
+        guard isCall, policy.pushesEnd, device.canBePushed, !device.hasAnswered, !device.hasDeclined else { return 0 }
+        if device.knewEnd { return 0 }
+        if end == .cancelled, policy.cancelRule == .always { return 1 }
+        guard device.wasAccepted else { return 0 }
+        if end == .cancelled, policy.cancelRule == .pushed { return 1 }
+        return device.heardOverSIP ? 0 : 1
+    }
+
+    private mutating func fail(_ what: String) {
+        if problem == nil { problem = what }
+    }
+}
