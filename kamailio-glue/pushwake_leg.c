@@ -97,14 +97,6 @@ int pw_leg_reserved(tm_cell_t *t, pw_hold_t *hold)
 	return 0;
 }
 
-/* A stopped phone reads INVITE and CANCEL in their order once it goes on, so on a
- * stream the CANCEL is sent although nothing came back; a datagram that nobody took is
- * not followed by one (RFC 3261, 9.1). */
-static int cancel_flags(const tm_ua_client_t *uac)
-{
-	return uac->request.dst.proto == PROTO_UDP || uac->request.dst.proto == PROTO_NONE ? 0 : F_CANCEL_B_FORCE_C;
-}
-
 void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch)
 {
 	struct cancel_info cancel;
@@ -123,7 +115,9 @@ void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch)
 	} else if(prepare_cancel_branch(t, branch, 1)) {
 		init_cancel_info(&cancel);
 		cancel.cancel_bitmap = 1u << branch;
-		pw.tm.cancel_uacs(t, &cancel, cancel_flags(&t->uac[branch]));
+		/* Also when nothing came back, which RFC 3261, 9.1 would have wait: a stopped phone reads INVITE and CANCEL
+		 * in their order once it goes on, and one whose first answer was lost would ring for ever. */
+		pw.tm.cancel_uacs(t, &cancel, F_CANCEL_B_FORCE_C);
 	}
 	t->uac[branch].last_received = PW_ENDED;
 	t->uac[branch].reply = NULL;
