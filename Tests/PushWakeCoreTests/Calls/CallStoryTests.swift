@@ -128,7 +128,7 @@ extension CallStory {
         (.notPushed(device: 0, .voipTokenOnly), "phone 1 is not pushed: a PushKit token may only get calls"),
         (.late(device: 0), "phone 1 came after the end"),
         (.copied, "there was no phone to ring"), (.resumed, "there was no phone to ring"),
-        (.putOff(device: 0, 4000), "phone 1 was pushed a moment ago: the next push waits 4000 ms (ignore_same)"),
+        (.putOff(device: 0, 4321), "phone 1 was pushed a moment ago: the next push waits 4321 ms (ignore_same)"),
     ])
     func `sums up what one fact says about a phone`(note: CallNote, summary: String) {
         var story = CallStory(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
