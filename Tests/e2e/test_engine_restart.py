@@ -22,7 +22,7 @@ def provider(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(make_server, provider):
-    return make_server(provider, wake_timeout=8)
+    return make_server(provider, wake_timeout=6)
 
 
 def end(server, waits=True):
@@ -104,8 +104,8 @@ def test_nobody_wakes_and_the_new_engine_ends_the_call(server, called, provider)
     call, phone = called("stays-away")
     call.wait_status(110)
     end(server)
-    assert call.wait_final(9).status == 480
-    assert 7.8 < call.final.at - call.sent_at < 8.5
+    assert call.wait_final(7).status == 480
+    assert 5.8 < call.final.at - call.sent_at < 6.5
     provider.wait_event(phone.push.token, "missed")
 
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 """No push wakes the phone: its known address is all there is, and it is rung as soon as that is known."""
 
-import json
-import os
+import time
 
 import pytest
 
-from phones import apns_token, fcm_token, mpush_ios, rfc8599_apns, rfc8599_fcm
+from phones import rfc8599_apns
 from servers import Simulator, wait_until
 from sip import free_port
 
@@ -18,6 +17,7 @@ RULES = [
     {"token": "aa400*", "status": 400, "reason": "BadDeviceToken"},
     {"token": "aa410*", "status": 410, "reason": "Unregistered", "timestamp": 4_000_000_000_000},
     {"token": "aa500*", "status": 500, "reason": "InternalServerError"},
+    {"token": "bb500*", "status": 500, "reason": "InternalServerError", "count": 2},
 ]
 
 
@@ -56,14 +56,83 @@ def test_the_known_contact_is_rung(server, wire, provider, status):
     assert 110 not in call.statuses
 
 
-@STATUSES
+@pytest.mark.parametrize("status", [403, 400, 410])
 def test_with_no_way_left_the_caller_hears_it_at_once(server, wire, provider, status):
     """Behind a NAT nobody but the phone can open a connection."""
     phone = wire.phone(server, f"nat-{status}", "tcp", push_that_fails(status))
     phone.register()
     phone.sleep()
     call = wire.call(server, phone.user)
-    failed = call.wait_final()
-    assert failed.status == 480
-    assert failed.at - call.sent_at < 0.2
+    assert call.wait_final().status == 480
+    assert -0.001 <= call.final.at - provider.pushes(phone.push.token)[0]["t"] < AT_ONCE
     server.wait_log(f"ASLEEP {phone.user}")
+
+
+def test_with_its_registration_over_the_caller_hears_it_at_once(server, wire, provider):
+    phone = wire.phone(server, "expired", "udp", push_that_fails(410))
+    phone.register(1)
+    time.sleep(1.1)
+    call = wire.call(server, phone.user)
+    assert call.wait_final().status == 480
+    assert call.final.at - call.sent_at < 0.2
+    assert phone.requests("INVITE") == []
+
+
+def test_a_push_that_gets_through_later_wakes_the_phone_all_the_same(server, wire, provider):
+    """The provider is out of order for a second; the known address leads nowhere."""
+    push = rfc8599_apns()
+    push.token = "bb500" + push.token[5:]
+    phone = wire.phone(server, "out-of-order", "udp", push)
+    phone.register()
+    phone.suspend()
+    call = wire.call(server, phone.user)
+    wait_until("the push is taken", lambda: [p for p in provider.pushes(push.token) if p["status"] == 200], 4)
+    assert len(provider.pushes(push.token)) == 3
+    woken = wire.again(phone)
+    woken.register()
+    call.wait_status(200)
+
+
+def refused(settings):
+    settings["apns_url"] = f"https://127.0.0.1:{free_port()}"
+
+
+def unreadable(settings):
+    settings["apns_key"] = "/nonexistent/AuthKey_ABC123DEFG.p8"
+
+
+@pytest.mark.parametrize("change", [refused, unreadable])
+def test_a_provider_that_cannot_be_reached_costs_no_time(make_server, simulator, wire, change):
+    settings = {}
+    change(settings)
+    server = make_server(settings=settings, wake_timeout=20)
+    phone = wire.phone(server, change.__name__, "udp", rfc8599_apns())
+    phone.register()
+    call = wire.call(server, phone.user)
+    assert phone.wait_request("INVITE").at - call.sent_at < 0.1
+    call.wait_status(200)
+    gone = wire.phone(server, f"nat-{change.__name__}", "tcp", rfc8599_apns())
+    gone.register()
+    gone.sleep()
+    call = wire.call(server, gone.user)
+    if change is unreadable:
+        assert call.wait_final().status == 480
+        assert call.final.at - call.sent_at < 0.1
+
+
+def test_a_provider_that_goes_away_costs_no_time(make_server, tmp_path, wire):
+    provider = Simulator(tmp_path)
+    provider.start()
+    server = make_server(provider, wake_timeout=20)
+    phone = wire.phone(server, "before", "udp", rfc8599_apns())
+    phone.register()
+    call = wire.call(server, phone.user)
+    call.wait_status(110)
+    phone.register()
+    call.wait_status(200)
+    provider.stop()
+    after = wire.phone(server, "after", "udp", rfc8599_apns())
+    after.register()
+    call = wire.call(server, after.user)
+    assert after.wait_request("INVITE").at - call.sent_at < 0.1
+    call.wait_status(200)
