@@ -271,8 +271,8 @@ public struct CallMachine: ~Copyable {
         verbs.append(.note(.rung(device: index, leg: lastLeg, contact: contact.key)))
     }
 
-    /// Numbers of earlier legs are not used again.
-    mutating func continueLegs(after number: Int) { lastLeg = max(lastLeg, number) }
+    /// Numbers of earlier legs are not used again; no host has come to the last ones.
+    mutating func continueLegs(after number: Int) { lastLeg = max(lastLeg, min(number, Int.max / 2)) }
 
     /// Gives the leg its time to be answered before the device is pushed as well.
     mutating func watch(_ index: Int, _ now: Int64) {
@@ -296,9 +296,7 @@ public struct CallMachine: ~Copyable {
 
     /// Lets the caller hear something while every phone sleeps, once.
     private mutating func tellCaller(_ verbs: inout [CallVerb]) {
-        guard isCall, !hasTold, policy.wakeProvisional > 100, !devices.contains(where: { $0.leg != nil }) else {
-            return
-        }
+        guard isCall, isHeld, !hasLegs, !hasTold, policy.wakeProvisional > 100 else { return }
         hasTold = true
         verbs.append(.tell(status: policy.wakeProvisional))
         verbs.append(.note(.told(status: policy.wakeProvisional)))

@@ -79,6 +79,7 @@ private struct CallSequence: ~Copyable {
         policy.cancelRule = random.pick(CallPolicy.CancelRule.allCases)
         policy.pushesEnd = !random.oneIn(8)
         policy.unansweredMessage = random.pick([480, 202])
+        policy.wakeProvisional = random.pick([0, 110, 180])
         let event: PushEvent = random.oneIn(5) ? .chat : .call
         var devices: [CallDevice] = []
         for index in 0..<random.pick([0, 1, 1, 2, 2, 3, 5]) { devices.append(Self.device(index, &random)) }
@@ -110,7 +111,7 @@ private struct CallSequence: ~Copyable {
 
     /// Plays the request to its end and past it. Returns the rule that was broken.
     mutating func play() -> String? {
-        perform("start", machine.start(now: now))
+        if random.oneIn(6) { resume() } else { perform("start", machine.start(now: now)) }
         var left = 1 + random.below(60)
         while left > 0, host.problem == nil {
             left -= 1
@@ -124,6 +125,22 @@ private struct CallSequence: ~Copyable {
             if machine.deadline() != nil { return "a deadline after the end" }
         }
         return host.problem
+    }
+
+    /// Another engine has begun the request, and is gone.
+    private mutating func resume() {
+        var lastLeg = random.pick([0, 0, 7, .max])
+        var resumed: [CallMachine.ResumedDevice] = []
+        for index in instances.indices {
+            let hasLeg = random.oneIn(2)
+            if hasLeg { lastLeg = max(lastLeg, index + 1) }
+            resumed.append(
+                CallMachine.ResumedDevice(
+                    wasPushed: host.devices[index].canBePushed && random.oneIn(2), leg: hasLeg ? index + 1 : nil,
+                    contact: hasLeg ? Self.contact(index, 0, &random) : nil))
+        }
+        host.willResume(resumed, lastLeg: lastLeg)
+        perform("resume \(resumed)", machine.resume(resumed, lastLeg: lastLeg, now: now))
     }
 
     /// Time goes by: to the next deadline, past it, or not so far.

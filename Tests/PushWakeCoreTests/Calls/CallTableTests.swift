@@ -73,6 +73,7 @@ import Testing
             .allFailed: "push 0 missed",
         ],
         .unpushed: [
+            .legFails: "give up 480",
             .registersAgain: "resend 1",
             .registersOtherFlow: "ring 2 a1 for 1",
             .registersAnew: "resend 1",

@@ -282,6 +282,40 @@ import Testing
         #expect(call.end(.cancelled) == "")
     }
 
+    // MARK: What the caller hears
+
+    @Test func `while the caller hears once that a push is on its way`() {
+        let call = HeldCall(.asleep("a"), .asleep("b")) { $0.wakeProvisional = 180 }
+        #expect(call.start() == "push 0 call, push 1 call, hold")
+        #expect(call.told == [])
+        #expect(call.accept(0) == "")
+        #expect(call.accept(1) == "")
+        #expect(call.told == [180])
+    }
+
+    @Test func `while the caller hears nothing when a phone rings, nothing is held, or wake_provisional is none`() {
+        let rings = HeldCall(.awake("a", .tcp("a1")), .asleep("b"))
+        #expect(rings.start() == "ring 1 a1, push 1 call, hold")
+        #expect(rings.accept(1) == "")
+        #expect(rings.told == [])
+
+        let late = HeldCall(.asleep("a"))
+        #expect(late.start() == "push 0 call, hold")
+        #expect(late.wait(40_000) == "drop 0, give up 480")
+        #expect(late.accept() == "")
+        #expect(late.told == [])
+
+        let silent = HeldCall(.asleep("a")) { $0.wakeProvisional = 0 }
+        #expect(silent.start() == "push 0 call, hold")
+        #expect(silent.accept() == "")
+        #expect(silent.told == [])
+
+        let message = HeldCall(.asleep("a"), event: .chat)
+        #expect(message.start() == "push 0 chat, hold")
+        #expect(message.accept() == "")
+        #expect(message.told == [])
+    }
+
     // MARK: Messages
 
     @Test(arguments: [(480, "give up 480"), (202, "give up 202")])

@@ -2,13 +2,15 @@
 
 import PushWakeCore
 
-/// A request in the machine's hands; each step answers with its verbs in short, notes left out.
+/// A request in the machine's hands; each step answers with its verbs in short, `note` and `tell` left out.
 ///
 /// `wait(_:)` lets time pass and ticks at each deadline, as an engine does.
 final class HeldCall {
     private var machine: CallMachine
     private(set) var now: Int64 = 1_000_000
     private(set) var notes: [CallNote] = []
+    /// Provisional answers that the caller was sent.
+    private(set) var told: [Int] = []
     private let devices: [CallDevice]
 
     /// `change` alters the policy that no setting was made for.
@@ -88,7 +90,8 @@ final class HeldCall {
                 said.append("show end \(contact) \(reason.split(separator: ";").dropFirst().first ?? "")")
             case .push(let device, let event, _): said.append("push \(device) \(event.name)")
             case .dropPush(let device): said.append("drop \(device)")
-            default: if case .note(let note) = verb { notes.append(note) }
+            case .tell(let status): told.append(status)
+            case .note(let note): notes.append(note)
             }
         }
         return said.joined(separator: ", ")

@@ -49,6 +49,9 @@ struct ModelHost {
     private var declinePause: Int64??
     /// When that time is over; nil while it does not run.
     private var declineAt: Int64?
+    /// A leg has failed by itself: with no other leg out the host needs a verb to go on.
+    private var needsVerb = false
+    private var hasTold = false
 
     init(event: PushEvent, policy: CallPolicy, endsAt: Int64, devices: [CallDevice]) {
         self.event = event
@@ -65,6 +68,19 @@ struct ModelHost {
     static let proxied: Character = "p"
 
     // MARK: What happens
+
+    /// The machine goes on where another one was lost.
+    mutating func willResume(_ resumed: [CallMachine.ResumedDevice], lastLeg: Int) {
+        isHeld = true
+        self.lastLeg = min(lastLeg, Int.max / 2)
+        for (index, device) in resumed.enumerated() {
+            devices[index].wasAccepted = device.wasPushed
+            devices[index].push = device.wasPushed ? .accepted : .none
+            devices[index].leg = device.leg
+            devices[index].contact = device.contact?.key ?? ""
+            devices[index].heard = device.leg == nil ? .nothing : .trying
+        }
+    }
 
     /// To be called before the machine hears of it.
     mutating func willProgress(leg: Int, status: Int, isFromPhone: Bool) {
@@ -84,6 +100,8 @@ struct ModelHost {
                 devices[index].hasDeclined = true
                 declinePause = .some(isFromPhone ? policy.declineWaits : policy.noAnswerWaits)
                 if status >= 600 { isClosed = true }
+            } else {
+                needsVerb = true
             }
             devices[index].leg = nil
             devices[index].heard = .nothing
@@ -132,13 +150,22 @@ struct ModelHost {
                 isHeld = true
             case .giveUp(let status): giveUp(status, now)
             case .ringAndCancel(let contact, _): showEnd(contact)
+            case .tell(let status):
+                if status != policy.wakeProvisional || !isCall || hasTold || isClosed || !isHeld || !openLegs.isEmpty {
+                    fail("tell \(status)")
+                }
+                hasTold = true
             case .push(let device, let event, let deadline): push(device, event, deadline, now)
             case .dropPush(let device):
                 if devices[device].push != .underway { fail("drop \(device), which is not under way") }
                 devices[device].push = .dropped
-            default: continue
+            case .note: continue
             }
         }
+        if needsVerb && !isHeld && end == nil && devices.allSatisfy({ !$0.hasLiveLeg }) {
+            fail("the host needs a verb")
+        }
+        needsVerb = false
         if devices.allSatisfy({ !$0.hasLiveLeg }) && !isHeld { isClosed = true }
         setDeclineClock(now)
         if problem == nil { checkHold(now) }
@@ -157,13 +184,15 @@ struct ModelHost {
     }
 
     private mutating func giveUp(_ status: Int, _ now: Int64) {
-        if !isHeld { fail("give up what is not held") }
+        let hasLiveLeg = devices.contains { $0.hasLiveLeg }
+        if !isHeld && (!needsVerb || hasLiveLeg) { fail("give up what is not held") }
+        needsVerb = false
         if status != (event.isMessage ? policy.unansweredMessage : 480) { fail("give up \(status)") }
         setDeclineClock(now)
         let isAwaited = devices.contains { $0.isAwaited }
         if isAwaited && !isClosed && now < declineAt ?? endsAt { fail("give up too early") }
         isHeld = false
-        if !devices.contains(where: { $0.hasLiveLeg }) { isClosed = true }
+        if !hasLiveLeg { isClosed = true }
     }
 
     private mutating func setDeclineClock(_ now: Int64) {
