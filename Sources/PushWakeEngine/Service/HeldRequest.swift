@@ -48,6 +48,16 @@ final class HeldRequest {
 
     var aor: String { message.aor }
 
+    /// The URI of a contact that verbs name by its key.
+    func uri(of key: String) -> String { keys.first { $0.value == key }?.key ?? key }
+
+    /// A contact was rung, or came too late for it.
+    func remember(rung contact: String) {
+        if rung.count < Self.longestRung, !rung.contains(contact) { rung.append(contact) }
+    }
+
+    private static let longestRung = 32
+
     /// Of the registrar's tables, the one it is for.
     func isFor(_ domain: String) -> Bool { domain.isEmpty || message.domain.isEmpty || domain == message.domain }
 
