@@ -163,12 +163,19 @@ static void *store_duplicate(void *data)
 	return carrier_new(carrier->call, NULL);
 }
 
-/*! The channel that began the call goes, and did not send CANCEL or BYE over SIP. */
+/*! Whether its other side has hung up: PJSIP marks every channel that goes so, but CANCEL and BYE were seen before. */
+static int is_hung_up(struct ast_channel *chan)
+{
+	return strcmp(ast_channel_tech(chan)->type, "PJSIP")
+		&& (ast_channel_softhangup_internal_flag(chan) & AST_SOFTHANGUP_DEV);
+}
+
+/*! The channel that began the call goes. */
 static void end_with(struct pushwake__call *call, struct ast_channel *chan)
 {
 	if (ast_channel_hangupcause(chan) == AST_CAUSE_ANSWERED_ELSEWHERE) {
 		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, "SIP;cause=200");
-	} else if (ast_channel_softhangup_internal_flag(chan) & AST_SOFTHANGUP_DEV) {
+	} else if (is_hung_up(chan)) {
 		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, "");
 	} else {
 		pushwake__call_end(call, PUSHWAKE_CALL_FAILED, call->answer ? call->answer : 480, "");
@@ -271,13 +278,15 @@ struct pushwake__call *pushwake__call_get(struct ast_channel *chan, const char *
 	struct pushwake__call *call = call_of(chan, aor);
 	char *id = NULL;
 
-	if (call && !is_joining && (call->ended || call->given_up) && is_origin(call, chan)) {
+	if (call && !is_joining && (call->ended || call->given_up)) {
 		/* The engine pushes once for each Call-ID. */
 		if (ast_asprintf(&id, "%.200s-again", call->call_id) < 0) {
 			id = NULL;
 		}
-		pushwake__call_end(call, PUSHWAKE_CALL_FAILED, 480, "");
-		call_detach(chan, call);
+		if (is_origin(call, chan)) {
+			pushwake__call_end(call, PUSHWAKE_CALL_FAILED, 480, "");
+			call_detach(chan, call);
+		}
 		ao2_ref(call, -1);
 		call = NULL;
 	}
@@ -383,7 +392,7 @@ void pushwake__calls_answered(const char *origin)
 
 static void count_waiting(struct pushwake__call *call, void *context)
 {
-	*(int *) context += !call->ended && !call->given_up;
+	*(int *) context += call->has_waited && !call->ended && !call->given_up;
 }
 
 int pushwake__calls_wait_for(const char *aor)
@@ -434,7 +443,9 @@ void pushwake__call_end(struct pushwake__call *call, int how, int status, const 
 		}
 		pushwake__line_unlock();
 	}
-	pushwake__devstate_changed(call->aor);
+	if (call->has_waited) {
+		pushwake__devstate_changed(call->aor);
+	}
 }
 
 int pushwake__calls_start(void)

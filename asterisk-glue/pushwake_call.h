@@ -58,6 +58,8 @@ struct pushwake__call {
 	unsigned int given_up:1;
 	/*! The engine knows how it ended. */
 	unsigned int ended:1;
+	/*! It has waited for phones that sleep. */
+	unsigned int has_waited:1;
 	int event;
 	/*! The provisional answer that the caller is to hear, 0 for none. */
 	int tell;
@@ -128,8 +130,8 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 /*! Legs that were handed over and not sent cannot be sent. */
 void pushwake__legs_fail_unsent(struct pushwake__call *call);
 
-/*! Whether a leg with this state is there. */
-int pushwake__legs_have(struct pushwake__call *call, enum pushwake__leg_state state);
+/*! Whether there has been a leg to this contact. */
+int pushwake__legs_have(struct pushwake__call *call, const char *uri);
 
 /*! The next leg with this URI, which this channel now sends: its number, or 0. `matches` compares URIs. */
 int pushwake__leg_sent(struct pushwake__call *call, struct ast_channel *chan,

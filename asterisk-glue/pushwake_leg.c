@@ -95,14 +95,14 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 	return count;
 }
 
-int pushwake__legs_have(struct pushwake__call *call, enum pushwake__leg_state state)
+int pushwake__legs_have(struct pushwake__call *call, const char *uri)
 {
 	size_t index;
 	int has = 0;
 
 	ao2_lock(call);
 	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
-		has |= AST_VECTOR_GET_ADDR(&call->legs, index)->state == state;
+		has |= !strcmp(AST_VECTOR_GET_ADDR(&call->legs, index)->contact.uri, uri);
 	}
 	ao2_unlock(call);
 	return has;

@@ -47,6 +47,8 @@ static void ring(struct pushwake__call *call, const pushwake_verb *verb)
 	char reason[256];
 
 	pushwake__copy(uri, sizeof(uri), verb->contact);
+	/* Another registrar may keep them. */
+	pushwake__uri_strip(uri);
 	pushwake__copy(reason, sizeof(reason), verb->reason);
 	if (find_contact(&contact, call->aor, uri)) {
 		/* It has left in this moment. */
@@ -108,7 +110,9 @@ static void give_up(struct pushwake__call *call, pushwake_str reason)
 	}
 	ao2_unlock(call);
 	pushwake__call_alert(call);
-	pushwake__devstate_changed(call->aor);
+	if (call->has_waited) {
+		pushwake__devstate_changed(call->aor);
+	}
 }
 
 static void tell(struct pushwake__call *call, int status)

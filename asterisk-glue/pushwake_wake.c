@@ -67,6 +67,7 @@ static void fill_request(pushwake_wake_request *request, const struct pushwake__
 static void take_result(struct pushwake__call *call, const pushwake_wake_result *result, int has_legs)
 {
 	ao2_lock(call);
+	call->has_waited = !has_legs && result->hold_ms > 0;
 	call->watched = result->watched != 0;
 	call->deadline = ast_tvadd(ast_tvnow(), ast_samp2tv(result->limit_ms + GRACE_MS, 1000));
 	if (result->ticket.len) {
@@ -107,7 +108,7 @@ static int take_legs(struct pushwake__wake *wake, struct pushwake__call *call, s
 	return wake->is_joining ? 0 : count;
 }
 
-/*! As if there were no push: every contact that the registrar has. */
+/*! As if there were no push: every contact that the registrar has and that was not dialled yet. */
 static void dial_anyway(struct pushwake__wake *wake, struct pushwake__call *call, struct pushwake__contacts *contacts)
 {
 	size_t index;
@@ -115,7 +116,8 @@ static void dial_anyway(struct pushwake__wake *wake, struct pushwake__call *call
 	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
 		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
 
-		if (pushwake__leg_add(call, call->last_leg + 1, contact, PUSHWAKE__LEG_GIVEN, NULL)) {
+		if (!pushwake__legs_have(call, contact->uri)
+			&& pushwake__leg_add(call, call->last_leg + 1, contact, PUSHWAKE__LEG_GIVEN, NULL)) {
 			pushwake__dial_append(&wake->contacts, contact);
 		}
 	}
@@ -161,7 +163,9 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 	pushwake__client_give(lease);
 	ast_free(asked);
 	pushwake__contacts_free(&contacts);
-	pushwake__devstate_changed(call->aor);
+	if (call->has_waited) {
+		pushwake__devstate_changed(call->aor);
+	}
 	return outcome;
 }
 

@@ -13,7 +13,7 @@ from agi_channel import NetworkChannel, ProcessChannel, run
 from phones import apns_token, fcm_token
 from servers import LIBRARY, PUSHWAKE, ROOT, Kamailio, Simulator, wait_until
 from sip_phone import Phone, free_port
-from test_call import apns, fcm
+from sleeper import apns, fcm
 
 USERS = [f"user{number}" for number in range(28)]
 SCRIPT = ROOT / "asterisk-glue" / "pushwake.agi"

@@ -3,7 +3,10 @@
 extension Binding {
     /// The contact URI as a registrar has it that keeps no push parameters: `pn-…`, `push-token-…` and
     /// `app-id` taken out, everything else as it came.
-    public var contactWithoutPushParameters: String {
+    public var contactWithoutPushParameters: String { Self.withoutPushParameters(contact) }
+
+    /// The same of any contact URI.
+    public static func withoutPushParameters(_ contact: String) -> String {
         let bytes = Array(contact.utf8)
         let parts = SIPURI(bytes.span, in: 0..<bytes.count)
         let upper = bytes[parts.parameters].firstIndex(of: ASCII.question) ?? parts.parameters.upperBound

@@ -190,7 +190,7 @@ extension AGISession {
     private func dial(_ contact: String) -> String {
         let user = String(aor.prefix { $0 != "@" })
         guard !contact.isEmpty else { return "PJSIP/\(user)" }
-        let bare = Binding(provider: .fcm, token: "", dialect: .mpush, contact: contact).contactWithoutPushParameters
+        let bare = Binding.withoutPushParameters(contact)
         let isSafe = bare.utf8.allSatisfy { byte in
             byte > 0x20 && byte < 0x7F && !"&,|\"\\/^{}$()".utf8.contains(byte)
         }

@@ -79,7 +79,7 @@ extension EngineDesk {
         let now = SystemClock.monotonicMilliseconds()
         var verbs: [HostVerb] = []
         for request in calls.requests(for: aor) where request.isFor(domain) {
-            verbs += perform(request.machine.unregistered(contact: request.keys[uri] ?? uri, now: now), request)
+            verbs += perform(request.machine.unregistered(contact: request.key(of: uri), now: now), request)
             schedule(request, now)
         }
         return verbs

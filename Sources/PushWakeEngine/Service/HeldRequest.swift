@@ -51,6 +51,9 @@ final class HeldRequest {
     /// The URI of a contact that verbs name by its key.
     func uri(of key: String) -> String { keys.first { $0.value == key }?.key ?? key }
 
+    /// What the host calls the contact of a REGISTER, push parameters or not.
+    func key(of uri: String) -> String { keys[uri] ?? keys[Binding.withoutPushParameters(uri)] ?? uri }
+
     /// A contact was rung, or came too late for it.
     func remember(rung contact: String) {
         if rung.count < Self.longestRung, !rung.contains(contact) { rung.append(contact) }

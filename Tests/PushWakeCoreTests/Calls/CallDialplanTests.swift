@@ -100,6 +100,14 @@ import Testing
         #expect(call.end(.failed(480)) == "push 1 missed")
     }
 
+    @Test func `a caller who hangs up after everybody was given up has been missed`() {
+        let call = HeldCall(Self.bob, host: .dialplan, wakeTimeout: 3000)
+        _ = call.start()
+        _ = call.accept()
+        #expect(call.wait(3000) == "give up 480")
+        #expect(call.end(.cancelled) == "push 0 missed")
+    }
+
     @Test(arguments: [408, 503]) func `a phone that cannot be reached is pushed`(status: Int) {
         let call = HeldCall(Self.alice, host: .dialplan)
         _ = call.start()
