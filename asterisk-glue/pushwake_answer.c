@@ -12,10 +12,11 @@
 #include "asterisk/stasis_message_router.h"
 #include "asterisk/strings.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_call.h"
 
 static struct stasis_message_router *router;
 
+/*! Over PJSIP it has been heard already, from the phone itself. */
 static void on_dial(void *userdata, struct stasis_subscription *sub, struct stasis_message *message)
 {
 	struct ast_multi_channel_blob *blob = stasis_message_data(message);

@@ -25,16 +25,18 @@ static const char app_name[] = "PushWake";
 static const char synopsis[] = "Wake the sleeping phones of a user and wait for the first.";
 
 static const char description[] =
-	"PushWake(aor[,timeout[,options]])\n"
+	"PushWake(aor[&aor...][,timeout[,options]])\n"
 	"\n"
-	"  Sends a push to each phone of the AoR that sleeps. Returns at once when\n"
-	"  another phone of the AoR is awake, else as soon as one has registered.\n"
+	"  Sends a push to each phone of the AoRs that sleeps. Returns at once when\n"
+	"  another phone of them is awake, else as soon as one has registered.\n"
 	"  The dialplan always goes on, except when the caller hangs up.\n"
 	"\n"
-	"  aor      Name of the PJSIP AoR.\n"
+	"  aor      Name of the PJSIP AoR, or several joined by '&'.\n"
 	"  timeout  Seconds to wait; the setting wake_timeout when left out.\n"
-	"  options  j  join: take only phones that register after the call began.\n"
-	"              For the context to which Dial() forks with Local/.\n"
+	"  options  j  join: wait for the next phone of a call that PushWake() has\n"
+	"              begun: one that wakes, that has lost its connection or comes\n"
+	"              back from another address. For the context to which Dial()\n"
+	"              forks with Local/. Without an AoR: for all that the call is for.\n"
 	"           m  message: push the text of the MESSAGE in hand. Does not wait\n"
 	"              unless a timeout is given, since Asterisk handles one message\n"
 	"              at a time.\n"
@@ -43,9 +45,10 @@ static const char description[] =
 	"  Sets PUSHWAKE_STATUS:\n"
 	"           AWAKE        a phone is awake: dial it\n"
 	"           WOKEN        a phone has registered: dial it\n"
-	"           TIMEOUT      pushed, and no phone came in time\n"
+	"           TIMEOUT      no phone came in time, or all have declined\n"
 	"           NOBINDING    the AoR has no contact and no phone that can be pushed\n"
-	"           FAILED       no push service took the push, or the arguments are wrong\n"
+	"           FAILED       no push service took the push; what could be reached without\n"
+	"                        is in PUSHWAKE_CONTACTS. Or the arguments are wrong\n"
 	"           UNAVAILABLE  the push engine does not answer\n"
 	"  PUSHWAKE_CONTACTS   what to Dial(); empty when there is nothing\n"
 	"  PUSHWAKE_WOKEN_MS   milliseconds from the push to the REGISTER, or 0\n";
@@ -88,8 +91,9 @@ static int read_arguments(struct pushwake__wake *wake, char *data)
 	);
 
 	AST_STANDARD_APP_ARGS(args, data);
-	if (ast_strlen_zero(args.aor)) {
-		ast_log(LOG_WARNING, "PushWake() needs the name of an AoR: PushWake(aor[,timeout[,options]])\n");
+	options = S_OR(args.options, "");
+	if (ast_strlen_zero(args.aor) && !strchr(options, 'j')) {
+		ast_log(LOG_WARNING, "PushWake() needs the name of an AoR: PushWake(aor[&aor...][,timeout[,options]])\n");
 		return -1;
 	}
 	wake->timeout = read_timeout(args.timeout);
@@ -98,12 +102,11 @@ static int read_arguments(struct pushwake__wake *wake, char *data)
 			args.aor, args.timeout);
 		return -1;
 	}
-	options = S_OR(args.options, "");
 	if (options[strspn(options, "jmr")]) {
 		ast_log(LOG_WARNING, "PushWake(%s): options '%s' are not known; use j, m or r\n", args.aor, options);
 		return -1;
 	}
-	wake->aor = args.aor;
+	wake->aors = S_OR(args.aor, "");
 	wake->is_joining = strchr(options, 'j') != NULL;
 	wake->is_message = strchr(options, 'm') != NULL;
 	wake->is_ringing = strchr(options, 'r') != NULL;

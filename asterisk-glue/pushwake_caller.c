@@ -61,13 +61,13 @@ static void read_domain(char *domain, size_t size, struct ast_channel *chan)
 	}
 }
 
-void pushwake__caller_read(struct pushwake__caller *caller, const struct pushwake__wake *wake)
+void pushwake__caller_read(struct pushwake__caller *caller, const struct pushwake__wake *wake, const char *aor)
 {
 	struct ast_channel *chan = wake->chan;
 	char domain[128] = "";
 
 	memset(caller, 0, sizeof(*caller));
-	snprintf(caller->to, sizeof(caller->to), "sip:%s", wake->aor);
+	snprintf(caller->to, sizeof(caller->to), "sip:%s", aor);
 	if (wake->is_message) {
 		read_message(caller, chan);
 		return;

@@ -30,6 +30,8 @@ static AST_LIST_HEAD_STATIC(idle, pushwake__client);
 static pushwake_settings *current;
 static unsigned int generation;
 static int idle_count;
+AST_MUTEX_DEFINE_STATIC(line_lock);
+static struct pushwake__client *line;
 
 static void lease_free(struct pushwake__client *lease)
 {
@@ -42,7 +44,7 @@ static void retire(void)
 {
 	struct pushwake__client *lease;
 
-	generation++;
+	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
 	while ((lease = AST_LIST_REMOVE_HEAD(&idle, next))) {
 		lease_free(lease);
 	}
@@ -76,6 +78,10 @@ int64_t pushwake__clients_integer(const char *name)
 
 void pushwake__clients_stop(void)
 {
+	ast_mutex_lock(&line_lock);
+	pushwake__client_give(line);
+	line = NULL;
+	ast_mutex_unlock(&line_lock);
 	AST_LIST_LOCK(&idle);
 	retire();
 	AST_LIST_UNLOCK(&idle);
@@ -115,6 +121,24 @@ void pushwake__client_give(struct pushwake__client *lease)
 	if (lease) {
 		lease_free(lease);
 	}
+}
+
+pushwake_client *pushwake__line_lock(void)
+{
+	ast_mutex_lock(&line_lock);
+	if (line && line->generation != __atomic_load_n(&generation, __ATOMIC_ACQUIRE)) {
+		pushwake__client_give(line);
+		line = NULL;
+	}
+	if (!line) {
+		line = pushwake__client_take();
+	}
+	return line ? line->client : NULL;
+}
+
+void pushwake__line_unlock(void)
+{
+	ast_mutex_unlock(&line_lock);
 }
 
 pushwake_client *pushwake__client_of(struct pushwake__client *lease)

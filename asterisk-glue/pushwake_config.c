@@ -129,24 +129,3 @@ pushwake_settings *pushwake__config_read(void)
 	}
 	return settings;
 }
-
-int pushwake__config_equal(pushwake_settings *one, pushwake_settings *other)
-{
-	size_t index;
-
-	for (index = 0; index < pushwake_setting_count(); index++) {
-		pushwake_setting row = PUSHWAKE_SETTING_INIT;
-		pushwake_str name, left, right;
-
-		if (pushwake_setting_at(&row, index) < 0) {
-			return 0;
-		}
-		name = pushwake__str(row.name);
-		left = pushwake_settings_text(one, name);
-		right = pushwake_settings_text(other, name);
-		if (left.len != right.len || (left.len && memcmp(left.ptr, right.ptr, left.len))) {
-			return 0;
-		}
-	}
-	return 1;
-}

@@ -15,89 +15,9 @@
 #include "asterisk/logger.h"
 #include "asterisk/res_pjsip.h"
 #include "asterisk/strings.h"
-#include "asterisk/time.h"
 #include "asterisk/utils.h"
 
 #include "pushwake_internal.h"
-
-/*! The longest span that a setting asks about is an hour. */
-#define SEEN_SECONDS 3600
-#define SEEN_BUCKETS 1021
-
-/*! When a contact last registered: sorcery does not say. */
-struct seen {
-	struct timeval at;
-	/*! "aor uri" */
-	char key[0];
-};
-
-static struct ao2_container *seen_contacts;
-static struct timeval last_sweep;
-
-AO2_STRING_FIELD_HASH_FN(seen, key)
-AO2_STRING_FIELD_CMP_FN(seen, key)
-
-static int is_old(void *obj, void *arg, int flags)
-{
-	struct seen *seen = obj;
-
-	return ast_tvdiff_ms(*(struct timeval *) arg, seen->at) > SEEN_SECONDS * 1000 ? CMP_MATCH : 0;
-}
-
-static void sweep(struct timeval now)
-{
-	ao2_lock(seen_contacts);
-	if (ast_tvdiff_ms(now, last_sweep) > 60000) {
-		last_sweep = now;
-		ao2_callback(seen_contacts, OBJ_UNLINK | OBJ_NODATA | OBJ_MULTIPLE | OBJ_NOLOCK, is_old, &now);
-	}
-	ao2_unlock(seen_contacts);
-}
-
-static char *make_key(struct ast_str **key, const char *aor, const char *uri)
-{
-	ast_str_set(key, 0, "%s %s", aor, uri);
-	return ast_str_buffer(*key);
-}
-
-void pushwake__contact_seen(const char *aor, const char *uri)
-{
-	struct ast_str *key = ast_str_create(256);
-	struct timeval now = ast_tvnow();
-	struct seen *seen;
-
-	if (!key) {
-		return;
-	}
-	make_key(&key, aor, uri);
-	sweep(now);
-	ao2_find(seen_contacts, ast_str_buffer(key), OBJ_SEARCH_KEY | OBJ_UNLINK | OBJ_NODATA);
-	seen = ao2_alloc_options(sizeof(*seen) + ast_str_strlen(key) + 1, NULL, AO2_ALLOC_OPT_LOCK_NOLOCK);
-	if (seen) {
-		seen->at = now;
-		strcpy(seen->key, ast_str_buffer(key)); /* Safe */
-		ao2_link(seen_contacts, seen);
-		ao2_ref(seen, -1);
-	}
-	ast_free(key);
-}
-
-static int seconds_since_seen(const char *aor, const char *uri)
-{
-	struct ast_str *key = ast_str_create(256);
-	struct seen *seen = NULL;
-	int seconds = -1;
-
-	if (key) {
-		seen = ao2_find(seen_contacts, make_key(&key, aor, uri), OBJ_SEARCH_KEY);
-		ast_free(key);
-	}
-	if (seen) {
-		seconds = ast_tvdiff_ms(ast_tvnow(), seen->at) / 1000;
-		ao2_ref(seen, -1);
-	}
-	return seconds;
-}
 
 int pushwake__is_push_parameter(const char *name, size_t len)
 {
@@ -135,23 +55,90 @@ void pushwake__uri_strip(char *uri)
 	}
 }
 
+/*! Where the REGISTER came from: the address of the URI is that of the connection where rewrite_contact is on. */
+static char *flow_of(const struct ast_sip_contact *contact)
+{
+	const char *at = strchr(contact->uri, '@');
+	const char *host = at ? at + 1 : contact->uri;
+	const char *transport = strcasestr(host, ";transport=");
+	char *flow = NULL;
+
+	if (ast_asprintf(&flow, "%.*s%.*s %s:%d", (int) strcspn(host, ";?"), host,
+		transport ? (int) strcspn(transport + 1, ";?") + 1 : 0, S_OR(transport, ""),
+		contact->via_addr, contact->via_port) < 0) {
+		return NULL;
+	}
+	return flow;
+}
+
+void pushwake__contact_free(struct pushwake__contact contact)
+{
+	ast_free(contact.uri);
+	ast_free(contact.endpoint);
+	ast_free(contact.flow);
+	ast_free(contact.registration);
+}
+
+int pushwake__contact_copy(struct pushwake__contact *to, const struct pushwake__contact *from)
+{
+	*to = *from;
+	to->uri = ast_strdup(from->uri);
+	to->endpoint = ast_strdup(from->endpoint);
+	to->flow = ast_strdup(S_OR(from->flow, ""));
+	to->registration = ast_strdup(S_OR(from->registration, ""));
+	if (to->uri && to->endpoint && to->flow && to->registration) {
+		return 0;
+	}
+	pushwake__contact_free(*to);
+	memset(to, 0, sizeof(*to));
+	return -1;
+}
+
 static int add_contact(void *obj, void *arg, int flags)
 {
 	struct ast_sip_contact *contact = obj;
 	struct pushwake__contacts *contacts = arg;
-	struct pushwake__contact entry = {
-		.uri = ast_strdup(contact->uri),
-		.endpoint = ast_strdup(S_OR(contact->endpoint_name, contact->aor)),
+	char *flow = flow_of(contact);
+	struct pushwake__contact entry;
+	struct pushwake__contact known = {
+		.uri = (char *) contact->uri,
+		.endpoint = (char *) S_OR(contact->endpoint_name, contact->aor),
+		.flow = flow,
+		.registration = (char *) contact->call_id,
 		/* Such a contact is deleted when its connection drops. */
-		.reachable = contact->prune_on_boot,
-		.registered_ago = seconds_since_seen(contact->aor, contact->uri),
+		.reach = contact->prune_on_boot ? PUSHWAKE_REACH_OPEN : PUSHWAKE_REACH_DATAGRAM,
+		.behind_proxy = !ast_strlen_zero(contact->path),
 	};
 
-	if (!entry.uri || !entry.endpoint || AST_VECTOR_APPEND(contacts, entry)) {
-		ast_free(entry.uri);
-		ast_free(entry.endpoint);
+	if (!pushwake__contact_copy(&entry, &known) && AST_VECTOR_APPEND(contacts, entry)) {
+		pushwake__contact_free(entry);
 	}
+	ast_free(flow);
 	return 0;
+}
+
+struct pushwake__contact *pushwake__contact_find(struct pushwake__contacts *contacts, const char *uri)
+{
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
+		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
+
+		if (!strcmp(contact->uri, uri)) {
+			return contact;
+		}
+	}
+	return NULL;
+}
+
+void pushwake__contact_describe(pushwake_contact *out, const struct pushwake__contact *contact)
+{
+	out->uri = pushwake__str(contact->uri);
+	out->flow = pushwake__str(contact->flow);
+	out->registration = pushwake__str(contact->registration);
+	out->registered_ago = -1;
+	out->reachable = contact->reach;
+	out->behind_proxy = contact->behind_proxy;
 }
 
 /*! The contacts of an AoR as the registrar has them; a reference, or NULL. */
@@ -179,15 +166,9 @@ void pushwake__contacts_get(struct pushwake__contacts *contacts, const char *aor
 	}
 }
 
-static void contact_free(struct pushwake__contact contact)
-{
-	ast_free(contact.uri);
-	ast_free(contact.endpoint);
-}
-
 void pushwake__contacts_free(struct pushwake__contacts *contacts)
 {
-	AST_VECTOR_CALLBACK_VOID(contacts, contact_free);
+	AST_VECTOR_CALLBACK_VOID(contacts, pushwake__contact_free);
 	AST_VECTOR_FREE(contacts);
 }
 
@@ -227,18 +208,4 @@ void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact
 			ast_str_append(dial, 0, "%c", *byte);
 		}
 	}
-}
-
-int pushwake__contacts_start(void)
-{
-	last_sweep = ast_tvnow();
-	seen_contacts = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, SEEN_BUCKETS,
-		seen_hash_fn, NULL, seen_cmp_fn);
-	return seen_contacts ? 0 : -1;
-}
-
-void pushwake__contacts_stop(void)
-{
-	ao2_cleanup(seen_contacts);
-	seen_contacts = NULL;
 }

@@ -4,7 +4,8 @@
  * \brief Device state PushWake:aor: a phone that sleeps but can be woken is available.
  *
  * As long as the SIP endpoint of the same name has a contact its own state is passed
- * on, so a hint or queue can name PushWake:alice alone.
+ * on, so a hint or queue can name PushWake:alice alone. While a call waits for a phone to
+ * wake it rings, so that a queue does not send it a second one.
  */
 #include "asterisk.h"
 
@@ -31,6 +32,11 @@ static enum ast_device_state device_state(const char *aor)
 
 	snprintf(device, sizeof(device), SIP_PREFIX "%s", aor);
 	state = ast_device_state(device);
+	if (state == AST_DEVICE_NOT_INUSE || state == AST_DEVICE_UNAVAILABLE || state == AST_DEVICE_UNKNOWN) {
+		if (pushwake__calls_wait_for(aor)) {
+			return AST_DEVICE_RINGING;
+		}
+	}
 	if (state != AST_DEVICE_UNAVAILABLE && state != AST_DEVICE_INVALID && state != AST_DEVICE_UNKNOWN) {
 		return state;
 	}

@@ -4,8 +4,7 @@
  * \brief What the parts of res_pushwake share.
  *
  * A client of libpushwake belongs to one thread at a time, so it is lent out from
- * a pool; a call that waits is an ao2 object that lives as long as the channels
- * which carry it.
+ * a pool. What is known of a call is in pushwake_call.h.
  */
 #ifndef PUSHWAKE_INTERNAL_H
 #define PUSHWAKE_INTERNAL_H
@@ -39,9 +38,6 @@ void pushwake__copy(char *buf, size_t size, pushwake_str str);
 /*! Reads pushwake.conf. NULL when it has errors, which are then in the log. */
 pushwake_settings *pushwake__config_read(void);
 
-/*! Whether two sets hold the same values. */
-int pushwake__config_equal(pushwake_settings *one, pushwake_settings *other);
-
 /* ---- pushwake_clients.c */
 
 /*! A client on loan. */
@@ -63,6 +59,11 @@ struct pushwake__client *pushwake__client_take(void);
 void pushwake__client_give(struct pushwake__client *lease);
 pushwake_client *pushwake__client_of(struct pushwake__client *lease);
 
+/*! The client for what is told without an answer: one for all threads, so that the engine hears it in its
+ * order. NULL when there is none; either way unlock it. */
+pushwake_client *pushwake__line_lock(void);
+void pushwake__line_unlock(void);
+
 /* ---- pushwake_contact.c */
 
 /*! One contact of an AoR, as the dialplan can dial it. */
@@ -71,16 +72,30 @@ struct pushwake__contact {
 	char *uri;
 	/*! Endpoint that registered it. */
 	char *endpoint;
-	/*! The connection that it came over is open. */
-	int reachable;
-	/*! Seconds since its last REGISTER, -1 when unknown. */
-	int registered_ago;
+	/*! Where its REGISTER came from, as far as the registrar remembers. */
+	char *flow;
+	/*! Call-ID of its REGISTER. */
+	char *registration;
+	/*! enum pushwake_reach */
+	int reach;
+	/*! A proxy stands before the phone. */
+	int behind_proxy;
 };
 AST_VECTOR(pushwake__contacts, struct pushwake__contact);
 
 /*! Fills in the contacts of an AoR; none when there is no such AoR. */
 void pushwake__contacts_get(struct pushwake__contacts *contacts, const char *aor);
 void pushwake__contacts_free(struct pushwake__contacts *contacts);
+
+/*! The one with this URI, or NULL. */
+struct pushwake__contact *pushwake__contact_find(struct pushwake__contacts *contacts, const char *uri);
+
+/*! Not 0 when memory is short; the copy is empty then. */
+int pushwake__contact_copy(struct pushwake__contact *to, const struct pushwake__contact *from);
+void pushwake__contact_free(struct pushwake__contact contact);
+
+/*! The contact as the library wants it; borrows. */
+void pushwake__contact_describe(pushwake_contact *out, const struct pushwake__contact *contact);
 
 /*! Removes the push parameters from a URI in text form, in place. */
 void pushwake__uri_strip(char *uri);
@@ -94,86 +109,15 @@ void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact
 /*! Removes the contact with this URI from the registrar. */
 void pushwake__contact_forget(const char *aor, const char *uri);
 
-/*! Notes that a contact has just registered. */
-void pushwake__contact_seen(const char *aor, const char *uri);
-
-int pushwake__contacts_start(void);
-void pushwake__contacts_stop(void);
-
-/* ---- pushwake_call.c */
-
-AST_VECTOR(pushwake__uris, char *);
-
-/*! A request for one AoR for which phones are being woken. */
-struct pushwake__call {
-	/*! Bit by bit readable when a phone has registered. */
-	int alert;
-	/*! Channels that carry this call. */
-	int carriers;
-	/*! A channel is polling `wait` now. */
-	unsigned int polled:1;
-	/*! The engine has been told how it ended. */
-	unsigned int ended:1;
-	/*! The wait ended because nobody woke in time. */
-	unsigned int timed_out:1;
-	int event;
-	/*! Phones that were pushed, and contacts that have come since. */
-	int pushed;
-	int woken;
-	struct timeval began;
-	/*! When the engine stops waiting; zero before the first wake. */
-	struct timeval deadline;
-	/*! NULL before the first wake, and after the wait is over. */
-	pushwake_wait *wait;
-	/*! Contacts already handed to the dialplan. */
-	struct pushwake__uris rung;
-	/*! Contacts that registered since, oldest first. */
-	struct pushwake__uris joined;
-	char *aor;
-	char *call_id;
-	/*! Unique id of the channel that began it. */
-	char *origin;
-};
-
-/*! The call that this channel carries for the AoR, or a new one; a reference. */
-struct pushwake__call *pushwake__call_get(struct ast_channel *chan, const char *aor);
-
-/*! A MESSAGE for the AoR; a reference, which finish takes back. */
-struct pushwake__call *pushwake__call_begin_message(struct ast_channel *chan, const char *aor);
-void pushwake__call_finish_message(struct pushwake__call *call);
-
-/*! Whether the channel began the call, rather than inherited it. */
-int pushwake__call_is_origin(struct pushwake__call *call, struct ast_channel *chan);
-
-/*! The descriptor of the wait, for the caller alone to poll until it releases it; or -1. */
-int pushwake__call_claim_wait(struct pushwake__call *call);
-
-/*! Ends the claim; frees the wait when it is over or the call has ended. */
-void pushwake__call_release_wait(struct pushwake__call *call, int is_over);
-
-/*! Frees the wait unless another leg polls it. */
-void pushwake__call_drop_wait(struct pushwake__call *call);
-
-/*! Marks a contact as handed to the dialplan; 0 when it already was. */
-int pushwake__call_ring(struct pushwake__call *call, const char *uri);
-
-/*! The next contact that joined and has not been rung yet, to be freed; or NULL. */
-char *pushwake__call_joined(struct pushwake__call *call);
-
-/*! A contact has registered since the call began. */
-void pushwake__call_join(struct pushwake__call *call, const char *uri);
-
-/*! Tells the engine how the call ended, once, and lets go of the wait. */
-void pushwake__call_end(struct pushwake__call *call, int how);
-
-/*! A phone of this AoR has registered: who waits for it goes on. */
-void pushwake__calls_registered(const char *aor, const char *uri);
-
-/*! The channel that began a call has been connected: the call is over for other phones. */
-void pushwake__calls_answered(const char *origin);
+/* ---- pushwake_call.c, pushwake_session.c, pushwake_answer.c */
 
 int pushwake__calls_start(void);
 void pushwake__calls_stop(void);
+int pushwake__session_start(void);
+void pushwake__session_stop(void);
+
+/*! Whether a call waits for phones of this AoR. */
+int pushwake__calls_wait_for(const char *aor);
 
 /* ---- pushwake_supervisor.c */
 

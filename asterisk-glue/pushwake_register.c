@@ -22,7 +22,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_call.h"
 #include "pushwake_request.h"
 
 /*!
@@ -202,32 +202,69 @@ static void forget_stale(struct pushwake__request *request, pjsip_tx_data *tdata
 	ast_free(lines);
 }
 
+/*! Drops the contacts that this REGISTER did not save. */
+static void keep_saved(struct pushwake__contacts *contacts, struct pushwake__request *request)
+{
+	size_t index = AST_VECTOR_SIZE(contacts);
+
+	while (index--) {
+		if (pushwake__request_granted(request, AST_VECTOR_GET_ADDR(contacts, index)->uri) <= 0) {
+			pushwake__contact_free(AST_VECTOR_REMOVE_UNORDERED(contacts, index));
+		}
+	}
+}
+
+/*! Without an engine a REGISTER still rings for the calls that wait. */
+static void join(const char *aor, struct pushwake__contacts *contacts)
+{
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
+		pushwake__calls_join(aor, AST_VECTOR_GET_ADDR(contacts, index));
+	}
+}
+
 static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 {
 	pushwake_register_request message = PUSHWAKE_REGISTER_REQUEST_INIT;
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
 	struct pushwake__client *lease = pushwake__client_take();
+	pushwake_contact asked[PUSHWAKE__MAX_CONTACTS] = { { .reachable = 0 } };
+	struct pushwake__contacts contacts;
+	size_t index;
 	int status;
 
 	if (!lease) {
 		return;
 	}
+	pushwake__contacts_get(&contacts, request->aor);
+	keep_saved(&contacts, request);
 	pushwake__request_fill(&message, request);
+	for (index = 0; index < MIN(AST_VECTOR_SIZE(&contacts), ARRAY_LEN(asked)); index++) {
+		pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
+	}
+	message.contacts = asked;
+	message.contact_count = index;
 	status = pushwake_register(&result, pushwake__client_of(lease), &message);
 	if (status < 0) {
 		ast_log(LOG_WARNING, "REGISTER of '%s' (Call-ID %s): its push binding is not stored: %.*s\n",
 			request->aor, request->call_id,
 			PUSHWAKE__PRINT(pushwake_client_error(pushwake__client_of(lease))));
+		join(request->aor, &contacts);
 	} else {
 		log_problems(request, result.problems);
 		add_headers(tdata, result.feature_caps);
 		if (result.stale_contacts.len) {
 			forget_stale(request, tdata, result.stale_contacts);
 		}
+		for (index = 0; index < result.verb_count; index++) {
+			pushwake__verb_execute(&result.verbs[index]);
+		}
 		if (result.outcome != PUSHWAKE_REGISTER_PLAIN) {
 			pushwake__devstate_changed(request->aor);
 		}
 	}
+	pushwake__contacts_free(&contacts);
 	pushwake__client_give(lease);
 }
 
@@ -249,7 +286,6 @@ static void outgoing_response(struct ast_sip_endpoint *endpoint, struct ast_sip_
 		pushwake__request_unmask(request, tdata);
 		if (!ast_strlen_zero(request->aor)) {
 			store(request, tdata);
-			pushwake__request_announce(request);
 		}
 	}
 	end_request();

@@ -309,14 +309,9 @@ void pushwake__request_drop_contact(pjsip_tx_data *tdata, const char *uri)
 	}
 }
 
-void pushwake__request_announce(const struct pushwake__request *request)
+int pushwake__request_granted(const struct pushwake__request *request, const char *uri)
 {
-	size_t index;
+	const struct pushwake__masked *masked = find_masked((struct pushwake__request *) request, uri);
 
-	for (index = 0; index < request->contact_count; index++) {
-		if (request->contacts[index].granted > 0) {
-			pushwake__contact_seen(request->aor, request->contacts[index].uri);
-			pushwake__calls_registered(request->aor, request->contacts[index].uri);
-		}
-	}
+	return masked ? masked->granted : -1;
 }

@@ -63,7 +63,7 @@ int pushwake__request_names(const struct pushwake__request *request, const char 
 /*! Takes a contact out of the 200. */
 void pushwake__request_drop_contact(pjsip_tx_data *tdata, const char *uri);
 
-/*! Tells waiting calls which contacts have just registered. */
-void pushwake__request_announce(const struct pushwake__request *request);
+/*! Seconds that the registrar granted this contact; -1 for one that the REGISTER does not name. */
+int pushwake__request_granted(const struct pushwake__request *request, const char *uri);
 
 #endif /* PUSHWAKE_REQUEST_H */

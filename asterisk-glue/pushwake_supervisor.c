@@ -12,7 +12,7 @@
 #include "asterisk/logger.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_call.h"
 #include "pushwake_query.h"
 
 /*! How long Asterisk's start, or a reload with other settings, waits for the engine. */
@@ -33,6 +33,16 @@ static void on_result(void *context, const pushwake_result *result)
 		pushwake__copy(aor, sizeof(aor), result->aor);
 		pushwake__devstate_changed(aor);
 	}
+}
+
+static void on_verb(void *context, const pushwake_verb *verb)
+{
+	pushwake__verb_execute(verb);
+}
+
+static void on_engine(void *context)
+{
+	pushwake__calls_resume();
 }
 
 static void on_log(void *context, int level, pushwake_str message)
@@ -103,6 +113,8 @@ int pushwake__supervisor_start(void)
 
 	config.on_result = on_result;
 	config.on_log = on_log;
+	config.on_verb = on_verb;
+	config.on_engine = on_engine;
 	status = pushwake_supervisor_new(&supervisor, pushwake__clients_settings(), &config);
 	if (status < 0) {
 		ast_log(LOG_ERROR, "Cannot supervise the engine: %s\n", pushwake_status_name(status));

@@ -3,219 +3,248 @@
  * \file
  * \brief One run of PushWake(): push, then wait for the first phone.
  *
- * The channel, the engine's descriptor and the call's own alert are waited for at
- * once, so nothing is polled: a hang-up, a REGISTER and the engine's end each end
- * the wait when they happen.
+ * The channel and the alerts of its calls are waited for at once, so nothing is polled: a
+ * hang-up, a REGISTER and the engine's word each end the wait when they come. What is
+ * rung and when a wait ends is decided by the engine; without one the calls wait to
+ * their own deadline for phones that were pushed before.
  */
 #include "asterisk.h"
 
 #include <limits.h>
 
 #include "asterisk/astobj2.h"
-#include "asterisk/causes.h"
 #include "asterisk/channel.h"
 #include "asterisk/logger.h"
 #include "asterisk/time.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_call.h"
 #include "pushwake_wake.h"
 
-static struct pushwake__contact *find_contact(struct pushwake__contacts *contacts, const char *uri)
+/*! The engine's own deadline comes first: this one counts only when no engine is there. */
+#define GRACE_MS 1500
+/*! How long after a run joined a Dial() the legs of that Dial() may take to be sent. */
+#define UNSENT_MS 500
+/*! More AoRs than these in one run are not looked at. */
+#define MAX_AORS 64
+
+enum outcome {
+	/*! There are contacts to dial now. */
+	OUTCOME_RUNG,
+	/*! Phones are waited for. */
+	OUTCOME_WAITS,
+	/*! No phone that could be pushed, and no contact. */
+	OUTCOME_NOBODY,
+	/*! No phone can be reached. */
+	OUTCOME_FAILED,
+	/*! No engine answers. */
+	OUTCOME_ALONE,
+};
+
+/*! A MESSAGE is pushed, and waited for when a timeout says so. */
+static int is_waiting(const struct pushwake__wake *wake)
 {
-	size_t index;
-
-	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
-		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
-
-		if (!strcmp(contact->uri, uri)) {
-			return contact;
-		}
-	}
-	return NULL;
-}
-
-/*! Hands every contact to the dialplan that has not been rung in this call. */
-static void dial_all(struct pushwake__wake *wake, struct pushwake__call *call, struct pushwake__contacts *contacts)
-{
-	size_t index;
-
-	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
-		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
-
-		if (pushwake__call_ring(call, contact->uri)) {
-			pushwake__dial_append(&wake->contacts, contact);
-		}
-	}
-}
-
-/*! As if there were no push: every contact that the registrar has. */
-static void dial_anyway(struct pushwake__wake *wake, struct pushwake__call *call)
-{
-	struct pushwake__contacts contacts;
-
-	pushwake__contacts_get(&contacts, wake->aor);
-	dial_all(wake, call, &contacts);
-	pushwake__contacts_free(&contacts);
-}
-
-/*! Hands a contact that has just registered to the dialplan; 0 when there is nothing to hand over. */
-static int dial_joined(struct pushwake__wake *wake, struct pushwake__call *call, const char *uri)
-{
-	struct pushwake__contacts contacts;
-	struct pushwake__contact *contact;
-	int is_elsewhere;
-
-	pushwake__contacts_get(&contacts, wake->aor);
-	contact = find_contact(&contacts, uri);
-	if (contact && pushwake__call_ring(call, uri)) {
-		pushwake__dial_append(&wake->contacts, contact);
-	}
-	/* Another registrar has this AoR: awake all the same, and the dialplan knows the way. */
-	is_elsewhere = !contact && !AST_VECTOR_SIZE(&contacts) && pushwake__call_ring(call, uri);
-	pushwake__contacts_free(&contacts);
-	return ast_str_strlen(wake->contacts) > 0 || is_elsewhere;
+	return !wake->is_message || wake->timeout;
 }
 
 static void fill_request(pushwake_wake_request *request, const struct pushwake__wake *wake,
-	const struct pushwake__call *call, const struct pushwake__caller *caller)
+	const struct pushwake__caller *caller, const char *aor, const char *call_id)
 {
-	request->event = call->event;
+	request->event = wake->is_message ? PUSHWAKE_EVENT_CHAT : PUSHWAKE_EVENT_CALL;
 	request->ring_seconds = wake->timeout;
-	request->aor = pushwake__str(wake->aor);
-	request->call_id = pushwake__str(call->call_id);
+	request->aor = pushwake__str(aor);
+	request->call_id = pushwake__str(call_id);
+	request->method = pushwake__str(wake->is_message ? "MESSAGE" : "INVITE");
 	request->from_uri = pushwake__str(caller->uri);
 	request->from_display = pushwake__str(caller->name);
 	request->to_uri = pushwake__str(caller->to);
 	request->content_type = pushwake__str(caller->type);
 	request->text = pushwake__str(caller->text);
+	request->host = PUSHWAKE_HOST_DIALPLAN;
 }
 
-/*! Hands over the contacts that the engine says are awake. */
-static void dial_awake(struct pushwake__wake *wake, struct pushwake__call *call,
-	struct pushwake__contacts *contacts, const pushwake_contact *verdicts)
+/*! Keeps what the engine said of the call. */
+static void take_result(struct pushwake__call *call, const pushwake_wake_result *result, int has_legs)
+{
+	ao2_lock(call);
+	call->has_waited = !has_legs && result->hold_ms > 0;
+	call->watched = result->watched != 0;
+	call->deadline = ast_tvadd(ast_tvnow(), ast_samp2tv(result->limit_ms + GRACE_MS, 1000));
+	if (result->ticket.len) {
+		ast_free(call->ticket);
+		call->ticket = ast_malloc(result->ticket.len);
+		call->ticket_len = call->ticket ? result->ticket.len : 0;
+		if (call->ticket) {
+			memcpy(call->ticket, result->ticket.ptr, result->ticket.len);
+		}
+	}
+	if (!result->watched || (!has_legs && result->hold_ms <= 0)) {
+		call->given_up = 1;
+	}
+	ao2_unlock(call);
+}
+
+/*! Takes the contacts over that the engine says are to be rung; how many. */
+static int take_legs(struct pushwake__wake *wake, struct pushwake__call *call, struct pushwake__contacts *contacts,
+	const pushwake_contact *asked)
+{
+	size_t index;
+	int count = 0;
+
+	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
+		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
+
+		if (asked[index].verdict != PUSHWAKE_RING) {
+			continue;
+		}
+		count++;
+		/* A run that only joins leaves them to whoever forked into it. */
+		pushwake__leg_add(call, asked[index].leg, contact,
+			wake->is_joining ? PUSHWAKE__LEG_ELSEWHERE : PUSHWAKE__LEG_GIVEN, NULL);
+		if (!wake->is_joining) {
+			pushwake__dial_append(&wake->contacts, contact);
+		}
+	}
+	return wake->is_joining ? 0 : count;
+}
+
+/*! As if there were no push: every contact that the registrar has and that was not dialled yet. */
+static void dial_anyway(struct pushwake__wake *wake, struct pushwake__call *call, struct pushwake__contacts *contacts)
 {
 	size_t index;
 
 	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
 		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
 
-		if (verdicts[index].verdict == PUSHWAKE_RING && pushwake__call_ring(call, contact->uri)) {
+		if (!pushwake__legs_have(call, contact->uri)
+			&& pushwake__leg_add(call, call->last_leg + 1, contact, PUSHWAKE__LEG_GIVEN, NULL)) {
 			pushwake__dial_append(&wake->contacts, contact);
 		}
 	}
 }
 
-/*! Pushes, and begins the wait unless a message is not to wait; the library's status. */
-static int push(struct pushwake__wake *wake, struct pushwake__call *call, pushwake_wake_result *result)
+/*! Asks the engine, which pushes. */
+static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *call)
 {
 	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
+	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
 	struct pushwake__client *lease = pushwake__client_take();
+	enum outcome outcome = OUTCOME_ALONE;
 	struct pushwake__contacts contacts;
-	pushwake_contact *verdicts;
 	struct pushwake__caller caller;
-	pushwake_wait *wait = NULL;
-	int status = PUSHWAKE_ERR_UNAVAILABLE;
+	pushwake_contact *asked;
 	size_t index;
+	int rung;
 
-	pushwake__contacts_get(&contacts, wake->aor);
-	verdicts = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*verdicts));
-	if (lease && verdicts) {
+	pushwake__contacts_get(&contacts, call->aor);
+	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
+	if (lease && asked) {
 		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
-			const struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(&contacts, index);
-
-			verdicts[index].uri = pushwake__str(contact->uri);
-			verdicts[index].registered_ago = contact->registered_ago;
-			verdicts[index].reachable = contact->reachable;
+			pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
 		}
-		pushwake__caller_read(&caller, wake);
-		fill_request(&request, wake, call, &caller);
-		request.contacts = verdicts;
+		pushwake__caller_read(&caller, wake, call->aor);
+		fill_request(&request, wake, &caller, call->aor, call->call_id);
+		request.handle = is_waiting(wake) ? call->handle : 0;
+		request.contacts = asked;
 		request.contact_count = AST_VECTOR_SIZE(&contacts);
-		status = wake->is_message && !wake->timeout
-			? pushwake_wake(result, pushwake__client_of(lease), &request)
-			: pushwake_wait_new(&wait, result, pushwake__client_of(lease), &request);
-		if (status < 0) {
-			ast_log(LOG_WARNING, "PushWake(%s): no push: %.*s\n", wake->aor,
+		if (pushwake_wake(&result, pushwake__client_of(lease), &request) >= 0) {
+			rung = take_legs(wake, call, &contacts, asked);
+			take_result(call, &result, rung);
+			outcome = rung ? OUTCOME_RUNG : !result.bindings ? OUTCOME_NOBODY
+				: result.hold_ms > 0 || !is_waiting(wake) ? OUTCOME_WAITS : OUTCOME_FAILED;
+		} else {
+			ast_log(LOG_WARNING, "PushWake(%s): no push: %.*s\n", call->aor,
 				PUSHWAKE__PRINT(pushwake_client_error(pushwake__client_of(lease))));
-		} else if (!wake->is_joining) {
-			dial_awake(wake, call, &contacts, verdicts);
 		}
+	}
+	if (outcome == OUTCOME_ALONE) {
+		dial_anyway(wake, call, &contacts);
 	}
 	pushwake__client_give(lease);
-	ast_free(verdicts);
+	ast_free(asked);
 	pushwake__contacts_free(&contacts);
-	/* An earlier run on this channel may have left one. */
-	pushwake__call_drop_wait(call);
+	if (call->has_waited) {
+		pushwake__devstate_changed(call->aor);
+	}
+	return outcome;
+}
+
+/*! Hands over what has come; whether that was a phone. */
+static int take_joined(struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	struct timeval began = ast_tvnow();
+	int count = 0, has_reason = 0;
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
+		int joined = pushwake__legs_give(call, &wake->contacts, &has_reason);
+
+		if (joined && ast_tvcmp(call->began, began) < 0) {
+			began = call->began;
+		}
+		count += joined;
+	}
+	if (count) {
+		wake->status = has_reason ? "FAILED" : "WOKEN";
+		wake->woken_ms = has_reason ? 0 : (int) MIN(ast_tvdiff_ms(ast_tvnow(), began), INT_MAX);
+	}
+	return count;
+}
+
+/*! The caller may hear that a push is on its way. */
+static void tell(struct pushwake__wake *wake, struct pushwake__call *call)
+{
+	int status;
+
 	ao2_lock(call);
-	call->wait = wait;
-	call->pushed = result->pushed;
-	call->deadline = ast_tvadd(ast_tvnow(), ast_tv(wake->timeout ? wake->timeout
-		: pushwake__clients_integer("wake_timeout"), 0));
+	status = call->tell;
+	call->tell = 0;
 	ao2_unlock(call);
+	if (!status || ast_channel_state(wake->chan) == AST_STATE_UP) {
+		return;
+	}
+	/* Asterisk has no way to send 110 and 182. */
+	if (status == 180 && !wake->is_ringing) {
+		ast_indicate(wake->chan, AST_CONTROL_RINGING);
+	} else if (status == 183) {
+		ast_indicate(wake->chan, AST_CONTROL_PROGRESS);
+	}
+}
+
+/*! Whether no call is left that waits. */
+static int is_over(struct pushwake__calls *calls)
+{
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		const struct pushwake__call *call = AST_VECTOR_GET(calls, index);
+
+		if (!call->ended && !call->given_up) {
+			return 0;
+		}
+	}
+	return 1;
+}
+
+/*! Why nobody is waited for any more. */
+static const char *verdict(struct pushwake__calls *calls)
+{
+	const char *status = "FAILED";
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
+
+		ao2_lock(call);
+		if (!call->given_up || !call->reason) {
+			status = "TIMEOUT";
+		} else {
+			ast_log(LOG_WARNING, "PushWake(%s): no phone was pushed: %s\n", call->aor, call->reason);
+		}
+		ao2_unlock(call);
+	}
 	return status;
-}
-
-enum wait_end {
-	WAIT_GOES_ON,
-	WAIT_OVER,
-	/*! The engine is gone; the phones that it has pushed may still come. */
-	WAIT_ALONE,
-};
-
-/*! Takes what the engine has to say. */
-static enum wait_end take_events(struct pushwake__wake *wake, struct pushwake__call *call)
-{
-	pushwake_wait_event event = PUSHWAKE_WAIT_EVENT_INIT;
-	char uri[8192];
-
-	while (pushwake_wait_next(&event, call->wait) >= 0) {
-		switch (event.kind) {
-		case PUSHWAKE_WAIT_NOTHING:
-			return WAIT_GOES_ON;
-		case PUSHWAKE_WAIT_REGISTERED:
-			pushwake__copy(uri, sizeof(uri), event.contact);
-			pushwake__uri_strip(uri);
-			pushwake__call_join(call, uri);
-			break;
-		case PUSHWAKE_WAIT_TIMED_OUT:
-			wake->status = "TIMEOUT";
-			call->timed_out = 1;
-			return WAIT_OVER;
-		case PUSHWAKE_WAIT_FAILED:
-			ast_log(LOG_WARNING, "PushWake(%s): no phone was pushed: %.*s\n", wake->aor,
-				PUSHWAKE__PRINT(event.reason));
-			wake->status = "FAILED";
-			return WAIT_OVER;
-		default:
-			ast_log(LOG_WARNING, "PushWake(%s): the engine is gone; waiting for the phones "
-				"that were pushed before\n", wake->aor);
-			wake->status = "UNAVAILABLE";
-			return WAIT_ALONE;
-		}
-	}
-	wake->status = "UNAVAILABLE";
-	return WAIT_ALONE;
-}
-
-/*! Whether a phone has registered that this run can hand over. */
-static int take_joined(struct pushwake__wake *wake, struct pushwake__call *call)
-{
-	int is_woken = 0;
-	char *uri;
-
-	while ((uri = pushwake__call_joined(call))) {
-		if (dial_joined(wake, call, uri)) {
-			is_woken = 1;
-			ast_atomic_fetchadd_int(&call->woken, 1);
-		}
-		ast_free(uri);
-	}
-	if (is_woken) {
-		wake->status = "WOKEN";
-		wake->woken_ms = (int) MIN(ast_tvdiff_ms(ast_tvnow(), call->began), INT_MAX);
-	}
-	return is_woken;
 }
 
 /*! Reads what came on the channel; not 0 when it has hung up. */
@@ -230,120 +259,194 @@ static int take_frame(struct ast_channel *chan)
 	return 0;
 }
 
-/*! Waits for the first of: a phone, the deadline, the engine's verdict, a hang-up (not 0). */
-static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__call *call, struct timeval deadline)
+/*! The latest of the calls' own deadlines, or this run's. */
+static struct timeval find_deadline(const struct pushwake__wake *wake, struct pushwake__calls *calls)
 {
-	enum wait_end end = WAIT_GOES_ON;
-	int fds[2] = { call->alert, -1 };
-	int is_gone = 0;
+	struct timeval deadline = { 0, 0 };
+	size_t index;
 
-	wake->status = "TIMEOUT";
-	while (!is_gone && end != WAIT_OVER && !take_joined(wake, call) && !call->ended) {
-		int left = (int) MIN(ast_tvdiff_ms(deadline, ast_tvnow()), INT_MAX);
-		struct ast_channel *ready;
-		int fd = -1;
-
-		if (left <= 0) {
-			call->timed_out = 1;
-			break;
-		}
-		if (fds[1] < 0) {
-			fds[1] = pushwake__call_claim_wait(call);
-		}
-		ready = ast_waitfor_nandfds(&wake->chan, 1, fds, fds[1] < 0 ? 1 : 2, NULL, &fd, &left);
-		if (ready) {
-			is_gone = take_frame(wake->chan);
-		} else if (fd >= 0 && fd == fds[1] && (end = take_events(wake, call)) != WAIT_GOES_ON) {
-			pushwake__call_release_wait(call, 1);
-			fds[1] = -1;
-		}
-	}
-	if (fds[1] >= 0) {
-		pushwake__call_release_wait(call, call->timed_out);
-	}
-	return is_gone;
-}
-
-/*! The caller is gone: the phones must hear of it now. */
-static void hang_up(struct pushwake__wake *wake, struct pushwake__call *call)
-{
-	int is_answered = ast_channel_hangupcause(wake->chan) == AST_CAUSE_ANSWERED_ELSEWHERE;
-
-	wake->status = "FAILED";
-	if (is_answered) {
-		pushwake__call_end(call, PUSHWAKE_CALL_ANSWERED);
-	} else if (pushwake__call_is_origin(call, wake->chan)) {
-		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED);
-	}
-	/* Another leg of a forked call: the caller's own channel says how it ended. */
-}
-
-/*! The deadline of this run. */
-static struct timeval find_deadline(const struct pushwake__wake *wake, const struct pushwake__call *call)
-{
 	if (wake->is_joining && wake->timeout) {
 		return ast_tvadd(ast_tvnow(), ast_tv(wake->timeout, 0));
 	}
-	return call->deadline;
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		const struct pushwake__call *call = AST_VECTOR_GET(calls, index);
+
+		if (ast_tvcmp(deadline, call->deadline) < 0) {
+			deadline = call->deadline;
+		}
+	}
+	return deadline;
 }
 
-static int run(struct pushwake__wake *wake, struct pushwake__call *call)
+static int fail_unsent(struct pushwake__calls *calls)
 {
-	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
-	int status = PUSHWAKE_OK;
+	size_t index;
 
-	if (!wake->is_joining || ast_tvzero(call->deadline)) {
-		status = push(wake, call, &result);
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		pushwake__legs_fail_unsent(AST_VECTOR_GET(calls, index));
 	}
-	if (ast_str_strlen(wake->contacts)) {
+	return 0;
+}
+
+/*! Waits for the first of: a phone, the engine's word, the deadline, a hang-up (not 0). */
+static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	struct timeval deadline = find_deadline(wake, calls);
+	struct timeval began = ast_tvnow();
+	int has_unsent = wake->is_joining;
+	int fds[MAX_AORS];
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		fds[index] = AST_VECTOR_GET(calls, index)->alert;
+	}
+	for (;;) {
+		int64_t left = ast_tvdiff_ms(deadline, ast_tvnow());
+		struct ast_channel *ready;
+		int fd = -1, pause;
+
+		for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+			/* ORDER: heeded first, so that what comes meanwhile is an alert of its own. */
+			pushwake__call_heed(AST_VECTOR_GET(calls, index));
+			tell(wake, AST_VECTOR_GET(calls, index));
+		}
+		if (take_joined(wake, calls)) {
+			return 0;
+		}
+		if (is_over(calls)) {
+			wake->status = verdict(calls);
+			return 0;
+		}
+		if (left <= 0) {
+			wake->status = wake->is_joining && wake->timeout ? "TIMEOUT" : "UNAVAILABLE";
+			return 0;
+		}
+		if (has_unsent && ast_tvdiff_ms(ast_tvnow(), began) >= UNSENT_MS) {
+			has_unsent = fail_unsent(calls);
+		}
+		pause = (int) MIN(left, has_unsent ? UNSENT_MS : INT_MAX);
+		ready = ast_waitfor_nandfds(&wake->chan, 1, fds, AST_VECTOR_SIZE(calls), NULL, &fd, &pause);
+		if (ready && take_frame(ready)) {
+			wake->status = "FAILED";
+			return -1;
+		}
+	}
+}
+
+/*! The deadline came without a word from an engine. */
+static void go_on_alone(struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	struct pushwake__contacts contacts;
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
+
+		pushwake__contacts_get(&contacts, call->aor);
+		dial_anyway(wake, call, &contacts);
+		pushwake__contacts_free(&contacts);
+	}
+}
+
+/*! Pushes for each call that is new; the best of what came of it. */
+static enum outcome push_all(struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	enum outcome best = OUTCOME_NOBODY;
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
+		enum outcome outcome = ast_tvzero(call->deadline) ? push(wake, call)
+			: call->given_up ? OUTCOME_FAILED : OUTCOME_WAITS;
+
+		if (outcome == OUTCOME_RUNG || best == OUTCOME_NOBODY
+			|| (outcome == OUTCOME_WAITS && best != OUTCOME_RUNG)) {
+			best = outcome;
+		}
+	}
+	return best;
+}
+
+static int run(struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	switch (push_all(wake, calls)) {
+	case OUTCOME_RUNG:
 		wake->status = "AWAKE";
 		return 0;
-	}
-	if (status < 0) {
+	case OUTCOME_ALONE:
 		wake->status = "UNAVAILABLE";
-		dial_anyway(wake, call);
 		return 0;
-	}
-	/* When every phone that was pushed has come, a busy signal need not wait for more. */
-	if (wake->is_joining ? call->woken >= call->pushed : !result.bindings) {
-		wake->status = take_joined(wake, call) ? "WOKEN" : "NOBINDING";
-		if (!wake->is_joining) {
-			pushwake__call_drop_wait(call);
+	case OUTCOME_NOBODY:
+		wake->status = "NOBINDING";
+		return 0;
+	case OUTCOME_FAILED:
+		/* Something may have come since the last run. */
+		if (!take_joined(wake, calls)) {
+			wake->status = "FAILED";
 		}
 		return 0;
+	case OUTCOME_WAITS:
+		break;
 	}
-	if (wake->is_message && !wake->timeout) {
+	if (!is_waiting(wake)) {
 		wake->status = "TIMEOUT";
 		return 0;
 	}
 	if (wake->is_ringing && ast_channel_state(wake->chan) != AST_STATE_UP) {
 		ast_indicate(wake->chan, AST_CONTROL_RINGING);
 	}
-	if (wait_for_phone(wake, call, find_deadline(wake, call))) {
-		hang_up(wake, call);
+	if (wait_for_phone(wake, calls)) {
 		return -1;
 	}
-	if (!strcmp(wake->status, "FAILED") || !strcmp(wake->status, "UNAVAILABLE")) {
-		dial_anyway(wake, call);
+	if (!strcmp(wake->status, "UNAVAILABLE") && !wake->is_joining) {
+		go_on_alone(wake, calls);
+	}
+	return 0;
+}
+
+/*! A run for one call or several: what is asked for by name, or all that the channel carries. */
+static int collect(struct pushwake__calls *calls, struct pushwake__wake *wake)
+{
+	char *rest = ast_strdupa(wake->aors);
+	char *aor;
+
+	if (ast_strlen_zero(wake->aors)) {
+		pushwake__calls_of(calls, wake->chan, 0);
+		return 0;
+	}
+	AST_VECTOR_INIT(calls, 0);
+	while ((aor = strsep(&rest, "&"))) {
+		struct pushwake__call *call;
+
+		aor = ast_strip(aor);
+		if (ast_strlen_zero(aor)) {
+			continue;
+		}
+		call = wake->is_message ? pushwake__call_begin_message(wake->chan, aor)
+			: pushwake__call_get(wake->chan, aor, wake->is_joining);
+		if (!call || AST_VECTOR_APPEND(calls, call)) {
+			ao2_cleanup(call);
+			return -1;
+		}
 	}
 	return 0;
 }
 
 int pushwake__wake_run(struct pushwake__wake *wake)
 {
-	struct pushwake__call *call;
-	int is_gone;
+	struct pushwake__calls calls;
+	int is_gone = 0;
+	size_t index;
 
-	call = wake->is_message ? pushwake__call_begin_message(wake->chan, wake->aor)
-		: pushwake__call_get(wake->chan, wake->aor);
-	if (!call) {
-		return 0;
-	}
-	is_gone = run(wake, call);
-	if (wake->is_message) {
-		pushwake__call_finish_message(call);
+	wake->status = "FAILED";
+	if (!collect(&calls, wake) && AST_VECTOR_SIZE(&calls) <= MAX_AORS) {
+		is_gone = run(wake, &calls);
 	} else {
-		ao2_ref(call, -1);
+		ast_log(LOG_WARNING, "PushWake(%s): out of memory, or more than %d AoRs\n", wake->aors, MAX_AORS);
 	}
+	for (index = 0; wake->is_message && index < AST_VECTOR_SIZE(&calls); index++) {
+		pushwake__call_finish_message(AST_VECTOR_GET(&calls, index));
+	}
+	pushwake__calls_free(&calls);
 	return is_gone;
 }

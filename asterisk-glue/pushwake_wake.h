@@ -11,7 +11,8 @@ struct ast_str;
 
 struct pushwake__wake {
 	struct ast_channel *chan;
-	const char *aor;
+	/*! Names joined by '&'; empty: those of all calls that the channel carries. */
+	const char *aors;
 	/*! Seconds; 0: the setting wake_timeout. */
 	int timeout;
 	unsigned int is_joining:1;
@@ -35,7 +36,7 @@ struct pushwake__caller {
 };
 
 /*! Reads it from the channel, or from the MESSAGE in hand. */
-void pushwake__caller_read(struct pushwake__caller *caller, const struct pushwake__wake *wake);
+void pushwake__caller_read(struct pushwake__caller *caller, const struct pushwake__wake *wake, const char *aor);
 
 /*! Call-ID of the caller's INVITE, so that its push names the call as SIP does; to be freed. */
 char *pushwake__caller_call_id(struct ast_channel *chan);

@@ -43,8 +43,8 @@ static const struct {
 	void (*stop)(void);
 } parts[] = {
 	{ "settings", start_clients, pushwake__clients_stop },
-	{ "contacts", pushwake__contacts_start, pushwake__contacts_stop },
 	{ "calls", pushwake__calls_start, pushwake__calls_stop },
+	{ "legs", pushwake__session_start, pushwake__session_stop },
 	{ "answers", pushwake__answer_start, pushwake__answer_stop },
 	{ "device state", pushwake__devstate_start, pushwake__devstate_stop },
 	{ "manager", pushwake__manager_start, pushwake__manager_stop },
@@ -113,7 +113,7 @@ int pushwake__reload(void)
 		return -1;
 	}
 	ast_mutex_lock(&reload_lock);
-	if (pushwake__config_equal(settings, pushwake__clients_settings())) {
+	if (pushwake_settings_replace(settings, pushwake__clients_settings()) > 0) {
 		/* The engine goes on, with the pushes that it has in hand. */
 		pushwake_settings_free(settings);
 		if (pushwake__query(PUSHWAKE_QUERY_RELOAD, "", log_row, NULL, error, sizeof(error)) < 0) {
@@ -164,5 +164,5 @@ AST_MODULE_INFO(ASTERISK_GPL_KEY, AST_MODFLAG_LOAD_ORDER, "Wakes sleeping phones
 	.unload = unload_module,
 	.reload = reload_module,
 	.load_pri = AST_MODPRI_APP_DEPEND,
-	.requires = "res_pjsip",
+	.requires = "res_pjsip,res_pjsip_session",
 );

@@ -112,6 +112,10 @@ int pushwake_settings_set(pushwake_settings *settings, pushwake_str name, pushwa
 pushwake_str pushwake_settings_text(pushwake_settings *settings, pushwake_str name);
 int64_t pushwake_settings_integer(pushwake_settings *settings, pushwake_str name);
 
+/* These settings take the place of earlier ones: requests that are held stay this
+ * host's. 1: not one value is another; 0: some are. */
+int pushwake_settings_replace(pushwake_settings *settings, pushwake_settings *earlier);
+
 /* Called once per finding, errors first. */
 typedef void (*pushwake_problem_fn)(void *context, int level, pushwake_str setting, pushwake_str message);
 
@@ -143,6 +147,12 @@ enum pushwake_verdict {
     PUSHWAKE_HOLD = 1  /* not now: its phone is being woken, or another contact of it rings */
 };
 
+/* How a host sends legs and ends a request. */
+enum pushwake_host {
+    PUSHWAKE_HOST_PROXY    = 0, /* sends a leg when it is told to, and answers by itself when the last one failed */
+    PUSHWAKE_HOST_DIALPLAN = 1  /* its script sends legs when it comes to them, and goes on when it is told to give up */
+};
+
 enum pushwake_reach {
     PUSHWAKE_REACH_DATAGRAM = 0, /* no connection is needed, or none is known of */
     PUSHWAKE_REACH_OPEN     = 1, /* its connection is open */
@@ -168,11 +178,13 @@ typedef struct pushwake_contact {
 /* A host holds a request and does what it is told for it; it decides nothing. A
  * leg is the request as it went to one contact: a branch, or a channel. */
 enum pushwake_verb_kind {
-    PUSHWAKE_VERB_RING    = 1, /* send the request to `contact` as `leg`; close the leg `replaces` unless it is 0 */
+    PUSHWAKE_VERB_RING    = 1, /* send the request to `contact` as `leg`; close the leg `replaces` unless it is 0.
+                                * `reason` says why no push brings the phone, where that is why it is rung */
     PUSHWAKE_VERB_RESEND  = 2, /* send the datagram of `leg` once more */
     PUSHWAKE_VERB_HOLD    = 3, /* keep the request open for `milliseconds` although its legs may end */
     PUSHWAKE_VERB_GIVE_UP = 4, /* wait for nobody any more: the legs that are out decide; with none, send the
-                                * best answer, or `status` when there is none */
+                                * best answer, or `status` when there is none. Empty `reason`: time is over. A
+                                * PUSHWAKE_HOST_DIALPLAN hears of it when its last leg is over */
     PUSHWAKE_VERB_SHOW_END = 5, /* the request is over, and this phone shows a call: send INVITE and CANCEL with
                                 * `reason` to `contact` */
     PUSHWAKE_VERB_PUSHED  = 6, /* a push for the device `leg` (from 0) was taken: remember it for pushwake_resume() */
@@ -191,7 +203,7 @@ typedef struct pushwake_verb {
     pushwake_str aor;
     pushwake_str domain;
     pushwake_str contact; /* key */
-    pushwake_str reason;  /* value of a Reason header (RFC 3326) */
+    pushwake_str reason;  /* text; of PUSHWAKE_VERB_SHOW_END the value of a Reason header (RFC 3326) */
     /* For PUSHWAKE_VERB_SHOW_END, whose request is gone. */
     pushwake_str call_id;
     pushwake_str from_uri;
@@ -305,11 +317,12 @@ typedef struct pushwake_wake_request {
     const pushwake_header *headers;
     size_t header_count;
     pushwake_str request_uri;
+    int host;                  /* enum pushwake_host */
 } pushwake_wake_request;
 #define PUSHWAKE_WAKE_REQUEST_INIT                                                         \
     { sizeof(pushwake_wake_request), 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },          \
       { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0,                         \
-      sizeof(pushwake_contact), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, NULL, 0, { NULL, 0 } }
+      sizeof(pushwake_contact), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, NULL, 0, { NULL, 0 }, 0 }
 
 typedef struct pushwake_wake_result {
     size_t size;
@@ -347,7 +360,9 @@ int pushwake_dialog_user(pushwake_str *aor, pushwake_client *client, pushwake_st
 int pushwake_wake(pushwake_wake_result *out, pushwake_client *client, pushwake_wake_request *request);
 
 /* Tells how a leg of a watched request fares: 100 to 699. `from_phone` is 0 for
- * what the host made up itself, such as 408 after its timer. Does not wait. */
+ * what the host made up itself, such as 408 after its timer. Two are for a
+ * PUSHWAKE_HOST_DIALPLAN alone: 0, the leg is sent now; 487 with `from_phone` 0, it
+ * has hung the leg up itself. Does not wait. */
 int pushwake_progressed(pushwake_client *client, uint64_t handle, int leg, int status, int from_phone);
 
 enum pushwake_call_end {

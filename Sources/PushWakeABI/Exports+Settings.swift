@@ -77,6 +77,15 @@ public func pushwake_settings_text(_ settings: OpaquePointer!, _ name: pushwake_
     return handle.arena.keep(text)
 }
 
+@_cdecl("pushwake_settings_replace") @implementation
+public func pushwake_settings_replace(_ settings: OpaquePointer!, _ earlier: OpaquePointer!) -> CInt {
+    guard let handle = borrow(settings, as: SettingsHandle.self),
+        let earlier = borrow(earlier, as: SettingsHandle.self)
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    handle.host = earlier.host
+    return handle.settings == earlier.settings ? 1 : 0
+}
+
 @_cdecl("pushwake_settings_integer") @implementation
 public func pushwake_settings_integer(_ settings: OpaquePointer!, _ name: pushwake_str) -> Int64 {
     guard let handle = borrow(settings, as: SettingsHandle.self), let key = SettingsTable.key(named: name.string)

@@ -8,7 +8,7 @@ internal import PushWakeEngine
 final class SettingsHandle {
     var settings = Settings()
     /// Names all processes of this PBX to the engine; what is forked later inherits it.
-    let host = UInt64.random(in: 1...UInt64.max)
+    var host = UInt64.random(in: 1...UInt64.max)
     var error = ""
     let arena = TextArena()
     /// Apart from `arena`: an error text outlives reading a value.

@@ -112,6 +112,17 @@ static void check_settings(pushwake_settings *settings)
     CHECK(pushwake_settings_check(settings, count_problem, &problems) <= problems);
     CHECK(pushwake_settings_check(settings, NULL, NULL) >= 0);
 
+    pushwake_settings *later = NULL;
+    CHECK(pushwake_settings_new(&later) == PUSHWAKE_OK);
+    CHECK(pushwake_settings_replace(later, settings) == 0);
+    CHECK(pushwake_settings_set(later, text("engine_timeout"), text("250")) == PUSHWAKE_OK);
+    CHECK(pushwake_settings_replace(later, settings) == 1);
+    CHECK(pushwake_settings_set(later, text("fcm_key1"), text("/a.json")) == PUSHWAKE_OK);
+    CHECK(pushwake_settings_replace(later, settings) == 0);
+    INVALID(pushwake_settings_replace(later, NULL));
+    INVALID(pushwake_settings_replace(NULL, settings));
+    pushwake_settings_free(later);
+
     INVALID(pushwake_settings_new(NULL));
     INVALID(pushwake_settings_set(NULL, text("engine_timeout"), text("250")));
     INVALID(pushwake_settings_check(NULL, count_problem, &problems));

@@ -19,7 +19,7 @@ MODULES = [
     "func_global", "func_hangupcause", "func_logic", "func_strings", "func_pjsip_*", "func_uri", "pbx_config", "res_agi", "res_clioriginate",
     "res_crypto", "res_musiconhold", "res_mutestream", "res_pjproject", "res_pjsip", "res_pjsip_acl", "res_pjsip_authenticator_digest",
     "res_pjsip_caller_id", "res_pjsip_dlg_options", "res_pjsip_endpoint_identifier_*", "res_pjsip_header_funcs", "res_pjsip_logger",
-    "res_pjsip_messaging", "res_pjsip_nat", "res_pjsip_outbound_authenticator_digest", "res_pjsip_path",
+    "res_pjsip_messaging", "res_pjsip_nat", "res_pjsip_outbound_authenticator_digest", "res_pjsip_path", "res_pjsip_rfc3326",
     "res_pjsip_pubsub", "res_pjsip_outbound_publish", "res_pjsip_exten_state", "res_pjsip_registrar", "res_pjsip_sdp_rtp", "res_pjsip_session",
     "res_rtp_asterisk", "res_sorcery_*", "res_speech", "res_timing_timerfd",
 ]  # fmt: skip

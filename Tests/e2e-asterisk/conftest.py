@@ -14,6 +14,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).parent), str(ROOT / "Tests" / "e2e")]
 
 from asterisk_server import Asterisk, ChrootSimulator  # noqa: E402
 from sip_phone import Phone  # noqa: E402
+from sleeper import Frozen, Sleeper  # noqa: E402
 
 SAMPLE = ROOT / "asterisk-glue" / "extensions_pushwake.conf.sample"
 USERS = [str(number) for number in range(100, 160)]
@@ -114,6 +115,31 @@ def phones(request):
     yield make
     for phone in made:
         phone.close()
+
+
+@pytest.fixture
+def sleeper(phones, asterisk, simulator, user):
+    """Makes phones of this test's user that sleep, of another user or server when it is named."""
+
+    def make(*arguments, at=None, of=None, **options):
+        return Sleeper(phones, at or asterisk, simulator, of or user, *arguments, **options)
+
+    return make
+
+
+@pytest.fixture
+def frozen(phones, asterisk, simulator, user):
+    """The same, of phones that do not read from an open connection."""
+
+    def make(*arguments, at=None, of=None, **options):
+        return Frozen(phones, at or asterisk, simulator, of or user, *arguments, **options)
+
+    return make
+
+
+@pytest.fixture
+def caller(phones, asterisk):
+    return phones("caller", asterisk.address)
 
 
 @pytest.hookimpl(hookwrapper=True)

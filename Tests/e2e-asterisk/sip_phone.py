@@ -353,8 +353,8 @@ class Call:
             self._send("ACK", self.target, self.cseq, self.branch)
         return response
 
-    def cancel(self):
-        self._send("CANCEL", self.target, self.cseq, self.branch)
+    def cancel(self, headers=()):
+        self._send("CANCEL", self.target, self.cseq, self.branch, headers)
         self.phone.expect_response(self.call_id, "CANCEL")
         self.expect_final(487)
 

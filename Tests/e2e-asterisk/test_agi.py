@@ -12,7 +12,7 @@ from conftest import ROOT
 from phones import apns_token, fcm_token
 from servers import Kamailio, wait_until
 from sip_phone import Phone, free_port
-from test_call import apns, fcm
+from sleeper import apns, fcm
 
 PAGE = (ROOT / "docs" / "asterisk.md").read_text()
 BEGIN = "of a server without res_pushwake\n"

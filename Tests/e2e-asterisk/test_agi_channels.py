@@ -13,7 +13,7 @@ from agi_channel import NetworkChannel, ProcessChannel, run
 from phones import apns_token, fcm_token
 from servers import LIBRARY, PUSHWAKE, ROOT, Kamailio, Simulator, wait_until
 from sip_phone import Phone, free_port
-from test_call import apns, fcm
+from sleeper import apns, fcm
 
 USERS = [f"user{number}" for number in range(28)]
 SCRIPT = ROOT / "asterisk-glue" / "pushwake.agi"
@@ -198,7 +198,7 @@ def test_bindings_and_send(hook, provider, sleeper, kind):
 @BOTH
 @pytest.mark.parametrize("words, remedy", [
     (["wake"], "write wake AOR [TIMEOUT]"), (["wake", "100", "soon"], "write 1 to 3600 seconds"),
-    (["send", "shout", "100"], "write call, chat"), (["wkae", "100"], "write wake, send or bindings")])  # fmt: skip
+    (["send", "shout", "100"], "write one of call, chat"), (["wkae", "100"], "write wake, send or bindings")])  # fmt: skip
 def test_wrong_arguments_name_the_remedy(hook, kind, words, remedy):
     channel = hook.channel(kind, *words).finish(2)
     assert channel.status == "FAILED"

@@ -4,63 +4,10 @@
 import time
 
 import pytest
-from phones import apns_token, fcm_token
 from servers import wait_until
+from sleeper import apns, fcm
 
 TRANSPORTS = ["udp", "tcp"]
-
-
-def apns(token):
-    return f";pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid={token}"
-
-
-def fcm(token):
-    return f";pn-provider=fcm;pn-param=pushwake-simulator;pn-prid={token}"
-
-
-class Sleeper:
-    """A phone that registers, goes to sleep, and wakes at a new port when it is pushed."""
-
-    def __init__(self, phones, asterisk, simulator, user, parameters=apns, transport="udp"):
-        self.phones, self.asterisk, self.simulator, self.user = phones, asterisk, simulator, user
-        self.token = apns_token() if parameters is apns else fcm_token()
-        self.parameters, self.transport = parameters(self.token), transport
-        phone = self._phone()
-        self.instance = phone.instance
-        self.registered = phone.register(self.parameters)
-        assert self.registered.status == 200
-        phone.close()
-
-    def _phone(self):
-        return self.phones(self.user, self.asterisk.address, self.transport)
-
-    def wake(self):
-        phone = self._phone()
-        phone.instance = self.instance
-        phone.woken_at = time.monotonic()
-        assert phone.register(self.parameters).status == 200
-        return phone
-
-    def wait_and_wake(self):
-        self.simulator.wait_push(self.token)
-        return self.wake()
-
-    @property
-    def pushes(self):
-        return self.simulator.pushes(self.token)
-
-
-@pytest.fixture
-def sleeper(phones, asterisk, simulator, user):
-    def make(*arguments, **options):
-        return Sleeper(phones, asterisk, simulator, user, *arguments, **options)
-
-    return make
-
-
-@pytest.fixture
-def caller(phones, asterisk):
-    return phones("caller", asterisk.address)
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -121,7 +68,7 @@ def test_nobody_wakes_and_the_dialplan_goes_on(sleeper, caller, user, asterisk):
 
 
 def test_the_caller_hangs_up_while_it_waits(sleeper, caller, user, asterisk):
-    phone = sleeper()
+    phone = sleeper(fcm)
     call = caller.call(user)
     call.expect(180)
     phone.simulator.wait_push(phone.token)
@@ -129,6 +76,28 @@ def test_the_caller_hangs_up_while_it_waits(sleeper, caller, user, asterisk):
     awake = phone.wake()
     assert awake.gets_nothing("INVITE", 0.5)
     assert "0 active channels" in asterisk.cli("core show channels count")
+
+
+def shown_end(phone):
+    """The Reason headers of the CANCEL that follows an INVITE for a call that is over."""
+    invite = phone.expect_request("INVITE")
+    assert "The Caller" in invite["From"] or "caller" in invite["From"]
+    phone.ring(invite)
+    cancel = phone.expect_request("CANCEL")
+    phone.reply(cancel, 200, "OK")
+    phone.reply(invite, 487, "Request Terminated")
+    phone.expect_request("ACK")
+    return cancel.all("Reason")
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_phone_that_comes_too_late_is_shown_the_end(sleeper, caller, user, transport, asterisk):
+    phone = sleeper(transport=transport)
+    call = caller.call(user)
+    phone.simulator.wait_push(phone.token)
+    call.cancel()
+    assert any("cause=487" in reason for reason in shown_end(phone.wake()))
+    wait_until("no channel is left", lambda: "0 active channels" in asterisk.cli("core show channels count"), 5, 0.1)
 
 
 def test_a_phone_that_was_pushed_hears_of_the_hang_up(sleeper, caller, user):
@@ -185,8 +154,7 @@ def test_who_is_awake_answers_and_the_sleeper_is_left_alone(sleeper, phones, cal
     phone.simulator.wait_push(phone.token)
     awake.answer(invite)
     call.expect(200)
-    late = phone.wake()
-    assert late.gets_nothing("INVITE", 0.5)
+    assert any("cause=200" in reason for reason in shown_end(phone.wake()))
     call.end()
     awake.reply(awake.expect_request("BYE"), 200, "OK")
 

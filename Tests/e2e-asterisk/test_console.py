@@ -6,7 +6,7 @@ import socket
 import pytest
 from phones import apns_token, fcm_token
 from servers import wait_until
-from test_call import apns, fcm
+from sleeper import apns, fcm
 
 
 class Manager:

@@ -4,7 +4,7 @@
 import pytest
 from phones import apns_token, fcm_token
 from servers import wait_until
-from test_call import apns, fcm
+from sleeper import apns, fcm
 
 
 def run(asterisk, caller, number, *steps):
@@ -13,11 +13,6 @@ def run(asterisk, caller, number, *steps):
     since = len(asterisk.log())
     caller.call(number).final(10)
     return asterisk.wait_log(f"Spawn extension (phones, {number},", since=since)
-
-
-@pytest.fixture
-def caller(phones, asterisk):
-    return phones("caller", asterisk.address)
 
 
 def test_the_function_tells_what_push_knows(phones, asterisk, caller, user):

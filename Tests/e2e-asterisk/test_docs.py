@@ -6,19 +6,22 @@ import re
 import pytest
 from conftest import ROOT
 from phones import apns_token, fcm_token
-from test_call import apns, fcm
+from servers import wait_until
+from sleeper import apns, fcm
 
 PAGE = (ROOT / "docs" / "asterisk.md").read_text()
+QUEUE = re.search(r"^exten => 8000,1,Queue\(support\)\n", PAGE, re.M).group()
 FILES = dict(re.findall(r"```\n; /etc/asterisk/(\S+)\n(.*?)```", PAGE, re.S))
 
 
 @pytest.fixture(scope="module")
 def printed(make_session_asterisk, simulator):
-    """The three files of the page; only ports, and the keys of real accounts, are others."""
+    """The files of the page; only ports, and the keys of real accounts, are others."""
     asterisk = make_session_asterisk("printed", users=[], start=False)
     address = f"127.0.0.1:{asterisk.sip_port}"
     asterisk.write("pjsip.conf", FILES["pjsip.conf"].replace("0.0.0.0:5060", address))
-    asterisk.write("extensions.conf", FILES["extensions.conf"])
+    asterisk.write("extensions.conf", FILES["extensions.conf"] + "[phones](+)\n" + QUEUE)
+    asterisk.write("queues.conf", FILES["queues.conf"])
     ours = (asterisk.host_at / "etc/pushwake.conf").read_text().replace("[general]\n", "")
     asterisk.write("pushwake.conf", FILES["pushwake.conf"] + ours)
     asterisk.start()
@@ -27,8 +30,8 @@ def printed(make_session_asterisk, simulator):
     asterisk.stop()
 
 
-def test_the_page_has_the_three_files():
-    assert sorted(FILES) == ["extensions.conf", "pjsip.conf", "pushwake.conf"]
+def test_the_page_has_these_files():
+    assert sorted(FILES) == ["extensions.conf", "pjsip.conf", "pushwake.conf", "queues.conf"]
 
 
 @pytest.mark.parametrize("transport, parameters, token", [
@@ -51,6 +54,28 @@ def test_a_sleeping_phone_rings(printed, phones, simulator, transport, parameter
     call.expect(200)
     call.end()
     awake.reply(awake.expect_request("BYE"), 200, "OK")
+
+
+def test_the_queue_of_the_page_wakes_its_agents(printed, phones, simulator):
+    tokens = {user: fcm_token() for user in ("100", "101")}
+    instances = {}
+    for user, token in tokens.items():
+        phone = phones(user, printed.address, "tcp", password="change-me")
+        instances[user] = phone.instance
+        assert phone.register(fcm(token)).status == 200
+        phone.close()
+    caller = phones("100", printed.address, password="change-me")
+    call = caller.call("8000", authenticate=True)
+    for token in tokens.values():
+        simulator.wait_push(token)
+    awake = phones("101", printed.address, "tcp", password="change-me")
+    awake.instance = instances["101"]
+    awake.register(fcm(tokens["101"]))
+    awake.answer(awake.expect_request("INVITE"))
+    call.expect(200)
+    wait_until("the other agent hears of it", lambda: len(simulator.pushes(tokens["100"])) == 2)
+    assert "elsewhere" in str(simulator.pushes(tokens["100"])[1])
+    call.end()
 
 
 def test_the_dialplan_of_the_page_is_the_sample():

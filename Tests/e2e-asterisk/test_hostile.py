@@ -4,7 +4,7 @@
 import pytest
 from phones import apns_token
 from sip_phone import Phone, token
-from test_call import apns
+from sleeper import apns
 
 LONG = "x" * 10_000
 GOOD = "pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid="

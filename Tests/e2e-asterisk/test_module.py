@@ -11,7 +11,7 @@ from conftest import build
 from phones import apns_token
 from servers import wait_until
 from sip_phone import free_port
-from test_call import apns
+from sleeper import apns
 
 SCENARIO = pathlib.Path(__file__).parent / "sipp" / "wait_and_answer.xml"
 

@@ -3,7 +3,7 @@
 
 import pytest
 from phones import apns_token
-from test_call import apns
+from sleeper import apns
 
 
 def test_the_200_promises_push(phones, asterisk, user):

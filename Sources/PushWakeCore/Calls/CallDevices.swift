@@ -28,9 +28,10 @@ public struct CallDevices: Equatable, Sendable {
     /// Groups the bindings of one user into devices and gives each the contacts that are its own.
     ///
     /// `awakeFor`: seconds after its REGISTER for which a phone counts as awake; an open connection always does.
+    /// `age`: seconds since the REGISTER of a binding, for contacts whose host does not know.
     public init(
         _ event: PushEvent, bindings: [Binding], contacts: [KnownContact], awakeFor: Int64,
-        isAwake: (Binding) -> Bool = { _ in false }
+        age: (Binding) -> Int64 = { _ in -1 }, isAwake: (Binding) -> Bool = { _ in false }
     ) {
         let plan = Plan(event, bindings, isAwake: bindings.map { _ in false })
         var free = Set(contacts.indices)
@@ -43,7 +44,12 @@ public struct CallDevices: Equatable, Sendable {
             }
             free.subtract(own)
             let pushed = plan.pushes.first { group.contains($0.index) }
-            let known = own.map { contacts[$0].contact }.sorted { Self.isNewer($0, $1) }
+            let known = own.map { index in
+                var contact = contacts[index].contact
+                let binding = group.first { Self.matches(contacts[index], bindings[$0]) }
+                if contact.age < 0, let binding { contact.age = age(bindings[binding]) }
+                return contact
+            }.sorted { Self.isNewer($0, $1) }
             devices.append(
                 CallDevice(
                     instance: group.lazy.map { bindings[$0].instance }.first { !$0.isEmpty } ?? "",

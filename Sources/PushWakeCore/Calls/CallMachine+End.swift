@@ -11,6 +11,8 @@ extension CallMachine {
         var how = how
         // The host knows the status; that it came of waiting is known here.
         if case .failed = how, closing == .timedOut, !devices.contains(where: { $0.hasDeclined }) { how = .timedOut }
+        // A dialplan goes on with its caller when no phone is left: into a mailbox, say.
+        if host == .dialplan, how == .cancelled, let closing, closing != .answered { how = closing }
         end = how
         isHeld = false
         declineAt = nil

@@ -16,6 +16,7 @@ public struct CallMachine: ~Copyable {
     /// A message is answered by whoever takes it first, and nobody cancels the others.
     let isCall: Bool
     let event: PushEvent
+    let host: CallHost
     /// When the wait ends at the latest.
     public let endsAt: Int64
     var devices: [DeviceState]
@@ -28,7 +29,8 @@ public struct CallMachine: ~Copyable {
     public internal(set) var end: CallEnd?
     private var lastLeg = 0
     private var hasTold = false
-    /// A leg could not be sent or timed out: its host leaves the end of the request to the next verb.
+    /// A leg is over whose end its host leaves to the next verb: one that could not be sent or timed out, and with a
+    /// dialplan every one.
     private var hostAwaitsVerb = false
     private var lastDecline: Decline?
 
@@ -40,15 +42,18 @@ public struct CallMachine: ~Copyable {
         case leftRinging
     }
 
-    var isClosed: Bool { end != nil || closing != nil }
+    /// No phone joins any more.
+    public var isClosed: Bool { end != nil || closing != nil }
 
     /// Begins with the devices of the user; `start(now:)` says what to do first.
     public init(
-        event: PushEvent, isCall: Bool, devices: [CallDevice], policy: CallPolicy, endsAt: Int64
+        event: PushEvent, isCall: Bool, devices: [CallDevice], policy: CallPolicy, host: CallHost = .proxy,
+        endsAt: Int64
     ) {
         self.event = event
         self.isCall = isCall
         self.policy = policy
+        self.host = host
         self.endsAt = endsAt
         self.devices = devices.map(DeviceState.init)
     }
@@ -105,7 +110,18 @@ public struct CallMachine: ~Copyable {
 
     // MARK: What legs say
 
-    /// A leg has an answer. `isFromPhone` is false for what the host made up itself: a timeout, a dead connection.
+    /// A dialplan has come to this leg: the request is on its way to the phone from now on.
+    public mutating func sent(leg: Int, now: Int64) {
+        guard end == nil, let index = devices.firstIndex(where: { $0.leg?.number == leg }),
+            devices[index].leg?.isSent == false
+        else { return }
+        devices[index].leg?.isSent = true
+        devices[index].leg?.since = now
+        watch(index, now)
+    }
+
+    /// A leg has an answer. `isFromPhone` is false for what the host made up itself: a timeout, a dead connection, or
+    /// 487 of a dialplan that has hung the leg up.
     public mutating func progressed(leg: Int, status: Int, isFromPhone: Bool, now: Int64) -> [CallVerb] {
         guard end == nil, let index = devices.firstIndex(where: { $0.leg?.number == leg }),
             let current = devices[index].leg
@@ -146,6 +162,11 @@ public struct CallMachine: ~Copyable {
         _ verbs: inout [CallVerb]
     ) {
         let replacement = devices[index].replacement
+        hostAwaitsVerb = host == .dialplan
+        if hasHungUp(status, isFromPhone), leg.heard < .alerting {
+            devices[index].closeLeg(hasFailed: false)
+            return
+        }
         devices[index].closeLeg()
         if isFromPhone || leg.heard == .alerting {
             verbs.append(.note(.progressed(device: index, leg: leg.number, status: status)))
@@ -163,6 +184,11 @@ public struct CallMachine: ~Copyable {
         } else if devices[index].device.canBePushed, devices[index].push == .none {
             push(index, now, &verbs)
         }
+    }
+
+    /// The dialplan does not want the leg any more, which says nothing about the phone.
+    private func hasHungUp(_ status: Int, _ isFromPhone: Bool) -> Bool {
+        host == .dialplan && status == 487 && !isFromPhone
     }
 
     // MARK: What delivery says
@@ -265,7 +291,7 @@ public struct CallMachine: ~Copyable {
     mutating func ring(_ index: Int, _ contact: CallContact, _ now: Int64, _ verbs: inout [CallVerb]) {
         lastLeg += 1
         let old = devices[index].leg?.number
-        devices[index].openLeg(lastLeg, contact, now)
+        devices[index].openLeg(lastLeg, contact, now, isSent: host == .proxy)
         watch(index, now)
         verbs.append(.ring(leg: lastLeg, contact: contact.key, replacing: old))
         verbs.append(.note(.rung(device: index, leg: lastLeg, contact: contact.key)))
@@ -277,7 +303,7 @@ public struct CallMachine: ~Copyable {
     /// Gives the leg its time to be answered before the device is pushed as well.
     mutating func watch(_ index: Int, _ now: Int64) {
         let state = devices[index]
-        guard state.device.canBePushed, state.push == .none, state.leg?.heard == .nothing,
+        guard state.device.canBePushed, state.push == .none, state.leg?.heard == .nothing, state.leg?.isSent == true,
             let silentAfter = policy.silentAfter
         else { return }
         let pause = max(silentAfter, state.device.pushDelay)
@@ -324,6 +350,8 @@ public struct CallMachine: ~Copyable {
         guard isHeld || mustEnd else { return }
         isHeld = false
         for index in devices.indices { closeSilentLeg(index, &verbs) }
+        // A dialplan hears of the end when its last leg is over, since its phone may still become silent.
+        guard host == .proxy || !hasLiveLeg else { return }
         verbs.append(.giveUp(status: failureStatus))
         verbs.append(.note(.gaveUp(status: failureStatus)))
     }

@@ -18,7 +18,9 @@ struct DeviceState {
     struct Leg: Equatable {
         let number: Int
         var contact: CallContact
-        let since: Int64
+        var since: Int64
+        /// False until a dialplan comes to it.
+        var isSent = true
         var heard = Heard.nothing
     }
 
@@ -90,14 +92,15 @@ struct DeviceState {
     /// Another connection of the device, when one of several is gone (RFC 5626, 5.3).
     var nextFlow: CallContact? { reachable.flatMap { $0.reach == .open ? $0 : nil } }
 
-    mutating func openLeg(_ number: Int, _ contact: CallContact, _ now: Int64) {
-        leg = Leg(number: number, contact: contact, since: now)
+    mutating func openLeg(_ number: Int, _ contact: CallContact, _ now: Int64, isSent: Bool = true) {
+        leg = Leg(number: number, contact: contact, since: now, isSent: isSent)
         silentAt = nil
         replacement = nil
     }
 
-    mutating func closeLeg() {
-        if let leg { failedKeys.append(leg.contact.key) }
+    /// `hasFailed`: its contact is not tried again.
+    mutating func closeLeg(hasFailed: Bool = true) {
+        if hasFailed, let leg { failedKeys.append(leg.contact.key) }
         leg = nil
         silentAt = nil
         replacement = nil

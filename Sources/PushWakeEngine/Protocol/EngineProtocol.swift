@@ -141,5 +141,7 @@ public enum EngineProtocol {
         case sentAt = 90
         /// Milliseconds that the sender waits for the reply.
         case patience = 91
+        /// `enum pushwake_host`.
+        case hostKind = 92
     }
 }

@@ -55,6 +55,7 @@ struct WakeMessage: Equatable {
     /// Which PBX holds it, and how it finds it again; 0: channels wait for it.
     var host: UInt64 = 0
     var handle: UInt64 = 0
+    var hostKind = CallHost.proxy
 
     init() {}
 
@@ -89,6 +90,7 @@ struct WakeMessage: Equatable {
             case .blind: isBlind = reader.number(field) != 0
             case .host: host = UInt64(bitPattern: reader.number(field))
             case .handle: handle = UInt64(bitPattern: reader.number(field))
+            case .hostKind: hostKind = CallHost(rawValue: UInt8(truncatingIfNeeded: reader.number(field))) ?? .proxy
             default: break
             }
         }

@@ -10,11 +10,15 @@ extension EngineDesk {
     func progressed(_ message: MessageReader, _ peer: EnginePeer) {
         guard let request = request(named: message) else { return }
         let now = SystemClock.monotonicMilliseconds()
-        let verbs = request.machine.progressed(
-            leg: Int(truncatingIfNeeded: EngineClient.number(.leg, in: message)),
-            status: Int(truncatingIfNeeded: EngineClient.number(.status, in: message)),
-            isFromPhone: EngineClient.number(.fromPhone, in: message) != 0, now: now)
-        dispatch(perform(verbs, request))
+        let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
+        let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
+        if status == 0 {
+            request.machine.sent(leg: leg, now: now)
+        } else {
+            let isFromPhone = EngineClient.number(.fromPhone, in: message) != 0
+            let verbs = request.machine.progressed(leg: leg, status: status, isFromPhone: isFromPhone, now: now)
+            dispatch(perform(verbs, request))
+        }
         schedule(request, now)
     }
 
@@ -40,7 +44,7 @@ extension EngineDesk {
         }
     }
 
-    private func end(_ request: HeldRequest, _ how: CallEnd) {
+    func end(_ request: HeldRequest, _ how: CallEnd) {
         guard request.machine.end == nil else { return }
         let now = SystemClock.monotonicMilliseconds()
         let verbs = request.machine.ended(how, now: now)
@@ -63,6 +67,7 @@ extension EngineDesk {
         var verbs: [HostVerb] = []
         for request in calls.requests(for: aor) where request.isFor(domain) {
             if !uri.isEmpty { request.keys[uri] = registration.contact.key }
+            if request.machine.isClosed { request.remember(rung: uri) }
             verbs += perform(request.machine.registered(registration, now: now), request)
             schedule(request, now)
         }
@@ -74,7 +79,7 @@ extension EngineDesk {
         let now = SystemClock.monotonicMilliseconds()
         var verbs: [HostVerb] = []
         for request in calls.requests(for: aor) where request.isFor(domain) {
-            verbs += perform(request.machine.unregistered(contact: request.keys[uri] ?? uri, now: now), request)
+            verbs += perform(request.machine.unregistered(contact: request.key(of: uri), now: now), request)
             schedule(request, now)
         }
         return verbs

@@ -107,6 +107,7 @@ extension HeldRequest {
         writer.put(.method, message.method)
         writer.put(.callID, message.callID)
         writer.put(.cseq, Int64(message.cseq))
+        if message.hostKind != .proxy { writer.put(.hostKind, Int64(message.hostKind.rawValue)) }
         writer.put(.fromURI, message.fromURI)
         writer.put(.fromDisplay, message.fromDisplay)
         writer.put(.fromTag, message.fromTag)

@@ -10,11 +10,13 @@ extension EngineDesk {
         // What becomes of a verb is told after it.
         trace.note(request.trace, verbs, now: SystemClock.monotonicMilliseconds())
         var host: [HostVerb] = []
+        var failure = ""
         for verb in verbs {
             switch verb {
             case .ring(let leg, let contact, let replacing):
                 var out = HostVerb(.ring, request)
-                (out.leg, out.contact, out.replaces) = (leg, contact, replacing ?? 0)
+                (out.leg, out.contact, out.replaces, out.reason) = (leg, contact, replacing ?? 0, failure)
+                failure = ""
                 host.append(out)
             case .resend(let leg):
                 var out = HostVerb(.resend, request)
@@ -31,6 +33,7 @@ extension EngineDesk {
             case .giveUp(let status):
                 var out = HostVerb(.giveUp, request)
                 out.status = status
+                if !isLate(request) { out.reason = request.lastReason }
                 host.append(out)
             case .ringAndCancel(let contact, let reason):
                 var out = HostVerb(.showEnd, request)
@@ -47,7 +50,10 @@ extension EngineDesk {
                     pushEnd(event, device, request, deadline)
                 }
             case .dropPush(let device): dropPush(device, request)
-            case .note(let note): remember(note, request)
+            case .note(let note):
+                // The contact that is rung next is rung for want of a push.
+                if case .pushFailed = note { failure = request.lastReason }
+                remember(note, request)
             }
         }
         return host
@@ -88,16 +94,22 @@ extension EngineDesk {
         let request = verb.request
         switch verb.kind {
         case .ring:
-            if request.rung.count < 32, !request.rung.contains(verb.contact) { request.rung.append(verb.contact) }
-            for waiter in request.waiters { waiter.tell(WaitEvent(kind: .registered, contact: verb.contact)) }
+            let contact = request.uri(of: verb.contact)
+            request.remember(rung: contact)
+            for waiter in request.waiters { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
         case .giveUp:
             // A leg is out: its channel knows how it fares.
             guard !request.machine.hasLegs else { return }
-            let isLate = SystemClock.monotonicMilliseconds() >= request.machine.endsAt
             finishWaiters(
-                of: request, isLate ? WaitEvent(kind: .timedOut) : WaitEvent(kind: .failed, reason: request.lastReason))
+                of: request,
+                isLate(request) ? WaitEvent(kind: .timedOut) : WaitEvent(kind: .failed, reason: request.lastReason))
         case .resend, .close, .hold, .showEnd, .pushed, .tell: break
         }
+    }
+
+    /// Its wait is over because time is.
+    private func isLate(_ request: HeldRequest) -> Bool {
+        SystemClock.monotonicMilliseconds() >= request.machine.endsAt
     }
 
     private func finishWaiters(of request: HeldRequest, _ event: WaitEvent) {

@@ -36,7 +36,8 @@ extension EngineDesk {
             log(.debug, "no push event=chat aor=\(message.aor) call_id=\(message.callID): \(reason)")
             return answer
         }
-        if let known = calls[message.id], known.machine.end == nil {
+        let earlier = calls[message.id]
+        if let known = earlier, known.machine.end == nil, !isWaitedForAnew(known) {
             answer.awake = awake(known)
             answer.pushed = known.pushes.entries.count
             for index in message.contacts.indices where known.machine.isAwaited(message.contacts[index].key) {
@@ -46,8 +47,10 @@ extension EngineDesk {
         }
         let now = SystemClock.monotonicMilliseconds()
         let request = makeRequest(message, bindings, now)
+        if let earlier { request.rung = earlier.rung }
         calls.add(request)
         let verbs = perform(request.machine.start(now: now), request)
+        if let earlier { end(earlier, .timedOut) }
         answer.awake = awake(request)
         answer.pushed = request.pushes.entries.count
         take(verbs, of: request, into: &answer)
@@ -71,6 +74,11 @@ extension EngineDesk {
         return device.bindings
     }
 
+    /// Its wait is over, and a channel asks once more: it waits anew for the phones that were pushed.
+    private func isWaitedForAnew(_ known: HeldRequest) -> Bool {
+        if case .waited = known.id { known.machine.isClosed } else { false }
+    }
+
     /// A machine for a request that came `age` milliseconds ago.
     func makeRequest(_ message: WakeMessage, _ bindings: [Binding], _ now: Int64, age: Int64 = 0) -> HeldRequest {
         let wall = SystemClock.wallSeconds()
@@ -82,6 +90,7 @@ extension EngineDesk {
         }
         var devices = CallDevices(
             message.event, bindings: bindings, contacts: contacts, awakeFor: window,
+            age: { max(0, wall &- $0.registeredAt) },
             isAwake: { binding in
                 guard message.isBlind else { return false }
                 let age = wall &- binding.registeredAt
@@ -105,7 +114,7 @@ extension EngineDesk {
         let machine = CallMachine(
             event: message.event,
             isCall: message.event == .call || message.event == .groupChat && message.method != "MESSAGE",
-            devices: devices.devices, policy: policy, endsAt: now + wait)
+            devices: devices.devices, policy: policy, host: message.hostKind, endsAt: now + wait)
         let timeToLive = message.event == .call ? hold(message) : settings.integer(.messageTimeToLive)
         let content = PushContent(
             event: message.event, occasion: message.occasion, callID: message.callID, fromURI: message.fromURI,

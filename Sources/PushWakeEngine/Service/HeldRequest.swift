@@ -54,6 +54,19 @@ final class HeldRequest {
 
     var aor: String { message.aor }
 
+    /// The URI of a contact that verbs name by its key.
+    func uri(of key: String) -> String { keys.first { $0.value == key }?.key ?? key }
+
+    /// What the host calls the contact of a REGISTER, push parameters or not.
+    func key(of uri: String) -> String { keys[uri] ?? keys[Binding.withoutPushParameters(uri)] ?? uri }
+
+    /// A contact was rung, or came too late for it.
+    func remember(rung contact: String) {
+        if rung.count < Self.longestRung, !rung.contains(contact) { rung.append(contact) }
+    }
+
+    private static let longestRung = 32
+
     /// Of the registrar's tables, the one it is for.
     func isFor(_ domain: String) -> Bool { domain.isEmpty || message.domain.isEmpty || domain == message.domain }
 

@@ -41,8 +41,8 @@ struct HostVerb {
         if status != 0 { writer.put(.status, status) }
         if milliseconds != 0 { writer.put(.milliseconds, milliseconds) }
         if !contact.isEmpty { writer.put(.contactKey, contact) }
+        if !reason.isEmpty { writer.put(.reason, reason) }
         guard kind == .showEnd else { return }
-        writer.put(.reason, reason)
         writer.put(.callID, request.message.callID)
         writer.put(.cseq, Int(request.message.cseq))
         writer.put(.fromURI, request.message.fromURI)

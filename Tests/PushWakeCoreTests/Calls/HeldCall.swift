@@ -15,14 +15,15 @@ final class HeldCall {
 
     /// `change` alters the policy that no setting was made for.
     init(
-        _ devices: CallDevice..., event: PushEvent = .call, wakeTimeout: Int64 = 40_000,
+        _ devices: CallDevice..., event: PushEvent = .call, host: CallHost = .proxy, wakeTimeout: Int64 = 40_000,
         change: (inout CallPolicy) -> Void = { _ in }
     ) {
         var policy = CallPolicy()
         change(&policy)
         self.devices = devices
         machine = CallMachine(
-            event: event, isCall: event == .call, devices: devices, policy: policy, endsAt: now + wakeTimeout)
+            event: event, isCall: event == .call, devices: devices, policy: policy, host: host,
+            endsAt: now + wakeTimeout)
     }
 
     func start() -> String { say(machine.start(now: now)) }
@@ -36,6 +37,12 @@ final class HeldCall {
     func fail(_ status: Int = 408, leg: Int) -> String {
         say(machine.progressed(leg: leg, status: status, isFromPhone: false, now: now))
     }
+
+    /// A dialplan sends a leg.
+    func send(leg: Int) { machine.sent(leg: leg, now: now) }
+
+    /// A dialplan hangs a leg up.
+    func hangUp(leg: Int) -> String { fail(487, leg: leg) }
 
     /// A device registers; its name is its instance.
     func register(_ name: String, at contact: CallContact) -> String {

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+/// What is other for a host whose script sends the legs and waits to be told that all is over.
+@Suite struct `A dialplan` {
+    private static let alice = CallDevice.awake("alice", .tcp("a"))
+    private static let bob = CallDevice.asleep("bob", .lost("b"))
+
+    @Test func `a phone is silent from the moment in which its leg is sent`() {
+        let call = HeldCall(Self.alice, host: .dialplan)
+        #expect(call.start() == "ring 1 a")
+        #expect(call.wait(5000) == "")
+        call.send(leg: 1)
+        #expect(call.wait(1499) == "")
+        #expect(call.wait(1) == "push 0 call, hold")
+    }
+
+    @Test func `a leg that is never sent wakes nobody`() {
+        let call = HeldCall(Self.alice, host: .dialplan)
+        _ = call.start()
+        #expect(call.deadline == nil)
+        #expect(call.end(.cancelled) == "")
+    }
+
+    @Test func `who has said something is not silent`() {
+        let call = HeldCall(Self.alice, host: .dialplan)
+        _ = call.start()
+        call.send(leg: 1)
+        #expect(call.hear(100, leg: 1) == "")
+        #expect(call.wait(30_000) == "")
+    }
+
+    @Test func `a leg is sent once`() {
+        let call = HeldCall(Self.alice, host: .dialplan)
+        _ = call.start()
+        call.send(leg: 1)
+        _ = call.wait(1000)
+        call.send(leg: 1)
+        #expect(call.wait(500) == "push 0 call, hold")
+    }
+
+    @Test func `a phone that declines ends the wait at once`() {
+        let call = HeldCall(Self.alice, host: .dialplan)
+        _ = call.start()
+        call.send(leg: 1)
+        #expect(call.hear(486, leg: 1) == "give up 480")
+    }
+
+    @Test func `a phone that declines leaves others their time`() {
+        let call = HeldCall(Self.alice, Self.bob, host: .dialplan)
+        #expect(call.start() == "ring 1 a, push 1 call, hold")
+        call.send(leg: 1)
+        _ = call.accept(1)
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.wait(4999) == "")
+        #expect(call.wait(1) == "give up 480")
+    }
+
+    @Test func `nobody gives up while a phone that was dialled may still become silent`() {
+        let call = HeldCall(Self.alice, Self.bob, host: .dialplan)
+        _ = call.start()
+        call.send(leg: 1)
+        #expect(call.refuse(1) == "")
+        #expect(call.wait(1500) == "push 0 call, hold")
+        _ = call.accept(0)
+        #expect(call.register("alice", at: .tcp("a2", flow: "tcp 2")) == "ring 2 a2 for 1")
+        call.send(leg: 2)
+        #expect(call.hear(486, leg: 2) == "give up 480")
+    }
+
+    @Test func `time that is over ends no leg`() {
+        let call = HeldCall(Self.alice, Self.bob, host: .dialplan)
+        _ = call.start()
+        call.send(leg: 1)
+        _ = call.accept(1)
+        _ = call.hear(180, leg: 1)
+        #expect(call.wait(60_000) == "")
+        #expect(call.deadline == nil)
+        #expect(call.hear(486, leg: 1) == "give up 480")
+    }
+
+    @Test func `a leg that the dialplan hangs up says nothing about its phone`() {
+        let call = HeldCall(Self.alice, host: .dialplan)
+        _ = call.start()
+        call.send(leg: 1)
+        #expect(call.hangUp(leg: 1) == "give up 480")
+        #expect(call.end(.failed(480)) == "")
+    }
+
+    @Test func `a phone that was left ringing counts as one that nobody took`() {
+        let call = HeldCall(Self.alice, Self.bob, host: .dialplan) { $0.noAnswerWaits = 2000 }
+        _ = call.start()
+        call.send(leg: 1)
+        _ = call.accept(1)
+        _ = call.hear(180, leg: 1)
+        #expect(call.hangUp(leg: 1) == "")
+        #expect(call.wait(2000) == "give up 480")
+        #expect(call.end(.failed(480)) == "push 1 missed")
+    }
+
+    @Test func `a caller who hangs up after everybody was given up has been missed`() {
+        let call = HeldCall(Self.bob, host: .dialplan, wakeTimeout: 3000)
+        _ = call.start()
+        _ = call.accept()
+        #expect(call.wait(3000) == "give up 480")
+        #expect(call.end(.cancelled) == "push 0 missed")
+    }
+
+    @Test(arguments: [408, 503]) func `a phone that cannot be reached is pushed`(status: Int) {
+        let call = HeldCall(Self.alice, host: .dialplan)
+        _ = call.start()
+        call.send(leg: 1)
+        #expect(call.fail(status, leg: 1) == "push 0 call, hold")
+        #expect(call.refuse(0) == "give up 480")
+    }
+
+    @Test func `a push that fails ends the wait when nothing else can be rung`() {
+        let call = HeldCall(Self.bob, host: .dialplan)
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.refuse(0) == "give up 480")
+    }
+
+    @Test func `a push that fails rings the known contact, which cannot be pushed once more`() {
+        let call = HeldCall(.asleep("bob", .udp("b")), host: .dialplan)
+        _ = call.start()
+        #expect(call.refuse(0) == "ring 1 b")
+        call.send(leg: 1)
+        #expect(call.wait(30_000) == "")
+        #expect(call.fail(408, leg: 1) == "give up 480")
+    }
+}

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""How a call ends, for the caller and for phones that were pushed for it."""
+
+import json
+import time
+
+import pytest
+from servers import wait_until
+from sleeper import fcm
+
+
+def events(phone):
+    return [push["body"]["message"]["data"]["event"] for push in phone.pushes]
+
+
+def data(push):
+    return push["body"]["message"]["data"]
+
+
+@pytest.fixture
+def ringing(sleeper, phones, caller, user, asterisk):
+    """A call that rings at a desk phone while a mobile one sleeps."""
+    phone = sleeper(fcm)
+    desk = phones(user, asterisk.address)
+    desk.register()
+    call = caller.call(user)
+    invite = desk.expect_request("INVITE")
+    desk.ring(invite)
+    call.expect(180)
+    phone.simulator.wait_push(phone.token)
+    wait_until("the push is taken", lambda: "push accepted" in asterisk.log() and phone.token[:6] in asterisk.log())
+    return phone, desk, call, invite
+
+
+def test_answered_by_another(ringing):
+    phone, desk, call, invite = ringing
+    desk.answer(invite)
+    call.expect(200)
+    wait_until("it hears of it", lambda: events(phone) == ["call", "elsewhere"])
+    call.end()
+    time.sleep(0.3)
+    assert events(phone) == ["call", "elsewhere"]
+
+
+def test_cancelled_by_the_caller(ringing):
+    phone, _, call, _ = ringing
+    call.cancel()
+    wait_until("it hears of it", lambda: events(phone) == ["call", "cancel"])
+    call_push, cancel_push = (data(push) for push in phone.pushes)
+    assert call_push["call-id"] == cancel_push["call-id"] == call.call_id
+    assert "The Caller" in json.dumps(cancel_push)
+
+
+def test_completed_elsewhere_says_the_caller_s_server(ringing):
+    """Another server that forks the call cancels it because somebody has picked up (RFC 3326)."""
+    phone, desk, call, _ = ringing
+    call.cancel([("Reason", 'SIP;cause=200;text="Call completed elsewhere"')])
+    desk.expect_request("CANCEL")
+    wait_until("it hears of it", lambda: events(phone) == ["call", "elsewhere"])
+
+
+def test_declined_and_nobody_else_comes(make_asterisk, sleeper, phones):
+    asterisk = make_asterisk(settings={"wake_timeout": 20, "decline_waits": 1})
+    phone = sleeper(fcm, at=asterisk, of="100")
+    desk = phones("100", asterisk.address)
+    desk.register()
+    call = phones("caller", asterisk.address).call("100")
+    invite = desk.expect_request("INVITE")
+    phone.simulator.wait_push(phone.token)
+    desk.reply(invite, 486, "Busy Here")
+    declined = time.monotonic()
+    call.expect_final(486)
+    assert 0.8 < time.monotonic() - declined < 1.5
+    wait_until("it hears of it", lambda: events(phone) == ["call", "missed"])
+
+
+def test_declined_for_all(ringing):
+    """A 6xx speaks for the user (RFC 3261, 16.7): nobody is waited for."""
+    phone, desk, call, invite = ringing
+    desk.reply(invite, 603, "Decline")
+    started = time.monotonic()
+    call.final()
+    assert time.monotonic() - started < 1
+    wait_until("it hears of it", lambda: len(phone.pushes) == 2)
+    assert "declined" in json.dumps(data(phone.pushes[1])).lower()
+
+
+def test_nobody_comes_in_time(sleeper, caller, user, asterisk):
+    phone = sleeper(fcm)
+    asterisk.add_extension(f"brief-{user}", f"PushWake({user},1)", "Hangup(20)")
+    call = caller.call(f"brief-{user}")
+    call.expect_final(480)
+    wait_until("it hears of it", lambda: events(phone) == ["call", "missed"])
+
+
+def test_nobody_answers_and_the_call_goes_to_voicemail(sleeper, phones, caller, user, asterisk):
+    """The phone that rang knows; the one that slept has missed the call, whatever the caller does next."""
+    phone = sleeper(fcm)
+    desk = phones(user, asterisk.address)
+    desk.register()
+    asterisk.add_extension(
+        f"vm-{user}", f"PushWake({user},2)", f"Dial(${{PUSHWAKE_CONTACTS}}&Local/{user}@pushwake,3)",
+        "Verbose(0,to voicemail after ${DIALSTATUS})", "Answer()", "Wait(1)", "Hangup()")  # fmt: skip
+    call = caller.call(f"vm-{user}")
+    desk.ring(desk.expect_request("INVITE"))
+    desk.expect_request("CANCEL", 5)
+    call.expect(200)
+    call.end()
+    wait_until("it hears of it", lambda: events(phone) == ["call", "missed"])
+
+
+def test_the_caller_hangs_up_before_anybody_is_silent(frozen, caller, user):
+    phone = frozen(fcm)
+    call = caller.call(user)
+    phone.socket.expect_request("INVITE")
+    call.cancel()
+    time.sleep(2)
+    assert phone.pushes == []
+
+
+@pytest.mark.parametrize("status", [180, 183])
+def test_the_caller_hears_that_a_push_is_on_its_way(make_asterisk, sleeper, phones, status):
+    asterisk = make_asterisk(settings={"wake_provisional": status, "wake_timeout": 10})
+    asterisk.add_extension("quiet", "PushWake(100)", "Dial(${PUSHWAKE_CONTACTS},10)", "Hangup()")
+    phone = sleeper(at=asterisk, of="100")
+    call = phones("caller", asterisk.address).call("quiet")
+    response = call.phone.expect(lambda m: not m.is_request and m.method == "INVITE" and m.status == status, 3)
+    assert "tag=" in response["To"]
+    awake = phone.wait_and_wake()
+    awake.answer(awake.expect_request("INVITE"))
+    call.expect(200)
+    call.end()
+
+
+def test_the_caller_hears_nothing_by_default(sleeper, caller, user, asterisk):
+    asterisk.add_extension(f"quiet-{user}", f"PushWake({user},10)", "Dial(${PUSHWAKE_CONTACTS},10)", "Hangup()")
+    phone = sleeper()
+    call = caller.call(f"quiet-{user}")
+    phone.simulator.wait_push(phone.token)
+    time.sleep(0.3)
+    with pytest.raises(AssertionError):
+        caller.expect(lambda m: not m.is_request and 100 < m.status < 200, 0.2)
+    call.cancel()
+
+
+def test_the_same_push_says_the_same_call_id_for_every_leg(sleeper, caller, user):
+    first, second = sleeper(fcm), sleeper(fcm)
+    call = caller.call(user)
+    ids = {data(phone.simulator.wait_push(phone.token))["call-id"] for phone in (first, second)}
+    assert ids == {call.call_id}
+    call.cancel()

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief A new engine learns which calls wait here, and goes on where the old one ended.
+ */
+#include "asterisk.h"
+
+#include "asterisk/astobj2.h"
+#include "asterisk/logger.h"
+#include "asterisk/time.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_call.h"
+
+/*! The leg that is out to this contact; 0: none. The call is locked. */
+static int leg_out(struct pushwake__call *call, const char *uri)
+{
+	size_t index;
+
+	for (index = AST_VECTOR_SIZE(&call->legs); index > 0; index--) {
+		const struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index - 1);
+
+		if (leg->state != PUSHWAKE__LEG_OVER && !strcmp(leg->contact.uri, uri)) {
+			return leg->number;
+		}
+	}
+	return 0;
+}
+
+static int ask(struct pushwake__call *call, pushwake_client *client)
+{
+	pushwake_resume_request request = PUSHWAKE_RESUME_REQUEST_INIT;
+	struct pushwake__contacts contacts;
+	pushwake_contact *asked;
+	int status = PUSHWAKE_ERR_UNAVAILABLE;
+	size_t index;
+
+	pushwake__contacts_get(&contacts, call->aor);
+	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
+	if (asked) {
+		ao2_lock(call);
+		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
+			const struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(&contacts, index);
+
+			pushwake__contact_describe(&asked[index], contact);
+			asked[index].leg = leg_out(call, contact->uri);
+		}
+		request.pushed = call->pushed;
+		request.last_leg = call->last_leg;
+		ao2_unlock(call);
+		request.handle = call->handle;
+		request.ticket = (pushwake_str) { call->ticket, call->ticket_len };
+		request.age_ms = ast_tvdiff_ms(ast_tvnow(), call->began);
+		request.contacts = asked;
+		request.contact_count = AST_VECTOR_SIZE(&contacts);
+		status = pushwake_resume(client, &request);
+	}
+	ast_free(asked);
+	pushwake__contacts_free(&contacts);
+	return status;
+}
+
+static void resume(struct pushwake__call *call, void *context)
+{
+	struct pushwake__client *lease;
+	int is_alive;
+
+	ao2_lock(call);
+	is_alive = call->watched && !call->ended && call->ticket;
+	ao2_unlock(call);
+	if (!is_alive || !(lease = pushwake__client_take())) {
+		return;
+	}
+	*(int *) context += ask(call, pushwake__client_of(lease)) == PUSHWAKE_OK;
+	pushwake__client_give(lease);
+}
+
+void pushwake__calls_resume(void)
+{
+	int count = 0;
+
+	pushwake__calls_each(NULL, resume, &count);
+	if (count) {
+		ast_log(LOG_NOTICE, "%d calls that wait go on with the new engine\n", count);
+	}
+}

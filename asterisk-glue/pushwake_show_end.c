@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief A phone that was made to show a call and comes after its end gets INVITE and CANCEL.
+ *
+ * Nothing else takes the call from its screen. The channel is dialled by a thread of its
+ * own, and hung up as soon as the phone has answered it with anything.
+ */
+#include "asterisk.h"
+
+#include "asterisk/callerid.h"
+#include "asterisk/channel.h"
+#include "asterisk/datastore.h"
+#include "asterisk/format_cap.h"
+#include "asterisk/logger.h"
+#include "asterisk/module.h"
+#include "asterisk/res_pjsip.h"
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_call.h"
+
+/*! A phone that has just registered answers at once. */
+#define PATIENCE_MS 4000
+/*! More phones at a time than these keep their screens until their own timer. */
+#define MAX_SHOWN 64
+
+struct shown {
+	char *aor;
+	char *uri;
+	char *reason;
+	char *from;
+};
+
+static int shown_count;
+
+static void reason_free(void *data)
+{
+	ast_free(data);
+}
+
+static const struct ast_datastore_info reason_info = {
+	.type = "pushwake end",
+	.destroy = reason_free,
+};
+
+static void shown_free(struct shown *shown)
+{
+	ast_free(shown->aor);
+	ast_free(shown->uri);
+	ast_free(shown->reason);
+	ast_free(shown->from);
+	ast_free(shown);
+}
+
+char *pushwake__show_end_reason(struct ast_channel *chan)
+{
+	struct ast_datastore *store;
+	char *reason = NULL;
+
+	ast_channel_lock(chan);
+	store = ast_channel_datastore_find(chan, &reason_info, NULL);
+	if (store) {
+		reason = ast_strdup(store->data);
+	}
+	ast_channel_unlock(chan);
+	return reason;
+}
+
+void pushwake__show_end_heard(struct ast_channel *chan)
+{
+	struct ast_datastore *store;
+
+	ast_channel_lock(chan);
+	store = ast_channel_datastore_find(chan, &reason_info, NULL);
+	ast_channel_unlock(chan);
+	if (store) {
+		/* A 100 is nothing that a channel hears of. */
+		ast_queue_control(chan, AST_CONTROL_PROCEEDING);
+	}
+}
+
+/*! The user part of a URI. */
+static void read_user(char *user, size_t size, const char *uri)
+{
+	const char *at = strchr(uri, ':');
+
+	ast_copy_string(user, at ? at + 1 : uri, size);
+	user[strcspn(user, "@;?>")] = '\0';
+}
+
+/*! What Dial() would set: who calls, and why the channel will be hung up. */
+static int prepare(struct ast_channel *chan, struct shown *shown)
+{
+	struct ast_datastore *store = ast_datastore_alloc(&reason_info, NULL);
+	struct ast_party_connected_line connected;
+	char user[256];
+
+	if (!store) {
+		return -1;
+	}
+	read_user(user, sizeof(user), shown->from);
+	ast_party_connected_line_init(&connected);
+	connected.id.number.valid = 1;
+	connected.id.number.str = user;
+	connected.id.number.presentation = AST_PRES_ALLOWED;
+	store->data = shown->reason;
+	shown->reason = NULL;
+	ast_channel_lock(chan);
+	ast_channel_datastore_add(chan, store);
+	ast_channel_set_connected_line(chan, &connected, NULL);
+	ast_channel_unlock(chan);
+	return 0;
+}
+
+/*! Waits until the phone shows that it has the INVITE. */
+static void await_answer(struct ast_channel *chan)
+{
+	int left = PATIENCE_MS;
+
+	while ((left = ast_waitfor(chan, left)) > 0) {
+		struct ast_frame *frame = ast_read(chan);
+		int is_answer = !frame || frame->frametype == AST_FRAME_CONTROL;
+
+		if (frame) {
+			ast_frfree(frame);
+		}
+		if (is_answer) {
+			return;
+		}
+	}
+}
+
+static void dial(struct shown *shown, struct pushwake__contact *contact)
+{
+	struct ast_format_cap *formats = ast_format_cap_alloc(AST_FORMAT_CAP_FLAG_DEFAULT);
+	struct ast_str *address = ast_str_create(256);
+	struct ast_channel *chan = NULL;
+	int cause = 0;
+
+	if (formats && address) {
+		ast_format_cap_append_by_type(formats, AST_MEDIA_TYPE_AUDIO);
+		ast_str_set(&address, 0, "%s/%s", contact->endpoint, contact->uri);
+		chan = ast_request("PJSIP", formats, NULL, NULL, ast_str_buffer(address), &cause);
+	}
+	if (chan) {
+		if (!prepare(chan, shown) && !ast_call(chan, ast_str_buffer(address), 0)) {
+			await_answer(chan);
+		}
+		ast_hangup(chan);
+	}
+	ao2_cleanup(formats);
+	ast_free(address);
+}
+
+static void *run(void *data)
+{
+	struct shown *shown = data;
+	struct pushwake__contacts contacts;
+	struct pushwake__contact *contact;
+
+	pushwake__contacts_get(&contacts, shown->aor);
+	contact = pushwake__contact_find(&contacts, shown->uri);
+	if (contact) {
+		dial(shown, contact);
+	}
+	pushwake__contacts_free(&contacts);
+	shown_free(shown);
+	ast_atomic_fetchadd_int(&shown_count, -1);
+	ast_module_unref(AST_MODULE_SELF);
+	return NULL;
+}
+
+void pushwake__show_end(const pushwake_verb *verb)
+{
+	struct shown *shown;
+	pthread_t thread;
+
+	if (ast_atomic_fetchadd_int(&shown_count, 1) >= MAX_SHOWN || !(shown = ast_calloc(1, sizeof(*shown)))) {
+		ast_atomic_fetchadd_int(&shown_count, -1);
+		return;
+	}
+	shown->aor = ast_strndup(verb->aor.ptr, verb->aor.len);
+	shown->uri = ast_strndup(verb->contact.ptr, verb->contact.len);
+	shown->reason = ast_strndup(verb->reason.ptr, verb->reason.len);
+	shown->from = ast_strndup(verb->from_uri.ptr, verb->from_uri.len);
+	ast_module_ref(AST_MODULE_SELF);
+	if (!shown->aor || !shown->uri || !shown->reason || !shown->from
+		|| ast_pthread_create_detached_background(&thread, NULL, run, shown)) {
+		ast_module_unref(AST_MODULE_SELF);
+		ast_atomic_fetchadd_int(&shown_count, -1);
+		shown_free(shown);
+	}
+}
