@@ -78,8 +78,8 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 		on_answered(t, hold, branch);
 		return;
 	}
-	if(hold->closed & bit) {
-		return;
+	if((hold->closed & bit) || (code == 487 && hold->cancelled)) {
+		return; /* replaced; or the answer to a CANCEL, which declines nothing */
 	}
 	leg = pw_leg_of(t, hold, branch);
 	if(code < 200) {

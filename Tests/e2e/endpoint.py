@@ -168,7 +168,7 @@ class Endpoint:
         self.close()
 
     def story(self):
-        lines = [f"  {m.at % 1000:7.3f} {'>' if m.sent else '<'} {m.first_line}" for m in list(self.messages)]
+        lines = [f"  {m.at % 1000:7.3f} {'>' if m.sent else '<'} {m.first_line}" for m in list(self.messages)[-60:]]
         return "\n".join([f"--- {self.transport} {self.port}", *lines])
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The engine dies, or stands still, while calls are held: none is lost, none is pushed twice."""
 
+import contextlib
 import os
 import signal
 import time
@@ -32,6 +33,19 @@ def end(server, waits=True):
     if waits:
         wait_until("a new engine", lambda: server.engine_pid() not in (None, first), 8)
         server.wait_engine()
+
+
+@contextlib.contextmanager
+def stopped(server):
+    """The engine stands still; afterwards every worker asks it again, which takes a second."""
+    engine = server.engine_pid()
+    os.kill(engine, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(engine, signal.SIGCONT)
+    server.wait_engine()
+    time.sleep(1.1)
 
 
 @pytest.fixture
@@ -125,17 +139,11 @@ def test_a_cancel_while_no_engine_is_there(server, wire, called):
 def test_a_stopped_engine_delays_nobody_who_registers(server, wire, called):
     call, phone = called("stopped")
     call.wait_status(110)
-    engine = server.engine_pid()
-    os.kill(engine, signal.SIGSTOP)
-    try:
+    with stopped(server):
         woken = wire.again(phone)
         woken.register()
         woken.wait_request("INVITE")
         call.wait_status(200)
-    finally:
-        os.kill(engine, signal.SIGCONT)
-    server.wait_engine()
-    time.sleep(0.2)
     assert len(woken.requests("INVITE")) == 1
     assert server.held() == 0
 
@@ -143,19 +151,14 @@ def test_a_stopped_engine_delays_nobody_who_registers(server, wire, called):
 def test_a_stopped_engine_that_goes_on_rings_nobody_twice(server, wire, called):
     call, phone = called("goes-on")
     call.wait_status(110)
-    engine = server.engine_pid()
-    os.kill(engine, signal.SIGSTOP)
-    try:
+    with stopped(server):
         woken = wire.again(phone)
         woken.answers["INVITE"] = (180,)
         woken.register()
         invite = woken.wait_request("INVITE")
         call.wait_status(180)
-    finally:
-        os.kill(engine, signal.SIGCONT)
-    server.wait_engine()
     woken.register()
-    time.sleep(0.5)
+    time.sleep(0.3)
     assert len(woken.requests("INVITE")) == 1
     woken.answer(invite, 200)
     call.wait_status(200)
