@@ -12,8 +12,8 @@
 
 #include "pushwake_call.h"
 
-/*! The leg that is out to this contact; 0: none. The call is locked. */
-static int leg_out(struct pushwake__call *call, const char *uri)
+/*! The leg that is out to this contact. The call is locked. */
+static void find_leg(pushwake_contact *asked, struct pushwake__call *call, const char *uri)
 {
 	size_t index;
 
@@ -21,10 +21,11 @@ static int leg_out(struct pushwake__call *call, const char *uri)
 		const struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index - 1);
 
 		if (leg->state != PUSHWAKE__LEG_OVER && !strcmp(leg->contact.uri, uri)) {
-			return leg->number;
+			asked->leg = leg->number;
+			asked->leg_status = leg->heard;
+			return;
 		}
 	}
-	return 0;
 }
 
 static int ask(struct pushwake__call *call, pushwake_client *client)
@@ -43,7 +44,7 @@ static int ask(struct pushwake__call *call, pushwake_client *client)
 			const struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(&contacts, index);
 
 			pushwake__contact_describe(&asked[index], contact);
-			asked[index].leg = leg_out(call, contact->uri);
+			find_leg(&asked[index], call, contact->uri);
 		}
 		request.pushed = call->pushed;
 		request.last_leg = call->last_leg;

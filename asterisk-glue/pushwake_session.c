@@ -261,7 +261,13 @@ static void outgoing_cancel(struct ast_sip_session *session, pjsip_tx_data *tdat
 	}
 }
 
-static struct ast_sip_session_supplement legs = {
+/*! Releases within a series have appended callbacks to this struct: one that is later than these headers finds none. */
+union supplement {
+	struct ast_sip_session_supplement known;
+	char room[sizeof(struct ast_sip_session_supplement) + 32 * sizeof(void *)];
+};
+
+static union supplement legs = { .known = {
 	.method = "INVITE",
 	.priority = AST_SIP_SUPPLEMENT_PRIORITY_FIRST,
 	.outgoing_request = outgoing_request,
@@ -269,31 +275,31 @@ static struct ast_sip_session_supplement legs = {
 	.session_end = session_end,
 	/* 100 is seen after media, a final answer before. */
 	.response_priority = AST_SIP_SESSION_BEFORE_MEDIA | AST_SIP_SESSION_AFTER_MEDIA,
-};
+} };
 
-static struct ast_sip_session_supplement hangups = {
+static union supplement hangups = { .known = {
 	.method = "CANCEL,BYE",
 	.priority = AST_SIP_SUPPLEMENT_PRIORITY_FIRST,
 	.incoming_request = incoming_hangup,
-};
+} };
 
-static struct ast_sip_session_supplement cancels = {
+static union supplement cancels = { .known = {
 	.method = "CANCEL",
 	.priority = AST_SIP_SUPPLEMENT_PRIORITY_FIRST,
 	.outgoing_request = outgoing_cancel,
-};
+} };
 
 int pushwake__session_start(void)
 {
-	ast_sip_session_register_supplement(&legs);
-	ast_sip_session_register_supplement(&hangups);
-	ast_sip_session_register_supplement(&cancels);
+	ast_sip_session_register_supplement(&legs.known);
+	ast_sip_session_register_supplement(&hangups.known);
+	ast_sip_session_register_supplement(&cancels.known);
 	return 0;
 }
 
 void pushwake__session_stop(void)
 {
-	ast_sip_session_unregister_supplement(&cancels);
-	ast_sip_session_unregister_supplement(&hangups);
-	ast_sip_session_unregister_supplement(&legs);
+	ast_sip_session_unregister_supplement(&cancels.known);
+	ast_sip_session_unregister_supplement(&hangups.known);
+	ast_sip_session_unregister_supplement(&legs.known);
 }

@@ -144,6 +144,9 @@ void pushwake__verb_execute(const pushwake_verb *verb)
 	case PUSHWAKE_VERB_RESEND:
 		resend(call, verb->leg);
 		break;
+	case PUSHWAKE_VERB_CLOSE:
+		pushwake__leg_close(call, verb->leg);
+		break;
 	case PUSHWAKE_VERB_GIVE_UP:
 		give_up(call, verb->reason);
 		break;

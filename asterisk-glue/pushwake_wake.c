@@ -318,7 +318,7 @@ static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *c
 			return 0;
 		}
 		if (left <= 0) {
-			wake->status = wake->is_joining && wake->timeout ? "TIMEOUT" : "UNAVAILABLE";
+			wake->status = wake->is_joining ? "TIMEOUT" : "UNAVAILABLE";
 			return 0;
 		}
 		if (has_unsent && ast_tvdiff_ms(ast_tvnow(), began) >= UNSENT_MS) {
@@ -398,7 +398,7 @@ static int run(struct pushwake__wake *wake, struct pushwake__calls *calls)
 	if (wait_for_phone(wake, calls)) {
 		return -1;
 	}
-	if (!strcmp(wake->status, "UNAVAILABLE") && !wake->is_joining) {
+	if (!strcmp(wake->status, "UNAVAILABLE")) {
 		go_on_alone(wake, calls);
 	}
 	return 0;

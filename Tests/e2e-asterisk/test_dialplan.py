@@ -95,6 +95,25 @@ def test_a_message_reaches_a_phone_that_is_awake(phones, asterisk, caller, user,
     assert simulator.pushes(token) == []
 
 
+def test_a_message_waits_for_its_phone(phones, asterisk, caller, user, simulator):
+    with open(asterisk.host_at / "etc/extensions.conf", "a") as f:
+        f.write(f"[messages](+)\nexten => wait-{user},1,PushWake({user},10,m)\n"
+                f" same => n,ExecIf($[\"${{PUSHWAKE_STATUS}}\" = \"WOKEN\"]?MessageSend(pjsip:{user},${{MESSAGE(from)}}))\n"
+                " same => n,Hangup()\n")  # fmt: skip
+    asterisk.cli("dialplan reload")
+    token = fcm_token()
+    phone = phones(user, asterisk.address, "tcp")
+    phone.register(fcm(token))
+    phone.close()
+    asterisk.wait_log(f"from AOR '{user}' due to shutdown")
+    assert caller.message(f"wait-{user}", "Are you up?").status == 202
+    simulator.wait_push(token)
+    awake = phones(user, asterisk.address, "tcp")
+    awake.instance = phone.instance
+    awake.register(fcm(token))
+    assert awake.expect_request("MESSAGE").body == "Are you up?"
+
+
 def test_a_queue_rings_a_phone_that_sleeps(phones, asterisk, caller, user, simulator):
     asterisk.write("queues.conf", f"[help-{user}]\njoinempty = no\nmember => Local/{user}@phones,0,Ann,PushWake:{user}\n")
     asterisk.add_extension(f"q{user}", f"Queue(help-{user},,,,10)", "Verbose(0,left the queue: ${QUEUESTATUS})", "Hangup(20)")
