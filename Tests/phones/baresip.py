@@ -33,7 +33,7 @@ audio_alert aubridge,bell
 """
 # It has no setting for the Contact's parameters; what follows q is taken as it stands.
 NEW_ACCOUNT = ('<{identity}>;auth_user={user};auth_pass={password};outbound="sip:{server}";regint={expires}'
-           ';sipnat=outbound;regq="0.5{push}"')
+               ';sipnat=outbound;regq="0.5{push}"')
 STATES = {"CALL_INCOMING": "ringing", "CALL_RINGING": "early", "CALL_PROGRESS": "early",
           "CALL_ESTABLISHED": "established", "CALL_CLOSED": "ended"}
 TRACED = re.compile(
@@ -49,6 +49,7 @@ class Baresip(Softphone):
         settings |= {"modules": MODULES, "host": HOST, "control": free_port()}
         (run / "config").write_text(CONFIG.format(**settings))
         (run / "uuid").write_text(self.instance.strip("<>").removeprefix("urn:uuid:"))
+        self.names = []  # Call-IDs, in the order of the calls
         output = (run / "log").open("w")
         (run / "stderr").touch()
         self.process = subprocess.Popen(
@@ -114,19 +115,11 @@ class Baresip(Softphone):
 
     def _number(self, told, calls):
         """Calls are told by Call-ID, which the branches of one forked call share."""
-        names = self.__dict__.setdefault("names", [])
-        if not calls:
-            names.clear()
-        alive = [n for n, name in enumerate(names) if name == told.get("id") and n in calls
-                 and calls[n].state != "ended"]
+        alive = [n for n, name in enumerate(self.names) if name == told.get("id") and calls[n].state != "ended"]
         if alive and told["type"] != "CALL_INCOMING":
             return alive[-1]
-        names.append(told.get("id"))
-        return len(names) - 1
-
-    def call(self, user):
-        self.tell("call", uri=self.proxy.uri(user, self.transport))
-        return self.call_now
+        self.names.append(told.get("id"))
+        return len(self.names) - 1
 
     @property
     def messages(self):
@@ -157,8 +150,7 @@ class Baresip(Softphone):
         self.wait(f"held: {held}", seen)
 
     def trace(self):
-        found = []
-        for source, target, text in TRACED.findall((self.runs[-1] / "log").read_text(errors="replace").replace("\r", "")):
-            sent = target in (f"{HOST}:{self.proxy.port}", f"{HOST}:{self.proxy.tls_port}")
-            found.append(Message(0, sent, text.strip("\n")))
-        return self._once(found)
+        log = (self.runs[-1] / "log").read_text(errors="replace").replace("\r", "")
+        proxy = (f"{HOST}:{self.proxy.port}", f"{HOST}:{self.proxy.tls_port}")
+        return self._once(
+            Message(0, target in proxy, text.strip("\n")) for _, target, text in TRACED.findall(log))

@@ -67,8 +67,8 @@ class Proxy(Kamailio):
 
     def story(self, user):
         """What the engine says about the user's latest requests."""
-        told = subprocess.run([PUSHWAKE, "trace", "--socket", self.settings["engine_socket"], user], capture_output=True,
-                              text=True, timeout=10, check=False)
+        told = subprocess.run([PUSHWAKE, "trace", "--socket", self.settings["engine_socket"], user],
+                              capture_output=True, text=True, timeout=10, check=False)
         return told.stdout + told.stderr
 
     def uri(self, user, transport):

@@ -141,7 +141,8 @@ class Softphone:
     def wait(self, what, predicate, seconds=8):
         """Waits for a condition; a failure tells what this phone saw."""
         def checked():
-            assert self.process.poll() is None, f"{self} has ended: {self.story()}"
+            assert self.process.poll() is None, f"{self} has ended"
+            assert not self._told("error"), f"{self} could not do what it was told"
             return predicate()
 
         try:
@@ -211,10 +212,9 @@ class Softphone:
         self.wait(f"held: {held}", lambda: self.call_now.held == held)
 
     def call(self, user):
-        before = len(self.calls)
+        invites = len(self.statuses("INVITE"))
         self.tell("call", uri=self.proxy.uri(user, self.transport))
-        self.wait("the call is under way", lambda: len(self.calls) > before)
-        return self.call_now
+        self.wait("the call is under way", lambda: len(self.statuses("INVITE")) > invites)
 
     def answer(self):
         self.tell("answer")
@@ -268,9 +268,9 @@ class Softphone:
         return list({(m.sent, m.text): m for m in messages if m.first_line}.values())
 
     def received(self, method):
-        """Requests that came in, without those inside a call."""
-        return [m for m in self.trace() if not m.sent and m.method == method and (
-            method in ("CANCEL", "ACK", "BYE") or not re.search(r";\s*tag=", "".join(m.headers("To") + m.headers("t"))))]
+        """Requests that came in; INVITEs without those inside a call."""
+        found = [m for m in self.trace() if not m.sent and m.method == method]
+        return [m for m in found if method != "INVITE" or not re.search(r";\s*tag=", m.headers("To")[0])]
 
     def statuses(self, method="INVITE"):
         """The answers to what this phone has sent."""

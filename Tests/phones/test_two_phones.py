@@ -19,7 +19,7 @@ class Pair:
     caller: Softphone
 
     def call(self):
-        return self.caller.call(self.a.user)
+        self.caller.call(self.a.user)
 
     def wake(self, *phones):
         for phone in phones:
@@ -43,7 +43,10 @@ class Pair:
             assert self.caller.wait_ended().code == status
 
 
-@pytest.fixture(params=[(PJSIP, Linphone), (Linphone, Baresip), (Baresip, PJSIP)], ids=lambda p: f"{p[0].stack}+{p[1].stack}")
+PAIRS = [(PJSIP, Linphone), (Linphone, Baresip), (Baresip, PJSIP)]
+
+
+@pytest.fixture(params=PAIRS, ids=lambda pair: f"{pair[0].stack}+{pair[1].stack}")
 def pair(request, phones, user):
     """A and B have registered and sleep; their connections are gone."""
     a, b = (phones.make(stack, user, transport="tcp").asleep() for stack in request.param)
