@@ -19,6 +19,23 @@ import Testing
         }
     }
 
+    @Test func `keeps a PURR in few bytes, and finds its device as fast among many as among few`() throws {
+        let users = scale.map { $0 / 10 } ?? 600
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            try fill(path, with: .apns, count: users, findsPURRs: true)
+            let before = try fileSize(path)
+            let purrs = try tell(path, users: users, days: 8)
+            let perPURR = Double(try fileSize(path) - before) / Double(purrs.count)
+            let times = try [10, users].map { count in
+                try purrTime(SQLiteStore(path: path, options: options(findsPURRs: true)), purrs.prefix(count * 8))
+            }
+            if scale != nil { print("scale: \(purrs.count) PURRs, \(perPURR) bytes each, us per use: \(times)") }
+            #expect(perPURR <= 100)
+            #expect(times[1] < 4 * times[0])
+        }
+    }
+
     @Test func `looks up as fast among many as among few`() throws {
         let many = scale ?? 5000
         try withTemporaryDirectory { directory in
@@ -36,11 +53,41 @@ import Testing
     private var scale: Int? { getenv("PUSHWAKE_SCALE").flatMap { Int(String(cString: $0)) } }
 
     /// Registers users one by one; closing the store empties the log into the file.
-    private func fill(_ path: String, with kind: SampleKind, count: Int) throws {
-        let store = try SQLiteStore(path: path)
+    private func fill(_ path: String, with kind: SampleKind, count: Int, findsPURRs: Bool = false) throws {
+        let store = try SQLiteStore(path: path, options: options(findsPURRs: findsPURRs))
         var samples = SampleBindings(kind: kind)
         for index in 0..<count { _ = try store.register([samples.make(user: index)], now: start) }
         #expect(try store.count() == count)
+    }
+
+    private func options(findsPURRs: Bool) -> SQLiteStore.Options {
+        var options = SQLiteStore.Options()
+        options.findsPURRs = findsPURRs
+        return options
+    }
+
+    /// Tells every user's phone a PURR a day.
+    private func tell(_ path: String, users: Int, days: Int64) throws -> [PURR] {
+        let store = try SQLiteStore(path: path, options: options(findsPURRs: true))
+        var purrs: [PURR] = []
+        for user in 0..<users {
+            let now = start + Int64(user)
+            let binding = try #require(store.bindings(of: SampleBindings.aor(of: user), now: now).first)
+            for day in 0..<days { purrs.append(try store.told(binding, now: now + day * 86_400)) }
+        }
+        return purrs
+    }
+
+    /// Microseconds of one use of a PURR, from the first of the list to the last and again.
+    private func purrTime(_ store: SQLiteStore, _ purrs: ArraySlice<PURR>) throws -> Double {
+        let calls = 4000
+        let step = 7919
+        let begin = microseconds()
+        for call in 0..<calls {
+            let purr = purrs[purrs.startIndex + call * step % purrs.count]
+            #expect(try store.bindings(ofPURR: purr, now: start).count == 1)
+        }
+        return (microseconds() - begin) / Double(calls)
     }
 
     private func lookupTime(in store: SQLiteStore, users: Int) throws -> Double {
