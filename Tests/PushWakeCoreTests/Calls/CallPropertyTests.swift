@@ -80,6 +80,7 @@ private struct CallSequence: ~Copyable {
         policy.pushesEnd = !random.oneIn(8)
         policy.unansweredMessage = random.pick([480, 202])
         policy.wakeProvisional = random.pick([0, 110, 180])
+        policy.unanswered = random.pick([nil, nil, 504])
         let event: PushEvent = random.oneIn(5) ? .chat : .call
         var devices: [CallDevice] = []
         for index in 0..<random.pick([0, 1, 1, 2, 2, 3, 5]) { devices.append(Self.device(index, &random)) }
@@ -137,7 +138,7 @@ private struct CallSequence: ~Copyable {
             resumed.append(
                 CallMachine.ResumedDevice(
                     wasPushed: host.devices[index].canBePushed && random.oneIn(2), leg: hasLeg ? index + 1 : nil,
-                    contact: hasLeg ? Self.contact(index, 0, &random) : nil))
+                    contact: hasLeg ? Self.contact(index, 0, &random) : nil, status: random.pick([0, 0, 100, 180])))
         }
         host.willResume(resumed, lastLeg: lastLeg)
         perform("resume \(resumed)", machine.resume(resumed, lastLeg: lastLeg, now: now))
@@ -168,7 +169,7 @@ private struct CallSequence: ~Copyable {
             let waiting = host.outstanding
             settlePush(
                 waiting.isEmpty || random.oneIn(20) ? random.pick([-1, 0, 3, 99, .max, .min]) : random.pick(waiting))
-        case 17: if random.oneIn(4) { end() }
+        case 17: if random.oneIn(4) { end() } else { retryPush() }
         default: tick()
         }
     }
@@ -213,6 +214,12 @@ private struct CallSequence: ~Copyable {
         perform(
             "push of \(index) \(isAccepted ? "accepted" : "failed")",
             machine.pushEnded(device: index, isAccepted: isAccepted, now: now))
+    }
+
+    private mutating func retryPush() {
+        let waiting = host.outstanding
+        let index = waiting.isEmpty ? random.pick([-1, 0, 99, .max, .min]) : random.pick(waiting)
+        perform("push of \(index) is tried again", machine.pushRetried(device: index, now: now))
     }
 
     private mutating func end() {

@@ -78,7 +78,9 @@ struct ModelHost {
             devices[index].push = device.wasPushed ? .accepted : .none
             devices[index].leg = device.leg
             devices[index].contact = device.contact?.key ?? ""
-            devices[index].heard = device.leg == nil ? .nothing : .trying
+            devices[index].heard =
+                device.leg == nil || device.status == 0 ? .nothing : device.status == 100 ? .trying : .alerting
+            devices[index].legAtPush = device.wasPushed ? device.leg : nil
         }
     }
 
@@ -142,6 +144,16 @@ struct ModelHost {
                     continue
                 }
                 ring(device, leg, contact, replacing)
+                // A push that is tried again still has to bring its phone where that is rung meanwhile.
+                if place > 0, verbs[place - 1] == .note(.pushRetried(device: device)) {
+                    devices[device].legAtPush = leg
+                }
+            case .close(let leg):
+                guard let index = devices.firstIndex(where: { $0.leg == leg }), devices[index].isAwaited else {
+                    fail("close \(leg), which is not open or not silent")
+                    continue
+                }
+                devices[index].leg = nil
             case .resend(let leg):
                 if isClosed { fail("resend \(leg) after the end") }
                 if !openLegs.contains(leg) { fail("resend \(leg), which is not open") }
@@ -187,7 +199,9 @@ struct ModelHost {
         let hasLiveLeg = devices.contains { $0.hasLiveLeg }
         if !isHeld && (!needsVerb || hasLiveLeg) { fail("give up what is not held") }
         needsVerb = false
-        if status != (event.isMessage ? policy.unansweredMessage : 480) { fail("give up \(status)") }
+        if status != policy.unanswered ?? (event.isMessage ? policy.unansweredMessage : 480) {
+            fail("give up \(status)")
+        }
         setDeclineClock(now)
         let isAwaited = devices.contains { $0.isAwaited }
         if isAwaited && !isClosed && now < declineAt ?? endsAt { fail("give up too early") }
