@@ -11,7 +11,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from servers import PUSHWAKE, Kamailio
-from sip import free_port
 
 CONFIG = pathlib.Path(__file__).parent / "kamailio.cfg"
 PASSWORD = "phones-of-the-test"
@@ -53,11 +52,10 @@ class Proxy(Kamailio):
 
     def __init__(self, directory, simulator, settings=None, wake_timeout=8, parts=("WITH_AUTH", "WITH_NAT")):
         self.certificate = Certificate(directory)
-        self.tls_port = free_port()
         text = CONFIG.read_text()
         defines = "\n".join(f"#!define {part}" for part in parts)
-        for name, value in [("DEFINES", defines), ("TLS_PORT", self.tls_port), ("PASSWORD", PASSWORD),
-                            ("CERTIFICATE", self.certificate.chain), ("PRIVATE_KEY", self.certificate.key)]:
+        for name, value in [("DEFINES", defines), ("PASSWORD", PASSWORD), ("CERTIFICATE", self.certificate.chain),
+                            ("PRIVATE_KEY", self.certificate.key)]:
             text = text.replace(f"@{name}@", str(value))
         super().__init__(directory, simulator, settings, text, wake_timeout)
 
