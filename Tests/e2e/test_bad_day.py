@@ -146,7 +146,7 @@ def test_an_engine_that_is_told_to_end_leaves_no_push_without_an_outcome(apns):
         for number, stream in enumerate(peer.requests()):
             if number < 3:
                 threading.Timer(0.4, peer.accept, [stream]).start()
-    engine = apns(slow, log_level="debug")
+    engine = apns(slow)
     arguments = [PUSHWAKE, "send", "call", "--platform", "apns", "--package", "com.example.phone", "--json", "--settings",
                  engine.settings, "--token"]
     running = [subprocess.Popen([*arguments, uuid.uuid4().hex], stdout=subprocess.PIPE, text=True) for _ in range(6)]

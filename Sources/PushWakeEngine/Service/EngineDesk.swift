@@ -99,10 +99,9 @@ final class EngineDesk {
         peer.send(writer.bytes)
     }
 
-    /// A failed push is worth a warning, unless there are too many of them; that one was taken is told by `pushwake trace`
-    /// and by the event route, and a line for each would cost a tenth of it.
+    /// A failed push is worth a warning, unless there are too many of them.
     private func level(of result: PushResult) -> LogLevel {
-        guard result.outcome != .accepted else { return .debug }
+        guard result.outcome != .accepted else { return .info }
         switch failureLines.admit(result.provider, result.outcome, now: delivery.loop.now) {
         case .leaveOut: return .debug
         case .write(let leftOut):
