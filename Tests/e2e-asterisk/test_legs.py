@@ -141,7 +141,7 @@ def test_a_suspended_phone_that_stays_away_leaves_the_caller_with_480(make_aster
                            "Verbose(0,dialled in vain: ${DIALSTATUS})", "Hangup(20)")  # fmt: skip
     call = phones("caller", asterisk.address).call("away")
     call.expect_final(480, 8)
-    assert 3.5 < time.monotonic() - call.started < 6
+    assert 2.8 < time.monotonic() - call.started < 5
     wait_until("it hears that it missed the call", lambda: len(phone.pushes) == 2)
     assert '"missed"' in str(phone.pushes[1]).replace("'", '"')
 
