@@ -54,7 +54,8 @@ extension CallStory {
 
     private func introduce(_ place: Int, _ text: String) -> Row {
         var row: Row = [
-            ("at_ms", .number(0)), ("text", .text(text)), ("what", .text("phone")), ("phone", .number(Int64(place + 1))),
+            ("at_ms", .number(0)), ("text", .text(text)), ("what", .text("phone")),
+            ("phone", .number(Int64(place + 1))),
         ]
         guard let name = names[place] else { return row }
         let values = [

@@ -11,8 +11,10 @@ extension CallStory {
     /// Who a device is; nil when nobody has named it.
     public func introduction(of place: Int) -> String? {
         guard names.indices.contains(place), let name = names[place] else { return nil }
-        var parts = [name.provider.map { provider in name.app.isEmpty ? provider.name : "\(provider.name) \(name.app)" }
-            ?? "a contact"]
+        var parts = [
+            name.provider.map { provider in name.app.isEmpty ? provider.name : "\(provider.name) \(name.app)" }
+                ?? "a contact"
+        ]
         if !name.token.isEmpty { parts.append("token \(name.token)") }
         if !name.instance.isEmpty { parts.append("instance \(name.instance)") }
         return StoryText.printable("phone \(place + 1) is \(parts.joined(separator: ", "))")
@@ -96,7 +98,8 @@ extension CallStory {
         case .endShown: return "\(phone) shows a call that is over: it gets INVITE and CANCEL"
         case .gaveUp:
             return line.flag
-                ? "no other phone is waited for" : "nobody is left to wait for: the best answer so far, or \(line.status)"
+                ? "no other phone is waited for"
+                : "nobody is left to wait for: the best answer so far, or \(line.status)"
         case .ended: return "the request has ended: \(line.end?.name ?? "")"
         case .pushed, .pushEnded, .rung, .resent, .progressed, .legFailed: return line.kind.name
         }

@@ -4,7 +4,8 @@
 public struct StoryLine: Equatable, Sendable {
     /// What happened.
     public enum Kind: UInt8, Sendable {
-        case awake, asleep, plain, delayed, putOff, notPushed, silent, pushed, pushEnded, pushFailed, pushRetried, dropped
+        case awake, asleep, plain, delayed, putOff, notPushed, silent, pushed, pushEnded, pushFailed, pushRetried,
+            dropped
         case registered, unregistered, rung, resent, progressed, legFailed
         case told, held, copied, resumed, late, endShown, gaveUp, ended
 

@@ -55,7 +55,11 @@ extension EngineDesk {
                 continue
             }
             let saved = host.contact(contact.uri, at: index, of: registration.contacts.count)
-            let known = saved?.known.contact ?? CallContact(key: contact.uri, address: Binding.withoutPushParameters(contact.uri), registrationID: registration.callID)
+            let known =
+                saved?.known.contact
+                ?? CallContact(
+                    key: contact.uri, address: Binding.withoutPushParameters(contact.uri),
+                    registrationID: registration.callID)
             let device = CallRegistration(
                 instance: contact.instance, tokens: contact.bindings.map(\.token), contact: known)
             verbs += registered(device, uri: contact.uri, aor: registration.aor, domain: host.domain)
