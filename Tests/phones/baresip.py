@@ -63,9 +63,13 @@ class Baresip(Softphone):
     def _connect(self, port):
         assert self.process.poll() is None, self.story()
         try:
-            return socket.create_connection((HOST, port))
+            control = socket.create_connection((HOST, port))
         except OSError:
             return None
+        if control.getsockname() != control.getpeername():
+            return control
+        control.close()  # where nobody listens yet, a socket may reach itself
+        return None
 
     def tell(self, do, **arguments):
         command, parameter = {

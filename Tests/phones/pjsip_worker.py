@@ -131,9 +131,7 @@ class Worker:
         config.regConfig.contactUriParams = settings["push"]
         config.sipConfig.authCreds.append(
             pj.AuthCredInfo("digest", "*", settings["user"], 0, settings["password"]))
-        if settings["transport"] == "udp":  # RFC 5626 is for connections, there PJSIP sends the instance by itself
-            config.regConfig.contactParams = f';+sip.instance="{settings["instance"]}"'
-        config.natConfig.sipOutboundInstanceId = settings["instance"]
+        config.natConfig.sipOutboundInstanceId = settings["instance"]  # over UDP PJSIP does not send it
         config.mediaConfig.transportConfig.boundAddress = settings["bind"]
         config.natConfig.contactRewriteMethod = settings["rewrite"]
         return config

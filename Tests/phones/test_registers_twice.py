@@ -3,8 +3,11 @@
 
 PJSIP replaces a Contact that is not the address the server saw: in one REGISTER with both, or by unregistering
 first. Linphone puts the port of its connection into its Contact in place of the one it listens at, or, when it
-listens nowhere as on a mobile phone, of "-2". Only without a challenge are these two REGISTERs that
-count: a 401 tells the address as well, and PJSIP's default and Linphone learn it there.
+listens nowhere as on a mobile phone, of "-2". Mostly without a challenge: a 401 tells the address as well, and
+PJSIP's default and Linphone learn it there.
+
+The second REGISTER comes a millisecond after the first. Of a second INVITE that finds the first one there PJSIP says
+482 and Linphone 486.
 """
 
 import dataclasses
