@@ -42,13 +42,9 @@ extension CallMachine {
     public mutating func unregistered(contact key: String, now: Int64) -> [CallVerb] {
         var verbs: [CallVerb] = []
         for index in devices.indices {
+            // A leg that is out stays: whoever leaves an address may have the request from there already.
             devices[index].device.contacts.removeAll { $0.key == key }
             if devices[index].replacement?.contact.key == key { devices[index].replacement = nil }
-            // Whoever leaves an address will not answer there: its next one is rung at once.
-            guard !isClosed, devices[index].leg?.contact.key == key, let next = devices[index].replacement else {
-                continue
-            }
-            ring(index, next.contact, now, &verbs)
         }
         settle(now, &verbs)
         return verbs
@@ -97,7 +93,7 @@ extension CallMachine {
                 verbs.append(.note(.resent(device: index, leg: leg.number)))
             }
         // A second copy of a message is a second message.
-        case .nothing where (isSameFlow && isSameRun || !isCall) && mayAnswer(index, leg, now):
+        case .nothing where (isSameFlow && isSameRun || !isCall) && mayAnswer(leg, now):
             devices[index].replacement = .init(contact: contact, at: leg.since + Self.replacePause)
         case .nothing, .trying, .alerting:
             ring(index, contact, now, &verbs)
@@ -105,8 +101,7 @@ extension CallMachine {
     }
 
     /// The request may be arriving at the device at this moment.
-    private func mayAnswer(_ index: Int, _ leg: DeviceState.Leg, _ now: Int64) -> Bool {
+    private func mayAnswer(_ leg: DeviceState.Leg, _ now: Int64) -> Bool {
         now < leg.since + Self.replacePause
-            && devices[index].device.contacts.contains { $0.key == leg.contact.key }
     }
 }
