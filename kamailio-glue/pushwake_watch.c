@@ -76,6 +76,7 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 	bit = 1u << branch;
 	if(code >= 200 && code < 300) {
 		on_answered(t, hold, branch);
+		report(hold, pw_leg_of(t, hold, branch), code, 1);
 		return;
 	}
 	if((hold->closed & bit) || (code == 487 && hold->cancelled)) {
