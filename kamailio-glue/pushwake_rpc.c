@@ -88,7 +88,7 @@ static void rpc_list(rpc_t *rpc, void *c)
 {
 	str aor = STR_NULL;
 
-	if(rpc->scan(c, "*.S", &aor) < 0) {
+	if(rpc->scan(c, "*.S", &aor) < 1) {
 		aor.len = 0;
 	}
 	query(rpc, c, PUSHWAKE_QUERY_BINDINGS, &aor);
@@ -98,7 +98,7 @@ static void rpc_trace(rpc_t *rpc, void *c)
 {
 	str name = STR_NULL;
 
-	if(rpc->scan(c, "*.S", &name) < 0) {
+	if(rpc->scan(c, "*.S", &name) < 1) {
 		name.len = 0;
 	}
 	query(rpc, c, PUSHWAKE_QUERY_TRACE, &name);
