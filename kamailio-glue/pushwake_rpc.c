@@ -8,11 +8,28 @@
 #include "core/rpc.h"
 #include "pushwake_hold.h"
 
+/* Module ctl sends no answer of more than 32 kB (binrpc_max_body_size) and no fault of more than 255 bytes. A story
+ * takes up to 17 kB, so none is begun behind this much. */
+#define STORIES_BEGIN_WITHIN (12 * 1024)
+#define LONGEST_FAULT 200
+
 typedef struct pw_reply {
 	rpc_t *rpc;
 	void *context;
 	int failed;
+	/* Bytes so far, and those behind which no request is begun; 0 for no end. */
+	size_t size;
+	size_t enough;
 } pw_reply_t;
+
+/* Says why the engine did not do it. */
+static void fault(rpc_t *rpc, void *c, int status)
+{
+	pushwake_str why = pushwake_client_error(pw_client);
+
+	if(why.len > LONGEST_FAULT) why.len = LONGEST_FAULT;
+	rpc->fault(c, status == PUSHWAKE_ERR_NOT_FOUND ? 404 : 500, "%s: %.*s", pushwake_status_name(status), PW_FMT(why));
+}
 
 /* Kamailio wants names with a NUL and integers of 32 bits. */
 static int add_field(pw_reply_t *reply, void *row, const pushwake_field *field)
@@ -33,12 +50,24 @@ static int add_field(pw_reply_t *reply, void *row, const pushwake_field *field)
 	return reply->rpc->struct_add(row, "s", name, number);
 }
 
+/* A line of a request's story, and not the row that begins a request. */
+static int is_line(const pushwake_field *fields, size_t count)
+{
+	static const char first[] = "at_ms";
+
+	return count > 0 && fields[0].name.len == sizeof(first) - 1
+		   && memcmp(fields[0].name.ptr, first, sizeof(first) - 1) == 0;
+}
+
 static int on_row(void *context, const pushwake_field *fields, size_t count)
 {
 	pw_reply_t *reply = context;
 	void *row;
 	size_t i;
 
+	if(reply->enough > 0 && reply->size > reply->enough && !is_line(fields, count)) {
+		return 1;
+	}
 	if(reply->rpc->add(reply->context, "{", &row) < 0) {
 		reply->failed = 1;
 		return 1;
@@ -48,20 +77,18 @@ static int on_row(void *context, const pushwake_field *fields, size_t count)
 			reply->failed = 1;
 			return 1;
 		}
+		reply->size += fields[i].name.len + fields[i].text.len + 8;
 	}
 	return 0;
 }
 
 static int query(rpc_t *rpc, void *c, int kind, str *argument)
 {
-	pw_reply_t reply = {rpc, c, 0};
-	pushwake_str why;
+	pw_reply_t reply = {rpc, c, 0, 0, kind == PUSHWAKE_QUERY_TRACE ? STORIES_BEGIN_WITHIN : 0};
 	int rows = pushwake_query(pw_client, kind, pw_in(argument), on_row, &reply);
 
 	if(rows < 0) {
-		why = pushwake_client_error(pw_client);
-		rpc->fault(c, rows == PUSHWAKE_ERR_NOT_FOUND ? 404 : 500, "%s: %.*s", pushwake_status_name(rows),
-				PW_FMT(why));
+		fault(rpc, c, rows);
 	} else if(reply.failed) {
 		rpc->fault(c, 500, "answer too large");
 		rows = -1;
@@ -138,7 +165,6 @@ static void rpc_send(rpc_t *rpc, void *c)
 {
 	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
 	str event = STR_NULL, parameter = STR_NULL;
-	pushwake_str why;
 	int queued = 0, status;
 
 	if(rpc->scan(c, ".S", &event) < 1) {
@@ -169,9 +195,7 @@ static void rpc_send(rpc_t *rpc, void *c)
 	}
 	status = pushwake_send(&queued, pw_client, &request);
 	if(status < 0) {
-		why = pushwake_client_error(pw_client);
-		rpc->fault(c, status == PUSHWAKE_ERR_NOT_FOUND ? 404 : 500, "%s: %.*s", pushwake_status_name(status),
-				PW_FMT(why));
+		fault(rpc, c, status);
 		return;
 	}
 	rpc->add(c, "d", queued);

@@ -188,9 +188,9 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
                     writer.put(.argument, name)
                 })
         }
-        let start = "none of the last 0 requests has the Call-ID \"bob\" or is for such a user"
+        let start = "none of the last 0 requests has this Call-ID or is for this user"
         #expect(
-            try refusal("bob") == .notFound(start + ", and no phone of a user \"bob\" has a push binding"))
+            try refusal("bob") == .notFound(start + ", and there is no push binding of such a user"))
         try bench.register(phone)
         #expect(try refusal("bob") == .notFound(start))
     }

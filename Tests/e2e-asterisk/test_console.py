@@ -67,6 +67,30 @@ def test_show_stats(asterisk):
     assert len(stats.splitlines()) > 5
 
 
+def test_trace_tells_what_happened_to_a_call(sleeper, caller, user, asterisk):
+    phone = sleeper()
+    call = caller.call(user)
+    call.expect(180)
+    awake = phone.wait_and_wake()
+    invite = awake.expect_request("INVITE")
+    awake.ring(invite)
+    awake.answer(invite)
+    call.expect(200)
+    call.end()
+    awake.reply(awake.expect_request("BYE"), 200, "OK")
+    told = wait_until("the end of the story", lambda: (
+        lambda text: text if "the request has ended: answered" in text else None)(
+            asterisk.cli(f"pushwake trace {user}")))
+    assert f" to {user} from " in told and "phone 1 answered" in told
+    for sentence in ("sleeps: pushed through apns (call)", "apns accepts the call push", "phone 1 registers",
+                     "phone 1 is rung at "):
+        assert sentence in told, told
+    assert phone.token not in told
+    assert user in asterisk.cli("pushwake trace")
+    assert "none of the last " in asterisk.cli("pushwake trace nobody")
+    assert "wakes in " in asterisk.cli(f"pushwake show bindings {user}")
+
+
 def test_send_by_hand(phones, asterisk, user, simulator):
     token = apns_token()
     phones(user, asterisk.address).register(apns(token))

@@ -51,6 +51,7 @@ def test_a_woken_call_leaves_its_story(kamailio, actors):
     assert code == 0 and "phone 1 sleeps: pushed through apns (call)" in text
     answer = kamailio.rpc("pushwake.trace", request["call_id"])
     assert "text: apns accepts the call push to phone 1" in answer
+    assert "aor: told" in kamailio.rpc("pushwake.list"), "all users"
     newest = kamailio.rpc("pushwake.trace")
     assert f"call_id: {request['call_id']}" in newest and "at_ms" not in newest
     assert phone.push.token not in text + answer
@@ -89,8 +90,21 @@ def test_a_push_that_the_provider_refuses(kamailio, actors):
     assert "the last push failed: token-gone" in kamailio.rpc("pushwake.list", "refused")
 
 
+def test_an_rpc_tells_as_many_stories_as_fit(kamailio, actors):
+    """Module ctl sends no more than 32 kB."""
+    phone = actors.phone(kamailio, "busy", mpush_android())
+    for _ in range(20):
+        phone.register()
+        actors.call(kamailio, "busy", "call_cancelled").finish()
+    stories = json.loads(shell(kamailio, "trace", "--json", "busy")[1])
+    assert len(stories) == 20
+    answer = kamailio.rpc("pushwake.trace", "busy")
+    assert 2 < answer.count("call_id: ") <= 20
+
+
 def test_what_is_not_known_is_said(kamailio):
     complaint = kamailio.complaint("pushwake.trace", "4711")
-    assert "404 - not found" in complaint and 'no phone of a user "4711" has a push binding' in complaint
+    assert "404 - not found" in complaint and "there is no push binding of such a user" in complaint
+    assert "404 - not found" in kamailio.complaint("pushwake.trace", "x" * 1000)
     code, text = shell(kamailio, "trace", "nobody")
     assert code == 1 and text.startswith("pushwake: none of the last ")

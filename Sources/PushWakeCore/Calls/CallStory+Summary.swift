@@ -14,8 +14,18 @@ extension CallStory {
             }
         }
         fates.sort { $0.device < $1.device }
+        if end?.how == .answered, let index = Self.answering(fates.map(\.fate)) { fates[index].fate.heard = 200 }
         let texts = fates.map { words(for: $0.fate, $0.device) }
         return StoryText.printable(texts.isEmpty ? "there was no phone to ring" : texts.joined(separator: "; "))
+    }
+
+    /// Hosts report the end of an answered request, and not always which leg it was: the one that can have answered.
+    private static func answering(_ fates: [Fate]) -> Int? {
+        guard !fates.contains(where: { $0.heard >= 200 && $0.heard < 300 }) else { return nil }
+        let open = fates.indices.filter { fates[$0].lastLeg != nil && fates[$0].heard < 300 }
+        let ringing = open.filter { fates[$0].hasRung }
+        if ringing.count == 1 { return ringing[0] }
+        return open.count == 1 ? open[0] : nil
     }
 
     /// How far one device came in the request.

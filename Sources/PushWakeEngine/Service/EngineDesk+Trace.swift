@@ -49,9 +49,10 @@ extension EngineDesk {
 
     /// Says what is known of a name without a request.
     private func failTrace(_ message: MessageReader, _ peer: EnginePeer, _ name: String) throws(StoreError) {
-        var text = "none of the last \(trace.count) requests has the Call-ID \"\(name)\" or is for such a user"
+        // The name is not repeated: a Call-ID may be longer than what an RPC can say.
+        var text = "none of the last \(trace.count) requests has this Call-ID or is for this user"
         if try store.bindings(of: name, now: SystemClock.wallSeconds()).isEmpty {
-            text += ", and no phone of a user \"\(name)\" has a push binding"
+            text += ", and there is no push binding of such a user"
         }
         fail(message, peer, text, isMissing: true)
     }

@@ -138,6 +138,30 @@ extension CallStory {
         #expect(!sentence.isEmpty && !sentence.contains("0 ms"))
     }
 
+    @Test(
+        arguments: [
+            ([.rung(device: 0, leg: 1, contact: "sip:a@b")], "phone 1 answered"),
+            (
+                [
+                    .rung(device: 0, leg: 1, contact: "sip:a@b"), .rung(device: 1, leg: 2, contact: "sip:c@d"),
+                    .progressed(device: 1, leg: 2, status: 180),
+                ], "phone 1 was rung and did not answer; phone 2 answered"
+            ),
+            (
+                [
+                    .rung(device: 0, leg: 1, contact: "sip:a@b"), .progressed(device: 0, leg: 1, status: 180),
+                    .rung(device: 1, leg: 2, contact: "sip:c@d"), .progressed(device: 1, leg: 2, status: 180),
+                ], "phone 1 rang; phone 2 rang"
+            ),
+            ([.pushed(device: 0, .call)], "phone 1 did not register, and the provider has not answered the push"),
+        ] as [([CallNote], String)])
+    func `knows who answered when it can have been only one`(notes: [CallNote], summary: String) {
+        var story = CallStory(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
+        for note in notes { story.append(note, now: 0) }
+        story.append(.ended(.answered), now: 9)
+        #expect(story.summary == summary)
+    }
+
     @Test func `counts a push that only tells the end as no wake`() {
         var story = CallStory(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
         story.append(.rung(device: 0, leg: 1, contact: "sip:a@b"), now: 0)

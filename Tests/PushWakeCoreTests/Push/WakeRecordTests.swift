@@ -24,11 +24,12 @@ import Testing
         #expect(record.wakePercent == nil && record.meanLatency == nil)
     }
 
-    @Test(arguments: [
-        (1, [], "accepted 1, woke 0 so far"), (2, [], "accepted 2, woke 0 so far"),
-        (12, [], "accepted 12, woke 0: notifications off?"), (1, [1200], "wakes in 1.2 s"),
-        (2, [800, 899], "wakes in 849 ms"), (3, [40_000, 40_000, 40_000], "wakes in 40 s"),
-    ] as [(Int, [Int64], String)])
+    @Test(
+        arguments: [
+            (1, [], "accepted 1, woke 0 so far"), (2, [], "accepted 2, woke 0 so far"),
+            (12, [], "accepted 12, woke 0: notifications off?"), (1, [1200], "wakes in 1.2 s"),
+            (2, [800, 899], "wakes in 849 ms"), (3, [40_000, 40_000, 40_000], "wakes in 40 s"),
+        ] as [(Int, [Int64], String)])
     func `says in words whether pushes wake the phone`(accepted: Int, wakes: [Int64], words: String) {
         #expect(record(accepted: accepted, wakes: wakes).assessment.words == words)
     }
