@@ -38,6 +38,8 @@ struct pushwake__leg {
 	enum pushwake__leg_state state;
 	/*! The highest provisional answer so far. */
 	int heard;
+	/*! The leg that it takes the place of once it is handed over; 0: none. */
+	int replaces;
 	struct pushwake__contact contact;
 	/*! Unique id of the channel that carries it. */
 	char *channel;
@@ -119,7 +121,11 @@ void pushwake__call_end(struct pushwake__call *call, int how, int status, const 
 
 /*! Adds a leg; 0 when memory is short. The call is not locked. */
 int pushwake__leg_add(struct pushwake__call *call, int number, const struct pushwake__contact *contact,
-	enum pushwake__leg_state state, const char *reason);
+	enum pushwake__leg_state state);
+
+/*! Adds a leg for the next run of PushWake(); `reason` as in pushwake_verb. */
+void pushwake__leg_queue(struct pushwake__call *call, int number, const struct pushwake__contact *contact,
+	int replaces, const char *reason);
 
 /*! A leg of the engine's cannot be. */
 void pushwake__leg_refuse(struct pushwake__call *call, int number);

@@ -43,26 +43,42 @@ static void report(struct pushwake__call *call, int number, int status, int from
 	pushwake__line_unlock();
 }
 
-int pushwake__leg_add(struct pushwake__call *call, int number, const struct pushwake__contact *contact,
-	enum pushwake__leg_state state, const char *reason)
+/*! Takes the leg over. */
+static int add(struct pushwake__call *call, struct pushwake__leg leg)
 {
-	struct pushwake__leg leg = { .number = number, .state = state };
-
-	if (pushwake__contact_copy(&leg.contact, contact)) {
-		return 0;
-	}
-	leg.reason = ast_strlen_zero(reason) ? NULL : ast_strdup(reason);
 	ao2_lock(call);
 	/* The answer to a wake and a verb may tell of the same leg. */
-	if ((number && find(call, number)) || AST_VECTOR_APPEND(&call->legs, leg)) {
+	if ((leg.number && find(call, leg.number)) || AST_VECTOR_APPEND(&call->legs, leg)) {
 		ao2_unlock(call);
 		pushwake__contact_free(leg.contact);
 		ast_free(leg.reason);
 		return 0;
 	}
-	call->last_leg = MAX(call->last_leg, number);
+	call->last_leg = MAX(call->last_leg, leg.number);
 	ao2_unlock(call);
 	return 1;
+}
+
+int pushwake__leg_add(struct pushwake__call *call, int number, const struct pushwake__contact *contact,
+	enum pushwake__leg_state state)
+{
+	struct pushwake__leg leg = { .number = number, .state = state };
+
+	return pushwake__contact_copy(&leg.contact, contact) ? 0 : add(call, leg);
+}
+
+void pushwake__leg_queue(struct pushwake__call *call, int number, const struct pushwake__contact *contact,
+	int replaces, const char *reason)
+{
+	struct pushwake__leg leg = { .number = number, .state = PUSHWAKE__LEG_QUEUED, .replaces = replaces };
+
+	if (pushwake__contact_copy(&leg.contact, contact)) {
+		return;
+	}
+	leg.reason = ast_strlen_zero(reason) ? NULL : ast_strdup(reason);
+	if (add(call, leg)) {
+		pushwake__call_alert(call);
+	}
 }
 
 void pushwake__leg_refuse(struct pushwake__call *call, int number)
@@ -70,10 +86,29 @@ void pushwake__leg_refuse(struct pushwake__call *call, int number)
 	report(call, number, 503, 0);
 }
 
+/*! The next leg whose place has been taken, or 0. */
+static int next_replaced(struct pushwake__call *call)
+{
+	size_t index;
+	int number = 0;
+
+	ao2_lock(call);
+	for (index = 0; !number && index < AST_VECTOR_SIZE(&call->legs); index++) {
+		struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
+
+		if (leg->state != PUSHWAKE__LEG_QUEUED) {
+			number = leg->replaces;
+			leg->replaces = 0;
+		}
+	}
+	ao2_unlock(call);
+	return number;
+}
+
 int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int *has_reason)
 {
 	size_t index;
-	int count = 0;
+	int count = 0, old;
 
 	ao2_lock(call);
 	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
@@ -92,6 +127,10 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 		pushwake__dial_append(dial, &leg->contact);
 	}
 	ao2_unlock(call);
+	/* Not before: where no run of PushWake() takes the new leg, the old one is all there is. */
+	while ((old = next_replaced(call))) {
+		pushwake__leg_close(call, old);
+	}
 	return count;
 }
 
@@ -260,11 +299,8 @@ static void join(struct pushwake__call *call, void *context)
 	old = call->ended ? -1 : find_same(call, contact);
 	next = call->last_leg + 1;
 	ao2_unlock(call);
-	if (old >= 0 && pushwake__leg_add(call, next, contact, PUSHWAKE__LEG_QUEUED, NULL)) {
-		pushwake__call_alert(call);
-		if (old) {
-			pushwake__leg_close(call, old);
-		}
+	if (old >= 0) {
+		pushwake__leg_queue(call, next, contact, old, NULL);
 	}
 }
 

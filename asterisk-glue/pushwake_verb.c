@@ -55,13 +55,8 @@ static void ring(struct pushwake__call *call, const pushwake_verb *verb)
 		pushwake__leg_refuse(call, verb->leg);
 		return;
 	}
-	if (pushwake__leg_add(call, verb->leg, &contact, PUSHWAKE__LEG_QUEUED, reason)) {
-		pushwake__call_alert(call);
-	}
+	pushwake__leg_queue(call, verb->leg, &contact, verb->replaces, reason);
 	pushwake__contact_free(contact);
-	if (verb->replaces) {
-		pushwake__leg_close(call, verb->replaces);
-	}
 }
 
 static int resend_task(void *data)

@@ -100,7 +100,7 @@ static int take_legs(struct pushwake__wake *wake, struct pushwake__call *call, s
 		count++;
 		/* A run that only joins leaves them to whoever forked into it. */
 		pushwake__leg_add(call, asked[index].leg, contact,
-			wake->is_joining ? PUSHWAKE__LEG_ELSEWHERE : PUSHWAKE__LEG_GIVEN, NULL);
+			wake->is_joining ? PUSHWAKE__LEG_ELSEWHERE : PUSHWAKE__LEG_GIVEN);
 		if (!wake->is_joining) {
 			pushwake__dial_append(&wake->contacts, contact);
 		}
@@ -117,7 +117,7 @@ static void dial_anyway(struct pushwake__wake *wake, struct pushwake__call *call
 		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
 
 		if (!pushwake__legs_have(call, contact->uri)
-			&& pushwake__leg_add(call, call->last_leg + 1, contact, PUSHWAKE__LEG_GIVEN, NULL)) {
+			&& pushwake__leg_add(call, call->last_leg + 1, contact, PUSHWAKE__LEG_GIVEN)) {
 			pushwake__dial_append(&wake->contacts, contact);
 		}
 	}
@@ -237,9 +237,9 @@ static const char *verdict(struct pushwake__calls *calls)
 		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
 
 		ao2_lock(call);
-		if (!call->given_up || !call->reason) {
+		if (call->given_up && !call->reason) {
 			status = "TIMEOUT";
-		} else {
+		} else if (call->reason) {
 			ast_log(LOG_WARNING, "PushWake(%s): no phone was pushed: %s\n", call->aor, call->reason);
 		}
 		ao2_unlock(call);

@@ -28,7 +28,7 @@ def ringing(sleeper, phones, caller, user, asterisk):
     desk.ring(invite)
     call.expect(180)
     phone.simulator.wait_push(phone.token)
-    wait_until("the push is taken", lambda: "push accepted" in asterisk.log() and phone.token[:6] in asterisk.log())
+    wait_until("the push is taken", lambda: "accepted" in asterisk.cli(f"pushwake trace {call.call_id}"))
     return phone, desk, call, invite
 
 

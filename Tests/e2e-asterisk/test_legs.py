@@ -137,7 +137,7 @@ def test_the_leg_that_was_replaced_hides_no_decline(frozen, caller, user):
 def test_a_suspended_phone_that_stays_away_leaves_the_caller_with_480(make_asterisk, frozen, phones):
     asterisk = make_asterisk(settings={"wake_timeout": 3})
     phone = frozen(fcm, at=asterisk, of="100")
-    asterisk.add_extension("away", "PushWake(100,3)", "Dial(${PUSHWAKE_CONTACTS}&Local/100@pushwake,4)",
+    asterisk.add_extension("away", "PushWake(100,3)", "Dial(${PUSHWAKE_CONTACTS}&Local/100@pushwake,30)",
                            "Verbose(0,dialled in vain: ${DIALSTATUS})", "Hangup(20)")  # fmt: skip
     call = phones("caller", asterisk.address).call("away")
     call.expect_final(480, 8)
