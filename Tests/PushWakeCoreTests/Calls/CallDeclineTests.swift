@@ -92,7 +92,7 @@ import Testing
         #expect(call.wait(1500) == "push 1 call, hold")
         #expect(call.accept(1) == "")
         #expect(call.wait(4999) == "")
-        #expect(call.wait(1) == "give up 480")
+        #expect(call.wait(1) == "close 2, give up 480")
     }
 
     @Test func `and not for those that ring`() {

@@ -157,7 +157,7 @@ import Testing
         #expect(call.start() == "ring 1 a1")
         #expect(call.wait(1500) == "push 0 call, hold")
         #expect(call.accept() == "")
-        #expect(call.wait(38_500) == "give up 480")
+        #expect(call.wait(38_500) == "close 1, give up 480")
         #expect(call.register("a", at: .tcp("a2", flow: "new")) == "")
     }
 

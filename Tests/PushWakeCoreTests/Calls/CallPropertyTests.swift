@@ -80,14 +80,16 @@ private struct CallSequence: ~Copyable {
         policy.pushesEnd = !random.oneIn(8)
         policy.unansweredMessage = random.pick([480, 202])
         policy.wakeProvisional = random.pick([0, 110, 180])
+        policy.unanswered = random.pick([nil, nil, 504])
+        let kind: CallHost = random.oneIn(3) ? .dialplan : .proxy
         let event: PushEvent = random.oneIn(5) ? .chat : .call
         var devices: [CallDevice] = []
         for index in 0..<random.pick([0, 1, 1, 2, 2, 3, 5]) { devices.append(Self.device(index, &random)) }
         instances = devices.map(\.instance)
         let endsAt = now + Int64(random.pick([0, 1, 1000, 10_000, 40_000, 40_000]))
         machine = CallMachine(
-            event: event, isCall: event == .call, devices: devices, policy: policy, endsAt: endsAt)
-        host = ModelHost(event: event, policy: policy, endsAt: endsAt, devices: devices)
+            event: event, isCall: event == .call, devices: devices, policy: policy, host: kind, endsAt: endsAt)
+        host = ModelHost(event: event, host: kind, policy: policy, endsAt: endsAt, devices: devices)
         self.random = random
     }
 
@@ -137,7 +139,7 @@ private struct CallSequence: ~Copyable {
             resumed.append(
                 CallMachine.ResumedDevice(
                     wasPushed: host.devices[index].canBePushed && random.oneIn(2), leg: hasLeg ? index + 1 : nil,
-                    contact: hasLeg ? Self.contact(index, 0, &random) : nil))
+                    contact: hasLeg ? Self.contact(index, 0, &random) : nil, status: random.pick([0, 0, 100, 180])))
         }
         host.willResume(resumed, lastLeg: lastLeg)
         perform("resume \(resumed)", machine.resume(resumed, lastLeg: lastLeg, now: now))
@@ -161,14 +163,15 @@ private struct CallSequence: ~Copyable {
 
     private mutating func happen() {
         switch random.below(20) {
-        case 0..<7: progress()
+        case 0..<6: progress()
+        case 6: reachLeg()
         case 7..<11: register()
         case 11, 12: leave()
         case 13..<17:
             let waiting = host.outstanding
             settlePush(
                 waiting.isEmpty || random.oneIn(20) ? random.pick([-1, 0, 3, 99, .max, .min]) : random.pick(waiting))
-        case 17: if random.oneIn(4) { end() }
+        case 17: if random.oneIn(4) { end() } else { retryPush() }
         default: tick()
         }
     }
@@ -186,6 +189,12 @@ private struct CallSequence: ~Copyable {
         perform(
             "leg \(leg): \(status)\(isFromPhone ? "" : " of the host")",
             machine.progressed(leg: leg, status: status, isFromPhone: isFromPhone, now: now))
+    }
+
+    /// A dialplan comes to a leg.
+    private mutating func reachLeg() {
+        let open = host.openLegs
+        machine.sent(leg: open.isEmpty ? random.pick([0, -1, .max, .min]) : random.pick(open), now: now)
     }
 
     private mutating func register() {
@@ -213,6 +222,12 @@ private struct CallSequence: ~Copyable {
         perform(
             "push of \(index) \(isAccepted ? "accepted" : "failed")",
             machine.pushEnded(device: index, isAccepted: isAccepted, now: now))
+    }
+
+    private mutating func retryPush() {
+        let waiting = host.outstanding
+        let index = waiting.isEmpty ? random.pick([-1, 0, 99, .max, .min]) : random.pick(waiting)
+        perform("push of \(index) is tried again", machine.pushRetried(device: index, now: now))
     }
 
     private mutating func end() {

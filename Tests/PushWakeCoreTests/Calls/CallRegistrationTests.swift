@@ -108,8 +108,10 @@ import Testing
     }
 
     @Test func `where the host knows no flow has its leg replaced at once`() {
-        let call = woken(at: .udp("a1", flow: ""))
-        #expect(call.register("a", at: .udp("a1", flow: "")) == "ring 2 a1 for 1")
+        let stream = woken(at: .tcp("a1", flow: ""))
+        #expect(stream.register("a", at: .tcp("a1", flow: "")) == "ring 2 a1 for 1")
+        let datagram = woken(at: .udp("a1", flow: ""))
+        #expect(datagram.register("a", at: .udp("a2", flow: "")) == "ring 2 a2 for 1")
     }
 
     @Test func `at the same address gets a datagram once more, and nothing more on a stream`() {
