@@ -81,14 +81,15 @@ private struct CallSequence: ~Copyable {
         policy.unansweredMessage = random.pick([480, 202])
         policy.wakeProvisional = random.pick([0, 110, 180])
         policy.unanswered = random.pick([nil, nil, 504])
+        let kind: CallHost = random.oneIn(3) ? .dialplan : .proxy
         let event: PushEvent = random.oneIn(5) ? .chat : .call
         var devices: [CallDevice] = []
         for index in 0..<random.pick([0, 1, 1, 2, 2, 3, 5]) { devices.append(Self.device(index, &random)) }
         instances = devices.map(\.instance)
         let endsAt = now + Int64(random.pick([0, 1, 1000, 10_000, 40_000, 40_000]))
         machine = CallMachine(
-            event: event, isCall: event == .call, devices: devices, policy: policy, endsAt: endsAt)
-        host = ModelHost(event: event, policy: policy, endsAt: endsAt, devices: devices)
+            event: event, isCall: event == .call, devices: devices, policy: policy, host: kind, endsAt: endsAt)
+        host = ModelHost(event: event, host: kind, policy: policy, endsAt: endsAt, devices: devices)
         self.random = random
     }
 
@@ -162,7 +163,8 @@ private struct CallSequence: ~Copyable {
 
     private mutating func happen() {
         switch random.below(20) {
-        case 0..<7: progress()
+        case 0..<6: progress()
+        case 6: reachLeg()
         case 7..<11: register()
         case 11, 12: leave()
         case 13..<17:
@@ -187,6 +189,12 @@ private struct CallSequence: ~Copyable {
         perform(
             "leg \(leg): \(status)\(isFromPhone ? "" : " of the host")",
             machine.progressed(leg: leg, status: status, isFromPhone: isFromPhone, now: now))
+    }
+
+    /// A dialplan comes to a leg.
+    private mutating func reachLeg() {
+        let open = host.openLegs
+        machine.sent(leg: open.isEmpty ? random.pick([0, -1, .max, .min]) : random.pick(open), now: now)
     }
 
     private mutating func register() {

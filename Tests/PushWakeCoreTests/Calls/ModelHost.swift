@@ -36,6 +36,7 @@ struct ModelHost {
     }
 
     let event: PushEvent
+    let host: CallHost
     let policy: CallPolicy
     let endsAt: Int64
     var devices: [Device]
@@ -49,12 +50,13 @@ struct ModelHost {
     private var declinePause: Int64??
     /// When that time is over; nil while it does not run.
     private var declineAt: Int64?
-    /// A leg has failed by itself: with no other leg out the host needs a verb to go on.
+    /// A leg has failed by itself, or a dialplan is through with it: with no other leg out the host needs a verb.
     private var needsVerb = false
     private var hasTold = false
 
-    init(event: PushEvent, policy: CallPolicy, endsAt: Int64, devices: [CallDevice]) {
+    init(event: PushEvent, host: CallHost, policy: CallPolicy, endsAt: Int64, devices: [CallDevice]) {
         self.event = event
+        self.host = host
         self.policy = policy
         self.endsAt = endsAt
         self.devices = devices.map { Device(canBePushed: $0.canBePushed, showsCallAtOnce: $0.showsCallAtOnce) }
@@ -98,12 +100,11 @@ struct ModelHost {
             isClosed = true
             isHeld = false
         default:
+            needsVerb = host == .dialplan || !isFromPhone && devices[index].heard != .alerting
             if isFromPhone || devices[index].heard == .alerting {
                 devices[index].hasDeclined = true
                 declinePause = .some(isFromPhone ? policy.declineWaits : policy.noAnswerWaits)
                 if status >= 600 { isClosed = true }
-            } else {
-                needsVerb = true
             }
             devices[index].leg = nil
             devices[index].heard = .nothing
@@ -122,8 +123,14 @@ struct ModelHost {
     mutating func willEnd(_ how: CallEnd, as known: CallEnd?) {
         guard end == nil else { return }
         end = known
-        let isFailure = if case .failed = how { true } else { false }
-        if known != how && !(isFailure && known == .timedOut) { fail("ends \(how) as \(String(describing: known))") }
+        let isKnownBetter =
+            switch how {
+            case .failed: known == .timedOut
+            // A dialplan may go on with its caller elsewhere.
+            case .cancelled: host == .dialplan && known != .answered
+            case .answered, .completedElsewhere, .timedOut: false
+            }
+        if known != how && !isKnownBetter { fail("ends \(how) as \(String(describing: known))") }
         isHeld = false
         isClosed = true
         for index in devices.indices {
@@ -178,6 +185,8 @@ struct ModelHost {
             fail("the host needs a verb")
         }
         needsVerb = false
+        // A dialplan rings on and is not told that nobody else is waited for.
+        if host == .dialplan, isHeld, !mustBeHeld(now), devices.contains(where: { $0.hasLiveLeg }) { isHeld = false }
         if devices.allSatisfy({ !$0.hasLiveLeg }) && !isHeld { isClosed = true }
         setDeclineClock(now)
         if problem == nil { checkHold(now) }
@@ -198,6 +207,7 @@ struct ModelHost {
     private mutating func giveUp(_ status: Int, _ now: Int64) {
         let hasLiveLeg = devices.contains { $0.hasLiveLeg }
         if !isHeld && (!needsVerb || hasLiveLeg) { fail("give up what is not held") }
+        if host == .dialplan && hasLiveLeg { fail("give up while a dialplan rings") }
         needsVerb = false
         if status != policy.unanswered ?? (event.isMessage ? policy.unansweredMessage : 480) {
             fail("give up \(status)")
@@ -210,7 +220,8 @@ struct ModelHost {
     }
 
     private mutating func setDeclineClock(_ now: Int64) {
-        guard isHeld, !isClosed, let declinePause, !devices.contains(where: { $0.hasLiveLeg }) else {
+        let isAwaited = !isClosed && devices.contains { $0.isAwaited }
+        guard isAwaited, let declinePause, !devices.contains(where: { $0.hasLiveLeg }) else {
             declineAt = nil
             return
         }
@@ -249,9 +260,12 @@ struct ModelHost {
 
     // MARK: What must hold
 
+    private func mustBeHeld(_ now: Int64) -> Bool {
+        !isClosed && now < declineAt ?? endsAt && devices.contains { $0.isAwaited }
+    }
+
     private mutating func checkHold(_ now: Int64) {
-        let isAwaited = !isClosed && now < endsAt && devices.contains { $0.isAwaited }
-        if isAwaited != isHeld { fail(isHeld ? "held for nobody" : "not held though a phone is awaited") }
+        if mustBeHeld(now) != isHeld { fail(isHeld ? "held for nobody" : "not held though a phone is awaited") }
     }
 
     /// After `tick(now)`.
