@@ -184,7 +184,8 @@ enum pushwake_verb_kind {
     PUSHWAKE_VERB_HOLD    = 3, /* keep the request open for `milliseconds` although its legs may end */
     PUSHWAKE_VERB_GIVE_UP = 4, /* wait for nobody any more: the legs that are out decide; with none, send the
                                 * best answer, or `status` when there is none. Empty `reason`: time is over. A
-                                * PUSHWAKE_HOST_DIALPLAN hears of it when its last leg is over */
+                                * PUSHWAKE_HOST_DIALPLAN hears of it when its last leg is over. Void when `leg`,
+                                * the newest that is out as far as the engine knows, could not be sent */
     PUSHWAKE_VERB_SHOW_END = 5, /* the request is over, and this phone shows a call: send INVITE and CANCEL with
                                 * `reason` to `contact` */
     PUSHWAKE_VERB_PUSHED  = 6, /* a push for the device `leg` (from 0) was taken: remember it for pushwake_resume() */

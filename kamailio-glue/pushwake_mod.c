@@ -130,6 +130,8 @@ static int bind_modules(void)
 	pw.cleanup_timers = symbol_beside(load_tm_f, "cleanup_uac_timers");
 	pw.set_branch_route = symbol_beside(load_tm_f, "set_branch_route");
 	pw.send_buffer = symbol_beside(load_tm_f, "send_pr_buffer");
+	pw.contacts_avp = symbol_beside(load_tm_f, "contacts_avp");
+	pw.contact_flows_avp = symbol_beside(load_tm_f, "contact_flows_avp");
 	pw.method_filtering = symbol_beside(bind_registrar_f, "method_filtering");
 	pw.path_check_local = symbol_beside(bind_registrar_f, "path_check_local");
 	pw.registrar_reply = symbol_beside(bind_registrar_f, "reg_send_reply");

@@ -81,6 +81,8 @@ typedef struct pw_binds {
 	void (*cleanup_timers)(tm_cell_t *t);
 	void (*set_branch_route)(unsigned int route);
 	int (*send_buffer)(struct retr_buf *rb, void *buf, int len);
+	str *contacts_avp;                    /* tm: its parameters of these names, for serial forking */
+	str *contact_flows_avp;
 	int (*registrar_reply)(sip_msg_t *m); /* registrar: replies as plain save() would */
 	int *registrar_error;                 /* registrar: rerrno */
 	int *method_filtering;                /* registrar: its parameters of these names */

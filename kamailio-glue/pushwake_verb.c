@@ -49,6 +49,7 @@ static void ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_co
 	if(added == 0) {
 		update_stat(pw_count.joined, 1);
 	} else if(allowed) {
+		hold->unsent_leg = verb->leg;
 		pushwake_progressed(pw_client, hold->handle, verb->leg, 503, 0);
 	}
 	pw_contacts_free(&found);
@@ -80,7 +81,9 @@ static void execute(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw
 			pw.reply_unlock(t);
 			break;
 		case PUSHWAKE_VERB_GIVE_UP:
-			pw_give_up(t, hold, verb->status);
+			if(verb->leg == 0 || verb->leg != hold->unsent_leg) {
+				pw_give_up(t, hold, verb->status);
+			}
 			break;
 		case PUSHWAKE_VERB_PUSHED:
 			if(verb->leg >= 0 && verb->leg < 64) {

@@ -10,6 +10,7 @@
 #include "core/route.h"
 #include "core/script_cb.h"
 #include "core/trim.h"
+#include "core/xavp.h"
 #include "modules/tm/t_cancel.h"
 #include "modules/tm/t_hooks.h"
 #include "pushwake_hold.h"
@@ -262,24 +263,22 @@ static void cancel_missed(tm_cell_t *t, pw_hold_t *hold)
 	}
 }
 
-/* A failure_route is armed that may try other contacts. */
-static int is_armed(const tm_cell_t *t, const pw_hold_t *hold)
+static int is_kept(str *xavp)
 {
-	int b;
-
-	for(b = 0; b < t->nr_of_outgoings; b++) {
-		if(b != hold->blind && t->uac[b].on_failure != 0 && t->uac[b].last_received < 200) {
-			return 1;
-		}
-	}
-	return 0;
+	return xavp != NULL && xavp->len > 0 && xavp_get(xavp, NULL) != NULL;
 }
 
-/* Legs that the script has not relayed to: it could not, or its failure_route is to try
- * them later (serial forking), so that their phones are not silent. */
+/* Serial forking: t_load_contacts() has put contacts aside, for failure_route to try later. */
+static int keeps_contacts(void)
+{
+	return is_kept(pw.contacts_avp) || is_kept(pw.contact_flows_avp);
+}
+
+/* Legs that the script has not relayed to: it could not, or will later, so that their
+ * phones are not silent. */
 static void report_unsent(tm_cell_t *t, pw_hold_t *hold)
 {
-	int i, b, is_later = is_armed(t, hold);
+	int i, b, is_later = keeps_contacts();
 
 	for(i = 0; i < hold->named_count; i++) {
 		for(b = 0; b < t->nr_of_outgoings && pw_leg_of(t, hold, b) != hold->named[i].leg; b++) {

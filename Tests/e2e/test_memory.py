@@ -26,6 +26,13 @@ def eat(server, caller, user):
     raise AssertionError(f"{len(calls)} calls are held, and {free_memory(server)} bytes are left")
 
 
+def hang_up(calls):
+    """A CANCEL takes memory too: some have to be sent again."""
+    for call in calls:
+        if call.final is None:
+            call.cancel()
+
+
 def test_shared_memory_runs_out_and_comes_back(make_server, wire, simulator):
     server = make_server(wake_timeout=30, arguments=("-m", "12"))
     phone = wire.phone(server, "eater", "udp", rfc8599_fcm())
@@ -46,9 +53,7 @@ def test_shared_memory_runs_out_and_comes_back(make_server, wire, simulator):
     for _ in range(4):
         phone.send_register()
         time.sleep(0.1)
-    for call in calls:
-        call.cancel()
-    wait_until("nothing is held", lambda: server.held() == 0, 15)
+    wait_until("nothing is held", lambda: hang_up(calls) or server.held() == 0, 20, 0.5)
     wait_until("memory is free again", lambda: free_memory(server) > before - 300_000, 45)
     assert server.process.poll() is None
     # No worker, timer or supervisor waits for a lock.

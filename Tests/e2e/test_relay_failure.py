@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from phones import rfc8599_fcm, rfc8599_apns
+from phones import rfc8599_apns, rfc8599_fcm
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +37,23 @@ def test_beside_a_phone_that_sleeps(server, wire, simulator, contact, method):
     registered = woken.register()
     assert woken.wait_request(method).at - registered.at < 0.1
     assert call.wait_final().status == 200
+
+
+def test_where_the_phone_registers_first_it_cannot_be_rung(server, wire, simulator):
+    """The push has woken it, so it may register once more."""
+    mobile = wire.phone(server, "wrong-first", "udp", rfc8599_fcm())
+    mobile.register()
+    call = wire.call(server, mobile.user)
+    simulator.wait_event(mobile.push.token, "call")
+    call.wait_status(110)
+    right = mobile.uri
+    mobile.uri = GONE["a transport that is not there"].replace("desk", mobile.user)
+    mobile.register()
+    time.sleep(0.3)
+    assert call.final is None
+    mobile.uri = right
+    mobile.register()
+    call.wait_status(200)
 
 
 def test_when_the_push_fails_too_the_caller_hears_it_at_once(server, wire, simulator):

@@ -97,6 +97,9 @@ public struct CallMachine: ~Copyable {
     /// A leg is out.
     public var hasLegs: Bool { devices.contains { $0.leg != nil } }
 
+    /// The newest of the legs that are out; 0 for none.
+    public var newestLeg: Int { devices.reduce(0) { max($0, $1.leg?.number ?? 0) } }
+
     /// The host keeps the request open for phones that sleep.
     public var isWaiting: Bool { isHeld }
 

@@ -32,7 +32,7 @@ extension EngineDesk {
                 host.append(out)
             case .giveUp(let status):
                 var out = HostVerb(.giveUp, request)
-                out.status = status
+                (out.status, out.leg) = (status, request.machine.newestLeg)
                 if !isLate(request) { out.reason = request.lastReason }
                 host.append(out)
             case .ringAndCancel(let contact, let reason):
@@ -83,10 +83,13 @@ extension EngineDesk {
     }
 
     private func post(_ verbs: [HostVerb], to host: UInt64) {
-        guard let peer = subscribers.first(where: { $0.host == host }) else { return }
         writer.begin(.verbs, id: 0)
         for verb in verbs { verb.encode(into: &writer) }
-        peer.send(writer.bytes)
+        if let peer = subscribers.first(where: { $0.host == host }) {
+            peer.send(writer.bytes)
+        } else {
+            unsentVerbs.keep(writer.bytes, for: host, now: SystemClock.monotonicMilliseconds())
+        }
     }
 
     /// Channels that wait hear of phones, and of the end of the wait.

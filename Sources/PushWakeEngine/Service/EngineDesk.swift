@@ -32,6 +32,7 @@ final class EngineDesk {
     var dedupe: Dedupe
     /// Connections that want results.
     var subscribers: [EnginePeer] = []
+    var unsentVerbs = UnsentVerbs()
     var writer = MessageWriter()
 
     init(settings: Settings, store: any BindingStore, delivery: Delivery, log: EngineLog) {
@@ -69,6 +70,8 @@ final class EngineDesk {
             peer.host = UInt64(bitPattern: EngineClient.number(.host, in: message))
             subscribers.append(peer)
             reply(to: message, peer) { _ in }
+            let now = SystemClock.monotonicMilliseconds()
+            for verbs in unsentVerbs.take(for: peer.host, now: now) { peer.send(verbs) }
         case .reply, .failure, .result, .waitEvent, .verbs:
             fail(message, peer, "this message only goes from the engine to the PBX")
         }

@@ -98,6 +98,7 @@ import Testing
         for element in 12..<22 { _ = queue.append(element, .call) }
         _ = queue.append(30, .refresh)
         _ = queue.append(31, .message)
+        expectEqual(queue.elements, Array(10..<22) + [31, 30])
         expectEqual(queue.removeAll { $0 % 3 == 0 }, [12, 15, 18, 21, 30])
         expectEqual(queue.count, 9)
         expectEqual(drain(&queue), [10, 11, 13, 14, 16, 17, 19, 20, 31])
