@@ -81,11 +81,49 @@ def test_a_wrong_setting_is_named_with_its_line(make_asterisk):
     asterisk = make_asterisk(start=False)
     asterisk.write("pushwake.conf", "[general]\nwake_timeout = soon\napns_keyid = ABC\n[apple]\nkey = x\n")
     asterisk.start()
-    log = asterisk.wait_log("declined to load")
+    log = asterisk.wait_log("push is off")
     assert "pushwake.conf:2: wake_timeout" in log and "write a number" in log
     assert "pushwake.conf:3: apns_keyid" in log and "did you mean apns_key_id" in log
     assert "[apple] is not known" in log
-    assert "Not Running" in asterisk.cli("module show like pushwake")
+
+
+def test_a_typing_error_switches_push_off_and_nothing_else(make_asterisk, phones):
+    asterisk = make_asterisk(start=False)
+    good = (asterisk.host_at / "etc/pushwake.conf").read_text()
+    asterisk.write("pushwake.conf", good + "wake_timout = 1\n")
+    asterisk.start()
+    asterisk.wait_log("push is off")
+    assert "Running" in asterisk.cli("module show like pushwake").replace("Not Running", "")
+    assert "push is off" in asterisk.cli("pushwake show stats")
+    assert children(asterisk.pid) == []
+    call_a_desk_phone(asterisk, phones)
+    push = phones("101", asterisk.address)
+    reply = push.register(apns(apns_token()))
+    assert reply.status == 200 and reply.all("Feature-Caps") == []
+    # The mistake is mended: push is on, without a restart.
+    asterisk.write("pushwake.conf", good)
+    assert "done" in asterisk.cli("pushwake reload")
+    asterisk.wait_engine()
+    assert "+sip.pns" in push.register(apns(apns_token())).all("Feature-Caps")[0]
+
+
+def test_the_dialplan_needs_no_module(make_asterisk, phones):
+    asterisk = make_asterisk(start=False)
+    (asterisk.host_at / "modules/res_pushwake.so").unlink()
+    asterisk.start()
+    assert "0 modules loaded" in asterisk.cli("module show like pushwake")
+    call_a_desk_phone(asterisk, phones)
+    phones("caller", asterisk.address).call("101").expect_final(480)
+
+
+def call_a_desk_phone(asterisk, phones):
+    desk = phones("100", asterisk.address)
+    assert desk.register("").status == 200
+    call = phones("caller", asterisk.address).call("100")
+    desk.answer(desk.expect_request("INVITE"))
+    call.expect(200)
+    call.end()
+    desk.reply(desk.expect_request("BYE"), 200, "OK")
 
 
 def test_a_key_file_that_is_missing_stops_nothing(make_asterisk):
