@@ -53,6 +53,13 @@ public final class ChildProcess {
         return ChildProcess(pid: pid, input: input.write, error: output.read)
     }
 
+    /// Leaves behind what exec lets a child inherit: the priority of a PBX, real-time or not, and its umask. For the
+    /// child to call before it has threads.
+    public static func leaveInheritance() {
+        clinux_ordinary_priority()
+        _ = umask(0o027)
+    }
+
     /// Writes to the child's standard input, at most a pipe's worth (64 kB), without waiting.
     public func write(_ text: String) {
         clinux_set_nonblocking(inputDescriptor)

@@ -4,6 +4,7 @@ import ArgumentParser
 import Glibc
 import PushWakeCore
 import PushWakeEngine
+import PushWakeTransport
 
 struct EngineCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -20,6 +21,7 @@ struct EngineCommand: ParsableCommand {
     func run() throws {
         var settings = try options.load()
         if supervised {
+            ChildProcess.leaveInheritance()
             for problem in settings.take(lines: Self.readHandover()) {
                 Self.log(isSupervised: true)(.error, "\(problem.error.setting): \(problem.error.message)")
             }

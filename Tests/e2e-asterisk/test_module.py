@@ -68,6 +68,28 @@ def test_no_engine_is_left_behind(make_asterisk):
     wait_until("the engine ends with Asterisk", lambda: not pathlib.Path(f"/proc/{engine}").exists(), 5)
 
 
+def test_the_engine_inherits_nothing_of_a_busy_asterisk(make_asterisk):
+    asterisk = make_asterisk(start=False)
+    asterisk.run_as_packaged()
+    assert "-p" in asterisk.flags
+    # What a unit's Nice= and UMask= do.
+    before = os.umask(0), os.getpriority(os.PRIO_PROCESS, 0)
+    os.setpriority(os.PRIO_PROCESS, 0, -5)
+    try:
+        asterisk.start()
+        asterisk.wait_engine()
+    finally:
+        os.umask(before[0])
+        os.setpriority(os.PRIO_PROCESS, 0, before[1])
+    engine = asterisk.engine_pid()
+    assert os.sched_getscheduler(asterisk.pid) == os.SCHED_RR
+    assert os.sched_getscheduler(engine) == os.SCHED_OTHER
+    assert os.getpriority(os.PRIO_PROCESS, engine) == 0
+    assert "Umask:\t0027" in pathlib.Path(f"/proc/{engine}/status").read_text()
+    held = {os.readlink(f"/proc/{engine}/fd/{number}") for number in os.listdir(f"/proc/{engine}/fd")}
+    assert not [name for name in held if "/log/" in name or "astdb" in name], held
+
+
 def test_built_for_another_asterisk(make_asterisk, chroot, tmp_path):
     build(chroot, "ASTERISK_MAJOR=20", f"OUT={tmp_path}/build")
     asterisk = make_asterisk(start=False)
