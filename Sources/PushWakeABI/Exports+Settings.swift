@@ -101,6 +101,7 @@ public func pushwake_settings_check(
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
     let findings = SettingsInspection.inspect(handle.settings)
+    handle.said = findings.map { "\($0.setting): \($0.message)" }
     let arena = TextArena()
     for finding in findings {
         on_problem?(context, CInt(finding.level.rawValue), arena.keep(finding.setting), arena.keep(finding.message))

@@ -22,4 +22,10 @@ public struct FileStamp: Equatable, Sendable {
         times = [status.st_mtim, status.st_ctim].map { Int64($0.tv_sec) &* 1_000_000_000 &+ Int64($0.tv_nsec) }
         isDirectory = status.st_mode & 0o170000 == 0o040000
     }
+
+    /// The permissions of a path; nil when there is nothing.
+    public static func mode(of path: String) -> UInt32? {
+        var status = stat()
+        return clinux_stat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
+    }
 }

@@ -29,7 +29,7 @@ struct EngineCommand: ParsableCommand {
         let level = LogLevel(name: settings.text(.logLevel))
         let log = EngineLog(threshold: level, write: Self.log(isSupervised: supervised))
         do throws(EngineFailure) {
-            let engine = try EngineService(settings: settings, log: log, isSupervised: supervised)
+            let engine = try EngineService(settings: settings, log: log)
             engine.run(parentInput: supervised ? 0 : nil)
         } catch {
             log(.error, error.message)

@@ -5,6 +5,8 @@ public struct Verdict: Equatable, Sendable {
     public var outcome: Outcome
     /// The provider's own word, such as `BadDeviceToken`; empty when it gave none.
     public var reason: String
+    /// For the log: which setting or file is to blame; empty when the reason says all.
+    public var detail = ""
     /// What to do about the push itself.
     public var next: Next
     /// What to do about the connection it came on.

@@ -118,8 +118,8 @@ final class EngineDesk {
         for line in failureLines.summaries(now: now) { log(.warning, line) }
     }
 
-    /// Reports the end of a push to the log, the counters and everybody who asked.
-    func report(_ result: PushResult) {
+    /// Reports the end of a push to the log, the counters and everybody who asked; `detail` is for the log.
+    func report(_ result: PushResult, detail: String = "") {
         statistics.count(result)
         log(
             level(of: result),
@@ -127,7 +127,7 @@ final class EngineDesk {
             push \(result.outcome.name) provider=\(result.provider.name) event=\(result.event.name) aor=\(result.aor) \
             call_id=\(result.callID) app=\(result.app) token=\(result.token) status=\(result.httpStatus) \
             reason=\(result.reason.isEmpty ? "-" : result.reason) ms=\(result.microseconds / 1000)\
-            \(result.isBindingRemoved ? " binding removed" : "")
+            \(result.isBindingRemoved ? " binding removed" : "")\(detail.isEmpty ? "" : " (\(detail))")
             """)
         guard !subscribers.isEmpty else { return }
         writer.begin(.result, id: 0)

@@ -26,9 +26,7 @@ public final class EngineService {
     private var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
 
     /// Opens the store, listens on the socket and reads the keys; a key that cannot be used is only logged.
-    ///
-    /// A supervisor's host has told the operator about such keys already: then it is not said twice.
-    public init(settings: Settings, log: EngineLog, isSupervised: Bool = false) throws(EngineFailure) {
+    public init(settings: Settings, log: EngineLog) throws(EngineFailure) {
         self.log = log
         do throws(SystemError) {
             loop = try Loop()
@@ -51,7 +49,7 @@ public final class EngineService {
         filter = try Self.openFilter(settings, store, loop, log)
         desk = EngineDesk(
             settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log)
-        for problem in delivery.open() { log(isSupervised ? .debug : .warning, problem) }
+        for problem in delivery.open() { log(.warning, problem) }
         do throws(SystemError) {
             try loop.watch(listener.descriptor, for: .readable, Listener(self))
         } catch {
