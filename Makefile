@@ -13,8 +13,9 @@ KAMAILIO_MODULES  ?= /usr/lib/$(shell gcc -print-multiarch)/kamailio/modules
 # A chroot takes root.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
-# What the engine writes to; the store stays when PushWake is uninstalled.
-STATE := /run/pushwake /var/lib/pushwake
+# What the engine writes to, and its mode; the store stays when PushWake is uninstalled. Others may pass to a socket
+# that lets them (engine_socket_group).
+STATE := 0751:/run/pushwake 0750:/var/lib/pushwake
 
 DIST  := .build/dist
 STAGE := .build/stage
@@ -86,8 +87,8 @@ install: ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module director
 	install -d $(DESTDIR)$(KAMAILIO_MODULES)
 	install -m 644 $(STAGE)/lib/kamailio/pushwake.so $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
 	install -d $(DESTDIR)$(PREFIX)/lib/tmpfiles.d
-	printf 'd %s 0750 $(RUN_AS) $(RUN_AS) -\n' $(STATE) > $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
-	$(if $(DESTDIR),,ldconfig && if id $(RUN_AS) >/dev/null 2>&1; then install -d -o $(RUN_AS) -g $(RUN_AS) -m 750 $(STATE); fi)
+	printf 'd %s %s $(RUN_AS) $(RUN_AS) -\n' $(foreach place,$(STATE),$(lastword $(subst :, ,$(place))) $(firstword $(subst :, ,$(place)))) > $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
+	$(if $(DESTDIR),,ldconfig && if id $(RUN_AS) >/dev/null 2>&1; then $(foreach place,$(STATE),install -d -o $(RUN_AS) -g $(RUN_AS) -m $(subst :, ,$(place));) fi)
 
 uninstall: ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/bin/pushwake $(DESTDIR)$(LIBDIR)/libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so

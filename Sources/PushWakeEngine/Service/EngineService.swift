@@ -39,6 +39,7 @@ public final class EngineService {
         } catch {
             throw EngineFailure(message: "engine_socket: \(error.message)")
         }
+        Self.admitGroup(settings, log)
         let store = try Self.openStore(settings)
         do throws(StoreError) {
             checkpoints = store is SQLiteStore ? try CheckpointThread(path: settings.text(.storePath)) : nil
@@ -67,6 +68,16 @@ public final class EngineService {
             let watch = RefreshWatch(desk: desk, lead: lead, now: loop.wallSeconds)
             refreshes = watch
             watch.start()
+        }
+    }
+
+    private static func admitGroup(_ settings: Settings, _ log: EngineLog) {
+        let group = settings.text(.engineSocketGroup)
+        guard !group.isEmpty else { return }
+        do throws(LocalSocket.Failure) {
+            try LocalSocket.admit(group: group, to: settings.text(.engineSocket))
+        } catch {
+            log(.warning, "engine_socket_group: \(error.message)")
         }
     }
 
