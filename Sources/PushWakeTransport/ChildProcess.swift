@@ -128,6 +128,17 @@ public final class ChildProcess {
         return (ends[0], ends[1])
     }
 
+    /// Where the program of this name is that `start` would run; nil when there is none.
+    public static func find(_ program: String) -> String? {
+        let place = locate(program)
+        if place.utf8.contains(UInt8(ascii: "/")) {
+            guard let stamp = FileStamp(place), !stamp.isDirectory, access(place, X_OK) == 0 else { return nil }
+            return place
+        }
+        let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
+        return path.split(separator: ":").map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
+    }
+
     private static func locate(_ program: String) -> String {
         guard !program.utf8.contains(UInt8(ascii: "/")), let file = clinux_own_file() else { return program }
         let directory = String(cString: file).split(separator: "/", omittingEmptySubsequences: false).dropLast()

@@ -23,6 +23,9 @@ public struct FileStamp: Equatable, Sendable {
         isDirectory = status.st_mode & 0o170000 == 0o040000
     }
 
+    /// Whether this process may make files in a directory.
+    public static func isWritable(_ directory: String) -> Bool { access(directory, W_OK | X_OK) == 0 }
+
     /// The permissions of a path; nil when there is nothing.
     public static func mode(of path: String) -> UInt32? {
         var status = stat()
