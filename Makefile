@@ -25,7 +25,7 @@ STAGE := .build/stage
 RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -enforce-exclusivity=unchecked --scratch-path $(DIST)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-unit test-abi test-e2e test-phones test-asterisk test-docs demo-asterisk docs install uninstall bench load fuzz format lint clean
+.PHONY: help setup unmoved build demo test test-unit test-abi test-e2e test-phones test-asterisk test-docs demo-asterisk docs install uninstall bench load fuzz format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -33,7 +33,15 @@ help: ## list the targets
 setup: ## install what is missing (apt packages, Kamailio's headers)
 	@scripts/setup.sh
 
-build: setup ## release build into .build/stage
+# Swift's caches hold absolute paths: in a tree that was moved or copied they end in "missing required module".
+unmoved:
+	@for plan in $(DIST)/release.yaml .build/debug.yaml; do \
+	    if [ -f $$plan ] && ! grep -qF "$(CURDIR)/" $$plan; then \
+	        echo "this tree was moved or copied: building anew"; rm -rf .build; \
+	    fi; \
+	done
+
+build: setup unmoved ## release build into .build/stage
 	PUSHWAKE_DIST=1 $(SWIFT) build $(RELEASE) --product PushWakeABI
 	PUSHWAKE_DIST=1 $(SWIFT) build $(RELEASE) --product pushwake
 	@mkdir -p $(STAGE)/bin $(STAGE)/lib/kamailio $(STAGE)/include
@@ -55,7 +63,7 @@ demo-asterisk: build ## the same behind a real Asterisk 22, in a chroot (needs r
 test: setup build ## everything: unit tests, ABI checks, end to end
 	@$(MAKE) --no-print-directory -k test-unit test-abi test-docs test-e2e test-asterisk
 
-test-unit: ## Swift unit tests
+test-unit: unmoved ## Swift unit tests
 	$(SWIFT) test
 
 test-abi: ## the shipped library against its header (needs build)

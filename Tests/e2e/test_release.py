@@ -97,3 +97,16 @@ def test_a_source_that_is_none_is_named(tmp_path):
                           env={**os.environ, "KAMAILIO_SOURCE": str(tmp_path / "nothing")}, check=False)
     assert done.returncode == 1 and f"{tmp_path}/nothing is no source of Kamailio" in done.stderr
     assert re.search(r"https://www.kamailio.org/pub/kamailio/[0-9.]+/src/kamailio-[0-9.]+_src.tar.gz", done.stderr)
+
+
+def test_a_tree_that_was_moved_is_built_anew(tmp_path):
+    plan = ROOT / ".build/dist/release.yaml"
+    for place, stays in (("moved", False), ("own", True)):
+        tree = tmp_path / place
+        (tree / ".build/dist").mkdir(parents=True)
+        shutil.copy(ROOT / "Makefile", tree)
+        text = plan.read_text() if place == "moved" else plan.read_text().replace(f"{ROOT}/", f"{tree}/")
+        (tree / ".build/dist/release.yaml").write_text(text)
+        done = subprocess.run(["make", "-s", "unmoved"], cwd=tree, capture_output=True, text=True, check=True)
+        assert (tree / ".build/dist").exists() == stays
+        assert ("building anew" in done.stdout) != stays
