@@ -37,13 +37,19 @@ public final class ChildProcess {
 
     /// Starts a program; a name without a slash is looked for beside this library, then in PATH.
     public static func start(_ program: String, arguments: [String]) throws(Failure) -> ChildProcess {
+        guard let path = find(program) else {
+            let place =
+                program.utf8.contains(UInt8(ascii: "/"))
+                ? "it is no program that can be run" : "there is none beside this library and none in PATH"
+            throw Failure(message: "cannot start \(program): \(place); set engine_path")
+        }
         guard let input = makePipe() else { throw Failure(message: "no descriptors left for \(program)") }
         guard let output = makePipe() else {
             _ = (close(input.read), close(input.write))
             throw Failure(message: "no descriptors left for \(program)")
         }
         var pid: pid_t = 0
-        let code = spawn(&pid, locate(program), [program] + arguments, input: input.read, error: output.write)
+        let code = spawn(&pid, path, [program] + arguments, input: input.read, error: output.write)
         _ = (close(input.read), close(output.write))
         guard code == 0 else {
             _ = (close(input.write), close(output.read))

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -72,3 +73,28 @@ def test_check_looks_with_the_eyes_of_the_engine(home, files, arguments):
 def test_check_needs_a_user_that_exists(home, files):
     done = check(home, files, "--user", "nobody-of-this-name")
     assert done.returncode == 2 and "there is no user nobody-of-this-name" in done.stderr
+
+
+def test_a_store_that_cannot_be_made_names_the_directory(home, files, simulator):
+    closed = home / "closed"
+    closed.mkdir(mode=0o755)
+    kamailio = Kamailio(home, simulator, settings={**files, "store_path": closed / "b.db"}, arguments=["-u", USER, "-g", USER])
+    try:
+        kamailio.launch()
+        uid = pwd.getpwnam(USER).pw_uid
+        assert f"`chown {uid} {closed}`" in kamailio.wait_log(f"{closed}/b.db", "Permission denied", seconds=10)
+    finally:
+        kamailio.stop()
+
+
+def test_an_engine_that_is_missing_is_said_to_be(home, files, simulator):
+    """With a directory in PATH that the user cannot look into, as root's PATH has it."""
+    (home / "private").mkdir(mode=0o700)
+    kamailio = Kamailio(home, simulator, settings={**files, "engine_path": "pushwake-is-not-here"}, arguments=["-u", USER, "-g", USER],
+                        program=["env", f"PATH={home}/private:{os.environ['PATH']}", "kamailio"])
+    try:
+        kamailio.start()
+        line = kamailio.wait_log("cannot start pushwake-is-not-here")
+        assert "none in PATH; set engine_path" in line and "Permission denied" not in line
+    finally:
+        kamailio.stop()
