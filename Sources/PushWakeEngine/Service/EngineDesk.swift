@@ -27,6 +27,7 @@ final class EngineDesk {
     var wakeRecords = WakeRecords()
     /// How busy the engine is.
     let load: LoadWatch
+    let pages: PageQueue
     let loadPolicies: LoadPolicies
     /// Tells a second push to one device within `ignore_same`.
     var dedupe: Dedupe
@@ -43,6 +44,7 @@ final class EngineDesk {
         self.log = log
         callPolicy = CallPolicy(settings)
         load = LoadWatch(delivery: delivery, log: log)
+        pages = PageQueue(loop: delivery.loop)
         loadPolicies = LoadPolicies(settings)
         policy = RegistrationPolicy(settings: settings, vapidKey: VAPIDKeyFile.publicKey(settings))
         delivery.onVAPIDKey = { [weak self] key in self?.policy.vapidKey = key }
