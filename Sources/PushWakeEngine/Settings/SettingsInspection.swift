@@ -153,11 +153,12 @@ public struct SettingsInspection {
                     .warning, "fcm_key\(pair.number)",
                     "\(name) is missing, so only phones that name the project of \(pair.file) are pushed with it; set \(name) to the package of the app"
                 )
-            } else if let other = first[pair.app] {
+            } else if let other = first[pair.app], other.file == pair.file {
+                // Two files for one app are a problem of the keys, and named there.
                 add(
                     .warning, "fcm_app\(pair.number)",
                     "\(pair.app) is fcm_app\(other.number) already; remove one of them")
-            } else {
+            } else if first[pair.app] == nil {
                 first[pair.app] = pair
             }
         }
