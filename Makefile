@@ -94,6 +94,8 @@ install: ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module director
 	install -m 644 include/pushwake.h $(DESTDIR)$(PREFIX)/include/pushwake.h
 	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/
 	install -m 644 docs/formats/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats/
+	install -d
+	install -m 755 examples/kamailio-stock.sh $(DESTDIR)$(PREFIX)/share/pushwake/
 	install -d $(DESTDIR)$(KAMAILIO_MODULES)
 	install -m 644 $(STAGE)/lib/kamailio/pushwake.so $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
 	install -d $(DESTDIR)$(PREFIX)/lib/tmpfiles.d
@@ -105,6 +107,7 @@ uninstall: ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/include/pushwake.h $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
 	rm -f $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/pushwake
+	rm -f $(DESTDIR)$(PREFIX)/share/pushwake/kamailio-stock.sh
 	$(if $(DESTDIR),,ldconfig)
 
 bench: build ## CPU per push against a bare nghttp2 client and others, per woken call against tsilo

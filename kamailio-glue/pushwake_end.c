@@ -28,6 +28,14 @@ static int failure_route(void)
 	return route > 0 && failure_rt.rlist[route] != NULL ? route : 0;
 }
 
+/* The route for a request that nobody woke for: the one made for it, or what the script has for "no answer". */
+static int last_route(const tm_cell_t *t)
+{
+	int route = failure_route();
+
+	return route > 0 ? route : t->on_failure;
+}
+
 /* A phone, or tm's timer for one that rang, has said something that can be sent on. */
 static int has_answer(const tm_cell_t *t, const pw_hold_t *hold)
 {
@@ -47,7 +55,7 @@ void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
 {
 	struct cancel_info cancel;
 	enum rps result;
-	int is_answered;
+	int is_answered, code;
 
 	pw.reply_lock(t);
 	if(!pw_leg_allowed(t, hold) || pw_leg_pending(t, hold)) {
@@ -73,8 +81,13 @@ void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
 	hold->expired = !is_answered;
 	hold->failure_status = status;
 	t->uac[hold->blind].on_failure = !is_answered && status >= 300 ? failure_route() : 0;
+	code = is_answered ? PW_WORST : status >= 300 ? status : 480;
+	if(!is_answered && status >= 300 && t->uac[hold->blind].on_failure == 0 && t->on_failure > 0) {
+		/* what the script does about no answer it does by this code; pw_unanswered() runs its route */
+		code = 408;
+	}
 	init_cancel_info(&cancel);
-	result = pw.relay_reply(t, FAKED_REPLY, hold->blind, is_answered ? PW_WORST : (unsigned int)(status >= 300 ? status : 480), &cancel, 1);
+	result = pw.relay_reply(t, FAKED_REPLY, hold->blind, (unsigned int)code, &cancel, 1);
 	if(result == RPS_TGONE) {
 		return;
 	}
@@ -169,7 +182,7 @@ void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code)
 	best = best_answer(t, hold->blind);
 	hold->over = 1;
 	hold->expired = best < 0;
-	route = best >= 0 ? t->uac[best].on_failure : failure_route();
+	route = best >= 0 ? t->uac[best].on_failure : last_route(t);
 	if(route > 0) {
 		run_failure_route(t, req, route);
 	}

@@ -44,6 +44,7 @@ typedef struct pw_hold {
 	int blind;         /* index of the blind branch */
 	int held;          /* the blind branch keeps it open */
 	int yields;        /* not now: the script's failure_route has its turn, and contacts left to try */
+	int quiet;         /* T_CANCELED is lent to it: the script's t_relay() shall send nothing and say nothing */
 	int over;          /* a final answer is chosen, or the script has taken it elsewhere: no more legs */
 	int answered;      /* a 2xx is on its way through tm */
 	int cancelled;
@@ -166,6 +167,10 @@ int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold);
 
 /* The script that runs has just held this request. */
 void pw_watch_script(pw_hold_t *hold);
+
+/* The script goes on although the request that it has just held has nowhere to go: until its end nothing is relayed,
+ * and no reply sent. -1: it has held none. */
+int pw_watch_quiet(sip_msg_t *msg);
 
 /* Reports legs that tm gave up without a word to us. */
 void pw_watch_scan(void);

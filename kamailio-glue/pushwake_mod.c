@@ -257,7 +257,10 @@ static int w_lookup(sip_msg_t *msg, char *table, char *uri)
 		return -2;
 	}
 	ret = ki_pushwake_lookup_uri(msg, &name, &target);
-	return ret == PW_HELD ? 0 : ret;
+	if(ret == PW_HELD) {
+		return pw_lookup_goes_on && pw_watch_quiet(msg) == 0 ? PW_AWAKE : 0;
+	}
+	return ret;
 }
 
 static int w_in_dialog(sip_msg_t *msg, char *table, char *unused)

@@ -118,6 +118,8 @@ int pw_params_accounts(void);
 extern param_export_t pw_params[];
 extern str pw_event_callback;
 extern str pw_failure_callback;
+/* The script goes on with a request that is held, and its t_relay() sends nothing. */
+extern int pw_lookup_goes_on;
 int64_t pw_setting(const char *name);
 
 /* pushwake_send.c: the engine did not answer. One line per ten seconds at most. */

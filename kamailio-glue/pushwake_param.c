@@ -10,7 +10,7 @@
 #include "pushwake_mod.h"
 
 #define PW_MAX_SETTINGS 128
-#define PW_OWN_PARAMS 2
+#define PW_OWN_PARAMS 3
 /* fcm_app1, fcm_key1 to fcm_app1000, fcm_key1000 */
 #define PW_MAX_ACCOUNTS 1000
 #define PW_ACCOUNT_NAME_LEN sizeof("fcm_app1000")
@@ -18,6 +18,7 @@
 pushwake_settings *pw_settings = NULL;
 str pw_event_callback = STR_NULL;
 str pw_failure_callback = STR_NULL;
+int pw_lookup_goes_on = 0;
 param_export_t pw_params[2 * PW_MAX_SETTINGS + 2 * PW_MAX_ACCOUNTS
 						 + PW_OWN_PARAMS + 1];
 
@@ -119,6 +120,10 @@ int pw_params_init(void)
 	param->name = "failure_callback";
 	param->type = PARAM_STR;
 	param->param_pointer = &pw_failure_callback;
+	param++;
+	param->name = "lookup_goes_on";
+	param->type = PARAM_INT;
+	param->param_pointer = &pw_lookup_goes_on;
 	return 0;
 }
 

@@ -248,6 +248,9 @@ int ki_pushwake_save_flags(sip_msg_t *msg, str *table, int flags)
 		return pw.registrar.save(msg, table, flags);
 	}
 	ret = save_and_store(msg, table, flags, &r);
+	if(ret < 0 && !(flags & PW_SAVE_NO_REPLY)) {
+		msg->msg_flags |= FL_MSG_NOREPLY; /* it has been answered, whatever sl_reply_error() thinks */
+	}
 	register_free(&r);
 	return ret;
 }

@@ -214,6 +214,47 @@ void pw_watch_script(pw_hold_t *hold)
 	opening = hold;
 }
 
+int pw_watch_quiet(sip_msg_t *msg)
+{
+	pw_hold_t *hold = opening;
+	tm_cell_t *t = pw.tm.t_gett();
+
+	if(hold == NULL || t == NULL || t == T_UNDEFINED || t->label != hold->tlabel) {
+		return -1;
+	}
+	/* tm forwards nothing of a cancelled request, without a word in the log. A real CANCEL is known by hold->cancelled. */
+	pw.reply_lock(t);
+	hold->quiet = 1;
+	t->flags |= T_CANCELED;
+	pw.reply_unlock(t);
+	msg->msg_flags |= FL_MSG_NOREPLY;
+	return 0;
+}
+
+/* Under the reply lock. */
+static void end_quiet(tm_cell_t *t, pw_hold_t *hold)
+{
+	if(hold->quiet && !hold->cancelled) {
+		t->flags &= ~T_CANCELED;
+	}
+	hold->quiet = 0;
+}
+
+/* The script ended with another transaction in hand. */
+static void end_quiet_elsewhere(tm_cell_t *current, pw_hold_t *hold)
+{
+	int branch = pw.tm.t_gett_branch();
+	tm_cell_t *t = NULL;
+
+	if(pw.tm.t_lookup_ident(&t, hold->tindex, hold->tlabel) >= 0 && t != NULL) {
+		pw.reply_lock(t);
+		end_quiet(t, hold);
+		pw.reply_unlock(t);
+		pw.tm.unref_cell(t);
+	}
+	pw.tm.t_sett(current, branch);
+}
+
 /* The route that branches of this request run when they come later: its own, or the
  * one that is there for all. With KEMI it is a number of a function. */
 static void keep_branch_route(tm_cell_t *t)
@@ -302,10 +343,14 @@ static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
 	opening = NULL;
 	t = pw.tm.t_gett();
 	if(t == NULL || t == T_UNDEFINED || t->hash_index != hold->tindex || t->label != hold->tlabel) {
+		if(hold->quiet) {
+			end_quiet_elsewhere(t, hold);
+		}
 		hold->busy = 0;
 		return 1;
 	}
 	pw.reply_lock(t);
+	end_quiet(t, hold);
 	keep_branch_route(t);
 	/* flags set after the lookup count for what is logged of the request */
 	if(t->uas.request != NULL) {

@@ -37,8 +37,9 @@ class WireCaller:
 class WireCall:
     """One INVITE or MESSAGE, and what came back. It acknowledges by itself."""
 
-    def __init__(self, caller, user, method, *, text="", call_id=None, cseq=1, tag=None, domain="127.0.0.1"):
-        self.caller, self.user, self.method, self.text = caller, user, method, text
+    def __init__(self, caller, user, method, *, text="", content="text/plain", call_id=None, cseq=1, tag=None,
+                 domain="127.0.0.1"):
+        self.caller, self.user, self.method, self.text, self.content = caller, user, method, text, content
         self.call_id, self.cseq, self.tag = call_id or new_id(), cseq, tag or new_id()[:8]
         self.uri = f"sip:{user}@{domain}:{caller.server.port}"
         self.branch = new_branch()
@@ -48,7 +49,7 @@ class WireCall:
     def send(self, *extra):
         self.sent_at = time.time()
         body = self.text
-        more = [*extra, "Content-Type: text/plain"] if body else list(extra)
+        more = [*extra, f"Content-Type: {self.content}"] if body else list(extra)
         self._send(self.method, self.branch, f"<{self.uri}>", *more, body=body)
         return self
 

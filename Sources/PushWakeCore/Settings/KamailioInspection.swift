@@ -114,7 +114,10 @@ public struct KamailioInspection {
 
     // MARK: The way of a request
 
-    private mutating func inspectOrder() { walk("request_route", depth: 0) }
+    private mutating func inspectOrder() {
+        guard value("pushwake", "lookup_goes_on").map({ $0.value == "0" }) ?? true else { return }
+        walk("request_route", depth: 0)
+    }
 
     /// Goes through a route and those that it calls.
     private mutating func walk(_ route: String, depth: Int) {
