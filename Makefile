@@ -94,7 +94,7 @@ install: ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module director
 	install -m 644 include/pushwake.h $(DESTDIR)$(PREFIX)/include/pushwake.h
 	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/
 	install -m 644 docs/formats/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats/
-	install -d
+	install -d $(DESTDIR)$(PREFIX)/share/pushwake
 	install -m 755 examples/kamailio-stock.sh $(DESTDIR)$(PREFIX)/share/pushwake/
 	install -d $(DESTDIR)$(KAMAILIO_MODULES)
 	install -m 644 $(STAGE)/lib/kamailio/pushwake.so $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
