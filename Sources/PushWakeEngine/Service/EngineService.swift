@@ -18,6 +18,8 @@ public final class EngineService {
     private var signalsHeard = 0
     /// Milliseconds for pushes to end when the engine is told to; supervisors kill after two seconds.
     private static let patience: Int64 = 1000
+    /// Milliseconds between a refresh and its group's way to the store.
+    private static let groupPause: Int64 = 100
     private var fastAGI: FastAGIServer?
     /// Nil when no phone is to be asked to register.
     private var refreshes: RefreshWatch?
@@ -43,7 +45,8 @@ public final class EngineService {
         }
         let store = try Self.openStore(settings)
         do throws(StoreError) {
-            checkpoints = store is SQLiteStore ? try CheckpointThread(path: settings.text(.storePath)) : nil
+            let hasFile = settings.text(.store) != "memory"
+            checkpoints = hasFile ? try CheckpointThread(path: settings.text(.storePath)) : nil
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
         }
@@ -63,6 +66,7 @@ public final class EngineService {
         openFastAGI(settings)
         everySecond()
         housekeeping()
+        if let buffered = store as? BufferedStore { writeRefreshes(of: buffered) }
         desk.load.start()
         let lead = settings.integer(.refreshBefore)
         if lead > 0 {
@@ -141,7 +145,8 @@ public final class EngineService {
             options.findsEnds = settings.integer(.refreshBefore) > 0
             options.findsPURRs = settings.flag(.purr)
             options.purrs = PURRLimits(settings)
-            return try SQLiteStore(path: settings.text(.storePath), options: options)
+            let store = try SQLiteStore(path: settings.text(.storePath), options: options)
+            return durability == .everyCommit ? store : try BufferedStore(store)
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
         }
@@ -153,6 +158,28 @@ public final class EngineService {
             guard let self else { return }
             desk.tick(now: loop.now)
             everySecond()
+        }
+    }
+
+    /// Writes refreshes in groups, a moment after the first of them.
+    private func writeRefreshes(of store: BufferedStore) {
+        store.onWaiting = { [weak self, weak store] in
+            self?.loop.schedule(after: Self.groupPause) {
+                guard let self, let store else { return }
+                self.flush(store)
+            }
+        }
+    }
+
+    private func flush(_ store: BufferedStore) {
+        do throws(StoreError) {
+            try store.flush()
+        } catch {
+            log(.error, "refreshes wait in the journal: \(error)")
+            loop.schedule(after: 1000) { [weak self, weak store] in
+                guard let self, let store else { return }
+                flush(store)
+            }
         }
     }
 

@@ -119,19 +119,7 @@ public final class SQLiteStore: BindingStore {
 
     /// Reads the bindings of one user, oldest REGISTER first.
     public func bindings(of aor: String, now: Int64) throws(StoreError) -> [Binding] {
-        // One statement, so that no transaction is needed for one state of the file.
-        let query = try database.statement(
-            """
-            SELECT \(BindingRow.columns) FROM users JOIN bindings ON id BETWEEN uid << 8 AND uid << 8 | 255
-            WHERE aor = ? ORDER BY id
-            """)
-        defer { query.reset() }
-        try query.bind(1, aor)
-        var found: [Binding] = []
-        while try query.step() {
-            let binding = try read(query, aor: aor)
-            if binding.forgetAt > now { found.append(binding) }
-        }
+        let found = try rows(of: aor).map(\.binding).filter { $0.forgetAt > now }
         return found.count < 2 ? found : found.sortedByAge()
     }
 
@@ -300,6 +288,28 @@ public final class SQLiteStore: BindingStore {
         var rows: [(id: Int64, binding: Binding)] = []
         while try query.step() { rows.append((query.number(0), try read(query, aor: user.aor))) }
         return rows
+    }
+
+    /// Rows of a user in the order of their ids, forgotten ones included.
+    func rows(of aor: String) throws(StoreError) -> [(id: Int64, binding: Binding)] {
+        // One statement, so that no transaction is needed for one state of the file.
+        let query = try database.statement(
+            """
+            SELECT \(BindingRow.columns) FROM users JOIN bindings ON id BETWEEN uid << 8 AND uid << 8 | 255
+            WHERE aor = ? ORDER BY id
+            """)
+        defer { query.reset() }
+        try query.bind(1, aor)
+        var rows: [(id: Int64, binding: Binding)] = []
+        while try query.step() { rows.append((query.number(0), try read(query, aor: aor))) }
+        return rows
+    }
+
+    /// Overwrites rows that are there, all of them or none.
+    func replace(_ rows: [(id: Int64, binding: Binding)]) throws(StoreError) {
+        try write { () throws(StoreError) in
+            for row in rows { try insert(row.binding, id: row.id) }
+        }
     }
 
     private func marks(of user: User) throws(StoreError) -> [(id: Int64, mark: RemovedBinding)] {
