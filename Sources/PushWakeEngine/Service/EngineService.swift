@@ -53,7 +53,8 @@ public final class EngineService {
         let delivery = Delivery(settings: settings, loop: loop, log: log)
         filter = try Self.openFilter(settings, store, loop, log)
         desk = EngineDesk(
-            settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log)
+            settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log,
+            isSupervised: isSupervised)
         for problem in delivery.open() { log(isSupervised ? .debug : .warning, problem) }
         do throws(SystemError) {
             try loop.watch(listener.descriptor, for: .readable, Listener(self))
@@ -229,6 +230,7 @@ extension EngineService {
         let peer: EnginePeer
         weak var service: EngineService?
         private var isWaitingToWrite = false
+        private var lastTurn: UInt64 = 0
 
         init(_ peer: EnginePeer, _ service: EngineService) {
             self.peer = peer
@@ -239,6 +241,13 @@ extension EngineService {
             if readiness.contains(.writable) { _ = peer.flush() }
             if !readiness.isDisjoint(with: [.readable, .failed]) { service?.receive(on: self) }
             service?.settle(self)
+        }
+
+        /// Messages to read now. A peer that had one in the last turn too may have many; of others one more read only
+        /// finds that there is nothing.
+        func quota(_ turn: UInt64) -> Int {
+            defer { lastTurn = turn }
+            return turn == lastTurn &+ 1 ? 64 : 1
         }
 
         /// Watches for room to write only while something is kept.
@@ -267,7 +276,7 @@ extension EngineService {
 
     /// A bounded number of messages per turn, so that one busy worker does not starve the others.
     private func receive(on connection: PeerConnection) {
-        for _ in 0..<64 {
+        for _ in 0..<connection.quota(loop.turns) {
             switch connection.peer.socket.receive(into: &buffer) {
             case .wouldBlock: return
             case .closed: return connection.peer.close()
