@@ -37,11 +37,8 @@ final class RefreshJournal {
     /// Appends rows; false when they could not be written, and then none of them counts.
     func append(_ rows: [Row]) -> Bool {
         var bytes: [UInt8] = []
-        for row in rows {
-            let record = Self.encode(row)
-            bytes += Self.head(of: record)
-            bytes += record
-        }
+        bytes.reserveCapacity(512 * rows.count)
+        for row in rows { Self.append(row, to: &bytes) }
         let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
         guard written == bytes.count else {
             // A part of them would hide what is appended later.
@@ -79,7 +76,7 @@ final class RefreshJournal {
         while rest.count >= headSize {
             let length = Int(number(rest.prefix(4)))
             let record = rest.dropFirst(headSize).prefix(length)
-            guard record.count == length, rest.prefix(headSize).elementsEqual(head(of: Array(record))),
+            guard record.count == length, number(rest.dropFirst(4).prefix(4)) == UInt64(sum(record)),
                 let row = decode(Array(record))
             else { break }
             rows.append(row)
@@ -90,35 +87,44 @@ final class RefreshJournal {
 
     // MARK: Records
 
-    private static func head(of record: [UInt8]) -> [UInt8] {
-        // FNV-1a: it finds a record that was cut off, and needs to find no more.
+    /// FNV-1a: it finds a record that was cut off, and needs to find no more.
+    private static func sum(_ record: ArraySlice<UInt8>) -> UInt32 {
         var sum: UInt32 = 2_166_136_261
         for byte in record { sum = (sum ^ UInt32(byte)) &* 16_777_619 }
-        return bytes(UInt32(truncatingIfNeeded: record.count)) + bytes(sum)
+        return sum
     }
 
-    private static func encode(_ row: Row) -> [UInt8] {
-        let binding = row.binding
-        var out: [UInt8] = []
-        out.reserveCapacity(512)
+    private static func append(_ row: Row, to out: inout [UInt8]) {
+        let (start, binding) = (out.count, row.binding)
+        append(UInt64(0), to: &out)
         for value in [row.id, Int64(binding.cseq), binding.registeredAt, binding.expiresAt, binding.forgetAt] {
-            out += bytes(UInt64(bitPattern: value))
+            append(UInt64(bitPattern: value), to: &out)
         }
         out.append(binding.refreshesItself ? 1 : 0)
         out += BindingKind(of: binding).numbers
-        for text in [
-            binding.aor, binding.app, binding.team, binding.token, binding.instance, binding.contact, binding.callID,
-        ] {
-            out.append(count: text.utf8.count)
-            out += text.utf8
-        }
+        append(binding.aor, to: &out)
+        append(binding.app, to: &out)
+        append(binding.team, to: &out)
+        append(binding.token, to: &out)
+        append(binding.instance, to: &out)
+        append(binding.contact, to: &out)
+        append(binding.callID, to: &out)
         for wish in binding.wishes.entries {
-            for text in [wish.name, wish.value] {
-                out.append(count: text.utf8.count)
-                out += text.utf8
-            }
+            append(wish.name, to: &out)
+            append(wish.value, to: &out)
         }
-        return out
+        let record = out[(start + headSize)...]
+        let head = UInt64(UInt32(truncatingIfNeeded: record.count)) | UInt64(sum(record)) << 32
+        for index in 0..<headSize { out[start + index] = UInt8(truncatingIfNeeded: head >> (8 * UInt64(index))) }
+    }
+
+    private static func append(_ text: String, to out: inout [UInt8]) {
+        out.append(count: text.utf8.count)
+        out += text.utf8
+    }
+
+    private static func append(_ number: UInt64, to out: inout [UInt8]) {
+        for index in 0..<8 { out.append(UInt8(truncatingIfNeeded: number >> (8 * UInt64(index)))) }
     }
 
     private static func decode(_ record: [UInt8]) -> Row? {
@@ -150,10 +156,6 @@ final class RefreshJournal {
             callID: texts[6], cseq: cseq, wishes: Binding.Wishes(wishes), registeredAt: numbers[2],
             expiresAt: numbers[3], forgetAt: numbers[4], refreshesItself: flags & 1 != 0)
         return (numbers[0], binding)
-    }
-
-    private static func bytes<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
-        withUnsafeBytes(of: number.littleEndian) { Array($0) }
     }
 
     private static func number(_ bytes: some Sequence<UInt8>) -> UInt64 {

@@ -62,6 +62,8 @@ public final class SQLiteStore: BindingStore {
     let purrs: PURRTable
     private let kinds: BindingKindTable
     private let markLifetime: Int64
+    /// Kept: of the statements with long texts it is the one that runs most.
+    private var insertion: SQLiteStatement?
 
     /// Opens the file, or makes it with mode 0600 (and its directory with 0750).
     public init(path: String, options: Options = Options()) throws(StoreError) {
@@ -339,10 +341,17 @@ public final class SQLiteStore: BindingStore {
 
     private func insert(_ binding: Binding, id: Int64) throws(StoreError) {
         let kindID = try kinds.id(of: BindingKind(of: binding))
-        let insertion = try database.statement(
-            "INSERT OR REPLACE INTO bindings(\(BindingRow.columns)) VALUES(\(BindingRow.parameters))")
+        let insertion = try bindingInsertion()
         try BindingRow.bind(binding, id: id, kindID: kindID, to: insertion)
         try insertion.run()
+    }
+
+    private func bindingInsertion() throws(StoreError) -> SQLiteStatement {
+        if let insertion { return insertion }
+        let made = try database.statement(
+            "INSERT OR REPLACE INTO bindings(\(BindingRow.columns)) VALUES(\(BindingRow.parameters))")
+        insertion = made
+        return made
     }
 
     private func mark(_ removed: [RemovedBinding], of user: User) throws(StoreError) {
