@@ -374,9 +374,11 @@ enum pushwake_call_end {
 };
 
 /* A watched request has its final answer. `how` is enum pushwake_call_end; `status`
- * the code that was sent; `reason` the Reason header of the CANCEL, where one came.
+ * the code that was sent; `leg` the leg whose answer it is, where that has not been
+ * reported, or 0; `reason` the Reason header of the CANCEL, where one came.
  * Does not wait. */
-int pushwake_request_ended(pushwake_client *client, uint64_t handle, int how, int status, pushwake_str reason);
+int pushwake_request_ended(pushwake_client *client, uint64_t handle, int how, int status, int leg,
+                           pushwake_str reason);
 
 /* A request that was watched by an engine which is gone. */
 typedef struct pushwake_resume_request {

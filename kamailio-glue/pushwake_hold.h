@@ -50,6 +50,7 @@ typedef struct pw_hold {
 	int expired;       /* nobody came */
 	int failure_status; /* what tm shall answer when no leg has an answer */
 	int last_leg;
+	int answered_leg;  /* of the 2xx that goes to the caller */
 	int unsent_leg;    /* the last that could not be sent: the engine decides again when it hears of it */
 	int legs[PW_MAX_BRANCHES];   /* leg of each branch; 0: none of ours */
 	unsigned int closed;         /* branches that a later leg of their device replaced */

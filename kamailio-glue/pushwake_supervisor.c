@@ -248,7 +248,9 @@ static void follow_engine(pushwake_supervisor *supervisor)
 	cfg_update();
 	if(!stopping) {
 		pushwake_supervisor_process(supervisor);
-		take_notes();
+		if(fds[0].revents != 0) {
+			take_notes();
+		}
 		try_waiting();
 		if(pw_now_ms() >= scan_at) {
 			scan_at = pw_now_ms() + PW_SCAN_MS;

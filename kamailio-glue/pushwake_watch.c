@@ -36,15 +36,23 @@ static void on_declined(tm_cell_t *t, pw_hold_t *hold)
 	pw.reply_unlock(t);
 }
 
-/* A 2xx counts whatever was decided about its branch meanwhile: somebody has picked up. */
-static void on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
+/* A 2xx counts whatever was decided about its branch meanwhile: somebody has picked up.
+ * Says whether the caller has had its final answer before. */
+static int on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
 {
+	int is_over;
+
 	pw.reply_lock(t);
+	is_over = t->uas.status >= 200;
 	hold->answered = 1;
+	if(!is_over) {
+		hold->answered_leg = pw_leg_of(t, hold, branch);
+	}
 	if((hold->closed & (1u << branch)) && t->uas.status < 200 && t->uac[branch].last_received >= 300) {
 		t->uac[branch].last_received = 183;
 	}
 	pw.reply_unlock(t);
+	return is_over;
 }
 
 /* Serial forking: when the contacts that were tried have failed, failure_route is to try
@@ -76,9 +84,10 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 	}
 	bit = 1u << branch;
 	if(code >= 200 && code < 300) {
-		on_answered(t, hold, branch);
-		report(hold, pw_leg_of(t, hold, branch), code, 1);
-		return;
+		if(on_answered(t, hold, branch)) {
+			report(hold, pw_leg_of(t, hold, branch), code, 1);
+		}
+		return; /* on_final() tells whose answer it was */
 	}
 	if((hold->closed & bit) || (code == 487 && hold->cancelled)) {
 		return; /* replaced; or the answer to a CANCEL, which declines nothing */
@@ -154,7 +163,8 @@ static void on_final(pw_hold_t *hold, int code)
 	} else if(hold->expired) {
 		update_stat(pw_count.timed_out, 1);
 	}
-	pushwake_request_ended(pw_client, hold->handle, how, code, pw_in(&hold->reason));
+	pushwake_request_ended(pw_client, hold->handle, how, code,
+			how == PUSHWAKE_CALL_ANSWERED ? hold->answered_leg : 0, pw_in(&hold->reason));
 }
 
 static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)

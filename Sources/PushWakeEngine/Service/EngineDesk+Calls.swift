@@ -26,6 +26,11 @@ extension EngineDesk {
     func requestEnded(_ message: MessageReader, _ peer: EnginePeer) {
         guard let request = request(named: message) else { return }
         let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
+        let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
+        if leg > 0 {
+            let now = SystemClock.monotonicMilliseconds()
+            dispatch(perform(request.machine.progressed(leg: leg, status: status, isFromPhone: true, now: now), request))
+        }
         let reason = EngineClient.text(.reason, in: message)
         end(request, CallEnd(how: EngineClient.number(.how, in: message), status: status, reason: reason))
     }

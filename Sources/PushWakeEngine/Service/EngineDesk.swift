@@ -34,9 +34,13 @@ final class EngineDesk {
     var subscribers: [EnginePeer] = []
     var unsentVerbs = UnsentVerbs()
     var writer = MessageWriter()
+    private let isSupervised: Bool
 
-    init(settings: Settings, store: any BindingStore, delivery: Delivery, log: EngineLog) {
+    init(
+        settings: Settings, store: any BindingStore, delivery: Delivery, log: EngineLog, isSupervised: Bool = false
+    ) {
         self.settings = settings
+        self.isSupervised = isSupervised
         self.store = store
         self.delivery = delivery
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
@@ -121,17 +125,19 @@ final class EngineDesk {
     /// Reports the end of a push to the log, the counters and everybody who asked.
     func report(_ result: PushResult) {
         statistics.count(result)
-        log(
-            level(of: result),
-            """
-            push \(result.outcome.name) provider=\(result.provider.name) event=\(result.event.name) aor=\(result.aor) \
-            call_id=\(result.callID) app=\(result.app) token=\(result.token) status=\(result.httpStatus) \
-            reason=\(result.reason.isEmpty ? "-" : result.reason) ms=\(result.microseconds / 1000)\
-            \(result.isBindingRemoved ? " binding removed" : "")
-            """)
+        // The supervisor, which hears of it anyway, writes the line of a push that was taken: one thing less to wake it.
+        if !isSupervised || result.outcome != .accepted || subscribers.isEmpty {
+            log(level(of: result), result.logLine)
+        }
         guard !subscribers.isEmpty else { return }
         writer.begin(.result, id: 0)
         result.encode(into: &writer)
-        for peer in subscribers { peer.send(writer.bytes) }
+        for peer in subscribers { begin(draft: writer.bytes, to: peer) }
+    }
+
+    /// Sends at the end of this turn, so that the supervisor wakes up once for a push and what comes of it.
+    func begin(draft message: [UInt8], to peer: EnginePeer) {
+        guard peer.begin(draft: message) else { return }
+        delivery.loop.atEndOfTurn { peer.endTurn() }
     }
 }

@@ -7,7 +7,7 @@ internal import PushWakeCore
 /// Text from packets may hold anything: control characters become `?`, so that no caller can
 /// write a line of his own.
 public struct EngineLog {
-    private let threshold: LogLevel
+    let threshold: LogLevel
     private let write: (LogLevel, String) -> Void
 
     /// Hands lines up to `threshold` to `write`.

@@ -30,7 +30,11 @@ extension EngineService {
                 return nil
             }
             try waitForOthers(share, settings.text(.storePath))
-            return BindingFilterPublisher(path: path, store: store, share: share, loop: loop, log: log)
+            let buffered = store as? BufferedStore
+            return BindingFilterPublisher(path: path, store: store, share: share, loop: loop, log: log) { isAlone in
+                buffered?.isAlone = isAlone
+                if let failure = buffered?.takeFailure() { log(.error, "the store: \(failure)") }
+            }
         default: return nil
         }
     }

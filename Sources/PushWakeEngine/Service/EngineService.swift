@@ -18,6 +18,8 @@ public final class EngineService {
     private var signalsHeard = 0
     /// Milliseconds for pushes to end when the engine is told to; supervisors kill after two seconds.
     private static let patience: Int64 = 1000
+    /// Milliseconds between a refresh and its group's way to the store.
+    private static let groupPause: Int64 = 100
     private var fastAGI: FastAGIServer?
     /// Nil when no phone is to be asked to register.
     private var refreshes: RefreshWatch?
@@ -43,14 +45,16 @@ public final class EngineService {
         }
         let store = try Self.openStore(settings)
         do throws(StoreError) {
-            checkpoints = store is SQLiteStore ? try CheckpointThread(path: settings.text(.storePath)) : nil
+            let hasFile = settings.text(.store) != "memory"
+            checkpoints = hasFile ? try CheckpointThread(path: settings.text(.storePath)) : nil
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
         }
         let delivery = Delivery(settings: settings, loop: loop, log: log)
         filter = try Self.openFilter(settings, store, loop, log)
         desk = EngineDesk(
-            settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log)
+            settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log,
+            isSupervised: isSupervised)
         for problem in delivery.open() { log(isSupervised ? .debug : .warning, problem) }
         do throws(SystemError) {
             try loop.watch(listener.descriptor, for: .readable, Listener(self))
@@ -63,6 +67,7 @@ public final class EngineService {
         openFastAGI(settings)
         everySecond()
         housekeeping()
+        if let buffered = store as? BufferedStore { writeRefreshes(of: buffered) }
         desk.load.start()
         let lead = settings.integer(.refreshBefore)
         if lead > 0 {
@@ -141,7 +146,8 @@ public final class EngineService {
             options.findsEnds = settings.integer(.refreshBefore) > 0
             options.findsPURRs = settings.flag(.purr)
             options.purrs = PURRLimits(settings)
-            return try SQLiteStore(path: settings.text(.storePath), options: options)
+            let store = try SQLiteStore(path: settings.text(.storePath), options: options)
+            return durability == .everyCommit ? store : try BufferedStore(store)
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
         }
@@ -153,6 +159,28 @@ public final class EngineService {
             guard let self else { return }
             desk.tick(now: loop.now)
             everySecond()
+        }
+    }
+
+    /// Writes refreshes in groups, a moment after the first of them.
+    private func writeRefreshes(of store: BufferedStore) {
+        store.onWaiting = { [weak self, weak store] in
+            self?.loop.schedule(after: Self.groupPause) {
+                guard let self, let store else { return }
+                self.flush(store)
+            }
+        }
+    }
+
+    private func flush(_ store: BufferedStore) {
+        do throws(StoreError) {
+            try store.flush()
+        } catch {
+            log(.error, "refreshes wait in the journal: \(error)")
+            loop.schedule(after: 1000) { [weak self, weak store] in
+                guard let self, let store else { return }
+                flush(store)
+            }
         }
     }
 
@@ -202,6 +230,7 @@ extension EngineService {
         let peer: EnginePeer
         weak var service: EngineService?
         private var isWaitingToWrite = false
+        private var lastTurn: UInt64 = 0
 
         init(_ peer: EnginePeer, _ service: EngineService) {
             self.peer = peer
@@ -212,6 +241,13 @@ extension EngineService {
             if readiness.contains(.writable) { _ = peer.flush() }
             if !readiness.isDisjoint(with: [.readable, .failed]) { service?.receive(on: self) }
             service?.settle(self)
+        }
+
+        /// Messages to read now. A peer that had one in the last turn too may have many; of others one more read only
+        /// finds that there is nothing.
+        func quota(_ turn: UInt64) -> Int {
+            defer { lastTurn = turn }
+            return turn == lastTurn &+ 1 ? 64 : 1
         }
 
         /// Watches for room to write only while something is kept.
@@ -240,7 +276,7 @@ extension EngineService {
 
     /// A bounded number of messages per turn, so that one busy worker does not starve the others.
     private func receive(on connection: PeerConnection) {
-        for _ in 0..<64 {
+        for _ in 0..<connection.quota(loop.turns) {
             switch connection.peer.socket.receive(into: &buffer) {
             case .wouldBlock: return
             case .closed: return connection.peer.close()
