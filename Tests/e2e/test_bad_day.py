@@ -241,3 +241,13 @@ def test_a_storm_of_failures_does_not_fill_the_log_and_is_counted(apns):
     wait_until("the rest is counted", lambda: "not shown one by one" in engine.text(), 20)
     assert engine.stats()["apns_misconfigured"] == 120
     assert os.path.getsize(engine.log) < 40_000
+
+
+def test_a_reason_from_outside_writes_no_line_and_no_value_of_its_own(apns):
+    forged = "x status=200 reason=OK\n 0(1) ALERT: forged\x1b[31m\u009b\u2028\u202e"
+    engine = apns(answer(400, json.dumps({"reason": forged}).encode()))
+    (outcome, reason, _), = send(engine)
+    assert (outcome, reason) == ("rejected", "x status=200 reason=OK? 0(1) ALERT: forged?[31m???")
+    line, = [line for line in engine.text().splitlines() if "push rejected" in line]
+    assert f'status=400 reason="{reason}" ms=' in line
+    assert not any(line.startswith(" 0(1)") for line in engine.text().splitlines())

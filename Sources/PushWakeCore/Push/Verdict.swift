@@ -3,8 +3,9 @@
 /// What one provider answer means: the outcome and what follows from it.
 public struct Verdict: Equatable, Sendable {
     public var outcome: Outcome
-    /// The provider's own word, such as `BadDeviceToken`; empty when it gave none.
-    public var reason: String
+    /// The provider's own word, such as `BadDeviceToken`; empty when it gave none. Printable: anybody may be the
+    /// provider (a Web Push service is named by a phone).
+    public let reason: String
     /// What to do about the push itself.
     public var next: Next
     /// What to do about the connection it came on.
@@ -36,7 +37,7 @@ public struct Verdict: Equatable, Sendable {
         goneSince: Int64? = nil
     ) {
         self.outcome = outcome
-        self.reason = reason
+        self.reason = PrintableText.cleaned(reason)
         self.next = next
         self.connection = connection
         self.goneSince = goneSince

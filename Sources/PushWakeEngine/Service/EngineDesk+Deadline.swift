@@ -33,7 +33,7 @@ extension EngineDesk {
         log(
             .debug,
             """
-            no push aor=\(EngineClient.text(.aor, in: message)) call_id=\(EngineClient.text(.callID, in: message)): \
+            no push \(EngineLog.names(EngineClient.text(.aor, in: message), EngineClient.text(.callID, in: message))): \
             its sender waited in vain and has given up
             """)
         fail(message, peer, "the request came too late")

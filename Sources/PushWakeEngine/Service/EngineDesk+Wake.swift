@@ -33,7 +33,7 @@ extension EngineDesk {
         guard !bindings.isEmpty else { return answer }
         answer.bindings = bindings.count
         if message.event == .chat, case .notice(let reason) = MessageBody(contentType: message.contentType) {
-            log(.debug, "no push event=chat aor=\(message.aor) call_id=\(message.callID): \(reason)")
+            log(.debug, "no push event=chat \(EngineLog.names(message.aor, message.callID)): \(reason)")
             return answer
         }
         let earlier = calls[message.id]
@@ -99,7 +99,7 @@ extension EngineDesk {
         for skipped in devices.skipped {
             log(
                 .debug,
-                "no push event=\(message.event.name) aor=\(message.aor) call_id=\(message.callID): \(skipped.reason.rawValue)"
+                "no push event=\(message.event.name) \(EngineLog.names(message.aor, message.callID)): \(skipped.reason.rawValue)"
             )
         }
         let isRefused = refusal(of: message.event) != nil

@@ -124,9 +124,10 @@ final class EngineDesk {
         log(
             level(of: result),
             """
-            push \(result.outcome.name) provider=\(result.provider.name) event=\(result.event.name) aor=\(result.aor) \
-            call_id=\(result.callID) app=\(result.app) token=\(result.token) status=\(result.httpStatus) \
-            reason=\(result.reason.isEmpty ? "-" : result.reason) ms=\(result.microseconds / 1000)\
+            push \(result.outcome.name) provider=\(result.provider.name) event=\(result.event.name) \
+            \(EngineLog.names(result.aor, result.callID)) app=\(PrintableText.logValue(result.app)) \
+            token=\(PrintableText.logValue(result.token)) status=\(result.httpStatus) \
+            reason=\(PrintableText.logValue(result.reason)) ms=\(result.microseconds / 1000)\
             \(result.isBindingRemoved ? " binding removed" : "")
             """)
         guard !subscribers.isEmpty else { return }
