@@ -132,7 +132,18 @@ static inline const char *clinux_entry_name(const struct dirent *entry) { return
 /* Variadic, which Swift does not import. */
 static inline int clinux_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 
-/* As many descriptors as the hard limit allows: servers of a load run need one per connection. */
+/* What a descriptor leads to, opened anew: not blocking, while its other users keep what they have. */
+static inline int clinux_reopen_for_writing(int fd)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+static inline int clinux_fstat(int fd, struct stat *status) { return fstat(fd, status); }
+
+/* Its first parameter is an enum in C. */
+static inline int clinux_descriptor_limit(struct rlimit *limit) { return getrlimit(RLIMIT_NOFILE, limit); }
+/* As many descriptors as the hard limit allows. */
 static inline void clinux_raise_descriptor_limit(void)
 {
     struct rlimit limit;
