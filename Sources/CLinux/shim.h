@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <linux/sockios.h>
 #include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -25,6 +26,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -105,6 +107,12 @@ static inline int clinux_socket_error(int fd)
     int code = 0;
     socklen_t length = sizeof code;
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length) == 0 ? code : errno;
+}
+/* Bytes that the other end's kernel has not confirmed. */
+static inline int clinux_unacknowledged(int fd)
+{
+    int count = 0;
+    return ioctl(fd, SIOCOUTQ, &count) == 0 && count > 0 ? count : 0;
 }
 /* The next close() sends RST in place of FIN. */
 static inline void clinux_linger_reset(int fd)

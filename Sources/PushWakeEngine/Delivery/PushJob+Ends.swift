@@ -4,15 +4,6 @@ internal import PushWakeCore
 internal import PushWakeTransport
 
 extension PushJob {
-    /// Whether a second copy does no harm where a provider cannot tell copies: a phone that knows the call
-    /// already ignores it, while a message would be shown twice.
-    var isRepeatable: Bool {
-        switch content.event {
-        case .call, .cancel, .refresh, .missed, .answeredElsewhere, .voicemail, .refer: true
-        case .chat, .custom, .groupChat: false
-        }
-    }
-
     /// The verdict when there is no use in sending any more; nil when there is.
     func endBeforeSending(now: Int64) -> Verdict? {
         if isCancelled { return Verdict(.expired, reason: "CallOver") }
