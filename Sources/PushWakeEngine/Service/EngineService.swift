@@ -258,6 +258,8 @@ extension EngineService {
         guard connection.peer.isClosed else { return connection.adjust(loop) }
         loop.unwatch(connection.peer.socket.descriptor)
         connections[ObjectIdentifier(connection.peer)] = nil
+        // Answers that are still to come keep the peer, not its descriptor.
+        connection.peer.socket.close()
         desk.closed(connection.peer)
     }
 }
