@@ -16,6 +16,7 @@ final class EngineDesk {
     private(set) var policy: RegistrationPolicy
     var statistics = Statistics()
     private var failureLines = FailureLines()
+    private var descriptorLines = LineBudget(most: 1, period: 60_000)
     /// Requests for which phones are woken or watched.
     var calls = HeldRequests()
     let callPolicy: CallPolicy
@@ -111,6 +112,15 @@ final class EngineDesk {
             if leftOut > 0 { log(.warning, FailureLines.summary(result.provider, result.outcome, leftOut)) }
             return .warning
         }
+    }
+
+    /// Somebody who connects has to wait: said once, not ten times a second.
+    func descriptorsAreShort(_ limit: Int) {
+        guard case .write = descriptorLines.admit(now: delivery.loop.now) else { return }
+        log(
+            .error,
+            "all but a reserve of the \(limit) descriptors are in use: whoever connects now waits; raise LimitNOFILE, or end clients"
+        )
     }
 
     /// Says how many failures had no line, once their storm is over.

@@ -8,6 +8,7 @@ internal import PushWakeTransport
 public final class EngineService {
     private let loop: Loop
     private let listener: LocalSocket
+    private var gate: AcceptGate?
     private let desk: EngineDesk
     private let log: EngineLog
     /// Keeps the disk's pace away from the loop; nil for a store without a file.
@@ -30,6 +31,7 @@ public final class EngineService {
     /// A supervisor's host has told the operator about such keys already: then it is not said twice.
     public init(settings: Settings, log: EngineLog, isSupervised: Bool = false) throws(EngineFailure) {
         self.log = log
+        AcceptGate.raiseLimit()
         do throws(SystemError) {
             loop = try Loop()
         } catch {
@@ -57,6 +59,7 @@ public final class EngineService {
         } catch {
             throw EngineFailure(message: "\(error)")
         }
+        gate = AcceptGate(listener.descriptor, loop: loop) { [desk] in desk.descriptorsAreShort($0) }
         delivery.watchKeys()
         HeapReserve.fill()
         filter?.start()
@@ -223,7 +226,9 @@ extension EngineService {
     }
 
     private func acceptPeers() {
-        while let socket = listener.accept() {
+        while true {
+            let taken = listener.accept()
+            guard gate?.isShut(after: taken?.descriptor ?? -1) != true, let socket = taken else { return }
             let connection = PeerConnection(EnginePeer(socket: socket), self)
             do throws(SystemError) {
                 try loop.watch(socket.descriptor, for: .readable, connection)
