@@ -21,6 +21,9 @@ public struct Verdict: Equatable, Sendable {
         case retry(after: Int64)
         /// The same for all pushes of this credential: the provider wants none for so many milliseconds.
         case hold(Int64)
+        /// The same for all pushes of this credential, without a word of when: half as many go per second from now on, and
+        /// this one again, no sooner than after this many milliseconds.
+        case slow(after: Int64)
         /// Get a fresh credential (JWT or OAuth token), then send once more.
         case renewCredential
     }

@@ -14,7 +14,11 @@ extension PushJob {
     func conclude(_ verdict: Verdict, status: Int, on lane: any ProviderLane, _ loop: Loop) {
         if verdict.next == .finish { return finish(verdict, status: status) }
         if delivery?.hasEnded == true { return finish(.engineEnds, status: 0) }
-        if case .hold(let pause) = verdict.next { lane.queue?.hold(pause) }
+        switch verdict.next {
+        case .hold(let pause): lane.queue?.hold(pause)
+        case .slow: lane.queue?.slow()
+        case .finish, .retry, .renewCredential: break
+        }
         let step = RetryPolicy().step(
             after: verdict, attempts: attempts, renewals: renewals, now: loop.now, deadline: deadline,
             random: pushID.low)
