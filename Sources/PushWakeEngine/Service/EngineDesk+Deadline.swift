@@ -11,6 +11,7 @@ extension EngineDesk {
     func handle(
         _ message: MessageReader, from peer: EnginePeer, now: Int64 = SystemClock.monotonicMilliseconds()
     ) {
+        lookAtClock()
         switch message.kind {
         case .wake, .wait, .send:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }

@@ -68,7 +68,9 @@ extension EngineDesk {
     /// Bindings that a request may wake: of its user, or of the one device whose dialog it belongs to.
     private func bindings(for message: WakeMessage) throws(StoreError) -> [Binding] {
         guard !message.purr.isEmpty else {
+            // A store may have more, from before the setting.
             return try store.bindings(of: message.aor, now: SystemClock.wallSeconds())
+                .suffix(Int(settings.integer(.bindingsPerUser)))
         }
         guard let device = try device(ofPURR: message.purr), device.aor == message.aor else { return [] }
         return device.bindings

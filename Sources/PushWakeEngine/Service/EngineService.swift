@@ -43,7 +43,7 @@ public final class EngineService {
         } catch {
             throw EngineFailure(message: "engine_socket: \(error.message)")
         }
-        let store = try Self.openStore(settings)
+        let store = try Self.openStore(settings, log)
         do throws(StoreError) {
             checkpoints = store is SQLiteStore ? try CheckpointThread(path: settings.text(.storePath)) : nil
         } catch {
@@ -136,15 +136,19 @@ public final class EngineService {
 
     private func reload() { for problem in desk.delivery.reload() { log(.warning, problem) } }
 
-    private static func openStore(_ settings: Settings) throws(EngineFailure) -> any BindingStore {
-        if settings.text(.store) == "memory" { return MemoryStore(purrs: PURRLimits(settings)) }
+    private static func openStore(_ settings: Settings, _ log: EngineLog) throws(EngineFailure) -> any BindingStore {
+        let perUser = Int(settings.integer(.bindingsPerUser))
+        if settings.text(.store) == "memory" { return MemoryStore(perUser: perUser, purrs: PURRLimits(settings)) }
         do throws(StoreError) {
             let durability: SQLiteStore.Durability = settings.text(.storeSync) == "full" ? .everyCommit : .checkpoint
             var options = SQLiteStore.Options(durability: durability)
             options.findsEnds = settings.integer(.refreshBefore) > 0
             options.findsPURRs = settings.flag(.purr)
             options.purrs = PURRLimits(settings)
-            return try SQLiteStore(path: settings.text(.storePath), options: options)
+            options.perUser = perUser
+            let store = try SQLiteStore(path: settings.text(.storePath), options: options)
+            store.onDamage = { log(.error, $0) }
+            return store
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
         }
@@ -162,6 +166,7 @@ public final class EngineService {
     /// Bindings whose time is over go, a bounded number at a time so that calls never wait for it.
     private func housekeeping() {
         var pause: Int64 = 60_000
+        desk.lookAtClock()
         do throws(StoreError) {
             if try desk.store.forget(now: loop.wallSeconds, limit: 200) == 200 { pause = 50 }
         } catch {
