@@ -11,6 +11,7 @@ extension EngineDesk {
     func handle(
         _ message: MessageReader, from peer: EnginePeer, now: Int64 = SystemClock.monotonicMilliseconds()
     ) {
+        lookAtClock()
         switch message.kind {
         case .wake, .wait, .send:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
@@ -33,7 +34,7 @@ extension EngineDesk {
         log(
             .debug,
             """
-            no push aor=\(EngineClient.text(.aor, in: message)) call_id=\(EngineClient.text(.callID, in: message)): \
+            no push \(EngineLog.names(EngineClient.text(.aor, in: message), EngineClient.text(.callID, in: message))): \
             its sender waited in vain and has given up
             """)
         fail(message, peer, "the request came too late")

@@ -33,7 +33,7 @@ extension EngineDesk {
         guard !bindings.isEmpty else { return answer }
         answer.bindings = bindings.count
         if message.event == .chat, case .notice(let reason) = MessageBody(contentType: message.contentType) {
-            log(.debug, "no push event=chat aor=\(message.aor) call_id=\(message.callID): \(reason)")
+            log(.debug, "no push event=chat \(EngineLog.names(message.aor, message.callID)): \(reason)")
             return answer
         }
         let earlier = calls[message.id]
@@ -68,7 +68,9 @@ extension EngineDesk {
     /// Bindings that a request may wake: of its user, or of the one device whose dialog it belongs to.
     private func bindings(for message: WakeMessage) throws(StoreError) -> [Binding] {
         guard !message.purr.isEmpty else {
+            // A store may have more, from before the setting.
             return try store.bindings(of: message.aor, now: SystemClock.wallSeconds())
+                .suffix(Int(settings.integer(.bindingsPerUser)))
         }
         guard let device = try device(ofPURR: message.purr), device.aor == message.aor else { return [] }
         return device.bindings
@@ -99,7 +101,7 @@ extension EngineDesk {
         for skipped in devices.skipped {
             log(
                 .debug,
-                "no push event=\(message.event.name) aor=\(message.aor) call_id=\(message.callID): \(skipped.reason.rawValue)"
+                "no push event=\(message.event.name) \(EngineLog.names(message.aor, message.callID)): \(skipped.reason.rawValue)"
             )
         }
         let isRefused = refusal(of: message.event) != nil

@@ -16,6 +16,8 @@ final class EngineDesk {
     private(set) var policy: RegistrationPolicy
     var statistics = Statistics()
     private var failureLines = FailureLines()
+    private var wallClock = WallClock(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds())
+    private var descriptorLines = LineBudget(most: 1, period: 60_000)
     /// Requests for which phones are woken or watched.
     var calls = HeldRequests()
     let callPolicy: CallPolicy
@@ -115,6 +117,29 @@ final class EngineDesk {
             if leftOut > 0 { log(.warning, FailureLines.summary(result.provider, result.outcome, leftOut)) }
             return .warning
         }
+    }
+
+    /// Asks whether the clock was put right, before anything is done by it.
+    func lookAtClock() {
+        guard let jump = wallClock.look(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds()) else {
+            return
+        }
+        let days = (jump.new - jump.old) / 86_400
+        log(.warning, "the clock was put \(days > 0 ? "forward" : "back") by \(abs(days)) days; bindings keep their age")
+        do throws(StoreError) {
+            try store.clockJumped(from: jump.old, to: jump.new)
+        } catch {
+            log(.error, "bindings could not be given the time of the new clock: \(error)")
+        }
+    }
+
+    /// Somebody who connects has to wait: said once, not ten times a second.
+    func descriptorsAreShort(_ limit: Int) {
+        guard case .write = descriptorLines.admit(now: delivery.loop.now) else { return }
+        log(
+            .error,
+            "all but a reserve of the \(limit) descriptors are in use: whoever connects now waits; raise LimitNOFILE, or end clients"
+        )
     }
 
     /// Says how many failures had no line, once their storm is over.

@@ -8,6 +8,7 @@ internal import PushWakeTransport
 public final class EngineService {
     private let loop: Loop
     private let listener: LocalSocket
+    private var gate: AcceptGate?
     private let desk: EngineDesk
     private let log: EngineLog
     /// Keeps the disk's pace away from the loop; nil for a store without a file.
@@ -32,6 +33,7 @@ public final class EngineService {
     /// A supervisor's host has told the operator about such keys already: then it is not said twice.
     public init(settings: Settings, log: EngineLog, isSupervised: Bool = false) throws(EngineFailure) {
         self.log = log
+        AcceptGate.raiseLimit()
         do throws(SystemError) {
             loop = try Loop()
         } catch {
@@ -43,7 +45,7 @@ public final class EngineService {
         } catch {
             throw EngineFailure(message: "engine_socket: \(error.message)")
         }
-        let store = try Self.openStore(settings)
+        let store = try Self.openStore(settings, log)
         do throws(StoreError) {
             let hasFile = settings.text(.store) != "memory"
             checkpoints = hasFile ? try CheckpointThread(path: settings.text(.storePath)) : nil
@@ -61,6 +63,7 @@ public final class EngineService {
         } catch {
             throw EngineFailure(message: "\(error)")
         }
+        gate = AcceptGate(listener.descriptor, loop: loop) { [desk] in desk.descriptorsAreShort($0) }
         delivery.watchKeys()
         HeapReserve.fill()
         filter?.start()
@@ -138,15 +141,18 @@ public final class EngineService {
 
     private func reload() { for problem in desk.delivery.reload() { log(.warning, problem) } }
 
-    private static func openStore(_ settings: Settings) throws(EngineFailure) -> any BindingStore {
-        if settings.text(.store) == "memory" { return MemoryStore(purrs: PURRLimits(settings)) }
+    private static func openStore(_ settings: Settings, _ log: EngineLog) throws(EngineFailure) -> any BindingStore {
+        let perUser = Int(settings.integer(.bindingsPerUser))
+        if settings.text(.store) == "memory" { return MemoryStore(perUser: perUser, purrs: PURRLimits(settings)) }
         do throws(StoreError) {
             let durability: SQLiteStore.Durability = settings.text(.storeSync) == "full" ? .everyCommit : .checkpoint
             var options = SQLiteStore.Options(durability: durability)
             options.findsEnds = settings.integer(.refreshBefore) > 0
             options.findsPURRs = settings.flag(.purr)
             options.purrs = PURRLimits(settings)
+            options.perUser = perUser
             let store = try SQLiteStore(path: settings.text(.storePath), options: options)
+            store.onDamage = { log(.error, $0) }
             return durability == .everyCommit ? store : try BufferedStore(store)
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
@@ -187,6 +193,7 @@ public final class EngineService {
     /// Bindings whose time is over go, a bounded number at a time so that calls never wait for it.
     private func housekeeping() {
         var pause: Int64 = 60_000
+        desk.lookAtClock()
         do throws(StoreError) {
             if try desk.store.forget(now: loop.wallSeconds, limit: 200) == 200 { pause = 50 }
         } catch {
@@ -259,7 +266,9 @@ extension EngineService {
     }
 
     private func acceptPeers() {
-        while let socket = listener.accept() {
+        while true {
+            let taken = listener.accept()
+            guard gate?.isShut(after: taken?.descriptor ?? -1) != true, let socket = taken else { return }
             let connection = PeerConnection(EnginePeer(socket: socket), self)
             do throws(SystemError) {
                 try loop.watch(socket.descriptor, for: .readable, connection)
@@ -294,6 +303,8 @@ extension EngineService {
         guard connection.peer.isClosed else { return connection.adjust(loop) }
         loop.unwatch(connection.peer.socket.descriptor)
         connections[ObjectIdentifier(connection.peer)] = nil
+        // Answers that are still to come keep the peer, not its descriptor.
+        connection.peer.socket.close()
         desk.closed(connection.peer)
     }
 }

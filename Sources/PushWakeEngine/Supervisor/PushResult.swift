@@ -29,9 +29,9 @@ public struct PushResult: Equatable, Sendable {
     /// One line for the log.
     var logLine: String {
         """
-        push \(outcome.name) provider=\(provider.name) event=\(event.name) aor=\(aor) call_id=\(callID) app=\(app) \
-        token=\(token) status=\(httpStatus) reason=\(reason.isEmpty ? "-" : reason) ms=\(microseconds / 1000)\
-        \(isBindingRemoved ? " binding removed" : "")
+        push \(outcome.name) provider=\(provider.name) event=\(event.name) \(EngineLog.names(aor, callID)) \
+        app=\(PrintableText.logValue(app)) token=\(PrintableText.logValue(token)) status=\(httpStatus) \
+        reason=\(PrintableText.logValue(reason)) ms=\(microseconds / 1000)\(isBindingRemoved ? " binding removed" : "")
         """
     }
 

@@ -98,9 +98,9 @@ public final class BufferedStore: BindingStore {
         var user = try known(aor)
         if user.marks == nil { user.marks = try store.removed(of: aor) }
         let marks = user.marks ?? []
-        let plan = RegistrationPlan(storing: bindings, over: user.rows.map(\.binding), marks: marks, now: now)
+        let plan = RegistrationPlan(storing: bindings, over: user.rows.map(\.binding), marks: marks, perUser: store.perUser, now: now)
         guard !plan.isStale else { return [] }
-        guard plan.keepsRows else {
+        guard plan.keepsRows, let first = user.rows.first, !store.hasDamage(besides: first.id) else {
             try settle(aor)
             return try store.register(bindings, now: now)
         }
@@ -165,6 +165,12 @@ public final class BufferedStore: BindingStore {
         guard !(try bindings(of: aor, now: now)).isEmpty else { return }
         try settle(aor)
         try store.endRegistrations(selector, of: aor, now: now)
+    }
+
+    public func clockJumped(from old: Int64, to new: Int64) throws(StoreError) {
+        try flush()
+        (recent, older) = ([:], [:])
+        try store.clockJumped(from: old, to: new)
     }
 
     public func removed(of aor: String) throws(StoreError) -> [RemovedBinding] { try store.removed(of: aor) }
