@@ -293,6 +293,9 @@ enum pushwake_event {
  * PUSHWAKE_ERR_NOT_FOUND. */
 int pushwake_event_from_name(pushwake_str name);
 
+/* Static lower-case name of an event: "call", "chat", ...; "unknown" for any other number. */
+const char *pushwake_event_name(int event);
+
 typedef struct pushwake_wake_request {
     size_t size;
     int event; /* enum pushwake_event */

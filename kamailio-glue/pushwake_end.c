@@ -109,8 +109,17 @@ void pw_yield(tm_cell_t *t, pw_hold_t *hold)
 	}
 }
 
+/* Module acc clears its flag when it has recorded a missed call: in the request of the transaction when an answer
+ * goes out, in its copy when a branch has failed. Both are looked at, one after the other. */
+static void share_flags(tm_cell_t *t, sip_msg_t *req, flag_t before)
+{
+	req->flags &= ~(before & ~t->uas.request->flags);
+	t->uas.request->flags = req->flags;
+}
+
 static void run_failure_route(tm_cell_t *t, sip_msg_t *req, int route)
 {
+	flag_t flags = t->uas.request->flags;
 	sr_kemi_eng_t *keng = sr_kemi_eng_get();
 	str event = str_init("pushwake:timeout");
 	int before = get_route_type();
@@ -126,7 +135,7 @@ static void run_failure_route(tm_cell_t *t, sip_msg_t *req, int route)
 		exec_post_script_cb(req, FAILURE_CB_TYPE);
 	}
 	set_route_type(before);
-	t->uas.request->flags = req->flags;
+	share_flags(t, req, flags);
 }
 
 /* The blind branch counts as 408, and tm prefers that to what a device answered. */
@@ -151,6 +160,7 @@ static int best_answer(tm_cell_t *t, int blind)
 void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code)
 {
 	int best, route, i, branches = t->nr_of_outgoings;
+	flag_t flags;
 
 	if(hold->cancelled || (t->flags & T_CANCELED) || pw.tm.t_get_picked_branch() != hold->blind
 			|| (code != 408 && hold->failure_status >= 300)) {
@@ -172,7 +182,9 @@ void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code)
 		}
 	}
 	code = best >= 0 ? t->uac[best].last_received : hold->failure_status;
+	flags = t->uas.request->flags;
 	pw.reply_unsafe(t, req, code, best >= 0 || code >= 300 ? error_text(code) : "Accepted");
+	share_flags(t, req, flags);
 }
 
 void pw_tell(tm_cell_t *t, pw_hold_t *hold, int status)

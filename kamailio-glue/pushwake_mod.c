@@ -13,7 +13,6 @@
 #include "core/pvar.h"
 #include "pushwake_hold.h"
 
-#define PW_MAX_SAID 64
 #define PW_EXPORT __attribute__((visibility("default")))
 
 pw_binds_t pw;
@@ -146,42 +145,13 @@ static int bind_modules(void)
 	return 0;
 }
 
-/* The engine finds the same at each of its starts; once is enough. */
-static char *said[PW_MAX_SAID];
-static int said_count = 0;
-
 static void on_problem(void *context, int level, pushwake_str setting, pushwake_str message)
 {
-	size_t size = setting.len + message.len + 3;
-	char *line = pkg_malloc(size);
-
-	if(line == NULL) {
-		PKG_MEM_ERROR;
-		return;
-	}
-	snprintf(line, size, "%.*s: %.*s", PW_FMT(setting), PW_FMT(message));
 	if(level == PUSHWAKE_LOG_ERROR) {
-		LM_ERR("%s\n", line);
+		LM_ERR("%.*s: %.*s\n", PW_FMT(setting), PW_FMT(message));
 	} else {
-		LM_WARN("%s\n", line);
+		LM_WARN("%.*s: %.*s\n", PW_FMT(setting), PW_FMT(message));
 	}
-	if(said_count < PW_MAX_SAID) {
-		said[said_count++] = line;
-	} else {
-		pkg_free(line);
-	}
-}
-
-int pw_was_said(pushwake_str message)
-{
-	int i;
-
-	for(i = 0; i < said_count; i++) {
-		if(strlen(said[i]) == message.len && memcmp(said[i], message.ptr, message.len) == 0) {
-			return 1;
-		}
-	}
-	return 0;
 }
 
 static int mod_init(void)

@@ -107,9 +107,6 @@ typedef struct pw_counters {
 } pw_counters_t;
 extern pw_counters_t pw_count;
 
-/* pushwake_mod.c: whether this was logged at the start. */
-int pw_was_said(pushwake_str message);
-
 /* pushwake_version.c: whether tm's structs are those that this module was built with; says so when not. */
 int pw_core_fits(void);
 

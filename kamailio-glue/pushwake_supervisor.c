@@ -173,9 +173,6 @@ static void on_result(void *context, const pushwake_result *result)
 
 static void on_log(void *context, int level, pushwake_str message)
 {
-	if(pw_was_said(message)) {
-		return;
-	}
 	switch(level) {
 		case PUSHWAKE_LOG_ERROR:
 			LM_ERR("%.*s\n", PW_FMT(message));

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The module and the Kamailio it is loaded into were made for each other, or it says so."""
 
+import os
+import re
 import shutil
 import subprocess
 
@@ -15,10 +17,16 @@ GLUE = ROOT / "kamailio-glue"
 MOVED = ["\tint last_received;", "\tstruct ua_client *uac;"]
 
 
+def installed_headers():
+    """The headers of the release that is installed."""
+    said = subprocess.run(["kamailio", "-v"], capture_output=True, text=True, check=True).stdout
+    version = re.search(r"version: kamailio (\S+)", said)[1]
+    return ROOT / ".cache" / f"kamailio-{version}"
+
+
 def build_with_moved_field(tmp_path, field):
     """A module made with headers in which this field stands one pointer further."""
-    headers = next(path for path in (ROOT / ".cache").glob("kamailio-*") if (path / "cflags").exists())
-    shutil.copytree(headers, tmp_path / "headers")
+    shutil.copytree(installed_headers(), tmp_path / "headers")
     table = tmp_path / "headers/modules/tm/h_table.h"
     text = table.read_text()
     assert text.count(field) == 1
@@ -40,3 +48,65 @@ def test_a_module_for_another_layout_does_not_start(make_kamailio, tmp_path, fie
     assert kamailio.process.wait(10) != 0
     said = kamailio.log_text()
     assert "lays out transactions otherwise" in said and "build it again" in said
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout that was built for an older Kamailio before."""
+    shutil.copytree(GLUE, tmp_path / "kamailio-glue", ignore=shutil.ignore_patterns("*.so"))
+    shutil.copytree(ROOT / "include", tmp_path / "include")
+    older = tmp_path / ".cache" / "kamailio-0.0.1"
+    older.mkdir(parents=True)
+    (older / "cflags").write_text("-DSHM_MMAP\n")
+    (tmp_path / ".cache" / installed_headers().name).symlink_to(installed_headers())
+    return tmp_path
+
+
+def objects(checkout):
+    return {path.name: path.stat().st_mtime_ns for path in (checkout / ".build").rglob("*.o")}
+
+
+def make(checkout, *arguments):
+    command = ["make", "-s", "-C", checkout / "kamailio-glue", f"PUSHWAKE_LIB={LIBRARY.parent}", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_headers_of_the_installed_release_are_taken(checkout):
+    done = make(checkout)
+    assert done.returncode == 0, done.stderr
+    before = objects(checkout)
+    assert make(checkout).returncode == 0
+    assert objects(checkout) == before, "nothing is made twice"
+
+
+def test_other_headers_make_all_objects_anew(checkout):
+    assert make(checkout).returncode == 0
+    other = checkout / "other"
+    shutil.copytree(installed_headers(), other)
+    # As an unpacked tarball has them: older than the objects.
+    for path in other.rglob("*"):
+        os.utime(path, (1, 1))
+    before = objects(checkout)
+    assert make(checkout, f"KAMAILIO_SRC={other}").returncode == 0
+    after = objects(checkout)
+    assert before and [name for name in before if after[name] == before[name]] == []
+
+
+def test_a_source_that_is_none_is_named(tmp_path):
+    done = subprocess.run([ROOT / "scripts/kamailio-headers.sh", tmp_path / "headers"], capture_output=True, text=True,
+                          env={**os.environ, "KAMAILIO_SOURCE": str(tmp_path / "nothing")}, check=False)
+    assert done.returncode == 1 and f"{tmp_path}/nothing is no source of Kamailio" in done.stderr
+    assert re.search(r"https://www.kamailio.org/pub/kamailio/[0-9.]+/src/kamailio-[0-9.]+_src.tar.gz", done.stderr)
+
+
+def test_a_tree_that_was_moved_is_built_anew(tmp_path):
+    plan = ROOT / ".build/dist/release.yaml"
+    for place, stays in (("moved", False), ("own", True)):
+        tree = tmp_path / place
+        (tree / ".build/dist").mkdir(parents=True)
+        shutil.copy(ROOT / "Makefile", tree)
+        text = plan.read_text() if place == "moved" else plan.read_text().replace(f"{ROOT}/", f"{tree}/")
+        (tree / ".build/dist/release.yaml").write_text(text)
+        done = subprocess.run(["make", "-s", "unmoved"], cwd=tree, capture_output=True, text=True, check=True)
+        assert (tree / ".build/dist").exists() == stays
+        assert ("building anew" in done.stdout) != stays

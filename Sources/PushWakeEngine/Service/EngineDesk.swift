@@ -29,6 +29,7 @@ final class EngineDesk {
     var wakeRecords = WakeRecords()
     /// How busy the engine is.
     let load: LoadWatch
+    let pages: PageQueue
     let loadPolicies: LoadPolicies
     /// Tells a second push to one device within `ignore_same`.
     var dedupe: Dedupe
@@ -49,6 +50,7 @@ final class EngineDesk {
         self.log = log
         callPolicy = CallPolicy(settings)
         load = LoadWatch(delivery: delivery, log: log)
+        pages = PageQueue(loop: delivery.loop)
         loadPolicies = LoadPolicies(settings)
         policy = RegistrationPolicy(settings: settings, vapidKey: VAPIDKeyFile.publicKey(settings))
         delivery.onVAPIDKey = { [weak self] key in self?.policy.vapidKey = key }
@@ -147,12 +149,12 @@ final class EngineDesk {
         for line in failureLines.summaries(now: now) { log(.warning, line) }
     }
 
-    /// Reports the end of a push to the log, the counters and everybody who asked.
-    func report(_ result: PushResult) {
+    /// Reports the end of a push to the log, the counters and everybody who asked; `detail` is for the log.
+    func report(_ result: PushResult, detail: String = "") {
         statistics.count(result)
         // The supervisor, which hears of it anyway, writes the line of a push that was taken: one thing less to wake it.
         if !isSupervised || result.outcome != .accepted || subscribers.isEmpty {
-            log(level(of: result), result.logLine)
+            log(level(of: result), detail.isEmpty ? result.logLine : "\(result.logLine) (\(detail))")
         }
         guard !subscribers.isEmpty else { return }
         writer.begin(.result, id: 0)

@@ -30,7 +30,7 @@ public final class EngineService {
 
     /// Opens the store, listens on the socket and reads the keys; a key that cannot be used is only logged.
     ///
-    /// A supervisor's host has told the operator about such keys already: then it is not said twice.
+    /// A supervised engine leaves the log line of a push that was taken to its supervisor.
     public init(settings: Settings, log: EngineLog, isSupervised: Bool = false) throws(EngineFailure) {
         self.log = log
         AcceptGate.raiseLimit()
@@ -45,6 +45,7 @@ public final class EngineService {
         } catch {
             throw EngineFailure(message: "engine_socket: \(error.message)")
         }
+        Self.admitGroup(settings, log)
         let store = try Self.openStore(settings, log)
         do throws(StoreError) {
             let hasFile = settings.text(.store) != "memory"
@@ -57,7 +58,7 @@ public final class EngineService {
         desk = EngineDesk(
             settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log,
             isSupervised: isSupervised)
-        for problem in delivery.open() { log(isSupervised ? .debug : .warning, problem) }
+        for problem in delivery.open() { log(.warning, problem) }
         do throws(SystemError) {
             try loop.watch(listener.descriptor, for: .readable, Listener(self))
         } catch {
@@ -77,6 +78,16 @@ public final class EngineService {
             let watch = RefreshWatch(desk: desk, lead: lead, now: loop.wallSeconds)
             refreshes = watch
             watch.start()
+        }
+    }
+
+    private static func admitGroup(_ settings: Settings, _ log: EngineLog) {
+        let group = settings.text(.engineSocketGroup)
+        guard !group.isEmpty else { return }
+        do throws(LocalSocket.Failure) {
+            try LocalSocket.admit(group: group, to: settings.text(.engineSocket))
+        } catch {
+            log(.warning, "engine_socket_group: \(error.message)")
         }
     }
 
