@@ -56,6 +56,7 @@ typedef struct pw_hold {
 	unsigned int heard_trying;   /* branches of which 100, more than 100, a failure was reported */
 	unsigned int heard_ringing;
 	unsigned int failed;
+	int64_t stream_ms;           /* since then a leg is out over a connection, unanswered; 0: none is */
 	uint64_t pushed;             /* devices whose push was taken */
 	int keeps_uri;               /* within a dialog: only where it is sent changes, not its Request-URI */
 	str aor;
@@ -114,9 +115,15 @@ pw_hold_t *pw_hold_find(tm_cell_t **t, str *aor, uint64_t handle);
  * to be freed. NULL when there is nothing. */
 pw_hold_ref_t *pw_holds_of(int *count, str *table, str *aor);
 
-/* References of all that is held; in pkg memory, to be freed. With is_waiting only
- * those that wait for phones. */
-pw_hold_ref_t *pw_holds_all(int *count, int is_waiting);
+/* Which of them. */
+enum pw_holds {
+	PW_HOLDS_ALL,
+	PW_HOLDS_WAITING,     /* for phones that sleep */
+	PW_HOLDS_OVER_STREAMS /* stream_ms is set */
+};
+
+/* References of what is held; in pkg memory, to be freed. */
+pw_hold_ref_t *pw_holds_all(int *count, enum pw_holds which);
 pw_hold_t *pw_hold_get(tm_cell_t **t, const pw_hold_ref_t *ref);
 
 /* 1 the first time: it has its final answer. */
@@ -139,6 +146,9 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 
 /* Ends a branch without that its end counts. */
 void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch);
+
+/* The same where nothing can be sent to the phone any more. */
+void pw_leg_drop(tm_cell_t *t, pw_hold_t *hold, int branch);
 
 /* Sends a leg's datagram once more, if nothing came back yet. */
 void pw_leg_resend(tm_cell_t *t, pw_hold_t *hold, int leg);
@@ -169,6 +179,18 @@ void pw_watch_script(pw_hold_t *hold);
 
 /* Reports legs that tm gave up without a word to us. */
 void pw_watch_scan(void);
+
+/* Reports that a leg has failed before its phone has heard of it. */
+void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status);
+
+/* pushwake_stream.c: legs whose connection ends before any answer. */
+int pw_stream_init(void);
+
+/* Under the reply lock: legs may have gone out over connections. */
+void pw_stream_watch(tm_cell_t *t, pw_hold_t *hold);
+
+/* In the supervisor: fails the legs whose connection is gone. 1: look soon again. */
+int pw_stream_scan(void);
 
 /* pushwake_end.c */
 
@@ -201,5 +223,8 @@ void pw_resume_all(void);
 
 /* pushwake_supervisor.c: executes a verb later, in that process. */
 void pw_verb_later(const pushwake_verb *verb);
+
+/* It calls pw_stream_scan(). */
+void pw_supervisor_wake(void);
 
 #endif /* PUSHWAKE_HOLD_H */

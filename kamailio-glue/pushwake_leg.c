@@ -97,6 +97,17 @@ int pw_leg_reserved(tm_cell_t *t, pw_hold_t *hold)
 	return 0;
 }
 
+void pw_leg_drop(tm_cell_t *t, pw_hold_t *hold, int branch)
+{
+	hold->closed |= 1u << branch;
+	/* tm looks for a ruid and URI that it has already before it adds a branch */
+	t->uac[branch].ruid.len = 0;
+	if(t->uac[branch].last_received < 200) {
+		t->uac[branch].last_received = PW_ENDED;
+		t->uac[branch].reply = NULL;
+	}
+}
+
 void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch)
 {
 	struct cancel_info cancel;
@@ -104,10 +115,8 @@ void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch)
 	if(branch < 0 || branch == hold->blind) {
 		return;
 	}
-	hold->closed |= 1u << branch;
-	/* tm looks for a ruid and URI that it has already before it adds a branch */
-	t->uac[branch].ruid.len = 0;
 	if(t->uac[branch].last_received >= 200) {
+		pw_leg_drop(t, hold, branch);
 		return;
 	}
 	if(!is_invite(t)) { /* nothing else can be cancelled (RFC 3261, 9.1) */
@@ -119,8 +128,7 @@ void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch)
 		 * in their order once it goes on, and one whose first answer was lost would ring for ever. */
 		pw.tm.cancel_uacs(t, &cancel, F_CANCEL_B_FORCE_C);
 	}
-	t->uac[branch].last_received = PW_ENDED;
-	t->uac[branch].reply = NULL;
+	pw_leg_drop(t, hold, branch);
 }
 
 /* A branch that failed must not keep its contact from being tried again. */
@@ -175,6 +183,7 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 	/* ORDER: the new branch first: closing the last open one would leave tm without any */
 	if(added > 0) {
 		pw_leg_close(t, hold, old);
+		pw_stream_watch(t, hold);
 		return 0;
 	}
 	if(old >= 0) {

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -27,6 +28,8 @@
 #define PW_TRY_MS 1
 /* How often legs are looked at that tm may have given up. */
 #define PW_SCAN_MS 250
+/* How often connections are looked at that a request has just gone into. */
+#define PW_STREAM_MS 20
 #define PW_START_WAIT_MS 2000
 #define PW_START_STEP_MS 10
 
@@ -43,12 +46,20 @@ static pw_note_t *waiting[PW_MAX_WAITING];
 static int waiting_count = 0;
 
 static int line_fds[2] = {-1, -1};
+static int wake_fd = -1;
 static volatile sig_atomic_t stopping = 0;
+/* Requests have just gone into connections. */
+static int is_scanning = 0;
 
 int pw_supervisor_prepare(void)
 {
 	if(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, line_fds) < 0) {
 		LM_ERR("socketpair: %s\n", strerror(errno));
+		return -1;
+	}
+	wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if(wake_fd < 0) {
+		LM_ERR("eventfd: %s\n", strerror(errno));
 		return -1;
 	}
 	return 0;
@@ -107,6 +118,15 @@ void pw_verb_later(const pushwake_verb *verb)
 	/* a full line loses it: the request then ends with its own timer */
 	if(send(line_fds[1], &note, size, 0) < 0) {
 		LM_WARN("the supervisor is behind: %s; a phone may ring late\n", strerror(errno));
+	}
+}
+
+void pw_supervisor_wake(void)
+{
+	const uint64_t one = 1;
+
+	if(write(wake_fd, &one, sizeof(one)) < 0) {
+		LM_DBG("the supervisor is awake: %s\n", strerror(errno));
 	}
 }
 
@@ -225,24 +245,45 @@ static void on_term(int signo)
 	stopping = 1;
 }
 
+static void scan(int is_woken)
+{
+	static int64_t scan_at = 0, stream_at = 0;
+	int64_t now = pw_now_ms();
+	int is_due = now >= scan_at;
+
+	if(is_due) {
+		scan_at = now + PW_SCAN_MS;
+		pw_watch_scan();
+	}
+	if(is_due || is_woken || (is_scanning && now >= stream_at)) {
+		stream_at = now + PW_STREAM_MS;
+		is_scanning = pw_stream_scan();
+	}
+}
+
 static void follow_engine(pushwake_supervisor *supervisor)
 {
-	static int64_t scan_at = 0;
-	struct pollfd fds[2];
+	struct pollfd fds[3];
+	uint64_t wakes;
 	int timeout;
 
 	fds[0].fd = line_fds[0];
 	fds[0].events = POLLIN;
 	fds[1].fd = pushwake_supervisor_fd(supervisor);
 	fds[1].events = POLLIN;
+	fds[2].fd = wake_fd;
+	fds[2].events = POLLIN;
 	timeout = pushwake_supervisor_timeout_ms(supervisor);
 	if(timeout < 0 || timeout > PW_SCAN_MS) {
 		timeout = PW_SCAN_MS;
 	}
+	if(is_scanning && timeout > PW_STREAM_MS) {
+		timeout = PW_STREAM_MS;
+	}
 	if(waiting_count > 0) {
 		timeout = PW_TRY_MS;
 	}
-	if(poll(fds, 2, timeout) < 0 && errno != EINTR) {
+	if(poll(fds, 3, timeout) < 0 && errno != EINTR) {
 		LM_ERR("poll: %s\n", strerror(errno));
 	}
 	cfg_update();
@@ -250,10 +291,7 @@ static void follow_engine(pushwake_supervisor *supervisor)
 		pushwake_supervisor_process(supervisor);
 		take_notes();
 		try_waiting();
-		if(pw_now_ms() >= scan_at) {
-			scan_at = pw_now_ms() + PW_SCAN_MS;
-			pw_watch_scan();
-		}
+		scan(read(wake_fd, &wakes, sizeof(wakes)) > 0);
 	}
 }
 

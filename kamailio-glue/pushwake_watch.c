@@ -229,20 +229,24 @@ static void keep_branch_route(tm_cell_t *t)
 	}
 }
 
+void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status)
+{
+	hold->failed |= 1u << branch;
+	report(hold, pw_leg_of(t, hold, branch), status, 0);
+}
+
 /* Legs whose request could not be sent, or that timed out: tm has ended them without
  * asking anybody. */
 static void report_failed(tm_cell_t *t, pw_hold_t *hold)
 {
-	int b, leg;
+	int b;
 
 	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
 		if(b == hold->blind || (hold->closed & (1u << b)) || (hold->failed & (1u << b))
 				|| t->uac[b].last_received < 300) {
 			continue;
 		}
-		leg = pw_leg_of(t, hold, b);
-		hold->failed |= 1u << b;
-		report(hold, leg, t->uac[b].last_received, 0);
+		pw_leg_failed(t, hold, b, t->uac[b].last_received);
 	}
 }
 
@@ -320,6 +324,7 @@ static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
 		}
 		report_failed(t, hold);
 		report_unsent(t, hold);
+		pw_stream_watch(t, hold);
 	}
 	hold->busy = 0;
 	pw.reply_unlock(t);
@@ -335,7 +340,7 @@ void pw_watch_scan(void)
 	tm_cell_t *t;
 	int i, n, must_yield;
 
-	refs = pw_holds_all(&n, 1);
+	refs = pw_holds_all(&n, PW_HOLDS_WAITING);
 	for(i = 0; i < n; i++) {
 		hold = pw_hold_get(&t, &refs[i]);
 		if(hold == NULL) {

@@ -295,6 +295,11 @@ class Kamailio:
         text = self.rpc("stats.fetch", "pushwake.holding") or ""
         return next((int(line.split(":")[1]) for line in text.splitlines() if "holding" in line), None)
 
+    def wait_disconnected(self, port):
+        """Until it has no connection with this port of a phone any more; it may have been stopped as well."""
+        wait_until(f"the connection of port {port} is closed",
+                   lambda: not re.search(rf"src_port: {port}$", self.rpc("core.tcp_list") or "", re.M))
+
     def log_text(self):
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
