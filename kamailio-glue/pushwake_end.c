@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "core/action.h"
 #include "core/error.h"
 #include "core/kemi.h"
 #include "core/route.h"
@@ -117,6 +118,7 @@ static void run_failure_route(tm_cell_t *t, sip_msg_t *req, int route)
 
 	t->on_failure = 0;
 	set_route_type(FAILURE_ROUTE);
+	log_prefix_set(req);
 	if(exec_pre_script_cb(req, FAILURE_CB_TYPE) > 0) {
 		if(keng != NULL) {
 			sr_kemi_route(keng, req, FAILURE_ROUTE, sr_kemi_cbname_lookup_idx(route), &event);
@@ -125,6 +127,7 @@ static void run_failure_route(tm_cell_t *t, sip_msg_t *req, int route)
 		}
 		exec_post_script_cb(req, FAILURE_CB_TYPE);
 	}
+	log_prefix_set(NULL);
 	set_route_type(before);
 	t->uas.request->flags = req->flags;
 }

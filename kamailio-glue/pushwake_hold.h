@@ -129,7 +129,13 @@ pw_hold_t *pw_hold_get(tm_cell_t **t, const pw_hold_ref_t *ref);
 /* 1 the first time: it has its final answer. */
 int pw_hold_unlink(pw_hold_t *hold);
 
-/* pushwake_leg.c: under the reply lock. */
+/* pushwake_leg.c */
+int pw_leg_init(void);
+
+/* Legs are added while the script runs for this message; NULL: no longer. */
+void pw_leg_in_hand(sip_msg_t *msg);
+
+/* The rest of it under the reply lock. */
 
 /* Whether legs may still be added. */
 int pw_leg_allowed(const tm_cell_t *t, const pw_hold_t *hold);

@@ -5,7 +5,9 @@
  */
 #include <string.h>
 
+#include "core/action.h"
 #include "core/dset.h"
+#include "core/script_cb.h"
 #include "core/timer.h"
 #include "modules/tm/t_cancel.h"
 #include "modules/tm/t_funcs.h"
@@ -144,6 +146,29 @@ static void forget_failed(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *con
 	}
 }
 
+/* The message whose script this process runs, NULL in the supervisor's. */
+static sip_msg_t *in_hand = NULL;
+static int is_appending = 0;
+
+/* What a branch route logs bears the prefix (log_prefix) of its request. */
+static int on_branch_route(sip_msg_t *msg, unsigned int flags, void *param)
+{
+	if(is_appending) {
+		log_prefix_set(msg);
+	}
+	return 1;
+}
+
+int pw_leg_init(void)
+{
+	return register_script_cb(on_branch_route, PRE_SCRIPT_CB | BRANCH_CB, NULL);
+}
+
+void pw_leg_in_hand(sip_msg_t *msg)
+{
+	in_hand = msg;
+}
+
 /* ORDER: the branch route is tm's, of one process: what another request left there
  * must not run for this one, nor this one's for the next. The lock's depth is put
  * back because t_append_branches() forgets its own when memory is short. */
@@ -151,11 +176,16 @@ static int append(tm_cell_t *t, pw_contact_t *contact, int keeps_uri)
 {
 	int depth = t->reply_rec_lock_level;
 	str any = STR_NULL;
-	int added;
+	int added = -1;
 
 	clear_branches();
 	pw.set_branch_route(0);
-	added = pw_contact_append(t->uas.request, contact, keeps_uri ? GET_RURI(t->uas.request) : NULL) == 0 ? pw.tm.t_append_branches(&any) : -1;
+	is_appending = 1;
+	if(pw_contact_append(t->uas.request, contact, keeps_uri ? GET_RURI(t->uas.request) : NULL) == 0) {
+		added = pw.tm.t_append_branches(&any);
+	}
+	is_appending = 0;
+	log_prefix_set(in_hand);
 	t->reply_rec_lock_level = depth;
 	pw.set_branch_route(0);
 	clear_branches();

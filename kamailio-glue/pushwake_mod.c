@@ -200,7 +200,7 @@ static int mod_init(void)
 		LM_ERR("no client: %.*s\n", PW_FMT(pushwake_settings_error(pw_settings)));
 		return -1;
 	}
-	if(pw_holds_init() < 0 || pw_stream_init() < 0 || pw_watch_init() < 0 || pw_result_init() < 0 || pw_supervisor_prepare() < 0) {
+	if(pw_holds_init() < 0 || pw_stream_init() < 0 || pw_watch_init() < 0 || pw_leg_init() < 0 || pw_result_init() < 0 || pw_supervisor_prepare() < 0) {
 		return -1;
 	}
 	register_procs(1);

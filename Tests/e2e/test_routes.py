@@ -125,3 +125,20 @@ def test_in_lua_nobody_wakes(lua, wire, simulator):
     call = wire.call(lua, phone.user)
     assert call.wait_final().status == 480
     lua.wait_log("ASLEEP in Lua")
+
+
+def test_what_the_branch_route_of_a_late_phone_logs_bears_the_prefix_of_its_call(make_server, wire, simulator):
+    config = CALLS.read_text().replace("debug=2", 'debug=2\nlog_prefix="<$ci> "') + """
+branch_route[PUSHWAKE] {
+    xlog("L_NOTICE", "JOINS $ci\\n");
+}
+"""
+    config = config.replace('pushwake_save("location");', 'pushwake_save("location"); xlog("L_NOTICE", "SAVED $ci\\n");')
+    server = make_server(config=config, wake_timeout=5)
+    for number in range(4):
+        invite = called(server, wire, simulator, f"prefix-{number}")
+        call_id = invite.headers("Call-ID")[0]
+        assert f"<{call_id}>" in server.wait_log("JOINS", call_id)
+    # What the same worker says of the REGISTER after that bears the REGISTER's.
+    saved = [line for line in server.log_text().splitlines() if "SAVED" in line]
+    assert len(saved) == 8 and all(f"<{line.split()[-1]}>" in line for line in saved)
