@@ -346,7 +346,7 @@ public struct CallMachine: ~Copyable {
             return
         }
         declineAt = nil
-        if !hasLiveLeg, closing == nil { closing = isTimeOver ? .timedOut : .failed(failureStatus) }
+        if !hasLiveLeg, closing == nil { closing = isTimeOver ? .timedOut : .failed(policy.unanswered) }
         if isClosed || isTimeOver {
             for index in devices.indices { dropPush(index, &verbs) }
         }
@@ -355,8 +355,8 @@ public struct CallMachine: ~Copyable {
         for index in devices.indices { closeSilentLeg(index, &verbs) }
         // A dialplan hears of the end when its last leg is over, since its phone may still become silent.
         guard host == .proxy || !hasLiveLeg else { return }
-        verbs.append(.giveUp(status: failureStatus))
-        verbs.append(.note(.gaveUp(status: failureStatus)))
+        verbs.append(.giveUp(status: policy.unanswered))
+        verbs.append(.note(.gaveUp(status: policy.unanswered)))
     }
 
     private mutating func setDeclineClock(runs: Bool, _ now: Int64) {
@@ -387,7 +387,4 @@ public struct CallMachine: ~Copyable {
         devices[index].push = .dropped
         verbs.append(.dropPush(device: index))
     }
-
-    /// What the caller hears when no leg has an answer of its own.
-    private var failureStatus: Int { policy.unanswered ?? (event.isMessage ? policy.unansweredMessage : 480) }
 }

@@ -108,8 +108,7 @@ extension EngineDesk {
             devices.devices[index].isProviderHealthy =
                 !isRefused && delivery.isHealthy(for: bindings[chosen.index], chosen.type)
         }
-        var policy = callPolicy
-        if !message.purr.isEmpty { policy.unanswered = 504 }
+        let policy = callPolicy.of(message.method, isInDialog: !message.purr.isEmpty)
         let wait = max(0, hold(message) * 1000 - age)
         let machine = CallMachine(
             event: message.event,

@@ -78,9 +78,8 @@ private struct CallSequence: ~Copyable {
         policy.pushRepeats = random.pick([1, 2, 20])
         policy.cancelRule = random.pick(CallPolicy.CancelRule.allCases)
         policy.pushesEnd = !random.oneIn(8)
-        policy.unansweredMessage = random.pick([480, 202])
         policy.wakeProvisional = random.pick([0, 110, 180])
-        policy.unanswered = random.pick([nil, nil, 504])
+        policy.unanswered = random.pick([480, 480, 202, 504])
         let kind: CallHost = random.oneIn(3) ? .dialplan : .proxy
         let event: PushEvent = random.oneIn(5) ? .chat : .call
         var devices: [CallDevice] = []

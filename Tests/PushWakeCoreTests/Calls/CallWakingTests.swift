@@ -320,13 +320,13 @@ import Testing
 
     @Test(arguments: [(480, "give up 480"), (202, "give up 202")])
     func `nobody for a message: the sender hears what the policy says`(status: Int, heard: String) {
-        let late = HeldCall(.asleep("a"), event: .chat) { $0.unansweredMessage = status }
+        let late = HeldCall(.asleep("a"), event: .chat) { $0.unanswered = status }
         #expect(late.start() == "push 0 chat, hold")
         #expect(late.accept() == "")
         #expect(late.wait(40_000) == heard)
         #expect(late.end(.failed(status)) == "")
 
-        let refused = HeldCall(.asleep("a"), event: .chat) { $0.unansweredMessage = status }
+        let refused = HeldCall(.asleep("a"), event: .chat) { $0.unanswered = status }
         #expect(refused.start() == "push 0 chat, hold")
         #expect(refused.refuse() == heard)
     }

@@ -209,7 +209,7 @@ struct ModelHost {
         if !isHeld && (!needsVerb || hasLiveLeg) { fail("give up what is not held") }
         if host == .dialplan && hasLiveLeg { fail("give up while a dialplan rings") }
         needsVerb = false
-        if status != policy.unanswered ?? (event.isMessage ? policy.unansweredMessage : 480) {
+        if status != policy.unanswered {
             fail("give up \(status)")
         }
         setDeclineClock(now)
