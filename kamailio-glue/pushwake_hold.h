@@ -26,6 +26,7 @@
 typedef struct pw_named_leg {
 	int leg;
 	int unsent; /* the script has not relayed to it, and will not */
+	int later;  /* it will, from its failure_route */
 	str ruid;
 } pw_named_leg_t;
 
@@ -177,6 +178,9 @@ int pw_ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg
 		pw_contacts_t *known, uint64_t handle);
 
 /* pushwake_watch.c: what tm tells of a held request. */
+
+/* The request that is held in this transaction, or NULL. */
+pw_hold_t *pw_hold_of(tm_cell_t *t);
 int pw_watch_init(void);
 int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold);
 

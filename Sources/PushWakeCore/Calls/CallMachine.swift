@@ -113,7 +113,14 @@ public struct CallMachine: ~Copyable {
 
     // MARK: What legs say
 
-    /// A dialplan has come to this leg: the request is on its way to the phone from now on.
+    /// The host comes to this leg later, or not at all (serial forking): until it is sent its phone is not silent.
+    public mutating func postponed(leg: Int) {
+        guard end == nil, let index = devices.firstIndex(where: { $0.leg?.number == leg }) else { return }
+        devices[index].leg?.isSent = false
+        devices[index].silentAt = nil
+    }
+
+    /// The host has come to this leg: the request is on its way to the phone from now on.
     public mutating func sent(leg: Int, now: Int64) {
         guard end == nil, let index = devices.firstIndex(where: { $0.leg?.number == leg }),
             devices[index].leg?.isSent == false

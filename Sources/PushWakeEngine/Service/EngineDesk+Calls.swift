@@ -12,9 +12,10 @@ extension EngineDesk {
         let now = SystemClock.monotonicMilliseconds()
         let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
         let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
-        if status == 0 {
-            request.machine.sent(leg: leg, now: now)
-        } else {
+        switch status {
+        case -1: request.machine.postponed(leg: leg)
+        case 0: request.machine.sent(leg: leg, now: now)
+        default:
             let isFromPhone = EngineClient.number(.fromPhone, in: message) != 0
             let verbs = request.machine.progressed(leg: leg, status: status, isFromPhone: isFromPhone, now: now)
             dispatch(perform(verbs, request))

@@ -87,6 +87,19 @@ import Testing
         #expect(call.start() == "ring 1 a1, push 0 call, hold")
     }
 
+    @Test func `a phone that the script tries later when it is silent after that`() {
+        let call = HeldCall(.plain(.udp("d1")), .awake("a", .tcp("a1")))
+        #expect(call.start() == "ring 1 d1, ring 2 a1")
+        call.postpone(leg: 2)
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.wait(20_000) == "")
+        #expect(call.hear(486, leg: 1) == "")
+        call.send(leg: 2)
+        #expect(call.wait(1499) == "")
+        #expect(call.wait(1) == "push 1 call, hold")
+        #expect(call.fail(408, leg: 2) == "")
+    }
+
     @Test func `no silent phone when silent_after is -1`() {
         let call = HeldCall(.awake("a", .tcp("a1"))) { $0.silentAfter = nil }
         #expect(call.start() == "ring 1 a1")

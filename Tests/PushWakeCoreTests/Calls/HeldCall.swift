@@ -38,7 +38,10 @@ final class HeldCall {
         say(machine.progressed(leg: leg, status: status, isFromPhone: false, now: now))
     }
 
-    /// A dialplan sends a leg.
+    /// The host tries others before this leg.
+    func postpone(leg: Int) { machine.postponed(leg: leg) }
+
+    /// The host sends a leg.
     func send(leg: Int) { machine.sent(leg: leg, now: now) }
 
     /// A dialplan hangs a leg up.
