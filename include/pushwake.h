@@ -379,6 +379,11 @@ enum pushwake_call_end {
  * Does not wait. */
 int pushwake_request_ended(pushwake_client *client, uint64_t handle, int how, int status, pushwake_str reason);
 
+/* A watched request that nobody woke for was sent elsewhere: phones that register
+ * within so many milliseconds (120,000 at most) still join it, by verbs as before; none
+ * of them gives it up. Does not wait. */
+int pushwake_request_continues(pushwake_client *client, uint64_t handle, int64_t milliseconds);
+
 /* A request that was watched by an engine which is gone. */
 typedef struct pushwake_resume_request {
     size_t size;

@@ -10,10 +10,14 @@
 #include "core/kemi.h"
 #include "core/route.h"
 #include "core/script_cb.h"
+#include "core/timer.h"
 #include "modules/tm/t_reply.h"
 #include "modules/tm/timer.h"
 #include "pushwake_hold.h"
 
+/* Seconds for which phones may join what the script has sent elsewhere, and what such a phone has to answer after that. */
+#define PW_LONGEST_WAIT 120
+#define PW_AFTER_WAIT 120
 /* tm prefers every other code to this one. */
 #define PW_WORST 799
 
@@ -108,6 +112,39 @@ void pw_yield(tm_cell_t *t, pw_hold_t *hold)
 	if(pw.relay_reply(t, FAKED_REPLY, b, 408, &cancel, 1) == RPS_COMPLETED) {
 		pw.cleanup_timers(t);
 	}
+}
+
+int ki_pushwake_keep_waiting(sip_msg_t *msg, int seconds)
+{
+	tm_cell_t *t = pw.tm.t_gett();
+	pw_hold_t *hold = t != NULL && t != T_UNDEFINED ? pw_hold_of(t) : NULL;
+	ticks_t end;
+	int done = -1;
+
+	if(seconds < 1 || seconds > PW_LONGEST_WAIT) {
+		LM_ERR("pushwake_keep_waiting(%d): write 1 to %d seconds\n", seconds, PW_LONGEST_WAIT);
+		return -1;
+	}
+	/* a route of its own may be called from a failure_route: the parser cannot tell */
+	if(hold == NULL || !is_invite(t) || get_route_type() != FAILURE_ROUTE) {
+		return -1;
+	}
+	pw.reply_lock(t);
+	if(t->uas.status < 200 && !(t->flags & T_CANCELED) && !hold->answered) {
+		/* the branch that the script adds keeps it open now */
+		hold->yields = 0;
+		pw_blind_close(t, hold);
+		hold->over = 0;
+		hold->joins_until = pw_now_ms() + (int64_t)seconds * 1000;
+		end = get_ticks_raw() + S_TO_TICKS(seconds + PW_AFTER_WAIT);
+		if(t->end_of_life != 0 && (s_ticks_t)(end - t->end_of_life) > 0) {
+			t->end_of_life = end;
+		}
+		pushwake_request_continues(pw_client, hold->handle, (int64_t)seconds * 1000);
+		done = 1;
+	}
+	pw.reply_unlock(t);
+	return done;
 }
 
 static void run_failure_route(tm_cell_t *t, sip_msg_t *req, int route)

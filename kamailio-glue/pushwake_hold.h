@@ -46,6 +46,7 @@ typedef struct pw_hold {
 	int held;          /* the blind branch keeps it open */
 	int yields;        /* not now: the script's failure_route has its turn, and contacts left to try */
 	int over;          /* a final answer is chosen, or the script has taken it elsewhere: no more legs */
+	int64_t joins_until; /* it has, and asked for legs until then; 0: it has not */
 	int answered;      /* a 2xx is on its way through tm */
 	int cancelled;
 	int expired;       /* nobody came */

@@ -150,6 +150,9 @@ int ki_pushwake_lookup_uri(sip_msg_t *msg, str *table, str *uri);
 int ki_pushwake_in_dialog(sip_msg_t *msg);
 int ki_pushwake_in_dialog_table(sip_msg_t *msg, str *table);
 
+/* pushwake_end.c */
+int ki_pushwake_keep_waiting(sip_msg_t *msg, int seconds);
+
 /* pushwake_supervisor.c */
 int pw_supervisor_prepare(void);
 int pw_supervisor_start(void);

@@ -87,6 +87,11 @@ end
 
 function ksr_asleep()
     KSR.info("ASLEEP in Lua\\n")
+    if KSR.hdr.is_present("X-Voicemail") > 0 then
+        KSR.pushwake.keep_waiting(10)
+        KSR.pv.sets("$ru", "sip:voicemail@127.0.0.1:" .. KSR.hdr.get("X-Voicemail"))
+        KSR.tm.t_relay()
+    end
     return 1
 end
 
@@ -116,6 +121,19 @@ def test_in_lua_too(lua, wire, simulator):
         assert called(lua, wire, simulator, f"own-{number}", "X-Branch: yes").headers("X-Route") == ["lua"]
         assert called(lua, wire, simulator, f"other-{number}").headers("X-Route") == []
     lua.wait_log("RESULT in Lua")
+
+
+def test_in_lua_a_late_phone_rings_beside_voicemail(lua, wire):
+    voicemail = wire.phone(lua, "voicemail")
+    voicemail.answers["INVITE"] = (183,)
+    phone = wire.phone(lua, "late", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    call = wire.call(lua, phone.user, f"X-Voicemail: {voicemail.endpoint.port}")
+    voicemail.wait_request("INVITE")
+    wire.again(phone).register()
+    call.wait_status(200)
+    voicemail.wait_request("CANCEL")
 
 
 def test_in_lua_nobody_wakes(lua, wire, simulator):

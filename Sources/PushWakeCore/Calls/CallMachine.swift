@@ -18,10 +18,12 @@ public struct CallMachine: ~Copyable {
     let event: PushEvent
     let host: CallHost
     /// When the wait ends at the latest.
-    public let endsAt: Int64
+    public internal(set) var endsAt: Int64
     var devices: [DeviceState]
     /// The host keeps the request open without a leg.
     var isHeld = false
+    /// The host has sent the request elsewhere, where it is answered or not: phones may join, and nobody is given up on.
+    var isElsewhere = false
     /// How the request is about to end: no phone joins any more.
     var closing: CallEnd?
     /// Phones that sleep are given up on then, because all that rang have failed.
@@ -263,7 +265,7 @@ public struct CallMachine: ~Copyable {
     /// When `tick(now:)` must be called; nil: there is nothing to wait for.
     public func deadline() -> Int64? {
         guard end == nil else { return nil }
-        var next = isHeld ? endsAt : Int64.max
+        var next = isHeld || isElsewhere && !isClosed ? endsAt : Int64.max
         if let declineAt { next = min(next, declineAt) }
         if !isClosed {
             for device in devices { next = min(next, device.deadline) }
@@ -341,6 +343,7 @@ public struct CallMachine: ~Copyable {
     /// Compares who can still answer with what the host was told last.
     mutating func settle(_ now: Int64, _ verbs: inout [CallVerb]) {
         guard end == nil else { return }
+        guard !isElsewhere else { return settleElsewhere(now, &verbs) }
         let isAwaited = !isClosed && devices.contains { $0.isAwaited }
         let hasLiveLeg = devices.contains { $0.hasLiveLeg }
         setDeclineClock(runs: isAwaited && !hasLiveLeg, now)

@@ -31,6 +31,18 @@ extension EngineDesk {
         end(request, CallEnd(how: EngineClient.number(.how, in: message), status: status, reason: reason))
     }
 
+    /// Milliseconds for which phones may join a request that its host has sent elsewhere.
+    private static let longestContinuation: Int64 = 120_000
+
+    /// A request was sent elsewhere, and phones may still join.
+    func requestContinues(_ message: MessageReader) {
+        guard let request = request(named: message) else { return }
+        let now = SystemClock.monotonicMilliseconds()
+        let time = min(max(EngineClient.number(.milliseconds, in: message), 0), Self.longestContinuation)
+        dispatch(perform(request.machine.continued(until: now + time, now: now), request))
+        schedule(request, now)
+    }
+
     /// The held request of a host without handles is over.
     func callEnded(_ message: MessageReader, _ peer: EnginePeer) {
         let how = CallEnd(how: EngineClient.number(.how, in: message), status: 480, reason: "")

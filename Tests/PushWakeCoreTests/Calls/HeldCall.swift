@@ -66,6 +66,9 @@ final class HeldCall {
 
     func retry(_ device: Int = 0) -> String { say(machine.pushRetried(device: device, now: now)) }
 
+    /// The script sends the request elsewhere, and phones may join for so long.
+    func `continue`(for time: Int64) -> String { say(machine.continued(until: now + time, now: now)) }
+
     func end(_ how: CallEnd) -> String { say(machine.ended(how, now: now)) }
 
     func wait(_ pause: Int64) -> String {
