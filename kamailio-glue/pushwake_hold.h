@@ -222,9 +222,14 @@ void pw_show_end(const pushwake_verb *verb);
 
 /* pushwake_verb.c */
 
-/* Does what the engine says. `contacts` are those of the REGISTER in hand, or NULL.
- * 0: done, 1: not now, its script is at work. */
-int pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts);
+enum pw_executed {
+	PW_DONE,
+	PW_LATER, /* not now, its script is at work */
+	PW_GONE   /* a phone is to ring for a request that is over */
+};
+
+/* Does what the engine says. `contacts` are those of the REGISTER in hand, or NULL. */
+enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts);
 
 /* pushwake_join.c: without an engine, the contacts of a REGISTER join what is held. */
 void pw_join(str *table, str *aor, pw_contacts_t *contacts);

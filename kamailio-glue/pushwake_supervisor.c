@@ -26,6 +26,8 @@
 #define PW_MAX_WAITING 4096
 /* How often a verb is tried whose request is not ready. */
 #define PW_TRY_MS 1
+/* How long the news of a request's end may take to the engine, by way of another process. */
+#define PW_END_MS 20
 /* How often legs are looked at that tm may have given up. */
 #define PW_SCAN_MS 250
 /* How often connections are looked at that a request has just gone into. */
@@ -159,16 +161,34 @@ static void take_notes(void)
 	}
 }
 
+/* Whether its time has not come. The phone that a request is over for has to hear of that:
+ * the engine is told, once it knows of the end. */
+static int must_wait(const pw_note_t *note, int64_t waited_ms)
+{
+	switch(waited_ms > 2 * PW_BUSY_MS ? PW_DONE : pw_execute(&note->verb, NULL)) {
+		case PW_LATER:
+			return 1;
+		case PW_GONE:
+			if(waited_ms < PW_END_MS) {
+				return 1;
+			}
+			pushwake_progressed(pw_client, note->verb.handle, note->verb.leg, 503, 0);
+			return 0;
+		default:
+			return 0;
+	}
+}
+
 static void try_waiting(void)
 {
 	int64_t now = pw_now_ms();
 	int i, n = 0, count = waiting_count;
 
 	for(i = 0; i < count; i++) {
-		if(now - waiting[i]->since_ms > 2 * PW_BUSY_MS || pw_execute(&waiting[i]->verb, NULL) == 0) {
-			pkg_free(waiting[i]);
-		} else {
+		if(must_wait(waiting[i], now - waiting[i]->since_ms)) {
 			waiting[n++] = waiting[i];
+		} else {
+			pkg_free(waiting[i]);
 		}
 	}
 	waiting_count = n;

@@ -135,6 +135,7 @@ public struct CallMachine: ~Copyable {
     /// A leg has an answer. `isFromPhone` is false for what the host made up itself: a timeout, a dead connection, or
     /// 487 of a dialplan that has hung the leg up.
     public mutating func progressed(leg: Int, status: Int, isFromPhone: Bool, now: Int64) -> [CallVerb] {
+        if let end, status >= 300, !isFromPhone { return neverSent(leg, end, now) }
         guard end == nil, let index = devices.firstIndex(where: { $0.leg?.number == leg }),
             let current = devices[index].leg
         else { return [] }

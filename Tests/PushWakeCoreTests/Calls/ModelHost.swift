@@ -96,7 +96,15 @@ struct ModelHost {
 
     /// To be called before the machine hears of it.
     mutating func willProgress(leg: Int, status: Int, isFromPhone: Bool) {
-        guard end == nil, status >= 100, let index = devices.firstIndex(where: { $0.leg == leg }) else { return }
+        guard status >= 100, let index = devices.firstIndex(where: { $0.leg == leg }) else { return }
+        guard end == nil else {
+            // It registered when the request ended, and was never sent it.
+            guard host == .proxy, status >= 300, !isFromPhone, devices[index].heard == .nothing else { return }
+            devices[index].leg = nil
+            devices[index].heardOverSIP = false
+            registering = index
+            return
+        }
         switch status {
         case ..<200:
             guard isFromPhone, status > 100 || devices[index].contact.first != Self.proxied else { return }
