@@ -18,8 +18,6 @@
 /* Seconds for which phones may join what the script has sent elsewhere, and what such a phone has to answer after that. */
 #define PW_LONGEST_WAIT 120
 #define PW_AFTER_WAIT 120
-/* tm prefers every other code to this one. */
-#define PW_WORST 799
 
 /* Number of failure_route[PUSHWAKE], or of the KEMI function for it; 0: there is none. */
 static int failure_route(void)
@@ -88,28 +86,21 @@ void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
 	}
 }
 
-/* Ends the branch that timed out last once more, now that the blind branch does not keep
- * tm from choosing. */
+/* The blind branch ends with a code that loses against every other, and tm chooses. It is
+ * open again once failure_route has tried another contact. */
 void pw_yield(tm_cell_t *t, pw_hold_t *hold)
 {
 	struct cancel_info cancel;
-	int b;
 
 	pw.reply_lock(t);
-	for(b = t->nr_of_outgoings - 1; b >= 0; b--) {
-		if(b != hold->blind && !(hold->closed & (1u << b)) && t->uac[b].reply == FAKED_REPLY) {
-			break;
-		}
-	}
-	if(b < 0 || !hold->held || !pw_leg_allowed(t, hold) || pw_leg_pending(t, hold)) {
+	if(!hold->held || !pw_leg_allowed(t, hold) || pw_leg_pending(t, hold) || !has_answer(t, hold)) {
 		pw.reply_unlock(t);
 		return;
 	}
-	pw_blind_close(t, hold);
+	pw_hold_counts(hold, 0);
 	hold->yields = 1;
-	t->uac[b].last_received = 0;
 	init_cancel_info(&cancel);
-	if(pw.relay_reply(t, FAKED_REPLY, b, 408, &cancel, 1) == RPS_COMPLETED) {
+	if(pw.relay_reply(t, FAKED_REPLY, hold->blind, PW_WORST, &cancel, 1) == RPS_COMPLETED) {
 		pw.cleanup_timers(t);
 	}
 }

@@ -114,7 +114,7 @@ static pw_hold_t *hold_new(tm_cell_t *t, const pw_hold_plan_t *plan)
 		SHM_MEM_ERROR;
 		return NULL;
 	}
-	memset(hold, 0, sizeof(*hold));
+	memset(hold, 0, size);
 	hold->named = (pw_named_leg_t *)(hold + 1);
 	at = (char *)(hold->named + named);
 	hold->aor = copy_of(plan->aor.s, plan->aor.len, &at);

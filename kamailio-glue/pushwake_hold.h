@@ -19,14 +19,15 @@
 #define PW_MAX_BRANCHES 32
 /* A script that takes longer between lookup and relay has lost its way. */
 #define PW_BUSY_MS 2000
+/* tm prefers every other code to this one. */
+#define PW_WORST 799
 /* What tm passes over, and what makes it ignore whatever still comes for the branch. */
 #define PW_ENDED 487
 
 /* A contact that the engine gave a leg before the script relayed: known again by its ruid. */
 typedef struct pw_named_leg {
 	int leg;
-	int unsent; /* the script has not relayed to it, and will not */
-	int later;  /* it will, from its failure_route */
+	int later; /* the script relays to it from its failure_route, if at all */
 	str ruid;
 } pw_named_leg_t;
 

@@ -67,8 +67,11 @@ void pw_blind_close(tm_cell_t *t, pw_hold_t *hold)
 
 void pw_blind_open(tm_cell_t *t, pw_hold_t *hold)
 {
-	if(t->uac[hold->blind].last_received == PW_ENDED && t->uac[hold->blind].request.buffer == NULL) {
+	int ended = t->uac[hold->blind].last_received;
+
+	if((ended == PW_ENDED || ended == PW_WORST) && t->uac[hold->blind].request.buffer == NULL) {
 		t->uac[hold->blind].last_received = 0;
+		t->uac[hold->blind].reply = NULL;
 	}
 	pw_hold_counts(hold, t->uac[hold->blind].last_received == 0);
 }
@@ -92,7 +95,7 @@ int pw_leg_reserved(tm_cell_t *t, pw_hold_t *hold)
 	for(i = 0; i < hold->named_count; i++) {
 		for(b = 0; b < t->nr_of_outgoings && pw_leg_of(t, hold, b) != hold->named[i].leg; b++) {
 		}
-		if(b == t->nr_of_outgoings && !hold->named[i].unsent) {
+		if(b == t->nr_of_outgoings && hold->named[i].later) {
 			return 1;
 		}
 	}

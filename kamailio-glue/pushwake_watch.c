@@ -287,7 +287,6 @@ static void report_unsent(tm_cell_t *t, pw_hold_t *hold)
 		for(b = 0; b < t->nr_of_outgoings && pw_leg_of(t, hold, b) != hold->named[i].leg; b++) {
 		}
 		if(b == t->nr_of_outgoings) {
-			hold->named[i].unsent = !is_later;
 			hold->named[i].later = is_later;
 			report(hold, hold->named[i].leg, is_later ? -1 : 503, 0);
 		}
@@ -337,6 +336,7 @@ static int on_failure_route_end(sip_msg_t *msg, unsigned int flags, void *param)
 static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
 {
 	pw_hold_t *hold = opening;
+	int must_yield = 0;
 	tm_cell_t *t;
 
 	if(hold == NULL) {
@@ -364,9 +364,14 @@ static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
 		report_failed(t, hold);
 		report_unsent(t, hold);
 		pw_stream_watch(t, hold);
+		/* who was tried has failed already, when nobody knew that others are left to try */
+		must_yield = !pw_leg_pending(t, hold) && pw_leg_reserved(t, hold);
 	}
 	hold->busy = 0;
 	pw.reply_unlock(t);
+	if(must_yield) {
+		pw_yield(t, hold);
+	}
 	return 1;
 }
 
