@@ -84,16 +84,18 @@ test-phones: ## PJSIP, Linphone and baresip with a real Kamailio (needs build)
 docs: build ## write docs/settings.md from the settings table
 	$(STAGE)/bin/pushwake settings > docs/settings.md
 
-test-docs: ## docs/settings.md is what the settings table says (needs build)
+test-docs: ## what the documents name exists; docs/settings.md is what the settings table says (needs build)
+	@$(PYTHON) scripts/check_references.py
 	@$(STAGE)/bin/pushwake settings | diff -u docs/settings.md - || { echo "run: make docs"; exit 1; }
 
 install: ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module directory
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR) $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/doc/pushwake
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR) $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats
 	install -m 755 $(STAGE)/bin/pushwake $(DESTDIR)$(PREFIX)/bin/pushwake
 	install -m 644 $(STAGE)/lib/libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so.1
 	ln -sf libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so
 	install -m 644 include/pushwake.h $(DESTDIR)$(PREFIX)/include/pushwake.h
 	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/
+	install -m 644 docs/formats/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats/
 	install -d $(DESTDIR)$(KAMAILIO_MODULES)
 	install -m 644 $(STAGE)/lib/kamailio/pushwake.so $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
 	install -d $(DESTDIR)$(PREFIX)/lib/tmpfiles.d

@@ -30,6 +30,22 @@ def test_the_printed_configuration_works(make_kamailio, actors, path):
     actors.call(kamailio, "desk", "call").finish()
 
 
+SECRETS = ["pn-provider", "pn-param", "pn-prid", "pn-type", "app-id", "pn-tok", "push-token-type", "push-token-app",
+           "push-token-id", "pn-call-str", "pn-msg-snd", "pn-timeout", "pn-silent", "pn-call-remote-push-interval",
+           "pn-p256dh", "pn-auth", "pn-selector"]
+
+
+def test_the_printed_route_keeps_tokens_from_the_caller(make_kamailio, wire):
+    """RFC 8599, 13. What leads to the phone stays, and so does its PURR."""
+    kamailio = make_kamailio(config=configuration("docs/kamailio.md")).as_printed().start().wait_engine()
+    phone = wire.phone(kamailio, "private", "tcp")
+    phone.register()
+    address = phone.uri
+    phone.uri += ";pn-purr=00fa" + "".join(f";{name}=5EC:RET/+" for name in SECRETS) + ";ob"
+    call = wire.call(kamailio, "private")
+    assert call.wait_status(200).headers("Contact") == [f"<{address};pn-purr=00fa;ob>"]
+
+
 KEMI = """
 function ksr_request_route() {
     if (KSR.is_method("CANCEL")) { if (KSR.tm.t_check_trans() > 0) { KSR.tm.t_relay(); } return; }
