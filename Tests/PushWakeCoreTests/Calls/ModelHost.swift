@@ -288,7 +288,9 @@ struct ModelHost {
     /// After `tick(now)`.
     mutating func checkDeadline(_ deadline: Int64?, now: Int64) {
         if let deadline, deadline <= now { fail("the deadline stays at \(deadline), \(now - deadline) ms ago") }
-        if isHeld || isElsewhere && !isClosed, deadline.map({ $0 > endsAt }) ?? true { fail("no deadline at wake_timeout") }
+        if isHeld || isElsewhere && !isClosed, deadline.map({ $0 > endsAt }) ?? true {
+            fail("no deadline at wake_timeout")
+        }
         if let declineAt, deadline.map({ $0 > declineAt }) ?? true { fail("no deadline at \(declineAt)") }
         if now >= endsAt && isHeld { fail("held beyond wake_timeout") }
     }
