@@ -79,6 +79,11 @@ public func pushwake_request_ended(
     }
 }
 
+@_cdecl("pushwake_request_continues") @implementation
+public func pushwake_request_continues(_ client: OpaquePointer!, _ request: UInt64, _ milliseconds: Int64) -> CInt {
+    post(client, .requestContinues, request) { engine in engine.put(.milliseconds, milliseconds) }
+}
+
 @_cdecl("pushwake_resume") @implementation
 public func pushwake_resume(_ client: OpaquePointer!, _ request: UnsafePointer<pushwake_resume_request>!) -> CInt {
     guard let request, request.pointee.size >= MemoryLayout<pushwake_resume_request>.size,

@@ -64,6 +64,7 @@ final class EngineDesk {
         case .wait: wake(message, peer, waits: true)
         case .progressed: progressed(message, peer)
         case .requestEnded: requestEnded(message, peer)
+        case .requestContinues: requestContinues(message)
         case .resume: resume(message, peer)
         case .purrUser: purrUser(message, peer)
         case .callEnded: callEnded(message, peer)
