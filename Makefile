@@ -25,7 +25,7 @@ STAGE := .build/stage
 RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -enforce-exclusivity=unchecked --scratch-path $(DIST)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup unmoved build demo test test-unit test-abi test-e2e test-phones test-asterisk test-docs demo-asterisk docs install uninstall bench load fuzz format lint clean
+.PHONY: help setup unmoved build demo test test-unit test-abi test-e2e test-kamailio test-phones test-asterisk test-docs demo-asterisk docs install uninstall bench load fuzz format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -74,6 +74,17 @@ test-asterisk: ## real Asterisk 22 in a chroot (needs build, root)
 
 test-e2e: ## real Kamailio, SIPp and the simulator (needs build)
 	@if [ -d Tests/e2e ]; then $(PYTHON) -m pytest -q -p no:cacheprovider Tests/e2e; fi
+
+# Run on the later releases as well; app_lua, tls and the like are there.
+KAMAILIO_CORE = $(addprefix Tests/e2e/test_,$(addsuffix .py,silent dead_connection no_answer push_failure one_device cancel ends \
+	routes relay_failure messages registrar_settings refresh in_dialog several call_again provisional))
+
+test-kamailio: ## the core of test-e2e on Kamailio 6.0 and 6.1, in chroots (needs build, root)
+	@for suite in trixie sid; do \
+	    root=$$($(AS_ROOT) scripts/kamailio-chroot.sh $$suite) && \
+	    $(AS_ROOT) env KAMAILIO_ROOT=$$root KAMAILIO_MODULE=$$root/pushwake/pushwake.so \
+	        $(PYTHON) -m pytest -q -p no:cacheprovider $(KAMAILIO_CORE) || exit 1; \
+	done
 
 test-phones: ## PJSIP, Linphone and baresip with a real Kamailio (needs build)
 	@scripts/setup.sh --phones

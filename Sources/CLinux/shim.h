@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <ifaddrs.h>
+#include <linux/sockios.h>
 #include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -28,6 +29,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -116,6 +118,12 @@ static inline int clinux_socket_error(int fd)
     socklen_t length = sizeof code;
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length) == 0 ? code : errno;
 }
+/* Bytes that the other end's kernel has not confirmed. */
+static inline int clinux_unacknowledged(int fd)
+{
+    int count = 0;
+    return ioctl(fd, SIOCOUTQ, &count) == 0 && count > 0 ? count : 0;
+}
 /* The next close() sends RST in place of FIN. */
 static inline void clinux_linger_reset(int fd)
 {
@@ -142,7 +150,18 @@ static inline const char *clinux_entry_name(const struct dirent *entry) { return
 /* Variadic, which Swift does not import. */
 static inline int clinux_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 
-/* As many descriptors as the hard limit allows: servers of a load run need one per connection. */
+/* What a descriptor leads to, opened anew: not blocking, while its other users keep what they have. */
+static inline int clinux_reopen_for_writing(int fd)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+static inline int clinux_fstat(int fd, struct stat *status) { return fstat(fd, status); }
+
+/* Its first parameter is an enum in C. */
+static inline int clinux_descriptor_limit(struct rlimit *limit) { return getrlimit(RLIMIT_NOFILE, limit); }
+/* As many descriptors as the hard limit allows. */
 static inline void clinux_raise_descriptor_limit(void)
 {
     struct rlimit limit;

@@ -2,7 +2,7 @@
 
 /// Bounds that keep one user from filling the store.
 public enum BindingLimits {
-    /// Bindings of one user; the oldest gives way.
+    /// Bindings of one user that any store has room for; settings allow less.
     public static let perUser = 256
     /// Marks of removal of one user; the oldest gives way.
     public static let marksPerUser = 32

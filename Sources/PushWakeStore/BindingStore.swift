@@ -5,7 +5,7 @@ public import PushWakeCore
 /// Where bindings live. When a call returns, what it stored survives the death of this process.
 ///
 /// All stores pass the same contract suite. Time is a parameter, seconds since 1970. AoRs and tokens
-/// are compared byte by byte. One user has at most `BindingLimits.perUser` bindings: one more takes
+/// are compared byte by byte. One user has at most as many bindings as the store was told: one more takes
 /// the place of the oldest.
 public protocol BindingStore: AnyObject {
     /// Bindings of one user that are neither removed nor forgotten at `now`, oldest REGISTER first.
@@ -35,6 +35,10 @@ public protocol BindingStore: AnyObject {
     /// Drops bindings whose time is over and marks of removal that are old, at most `limit` of both together;
     /// returns how many. Call again while it returns `limit`.
     func forget(now: Int64, limit: Int) throws(StoreError) -> Int
+
+    /// The wall clock was put right, from `old` to `new` at one moment: bindings stay valid for as long as they were, as if
+    /// the clock had been right when they were registered.
+    func clockJumped(from old: Int64, to new: Int64) throws(StoreError)
 
     /// Bindings whose registration ends after a place and by `end`, in the order of the ends, at most `limit`: of phones
     /// that refresh by themselves, or of the others. The last one's place finds the next ones.

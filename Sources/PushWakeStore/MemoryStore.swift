@@ -30,10 +30,15 @@ public final class MemoryStore: BindingStore {
     var owners: [PURR: [UInt8]] = [:]
     let limits: PURRLimits
     private let markLifetime: Int64
+    private let perUser: Int
     private var lastID = 0
 
     /// Keeps marks of removal for `markLifetime` seconds.
-    public init(markLifetime: Int64 = BindingLimits.markLifetime, purrs: PURRLimits = PURRLimits()) {
+    public init(
+        markLifetime: Int64 = BindingLimits.markLifetime, perUser: Int = BindingLimits.perUser,
+        purrs: PURRLimits = PURRLimits()
+    ) {
+        self.perUser = perUser
         self.markLifetime = markLifetime
         limits = purrs
     }
@@ -48,7 +53,7 @@ public final class MemoryStore: BindingStore {
         guard let aor = bindings.first?.aor else { return [] }
         var user = users[Array(aor.utf8)] ?? User()
         let plan = RegistrationPlan(
-            storing: bindings, over: user.live.map(\.binding), marks: user.marks, now: now)
+            storing: bindings, over: user.live.map(\.binding), marks: user.marks, perUser: perUser, now: now)
         guard !plan.isStale else { return [] }
         let stored = plan.stored.map { binding in
             lastID += 1
@@ -88,6 +93,18 @@ public final class MemoryStore: BindingStore {
     /// Reads the marks of one user, newest first.
     public func removed(of aor: String) -> [RemovedBinding] {
         (users[Array(aor.utf8)]?.marks ?? []).sortedByRemoval()
+    }
+
+    /// Keeps the age of what is stored when the clock is put right.
+    public func clockJumped(from old: Int64, to new: Int64) {
+        let shift = ClockShift(from: old, to: new)
+        for key in Array(users.keys) {
+            guard var user = users[key] else { continue }
+            for index in user.live.indices where shift.concerns(user.live[index].binding) {
+                shift.apply(to: &user.live[index].binding)
+            }
+            put(user, forKey: key)
+        }
     }
 
     /// Drops what is over, at most `limit` rows; gives how many went.

@@ -29,6 +29,11 @@ final class Channel {
     /// Bytes that the kernel has taken in all.
     private(set) var bytesSent: UInt64 = 0
 
+    /// The other end has said that it sends nothing more.
+    private var hasPeerClosed = false
+    /// After a reset the kernel reports an end too, and what it had not confirmed may have been read.
+    private var isReset = false
+
     init(socket: Socket, loop: Loop) {
         self.socket = socket
         self.loop = loop
@@ -37,6 +42,12 @@ final class Channel {
     /// Everything from here on is encrypted.
     func startTLS(_ context: TLSContext, role: TLSSession.Role) throws(TLSError) {
         tls = try TLSSession(context: context, role: role)
+    }
+
+    /// Bytes that the other end may have read. What its kernel had not confirmed when its FIN or close_notify came, which
+    /// confirms all that was there, came after the end: it closes a connection that can give no answer.
+    var bytesDelivered: UInt64 {
+        hasPeerClosed ? bytesSent &- min(bytesSent, UInt64(socket.unacknowledged)) : bytesSent
     }
 
     /// Where the next written byte lies in the sequence of all bytes for the kernel, or a little before.
@@ -89,8 +100,12 @@ final class Channel {
                 }
                 if count < buffer.count { return .drained }
             case .wouldBlock: return .drained
-            case .closed: return .closed
-            case .failed(let code): return .failed(String(cString: strerror(code)))
+            case .closed:
+                hasPeerClosed = !isReset
+                return .closed
+            case .failed(let code):
+                isReset = true
+                return .failed(String(cString: strerror(code)))
             }
         }
         return .drained
@@ -104,7 +119,10 @@ final class Channel {
             switch tls.read(into: loop.recordBuffer, count: &count) {
             case .complete:
                 if !body(UnsafeRawBufferPointer(rebasing: loop.recordBuffer[..<count])) { return .closed }
-            case .incomplete: return tls.isPeerDone ? .closed : nil
+            case .incomplete:
+                guard tls.isPeerDone else { return nil }
+                hasPeerClosed = true
+                return .closed
             case .failed(let text): return .failed(text)
             }
         }
@@ -130,7 +148,10 @@ final class Channel {
                 if let tls { tls.removeOutput(count) } else { plainOutput.removeFirst(count) }
             case .wouldBlock: return .blocked
             case .closed: return .failed("connection closed")
-            case .failed(let code): return .failed(String(cString: strerror(code)))
+            case .failed(let code):
+                // EPIPE is the answer to what came after an end; any other failure has none before it.
+                if code != EPIPE { isReset = true }
+                return .failed(String(cString: strerror(code)))
             }
         }
         return .sent

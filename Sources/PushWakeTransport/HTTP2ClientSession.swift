@@ -212,7 +212,7 @@ final class HTTP2ClientSession {
         return taken
     }
 
-    /// The connection is gone: ends all streams. `sent` is how much of the output the kernel took.
+    /// The connection is gone: ends all streams. `sent` is how much of the output may have been read.
     func connectionLost(_ reason: String, sent: UInt64) {
         for exchange in open {
             exchange.end = exchange.position >= sent || exchange.isBodyUnsent ? .notProcessed : .broken(reason)

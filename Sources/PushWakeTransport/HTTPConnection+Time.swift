@@ -23,7 +23,8 @@ extension HTTPConnection {
         (timer, timerEnd) = (nil, .max)
         if machine.isWaitingForPong { return finish("\(origin.authority) does not answer a ping", isOrderly: true) }
         if openStreams == 0 { return idleTime == nil ? () : drain() }
-        expireAnswers()
+        if loop.now >= silenceEnd { isAsked ? leave() : ask() }
+        if !isClosed { expireAnswers() }
     }
 
     /// Sees to it that the request does not wait for an answer longer than the answer is of use.
@@ -32,7 +33,36 @@ extension HTTPConnection {
         let rest = min(max(exchange.deadline, now) - now, configuration.answerTimeout) + Self.grace
         exchange.answerBy = now + min(rest, configuration.answerTimeout)
         if unheardSince == .max { unheardSince = now }
-        if openStreams == 1 || exchange.answerBy < timerEnd { setTimer(after: exchange.answerBy - now) }
+        let due = min(exchange.answerBy, silenceEnd)
+        if openStreams == 1 || due < timerEnd { setTimer(after: due - now) }
+    }
+
+    /// When a connection that has answered before has been silent for too long; `.max` while there is no such time.
+    private var silenceEnd: Int64 {
+        guard unheardSince < .max, answers > 0, machine.isUsable else { return .max }
+        return unheardSince + (isAsked ? configuration.silence : configuration.silence / 2)
+    }
+
+    /// Who lives answers this, however long the request takes.
+    private func ask() {
+        isAsked = true
+        guard configuration.pingAfter != nil, case .http2(let session) = session else { return }
+        session.ping()
+        scheduleFlush()
+    }
+
+    /// Nothing comes any more. Others go over another connection from now on, and so does what may be repeated; the
+    /// rest waits for an answer here.
+    private func leave() {
+        let reason = "\(origin.authority) has been silent for \(configuration.silence) ms"
+        // The kernel is full: nothing can be taken back one by one.
+        guard case .http2(let session) = session, !isBlocked else { return finish(reason, isOrderly: true) }
+        for exchange in openExchanges where exchange.isRepeatable && exchange.cancelReason == nil {
+            exchange.isTakenBack = true
+            session.cancel(exchange, reason)
+        }
+        scheduleFlush()
+        drain()
     }
 
     /// Gives up requests whose answer is late. A connection that was silent all the time is dead.
@@ -44,7 +74,8 @@ extension HTTPConnection {
         for exchange in openExchanges {
             if exchange.answerBy <= now { overdue.append(exchange) } else { next = min(next, exchange.answerBy) }
         }
-        guard !overdue.isEmpty else { return setTimer(after: next - now) }
+        next = min(next, silenceEnd)
+        guard !overdue.isEmpty else { return setTimer(after: max(1, next - now)) }
         let reason = "\(origin.authority) did not answer within \(configuration.answerTimeout) ms"
         let isSilent = unheardSince <= late
         if isSilent {

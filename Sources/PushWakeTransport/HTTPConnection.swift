@@ -37,10 +37,12 @@ final class HTTPConnection: LoopSource, TurnEnding {
     var timer: Loop.TimerID?
     var timerEnd = Int64.max
     private var isFlushScheduled = false
-    private var isBlocked = false
+    private(set) var isBlocked = false
     private(set) var isClosed = false
     /// When the first request went out of which, and since which, nothing has been heard.
     var unheardSince = Int64.max
+    /// Since then a PING is on its way.
+    var isAsked = false
     var lastAnswer: Int64
     /// Set while a silent connection has its last chance.
     var suspectedUntil: Int64?
@@ -131,7 +133,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         case .ping:
             session.ping()
             scheduleFlush()
-            setTimer(after: min(3000, configuration.answerTimeout))
+            setTimer(after: min(configuration.silence, configuration.answerTimeout))
             return false
         }
     }
@@ -253,6 +255,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
             return !isBroken
         }
         unheardSince = .max
+        isAsked = false
         suspectedUntil = nil
         machine.heard(now: loop.now)
         if case .http1(let session) = session, end == .closed { session.receivedEnd() }
@@ -400,7 +403,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         cancelTimer()
         connector?.cancel()
         connector = nil
-        let sent = channel?.bytesSent ?? 0
+        let sent = channel?.bytesDelivered ?? 0
         var ended: [HTTPExchange] = []
         switch session {
         case .none: break

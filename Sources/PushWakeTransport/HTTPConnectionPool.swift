@@ -283,6 +283,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
                 exchange.ended(.answered(exchange.takeResponse(), connection: connection.id))
             case .notProcessed:
                 if let refusal = connection.refusal { exchange.ended(.notAdmitted(refusal)) } else { resend(exchange) }
+            case .broken where exchange.isTakenBack: resend(exchange)
             case .broken(let reason):
                 statistics.requestsLost += connection.refusal == nil ? 1 : 0
                 exchange.ended(connection.refusal.map { .notAdmitted($0) } ?? .lost(reason))

@@ -45,6 +45,8 @@ open class HTTPExchange {
     final var isBodyUnsent: Bool { bodyOffset < body.count }
     /// Why this side gave it up.
     final var cancelReason: String?
+    /// It was given up to be sent over another connection.
+    final var isTakenBack = false
 
     /// An exchange that no pool has yet.
     public init(deadline: Int64) { self.deadline = deadline }
@@ -52,6 +54,9 @@ open class HTTPExchange {
     /// Writes the request into an empty one, which may have room from the last. Called for each stream that takes
     /// it. Throws when it is not to be sent after all; then it ends as `.refused`.
     open func write(into request: inout HTTPRequest) throws(PushRefusal) {}
+
+    /// Whether a second copy does no harm, when nobody knows what became of the first.
+    open var isRepeatable: Bool { false }
 
     /// The end, called once per `send`.
     open func ended(_ result: HTTPResult) {}
@@ -67,6 +72,7 @@ open class HTTPExchange {
         index = -1
         isAnswerComplete = false
         cancelReason = nil
+        isTakenBack = false
     }
 
     /// Gives its answer away.

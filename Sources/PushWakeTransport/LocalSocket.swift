@@ -22,8 +22,8 @@ public final class LocalSocket {
         case closed
     }
 
-    /// For polling; closed with this object.
-    public let descriptor: Int32
+    /// For polling; -1 when closed, which it is with this object at the latest.
+    public private(set) var descriptor: Int32
     private let pathToUnlink: String?
 
     private init(descriptor: Int32, unlinking path: String? = nil) {
@@ -32,8 +32,15 @@ public final class LocalSocket {
     }
 
     deinit {
-        _ = close(descriptor)
+        close()
         if let pathToUnlink { _ = unlink(pathToUnlink) }
+    }
+
+    /// Closes it now, whoever still has this object: the other end reads an end. Unwatch it first.
+    public func close() {
+        guard descriptor >= 0 else { return }
+        _ = CLinux.close(descriptor)
+        descriptor = -1
     }
 
     /// Connects to a listening socket; a full backlog counts as a failure.
@@ -55,13 +62,13 @@ public final class LocalSocket {
         do throws(Failure) {
             try clear(path)
         } catch {
-            _ = close(descriptor)
+            _ = CLinux.close(descriptor)
             throw error
         }
         let bound = try withAddress(path) { clinux_bind(descriptor, $0, $1) }
         guard bound == 0 else {
             let problem = failure("listen on", path)
-            _ = close(descriptor)
+            _ = CLinux.close(descriptor)
             throw Failure(code: problem.code, message: "\(problem.message); \(remedy(problem.code))")
         }
         let socket = LocalSocket(descriptor: descriptor, unlinking: path)

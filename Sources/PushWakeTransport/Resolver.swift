@@ -5,6 +5,10 @@ internal import CLinux
 /// Looks up host names in helper threads, because getaddrinfo blocks. No thread runs while there is nothing to look
 /// up; IP literals need none.
 ///
+/// Phones name hosts, and whoever has a host has its name server, which may hang. So a lookup that takes long gives
+/// its place away, names that were found in time before go first and have places of their own, and names that took
+/// long before come last.
+///
 /// Nothing is cached: Apple asks for a fresh lookup before each connect, and the system's resolver may cache.
 public final class Resolver: @unchecked Sendable {
     /// What a lookup gave.
@@ -18,7 +22,23 @@ public final class Resolver: @unchecked Sendable {
         let host: String
         let port: UInt16
         let completion: (Answer) -> Void
+        /// It has given its place away.
+        var isSlow = false
     }
+
+    /// What is known of a name.
+    private enum Experience: Int, CaseIterable {
+        case quick
+        case new
+        case slow
+    }
+
+    /// Places beside the ordinary ones for names that were found in time before.
+    private static let reserve = 2
+    /// Threads that may hang beside the others.
+    private static let mostSlow = 24
+    /// Names whose behaviour is remembered.
+    private static let mostKnown = 1024
 
     /// Blocks until a name is found or not.
     typealias LookUp = @Sendable (_ host: String, _ port: UInt16) -> Answer
@@ -27,9 +47,13 @@ public final class Resolver: @unchecked Sendable {
     private let lookUp: LookUp
     private let loop: Loop
     private let threadLimit: Int
+    /// Milliseconds after which a lookup gives its place away.
+    private let patience: Int64
     // Touched on the loop's thread only.
     private var running: [Int: Job] = [:]
-    private var queue: [Job] = []
+    private var queues = [[Job]](repeating: [], count: Experience.allCases.count)
+    private var quick: Set<String> = []
+    private var slow: Set<String> = []
     private var lastID = 0
 
     /// Asks the system, at most so many names at a time.
@@ -37,7 +61,8 @@ public final class Resolver: @unchecked Sendable {
         self.init(loop: loop, threadLimit: threadLimit, lookUp: SystemLookup.addresses)
     }
 
-    init(loop: Loop, threadLimit: Int = 4, lookUp: @escaping LookUp) {
+    init(loop: Loop, threadLimit: Int = 4, patience: Int64 = 1000, lookUp: @escaping LookUp) {
+        self.patience = patience
         poster = loop.poster
         self.lookUp = lookUp
         self.loop = loop
@@ -49,18 +74,54 @@ public final class Resolver: @unchecked Sendable {
         if let literal = SocketAddress(ip: host, port: port) {
             return loop.atEndOfTurn { completion(.addresses([literal])) }
         }
-        queue.append(Job(host: host, port: port, completion: completion))
+        queues[experience(of: host).rawValue].append(Job(host: host, port: port, completion: completion))
         startNext()
     }
 
+    private func experience(of host: String) -> Experience {
+        quick.contains(host) ? .quick : slow.contains(host) ? .slow : .new
+    }
+
     private func startNext() {
-        guard running.count < threadLimit, !queue.isEmpty else { return }
-        let job = queue.removeFirst()
-        lastID += 1
-        running[lastID] = job
-        let lookup = Lookup(id: lastID, host: job.host, port: job.port, lookUp: lookUp, resolver: self)
-        guard !lookup.start() else { return }
-        finish(lastID, .failed("cannot start a thread to look up \(job.host)"))
+        while let job = takeNext() {
+            lastID += 1
+            let id = lastID
+            running[id] = job
+            let lookup = Lookup(id: id, host: job.host, port: job.port, lookUp: lookUp, resolver: self)
+            guard lookup.start() else {
+                loop.atEndOfTurn { self.finish(id, .failed("cannot start a thread to look up \(job.host)")) }
+                continue
+            }
+            loop.schedule(after: patience) { [weak self] in self?.giveWay(id) }
+        }
+    }
+
+    private func takeNext() -> Job? {
+        let busy = running.values.count { !$0.isSlow }
+        for experience in Experience.allCases where !queues[experience.rawValue].isEmpty {
+            let (places, threads) =
+                switch experience {
+                case .quick: (threadLimit + Self.reserve, threadLimit + Self.reserve + Self.mostSlow)
+                case .new: (threadLimit, threadLimit + Self.mostSlow)
+                case .slow: (max(threadLimit / 2, 1), threadLimit + Self.mostSlow / 2)
+                }
+            if busy < places, running.count < threads { return queues[experience.rawValue].removeFirst() }
+        }
+        return nil
+    }
+
+    /// It takes long: others go on beside it.
+    private func giveWay(_ id: Int) {
+        guard let host = running[id]?.host else { return }
+        running[id]?.isSlow = true
+        quick.remove(host)
+        Self.remember(host, in: &slow)
+        startNext()
+    }
+
+    private static func remember(_ host: String, in names: inout Set<String>) {
+        if names.count >= mostKnown { names.removeAll() }
+        names.insert(host)
     }
 
     fileprivate func deliver(_ id: Int, _ answer: Answer) {
@@ -69,6 +130,10 @@ public final class Resolver: @unchecked Sendable {
 
     private func finish(_ id: Int, _ answer: Answer) {
         guard let job = running.removeValue(forKey: id) else { return }
+        if !job.isSlow, case .addresses = answer {
+            Self.remember(job.host, in: &quick)
+            slow.remove(job.host)
+        }
         job.completion(answer)
         startNext()
     }

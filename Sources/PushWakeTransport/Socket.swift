@@ -59,6 +59,9 @@ public final class Socket {
     /// 0 when the connection stands, else the system's error number.
     public func connectResult() -> Int32 { clinux_socket_error(descriptor) }
 
+    /// Bytes that were sent and that the other end's kernel has not confirmed.
+    var unacknowledged: Int { Int(clinux_unacknowledged(descriptor)) }
+
     /// Address of this end.
     public var localAddress: SocketAddress {
         var storage = sockaddr_storage()

@@ -19,6 +19,9 @@ public enum SystemClock {
     /// Seconds since 1970.
     public static func wallSeconds() -> Int64 { read(CLOCK_REALTIME) / 1_000_000 }
 
+    /// Seconds since the machine started, those included in which it slept.
+    public static func runningSeconds() -> Int64 { read(CLOCK_BOOTTIME) / 1_000_000 }
+
     /// Stops the thread for so long; a loop is not to be stopped.
     public static func wait(milliseconds: Int32) { _ = poll(nil, 0, milliseconds) }
 

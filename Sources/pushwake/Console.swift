@@ -39,7 +39,7 @@ enum Console {
         }
         guard let first = rows.first else { return }
         let titles = first.map(\.name)
-        let cells = [titles] + rows.map { row in row.map { $0.text ?? String($0.number) } }
+        let cells = [titles] + rows.map { row in row.map { $0.text.map(PrintableText.cleaned) ?? String($0.number) } }
         let widths = titles.indices.map { column in cells.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
         for row in cells {
             let line = zip(row, widths).map { $0 + String(repeating: " ", count: max(0, $1 - $0.count)) }

@@ -29,7 +29,7 @@ struct EngineCommand: ParsableCommand {
         let level = LogLevel(name: settings.text(.logLevel))
         let log = EngineLog(threshold: level, write: Self.log(isSupervised: supervised))
         do throws(EngineFailure) {
-            let engine = try EngineService(settings: settings, log: log)
+            let engine = try EngineService(settings: settings, log: log, isSupervised: supervised)
             engine.run(parentInput: supervised ? 0 : nil)
         } catch {
             log(.error, error.message)
@@ -53,9 +53,13 @@ struct EngineCommand: ParsableCommand {
 
     /// For a supervisor the level's digit stands in front; for people the time and the level's name.
     private static func log(isSupervised: Bool) -> (LogLevel, String) -> Void {
-        { level, text in
-            let head = isSupervised ? "\(level.rawValue) " : "\(timestamp()) \(level.name) "
-            Console.write(head + text + "\n", to: STDERR_FILENO)
+        // The engine serves calls: a reader that stands still must not make it wait.
+        let output = LogOutput(STDERR_FILENO)
+        func line(_ level: LogLevel, _ text: String) -> String {
+            (isSupervised ? "\(level.rawValue) " : "\(timestamp()) \(level.name) ") + text
+        }
+        return { level, text in
+            output.write(line(level, text)) { line(.warning, "\($0) lines of the log are missing: nobody read them") }
         }
     }
 

@@ -41,11 +41,30 @@ import Testing
     @Test func `tell the VAPID key for Web Push and for nothing else`() throws {
         var settings = Settings()
         try settings.set(.vapidKey, to: "/k.pem")
+        try settings.set(.webPushHosts, to: "push.example.com")
         try settings.set(.acrobits, to: "1")
         let line = "Feature-Caps: *;+sip.pns=\"webpush\";+sip.vapid=\"BA1Hxzyi\"\r\n"
         #expect(caps(webPush, settings, [.webpush]) == [line])
         #expect(caps(acrobits, settings, [.acrobits]) == ["Feature-Caps: *;+sip.pns=\"acrobits\"\r\n"])
         #expect(caps("<sip:a@h;pn-provider>", settings, []) == [line, "Feature-Caps: *;+sip.pns=\"acrobits\"\r\n"])
+    }
+
+    @Test(arguments: [
+        ("https://push.example.com/x", "push.example.com", true), ("https://push.example.com/x", "*", true),
+        ("https://push.example.com/x", "push.example.org", false), ("http://push.example.com/x", "*", false),
+        ("https://127.0.0.1/x", "*", false), ("https://[::1]/x", "*", false),
+    ])
+    func `promise nothing to a subscription that no push may go to`(url: String, hosts: String, isAllowed: Bool) throws {
+        var settings = Settings()
+        try settings.set(.vapidKey, to: "/k.pem")
+        try settings.set(.webPushHosts, to: hosts)
+        let policy = RegistrationPolicy(settings: settings)
+        var reader = RegistrationReader()
+        reader.header(name: "Contact".utf8.span, value: "<sip:a@h;pn-provider=webpush;pn-prid=\(url)>".utf8.span)
+        let registration = reader.finish()
+        let contact = try #require(registration.contacts.first)
+        #expect(!policy.usable(contact, of: registration).isEmpty == isAllowed)
+        #expect(policy.problems(of: registration).isEmpty == isAllowed)
     }
 
     @Test func `do not name Web Push and Acrobits unless they are set up`() {

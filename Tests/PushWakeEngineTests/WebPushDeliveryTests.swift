@@ -126,6 +126,39 @@ import Testing
         #expect(lanes.count == WebPushLanes.mostServices)
     }
 
+    @Test func `that are dead make room for one that lives`() throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush()
+        let delivery = fixture.delivery()
+        #expect(delivery.open() == [])
+        // Connections are taken, and nothing is ever said.
+        var deaf: [Socket] = []
+        for _ in 0..<WebPushLanes.mostServices + 6 {
+            deaf.append(try Socket.listen(on: try #require(SocketAddress(ip: "127.0.0.1", port: 0))))
+        }
+        var ends: [Verdict] = []
+        fixture.loop.updateTime()
+        func push(_ binding: Binding) {
+            let content = PushContent(event: .call, callID: "c")
+            delivery.push(Push(binding, content), type: nil, deadline: fixture.loop.now + 30_000) { _, verdict, _ in
+                ends.append(verdict)
+            }
+        }
+        for socket in deaf {
+            push(Binding(
+                provider: .webpush, token: "https://127.0.0.1:\(socket.localAddress.port)/x", dialect: .rfc8599))
+        }
+        fixture.turn(seconds: 1) { false }
+        fixture.turn(seconds: 1) { false }
+        ends = []
+        let alive = try fixture.subscription("phone", keys: true)
+        push(alive)
+        fixture.turn(seconds: 4) { ends.contains { $0.outcome == .accepted } }
+        #expect(ends.contains { $0.outcome == .accepted })
+        delivery.endAll()
+    }
+
     @Test(arguments: [(false, Outcome.unavailable), (true, .accepted)])
     func `are not reached when their name leads inside, unless that is allowed`(isAllowed: Bool, outcome: Outcome)
         throws

@@ -6,6 +6,40 @@ import Testing
 
 /// What every store does, whatever it is made of.
 @Suite struct `A binding store` {
+    // MARK: Clocks
+
+    @Test(arguments: StoreKind.allCases)
+    func `keeps what was registered under a clock that was years back`(kind: StoreKind) throws {
+        try kind.withStore { (store) throws in
+            let wrong: Int64 = 86_400
+            _ = try store.register([makePhone("early", at: wrong)], now: wrong)
+            _ = try store.register([makePhone("before", at: start - 100)], now: wrong)
+            _ = try store.register([makePhone("over", at: start - 40 * 86_400)], now: wrong)
+            try store.clockJumped(from: wrong + 60, to: start)
+            let bindings = try store.bindings(of: "alice@example.com", now: start)
+            #expect(Set(bindings.map(\.token)) == ["early", "before"])
+            let early = try #require(bindings.first { $0.token == "early" })
+            #expect(early.registeredAt == start - 60)
+            #expect(early.expiresAt - early.registeredAt == 3600 && early.forgetAt - early.registeredAt == 30 * 86_400)
+            _ = try store.forget(now: start, limit: 10)
+            #expect(try store.count() == 2)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `keeps all when a clock goes wrong for a while`(kind: StoreKind) throws {
+        try kind.withStore { (store) throws in
+            _ = try store.register([makePhone("a", at: start - 100)], now: start)
+            let wrong = start + 3650 * 86_400
+            try store.clockJumped(from: start, to: wrong)
+            #expect(try store.tokens(of: "alice@example.com", now: wrong) == ["a"])
+            _ = try store.register([makePhone("b", at: wrong)], now: wrong)
+            try store.clockJumped(from: wrong + 60, to: start + 60)
+            let bindings = try store.bindings(of: "alice@example.com", now: start + 60)
+            #expect(bindings.map(\.registeredAt) == [start - 100, start])
+        }
+    }
+
     // MARK: Storing and reading
 
     @Test(arguments: StoreKind.allCases)

@@ -105,6 +105,30 @@ import Testing
         }
     }
 
+    @Test func `gives up a row that cannot be read, says so once, and takes the phone back`() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            func phone(_ name: String, cseq: UInt32 = 1) -> Binding {
+                makeBinding(token: name, instance: name, contact: "sip:\(name)@192.0.2.1", callID: name, cseq: cseq)
+            }
+            do {
+                let store = try SQLiteStore(path: path)
+                for name in ["a", "b"] { _ = try store.register([phone(name)], now: start) }
+            }
+            try SQLiteDatabase(path: path, busyTimeout: 0).execute(
+                "UPDATE bindings SET extra = x'ff' WHERE id & 255 = 0")
+            let store = try SQLiteStore(path: path)
+            var lines: [String] = []
+            store.onDamage = { lines.append($0) }
+            for _ in 0..<3 { #expect(try store.bindings(of: "alice@example.com", now: start).map(\.token) == ["b"]) }
+            #expect(lines.count == 1 && lines.first?.contains("alice@example.com cannot be read") == true)
+            _ = try store.register([phone("a", cseq: 2)], now: start)
+            #expect(Set(try store.bindings(of: "alice@example.com", now: start).map(\.token)) == ["a", "b"])
+            #expect(try store.count() == 2)
+            #expect(lines.count == 1)
+        }
+    }
+
     @Test func `answers damage in the middle with an error`() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/bindings.db"

@@ -46,6 +46,85 @@ import Testing
         #expect(bench.connections.count == 2)
     }
 
+    @Test func `that has closed before a request came loses none`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool()
+        var results: [HTTPResult] = []
+        for number in 0..<5 {
+            pool.send(makeRequest("/first\(number)"), deadline: .max) { _ in
+                // The server's end is on its way while the client writes.
+                if let connection = bench.connections.last, !connection.isClosed {
+                    connection.close()
+                    connection.turnEnds()
+                }
+                pool.send(makeRequest("/second\(number)"), deadline: .max) { results.append($0) }
+            }
+            bench.run { results.count == number + 1 }
+        }
+        #expect(results.map { $0.response?.status } == Array(repeating: 200, count: 5))
+        #expect(Set(bench.received.map(\.path)).count == bench.received.count)
+        #expect(pool.statistics.requestsLost == 0)
+    }
+
+    private final class Push: HTTPExchange {
+        let path: String
+        let isHarmless: Bool
+        var result: HTTPResult?
+        override var isRepeatable: Bool { isHarmless }
+
+        init(_ path: String, isHarmless: Bool) {
+            (self.path, self.isHarmless) = (path, isHarmless)
+            super.init(deadline: .max)
+        }
+
+        override func write(into request: inout HTTPRequest) throws(PushRefusal) { request = makeRequest(path) }
+        override func ended(_ result: HTTPResult) { self.result = result }
+    }
+
+    @Test(arguments: [nil, Int64(60_000)])
+    func `that falls silent is left soon, with what may be repeated`(pingAfter: Int64?) throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool {
+            ($0.silence, $0.answerTimeout, $0.pingAfter) = (300, 3000, pingAfter)
+        }
+        #expect(bench.send(pool)?.response?.status == 200)
+        bench.connections.first?.pauseReading()
+        let (call, message) = (Push("/call", isHarmless: true), Push("/message", isHarmless: false))
+        bench.loop.updateTime()
+        let begin = bench.loop.now
+        pool.send(call)
+        pool.send(message)
+        bench.run { call.result != nil }
+        #expect(call.result?.response?.status == 200)
+        #expect((250..<1500).contains(bench.loop.now - begin))
+        #expect(bench.send(pool, path: "/next")?.response?.status == 200)
+        #expect(bench.loop.now - begin < 2500)
+        #expect(message.result == nil)
+        bench.run { message.result != nil }
+        #expect(message.result?.problem.isEmpty == false)
+        #expect(bench.connections.count == 2)
+        #expect(bench.received.map(\.path) == ["/3/device/a", "/call", "/next"])
+    }
+
+    @Test func `that is slow and alive is waited for`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (200, 3000) }
+        #expect(bench.send(pool)?.response?.status == 200)
+        var held: Int32?
+        bench.script = { request, _ in held = request.stream }
+        let call = Push("/call", isHarmless: true)
+        pool.send(call)
+        let end = SystemClock.monotonicMilliseconds() + 700
+        bench.run { SystemClock.monotonicMilliseconds() > end }
+        bench.connections.first?.respond(try #require(held), HTTPResponse(status: 200))
+        bench.run { call.result != nil }
+        #expect(call.result?.response?.status == 200)
+        #expect(bench.connections.count == 1)
+    }
+
     @Test func `is left when it gives signs of life but no answers`() throws {
         let bench = try Workbench()
         try bench.serve()

@@ -50,6 +50,43 @@ private final class Counter: Sendable {
         #expect(asked.value == 1)
     }
 
+    @Test func `does not wait behind names that hang`() throws {
+        let bench = try Workbench()
+        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 1))
+        let hangs = Counter()
+        let resolver = Resolver(loop: bench.loop, patience: 200) { host, _ in
+            if host.hasPrefix("hangs") {
+                hangs.add()
+                usleep(4_000_000)
+                return .failed("no")
+            }
+            return .addresses([address])
+        }
+        var found: [String: Int64] = [:]
+        func ask(_ host: String) {
+            bench.loop.updateTime()
+            let begin = bench.loop.now
+            resolver.resolve(host, port: 1) { _ in found[host] = bench.loop.now - begin }
+        }
+        ask("known")
+        bench.run { found["known"] != nil }
+        found = [:]
+        for number in 0..<6 { ask("hangs\(number)") }
+        ask("known")
+        ask("new")
+        bench.run(seconds: 3) { found.count == 2 }
+        #expect((found["known"] ?? 9999) < 200)
+        #expect((found["new"] ?? 9999) < 700)
+        #expect(hangs.value >= 4)
+        // Twice as many as hang at once: those that did before come last.
+        for number in 0..<40 { ask("hangs\(number)") }
+        ask("newer")
+        ask("known")
+        found = [:]
+        bench.run(seconds: 3) { found["known"] != nil }
+        #expect((found["known"] ?? 9999) < 200)
+    }
+
     @Test func `takes the address that answers`() throws {
         let bench = try Workbench()
         let port = try bench.serve().address.port

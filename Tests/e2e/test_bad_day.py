@@ -160,6 +160,26 @@ def test_an_engine_that_is_told_to_end_leaves_no_push_without_an_outcome(apns):
     assert ends == {("accepted", ""): 3, ("unavailable", "EngineEnds"): 3}
 
 
+def test_a_connection_that_fell_silent_costs_a_call_two_seconds(apns):
+    def dies(peer):
+        peer.preface()
+        peer.accept(next(peer.requests()))
+        mute_rest(peer)
+    engine = apns(dies, friendly)
+    assert [outcome for outcome, _, _ in send(engine)] == ["accepted"]
+    (outcome, _, seconds), = send(engine)
+    assert outcome == "accepted" and 1 < seconds < 5
+    (outcome, _, seconds), = send(engine)
+    assert outcome == "accepted" and seconds < 1
+    assert engine.server.connections == 2
+
+
+def mute_rest(peer):
+    """Reads on, so that the kernel confirms all, and says nothing: not even to a PING."""
+    while True:
+        peer.read(1)
+
+
 # MARK: The right outcome
 
 
@@ -188,6 +208,52 @@ def test_a_token_without_a_life_is_used_and_not_fetched_again_and_again(provider
     time.sleep(2)
     assert len(asked) <= 10, len(asked)
     assert "abc" not in engine.text()
+
+
+def google(provider, make_engine, simulator, tmp_path, *behaviours):
+    """An engine whose Google behaves so."""
+    def oauth(peer):
+        peer.preface()
+        for stream in peer.requests():
+            peer.send(frame(HEADERS, END_HEADERS, stream, OK),
+                      frame(DATA, END_STREAM, stream, b'{"access_token":"abc","expires_in":3599}'))
+    tokens, server = provider(oauth), provider(*behaviours)
+    key = json.loads((simulator.directory / "files" / "fcmkey.json").read_text())
+    (tmp_path / "key.json").write_text(json.dumps(key | {"token_uri": f"{tokens.url}/token"}))
+    engine = make_engine(fcm_key=tmp_path / "key.json", fcm_url=server.url, fcm_connections=1)
+    engine.server = server
+    return engine
+
+
+def test_messages_survive_a_google_that_closes_after_each_answer(provider, make_engine, simulator, tmp_path):
+    taken = []
+
+    def once(peer):
+        peer.preface((3, 1))
+        stream = next(peer.requests())
+        taken.append(stream)
+        peer.accept(stream)
+    engine = google(provider, make_engine, simulator, tmp_path, once)
+    ends = collections.Counter(outcome for outcome, _, _ in send(engine, "fcm", event="chat", count=40))
+    assert ends == {"accepted": 40}
+    assert len(taken) == 40
+
+
+@pytest.mark.parametrize("event, push_type, copies", [("chat", None, 2), ("missed", None, 2), ("call", None, 2),
+                                                      ("custom", "background", 1)])
+def test_apple_gets_a_second_copy_only_of_what_a_phone_folds(make_simulator, make_engine, event, push_type, copies):
+    apple = make_simulator({"rules": [{"provider": "apns", "count": 1, "close": "rst", "accept": True}]})
+    engine = make_engine(apple, **{name: apple.settings()[name] for name in ("apns_key", "apns_key_id", "apns_team_id")})
+    token = uuid.uuid4().hex
+    arguments = ["--push-type", push_type] if push_type else []
+    done = engine.run("send", event, "--platform", "apns", "--package", "com.example.phone", "--token", token, "--json",
+                      "--timeout", "20", *arguments)
+    assert json.loads(done.stdout)[0]["outcome"] == ("accepted" if copies == 2 else "unavailable")
+    requests = apple.pushes(token)
+    assert len(requests) == copies
+    if event != "call" and copies == 2:
+        first, second = (entry["headers"]["apns-collapse-id"] for entry in requests)
+        assert first == second
 
 
 # MARK: The log
@@ -241,3 +307,13 @@ def test_a_storm_of_failures_does_not_fill_the_log_and_is_counted(apns):
     wait_until("the rest is counted", lambda: "not shown one by one" in engine.text(), 20)
     assert engine.stats()["apns_misconfigured"] == 120
     assert os.path.getsize(engine.log) < 40_000
+
+
+def test_a_reason_from_outside_writes_no_line_and_no_value_of_its_own(apns):
+    forged = "x status=200 reason=OK\n 0(1) ALERT: forged\x1b[31m\u009b\u2028\u202e"
+    engine = apns(answer(400, json.dumps({"reason": forged}).encode()))
+    (outcome, reason, _), = send(engine)
+    assert (outcome, reason) == ("rejected", "x status=200 reason=OK? 0(1) ALERT: forged?[31m???")
+    line, = [line for line in engine.text().splitlines() if "push rejected" in line]
+    assert f'status=400 reason="{reason}" ms=' in line
+    assert not any(line.startswith(" 0(1)") for line in engine.text().splitlines())

@@ -13,9 +13,9 @@ extension CallStory {
     /// What stands above the lines; `now` in monotonic milliseconds.
     public func header(now: Int64) -> Row {
         var row: Row = [
-            ("started_ago", .number(max(0, now &- startedAt) / 1000)), ("method", .text(StoryText.printable(method))),
-            ("aor", .text(StoryText.printable(aor))), ("from", .text(StoryText.printable(from))),
-            ("call_id", .text(StoryText.printable(callID))), ("cseq", .number(Int64(cseq))),
+            ("started_ago", .number(max(0, now &- startedAt) / 1000)), ("method", .text(PrintableText.cleaned(method))),
+            ("aor", .text(PrintableText.cleaned(aor))), ("from", .text(PrintableText.cleaned(from))),
+            ("call_id", .text(PrintableText.cleaned(callID))), ("cseq", .number(Int64(cseq))),
             ("end", .text(ending)),
         ]
         if let end { row.append(("end_ms", .number(end.at))) }
@@ -62,7 +62,7 @@ extension CallStory {
             ("provider", name.provider?.name ?? ""), ("app", name.app), ("token", name.token),
             ("instance", name.instance),
         ]
-        for (key, value) in values where !value.isEmpty { row.append((key, .text(StoryText.printable(value)))) }
+        for (key, value) in values where !value.isEmpty { row.append((key, .text(PrintableText.cleaned(value)))) }
         return row
     }
 
@@ -74,7 +74,7 @@ extension CallStory {
             if number > 0 { row.append((name, .number(Int64(number)))) }
         }
         func add(_ name: String, _ text: String?) {
-            if let text, !text.isEmpty { row.append((name, .text(StoryText.printable(text)))) }
+            if let text, !text.isEmpty { row.append((name, .text(PrintableText.cleaned(text)))) }
         }
         add("phone", line.place.map { $0 + 1 } ?? 0)
         if line.pushEvent != nil, let place = line.place, names.indices.contains(place) {

@@ -16,7 +16,7 @@ extension CallStory {
         fates.sort { $0.device < $1.device }
         if end?.how == .answered, let index = Self.answering(fates.map(\.fate)) { fates[index].fate.heard = 200 }
         let texts = fates.map { words(for: $0.fate, $0.device) }
-        return StoryText.printable(texts.isEmpty ? "there was no phone to ring" : texts.joined(separator: "; "))
+        return PrintableText.cleaned(texts.isEmpty ? "there was no phone to ring" : texts.joined(separator: "; "))
     }
 
     /// Hosts report the end of an answered request, and not always which leg it was: the one that can have answered.

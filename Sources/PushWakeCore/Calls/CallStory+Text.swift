@@ -4,7 +4,7 @@ extension CallStory {
     /// One line in plain words.
     public func sentence(of line: StoryLine) -> String {
         let phone = phone(line.device)
-        return StoryText.printable(
+        return PrintableText.cleaned(
             line.pushEvent != nil ? pushSentence(line, phone) : legSentence(line, phone) ?? waitSentence(line, phone))
     }
 
@@ -17,7 +17,7 @@ extension CallStory {
         ]
         if !name.token.isEmpty { parts.append("token \(name.token)") }
         if !name.instance.isEmpty { parts.append("instance \(name.instance)") }
-        return StoryText.printable("phone \(place + 1) is \(parts.joined(separator: ", "))")
+        return PrintableText.cleaned("phone \(place + 1) is \(parts.joined(separator: ", "))")
     }
 
     /// What a device is called in sentences.
@@ -100,6 +100,9 @@ extension CallStory {
             return line.flag
                 ? "no other phone is waited for"
                 : "nobody is left to wait for: the best answer so far, or \(line.status)"
+        case .continued:
+            let time = StoryText.duration(Int64(line.milliseconds))
+            return "the request goes elsewhere; phones that wake within \(time) still ring"
         case .ended: return "the request has ended: \(line.end?.name ?? "")"
         case .pushed, .pushEnded, .rung, .resent, .progressed, .legFailed: return line.kind.name
         }

@@ -58,13 +58,6 @@ enum StoryText {
         }
     }
 
-    /// Control characters become `?`: a terminal would obey them.
-    static func printable(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return text }
-        return String(
-            String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "?" : $0 }))
-    }
-
     /// Milliseconds as people say them: `340 ms`, `1.2 s`, `40 s`.
     static func duration(_ milliseconds: Int64) -> String {
         if milliseconds < 1000 { return "\(milliseconds) ms" }

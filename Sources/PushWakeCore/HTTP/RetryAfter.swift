@@ -9,19 +9,49 @@ public enum RetryAfter {
     public static func milliseconds(_ response: HTTPResponse, now: Int64) -> Int64? {
         guard let text = response["retry-after"] else { return nil }
         if let seconds = UInt32(text) { return min(Int64(seconds) * 1000, longest) }
-        guard let date = seconds(ofDate: text) else { return nil }
+        guard let date = seconds(ofDate: text, now: now) else { return nil }
         return min(max(date - now, 0) * 1000, longest)
     }
 
-    /// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT` (IMF-fixdate); nil for any other form.
-    static func seconds(ofDate text: String) -> Int64? {
+    /// Seconds since 1970 of a date in any of the three forms that a recipient must read (RFC 9110, 5.6.7); nil for
+    /// anything else.
+    ///
+    ///     Sun, 06 Nov 1994 08:49:37 GMT
+    ///     Sunday, 06-Nov-94 08:49:37 GMT
+    ///     Sun Nov  6 08:49:37 1994
+    static func seconds(ofDate text: String, now: Int64) -> Int64? {
         let parts = text.split(separator: " ")
-        guard parts.count == 6, parts[5] == "GMT", parts[0].utf8.count == 4,
-            let day = Int64(parts[1]), (1...31).contains(day),
-            let monthIndex = months.firstIndex(where: { $0 == parts[2] }),
-            let year = Int64(parts[3]), (1970...9999).contains(year)
+        if parts.count == 6, parts[5] == "GMT", parts[0].utf8.count == 4 {
+            return seconds(year: fullYear(parts[3]), month: parts[2], day: parts[1], clock: parts[4])
+        }
+        if parts.count == 4, parts[3] == "GMT", parts[0].last == "," {
+            let date = parts[1].split(separator: "-", omittingEmptySubsequences: false)
+            guard date.count == 3, let year = Int64(date[2]), (0...99).contains(year), date[2].utf8.count == 2 else {
+                return nil
+            }
+            // The century that puts it no more than 50 years ahead.
+            let current = CivilDate.from(daysSince1970: now / 86_400).year
+            var full = current - current % 100 + year
+            if full > current + 50 { full -= 100 }
+            if full <= current - 50 { full += 100 }
+            return seconds(year: max(full, 1970), month: date[1], day: date[0], clock: parts[2])
+        }
+        if parts.count == 5, parts[0].utf8.count == 3 {
+            return seconds(year: fullYear(parts[4]), month: parts[1], day: parts[2], clock: parts[3])
+        }
+        return nil
+    }
+
+    private static func fullYear(_ text: Substring) -> Int64? {
+        guard let year = Int64(text), (1970...9999).contains(year) else { return nil }
+        return year
+    }
+
+    private static func seconds(year: Int64?, month: Substring, day: Substring, clock: Substring) -> Int64? {
+        guard let year, let day = Int64(day), (1...31).contains(day),
+            let monthIndex = months.firstIndex(where: { $0 == month })
         else { return nil }
-        let clock = parts[4].split(separator: ":", omittingEmptySubsequences: false)
+        let clock = clock.split(separator: ":", omittingEmptySubsequences: false)
         guard clock.count == 3, let hour = Int64(clock[0]), (0...23).contains(hour),
             let minute = Int64(clock[1]), (0...59).contains(minute),
             let second = Int64(clock[2]), (0...60).contains(second)

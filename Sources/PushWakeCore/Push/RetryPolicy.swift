@@ -35,7 +35,7 @@ public struct RetryPolicy: Equatable, Sendable {
             return .finish(verdict)
         case .renewCredential:
             return renewals == 0 && now < deadline ? .renewCredential : .finish(verdict)
-        case .retry(let after), .hold(let after):
+        case .retry(let after), .hold(let after), .slow(let after):
             guard attempts < mostAttempts else { return .finish(verdict) }
             let pause = self.pause(after, attempts: attempts, random: random)
             let (time, overflow) = now.addingReportingOverflow(pause)

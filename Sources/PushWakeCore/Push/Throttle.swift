@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Stops sending when a provider asks for it, and comes back slowly (Firebase, "Best practices when sending FCM
+/// Stops sending when a provider says for how long, and comes back slowly; sends less where it does not (`Pace`) (Firebase, "Best practices when sending FCM
 /// messages at scale": wait as told or a minute, double it, then ramp up over a minute).
 ///
 ///     free --held()--> holding --time--> ramping --60 s--> free
@@ -16,13 +16,14 @@ public struct Throttle: Equatable, Sendable {
 
     private var end: Int64?
     private var sent: Int64 = 0
+    private var pace = Pace()
     /// Holds since the last ramp that went well.
     private var holds: Int64 = 0
 
     public init() {}
 
     /// False once the lane holds or ramps up.
-    public var isFree: Bool { end == nil }
+    public var isFree: Bool { end == nil && pace.isFree }
 
     /// The end of a hold that lasts at `now`; nil when there is none. All times in milliseconds.
     public func heldUntil(now: Int64) -> Int64? {
@@ -44,6 +45,9 @@ public struct Throttle: Equatable, Sendable {
         sent = 0
     }
 
+    /// The provider has had too many pushes and did not say until when it wants none.
+    public mutating func slowed(now: Int64) { pace.slowed(now: now) }
+
     private static func sum(_ now: Int64, _ pause: Int64) -> Int64 {
         let (sum, overflow) = now.addingReportingOverflow(pause)
         return overflow ? .max : sum
@@ -51,6 +55,7 @@ public struct Throttle: Equatable, Sendable {
 
     /// Whether one more push may go out at `now`; `noteSent` counts it.
     public mutating func admits(now: Int64) -> Bool {
+        guard pace.admits(now: now) else { return false }
         guard let end else { return true }
         let age = now - end
         guard age >= 0 else { return false }
@@ -62,15 +67,19 @@ public struct Throttle: Equatable, Sendable {
     }
 
     /// A push has gone out.
-    public mutating func noteSent() { if end != nil { sent += 1 } }
+    public mutating func noteSent(now: Int64) {
+        pace.noteSent(now: now)
+        if end != nil { sent += 1 }
+    }
 
     /// When to ask `admits` again; nil when it is true now.
     public func opens(now: Int64) -> Int64? {
-        guard let end else { return nil }
+        let paced = pace.opens(now: now)
+        guard let end else { return paced }
         if now < end { return end }
         let age = now - end
-        guard age < Self.ramp, sent >= allowance(age) else { return nil }
-        return now + 50
+        guard age < Self.ramp, sent >= allowance(age) else { return paced }
+        return max(now + 50, paced ?? now)
     }
 
     /// Pushes that the ramp has let through by then: the rate grows evenly, so the sum grows as a square. The first

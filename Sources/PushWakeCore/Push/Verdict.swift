@@ -3,8 +3,9 @@
 /// What one provider answer means: the outcome and what follows from it.
 public struct Verdict: Equatable, Sendable {
     public var outcome: Outcome
-    /// The provider's own word, such as `BadDeviceToken`; empty when it gave none.
-    public var reason: String
+    /// The provider's own word, such as `BadDeviceToken`; empty when it gave none. Printable: anybody may be the
+    /// provider (a Web Push service is named by a phone).
+    public let reason: String
     /// For the log: which setting or file is to blame; empty when the reason says all.
     public var detail = ""
     /// What to do about the push itself.
@@ -22,6 +23,9 @@ public struct Verdict: Equatable, Sendable {
         case retry(after: Int64)
         /// The same for all pushes of this credential: the provider wants none for so many milliseconds.
         case hold(Int64)
+        /// The same for all pushes of this credential, without a word of when: half as many go per second from now on, and
+        /// this one again, no sooner than after this many milliseconds.
+        case slow(after: Int64)
         /// Get a fresh credential (JWT or OAuth token), then send once more.
         case renewCredential
     }
@@ -38,7 +42,7 @@ public struct Verdict: Equatable, Sendable {
         goneSince: Int64? = nil
     ) {
         self.outcome = outcome
-        self.reason = reason
+        self.reason = PrintableText.cleaned(reason)
         self.next = next
         self.connection = connection
         self.goneSince = goneSince

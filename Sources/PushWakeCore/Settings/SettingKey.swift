@@ -13,6 +13,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case storePath
     case storeSync
     case persist
+    case bindingsPerUser
     case wakeTimeout
     case wakeRequests
     case voicemailUrgent

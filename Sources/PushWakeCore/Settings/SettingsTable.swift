@@ -57,6 +57,11 @@ public enum SettingsTable {
                 "persist", .integer(0...3650), "30", unit: "days", other: "m:pushnotification_persists",
                 "A binding outlives its SIP registration for so many days since the last REGISTER. 0: it ends with the registration."
             )
+        case .bindingsPerUser:
+            .init(
+                "bindings_per_user", .integer(1...256), "10",
+                "Push bindings that one AoR may have, and pushes that one request to it may make: one more takes the place of the oldest. An iPhone has two."
+            )
         default: nil
         }
     }

@@ -30,7 +30,9 @@ final class FastAGIServer {
             throw Failure(message: "\(error.setting): \(error.message)")
         }
         do throws(SystemError) {
-            listener = try LineListener(socket, loop: loop) { [weak self] in self?.accept($0, $1) }
+            listener = try LineListener(socket, loop: loop, onFull: { desk.descriptorsAreShort($0) }) { [weak self] in
+                self?.accept($0, $1)
+            }
         } catch {
             throw Failure(message: "fastagi_listen: cannot listen on \(address): \(error); choose another port")
         }

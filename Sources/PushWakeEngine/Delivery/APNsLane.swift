@@ -65,13 +65,12 @@ final class APNsLane: PooledLane {
 
     func ended(_ job: PushJob, _ result: HTTPResult) {
         guard case .answered(let response, let connection) = result else {
-            // Sent again the push carries the same apns-id, and CallKit makes one call of both.
-            return job.conclude(result.verdict(isRepeatable: true), status: 0, on: self, loop)
+            return job.conclude(result.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
         }
         pool.noteAnswer()
         // The body of a success is empty, so the common case parses nothing.
         let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
-        var verdict = APNsResponse.verdict(response, body)
+        var verdict = APNsResponse.verdict(response, body, now: loop.wallSeconds)
         if response.status != 200, let type = job.type { verdict = APNsResponse.sparing(verdict, job.binding, type) }
         if verdict.next == .renewCredential, !isCertified {
             tokenRefused(job.generation, connection)

@@ -62,7 +62,10 @@ final class LaneQueue {
     /// been refused.
     @inline(__always)
     func admits(_ job: PushJob) -> Bool {
-        if isDirect, pool.hasRoom { return true }
+        if isDirect, pool.hasRoom {
+            throttle.noteSent(now: loop.now)
+            return true
+        }
         wait(job)
         return false
     }
@@ -100,7 +103,7 @@ final class LaneQueue {
                 entry.job.finish(end, status: 0)
                 continue
             }
-            throttle.noteSent()
+            throttle.noteSent(now: loop.now)
             entry.job.takeTurn()
         }
         isDraining = false
@@ -136,6 +139,15 @@ final class LaneQueue {
         if let end = throttle.heldUntil(now: loop.now) {
             finish({ $0.deadline <= end }, Verdict(.throttled, reason: "ProviderAsksToWait"))
         }
+        update()
+    }
+
+    /// The provider has had too many pushes.
+    func slow() {
+        throttle.slowed(now: loop.now)
+        isDirect = false
+        if let turnTimer { loop.cancel(turnTimer) }
+        turnTimer = nil
         update()
     }
 

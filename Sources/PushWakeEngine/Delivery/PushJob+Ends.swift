@@ -4,15 +4,6 @@ internal import PushWakeCore
 internal import PushWakeTransport
 
 extension PushJob {
-    /// Whether a second copy does no harm where a provider cannot tell copies: a phone that knows the call
-    /// already ignores it, while a message would be shown twice.
-    var isRepeatable: Bool {
-        switch content.event {
-        case .call, .cancel, .refresh, .missed, .answeredElsewhere, .voicemail, .refer: true
-        case .chat, .custom, .groupChat: false
-        }
-    }
-
     /// The verdict when there is no use in sending any more; nil when there is.
     func endBeforeSending(now: Int64) -> Verdict? {
         if isCancelled { return Verdict(.expired, reason: "CallOver") }
@@ -23,7 +14,11 @@ extension PushJob {
     func conclude(_ verdict: Verdict, status: Int, on lane: any ProviderLane, _ loop: Loop) {
         if verdict.next == .finish { return finish(verdict, status: status) }
         if delivery?.hasEnded == true { return finish(.engineEnds, status: 0) }
-        if case .hold(let pause) = verdict.next { lane.queue?.hold(pause) }
+        switch verdict.next {
+        case .hold(let pause): lane.queue?.hold(pause)
+        case .slow: lane.queue?.slow()
+        case .finish, .retry, .renewCredential: break
+        }
         let step = RetryPolicy().step(
             after: verdict, attempts: attempts, renewals: renewals, now: loop.now, deadline: deadline,
             random: pushID.low)

@@ -60,6 +60,18 @@ final class PushJob: HTTPExchange {
         try lane.write(self, into: &request)
     }
 
+    /// A phone that knows the call already ignores the second copy, while a message would be shown twice. Apple's phones
+    /// fold notifications with one collapse id, which all have; PushKit makes one call of a Call-ID's pushes, and a call
+    /// of anything else.
+    override var isRepeatable: Bool {
+        switch (content.event, type) {
+        case (.call, _), (.cancel, _), (.refresh, _), (_, .alert): true
+        case (_, .voip), (_, .background): false
+        case (.missed, _), (.answeredElsewhere, _), (.voicemail, _), (.refer, _): true
+        case (.chat, _), (.custom, _), (.groupChat, _): false
+        }
+    }
+
     override func ended(_ result: HTTPResult) {
         guard let lane else { return finish(result.verdict(isRepeatable: false), status: 0) }
         lane.ended(self, result)

@@ -11,6 +11,8 @@ final class WebPushLane: PooledLane {
     private var inFlight = 0
     /// Monotonic milliseconds of the last push that came in.
     private(set) var usedAt: Int64 = 0
+    /// Monotonic milliseconds since which pushes are here and no answer has come; `.max` while there are none.
+    private(set) var unansweredSince = Int64.max
     private let origin: HTTPOrigin
     private let sender: WebPushSender
     let loop: Loop
@@ -32,6 +34,17 @@ final class WebPushLane: PooledLane {
 
     /// Ends all connections; nothing can be sent any more.
     func close() { pool.close() }
+
+    /// Ends all pushes, and nothing can be sent any more.
+    func end(_ verdict: Verdict) { pool.queue.close(verdict) }
+
+    func submit(_ job: PushJob) {
+        if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
+        usedAt = loop.now
+        if unansweredSince == .max { unansweredSince = loop.now }
+        guard pool.queue.admits(job) else { return }
+        send(job)
+    }
 
     func send(_ job: PushJob) {
         usedAt = loop.now
@@ -62,6 +75,7 @@ final class WebPushLane: PooledLane {
             return job.conclude(result.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
         }
         pool.noteAnswer()
+        unansweredSince = isIdle ? .max : loop.now
         let body = response.status / 100 == 2 ? nil : (try? JSONParser.parse(response.body))
         let verdict = WebPushResponse.verdict(response, body, now: loop.wallSeconds)
         if verdict.next == .renewCredential { credential.refused(by: origin) }

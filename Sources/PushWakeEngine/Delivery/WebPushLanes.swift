@@ -3,10 +3,14 @@
 internal import PushWakeCore
 internal import PushWakeTransport
 
-/// One lane per Web Push service. Phones name the services, so their number is bounded.
+/// One lane per Web Push service. Phones name the services, so their number is bounded, and those that do not answer
+/// make room for others.
 final class WebPushLanes {
-    /// Services with a lane at a time; past it the one that was idle longest makes room.
+    /// Services with a lane at a time; past it the one that was idle longest makes room, or the one that has not answered
+    /// for longest.
     static let mostServices = 64
+    /// Milliseconds that a service has for an answer before it may have to make room.
+    static let patience: Int64 = 1000
 
     private let sender: WebPushSender
     private let loop: Loop
@@ -41,7 +45,7 @@ final class WebPushLanes {
         if let lane = lanes[origin] { return lane }
         guard lanes.count < Self.mostServices || makeRoom() else {
             return RefusingLane(
-                label: "webpush full", verdict: Verdict(.overloaded, reason: "TooManyPushServices"), loop: loop)
+                label: "webpush full", verdict: Self.full, loop: loop)
         }
         let lane = makeLane(origin, sender)
         lanes[origin] = lane
@@ -50,9 +54,18 @@ final class WebPushLanes {
 
     private func makeRoom() -> Bool {
         let idle = lanes.filter(\.value.isIdle)
-        guard let oldest = idle.min(by: { $0.value.usedAt < $1.value.usedAt }) else { return false }
-        oldest.value.close()
-        lanes[oldest.key] = nil
+        if let oldest = idle.min(by: { $0.value.usedAt < $1.value.usedAt }) {
+            oldest.value.close()
+            lanes[oldest.key] = nil
+            return true
+        }
+        guard let mute = lanes.min(by: { $0.value.unansweredSince < $1.value.unansweredSince }),
+            loop.now - mute.value.unansweredSince >= Self.patience
+        else { return false }
+        lanes[mute.key] = nil
+        mute.value.end(Self.full)
         return true
     }
+
+    private static let full = Verdict(.overloaded, reason: "TooManyPushServices")
 }

@@ -11,6 +11,7 @@ extension EngineDesk {
     func handle(
         _ message: MessageReader, from peer: EnginePeer, now: Int64 = SystemClock.monotonicMilliseconds()
     ) {
+        lookAtClock()
         switch message.kind {
         case .wake, .wait, .send:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
@@ -18,10 +19,8 @@ extension EngineDesk {
         case .register:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return register(message, nil)
-        case .progressed, .requestEnded, .resume, .purrUser, .callEnded, .registered, .query, .subscribe, .stopWaiting,
-            .reply,
-            .failure,
-            .result, .waitEvent, .verbs:
+        case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
+            .subscribe, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs:
             break
         }
         carryOut(message, from: peer)
@@ -33,7 +32,7 @@ extension EngineDesk {
         log(
             .debug,
             """
-            no push aor=\(EngineClient.text(.aor, in: message)) call_id=\(EngineClient.text(.callID, in: message)): \
+            no push \(EngineLog.names(EngineClient.text(.aor, in: message), EngineClient.text(.callID, in: message))): \
             its sender waited in vain and has given up
             """)
         fail(message, peer, "the request came too late")

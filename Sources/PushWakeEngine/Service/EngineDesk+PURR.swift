@@ -56,7 +56,7 @@ extension EngineDesk {
                 }
             } catch {
                 // The phone can be woken for everything else.
-                log(.warning, "no PURR for aor=\(registration.aor) call_id=\(registration.callID): \(error)")
+                log(.warning, "no PURR for \(EngineLog.names(registration.aor, registration.callID)): \(error)")
             }
         }
         return purrs

@@ -32,14 +32,17 @@ extension EngineDesk {
             if let since = verdict.goneSince,
                 current.registeredAt.multipliedReportingOverflow(by: 1000).partialValue > since
             {
-                log(.info, "binding kept aor=\(binding.aor): it registered after its token was called dead")
+                log(
+                    .info,
+                    "binding kept aor=\(PrintableText.logValue(binding.aor)): it registered after its token was called dead"
+                )
                 return false
             }
             let selector = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
             let removed = try store.remove(selector, of: binding.aor, reason: "token-gone \(verdict.reason)", now: now)
             return !removed.isEmpty
         } catch {
-            log(.error, "a dead token could not be removed aor=\(binding.aor): \(error)")
+            log(.error, "a dead token could not be removed aor=\(PrintableText.logValue(binding.aor)): \(error)")
             return false
         }
     }

@@ -33,7 +33,7 @@ extension EngineDesk {
         guard !bindings.isEmpty else { return answer }
         answer.bindings = bindings.count
         if message.event == .chat, case .notice(let reason) = MessageBody(contentType: message.contentType) {
-            log(.debug, "no push event=chat aor=\(message.aor) call_id=\(message.callID): \(reason)")
+            log(.debug, "no push event=chat \(EngineLog.names(message.aor, message.callID)): \(reason)")
             return answer
         }
         let earlier = calls[message.id]
@@ -68,7 +68,9 @@ extension EngineDesk {
     /// Bindings that a request may wake: of its user, or of the one device whose dialog it belongs to.
     private func bindings(for message: WakeMessage) throws(StoreError) -> [Binding] {
         guard !message.purr.isEmpty else {
+            // A store may have more, from before the setting.
             return try store.bindings(of: message.aor, now: SystemClock.wallSeconds())
+                .suffix(Int(settings.integer(.bindingsPerUser)))
         }
         guard let device = try device(ofPURR: message.purr), device.aor == message.aor else { return [] }
         return device.bindings
@@ -99,7 +101,7 @@ extension EngineDesk {
         for skipped in devices.skipped {
             log(
                 .debug,
-                "no push event=\(message.event.name) aor=\(message.aor) call_id=\(message.callID): \(skipped.reason.rawValue)"
+                "no push event=\(message.event.name) \(EngineLog.names(message.aor, message.callID)): \(skipped.reason.rawValue)"
             )
         }
         let isRefused = refusal(of: message.event) != nil
@@ -108,18 +110,19 @@ extension EngineDesk {
             devices.devices[index].isProviderHealthy =
                 !isRefused && delivery.isHealthy(for: bindings[chosen.index], chosen.type)
         }
-        var policy = callPolicy
-        if !message.purr.isEmpty { policy.unanswered = 504 }
+        let policy = callPolicy.of(message.method, isInDialog: !message.purr.isEmpty)
         let wait = max(0, hold(message) * 1000 - age)
         let machine = CallMachine(
             event: message.event,
             isCall: message.event == .call || message.event == .groupChat && message.method != "MESSAGE",
             devices: devices.devices, policy: policy, host: message.hostKind, endsAt: now + wait)
-        let timeToLive = message.event == .call ? hold(message) : settings.integer(.messageTimeToLive)
+        let timeToLive =
+            message.event == .call
+            ? UInt32(clamping: hold(message)) : settings.timeToLive(of: message.event, message.occasion)
         let content = PushContent(
             event: message.event, occasion: message.occasion, callID: message.callID, fromURI: message.fromURI,
             fromDisplay: Self.displayName(message.fromDisplay), toURI: message.toURI, text: Self.text(of: message),
-            timeToLive: UInt32(clamping: timeToLive), sentAt: wall)
+            timeToLive: timeToLive, sentAt: wall)
         let story = trace.begin(
             method: message.method.isEmpty ? message.event.name : message.method, aor: message.aor,
             callID: message.callID,

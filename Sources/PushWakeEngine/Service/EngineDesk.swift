@@ -16,6 +16,8 @@ final class EngineDesk {
     private(set) var policy: RegistrationPolicy
     var statistics = Statistics()
     private var failureLines = FailureLines()
+    private var wallClock = WallClock(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds())
+    private var descriptorLines = LineBudget(most: 1, period: 60_000)
     /// Requests for which phones are woken or watched.
     var calls = HeldRequests()
     let callPolicy: CallPolicy
@@ -35,9 +37,13 @@ final class EngineDesk {
     var subscribers: [EnginePeer] = []
     var unsentVerbs = UnsentVerbs()
     var writer = MessageWriter()
+    private let isSupervised: Bool
 
-    init(settings: Settings, store: any BindingStore, delivery: Delivery, log: EngineLog) {
+    init(
+        settings: Settings, store: any BindingStore, delivery: Delivery, log: EngineLog, isSupervised: Bool = false
+    ) {
         self.settings = settings
+        self.isSupervised = isSupervised
         self.store = store
         self.delivery = delivery
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
@@ -58,6 +64,7 @@ final class EngineDesk {
         case .wait: wake(message, peer, waits: true)
         case .progressed: progressed(message, peer)
         case .requestEnded: requestEnded(message, peer)
+        case .requestContinues: requestContinues(message)
         case .resume: resume(message, peer)
         case .purrUser: purrUser(message, peer)
         case .callEnded: callEnded(message, peer)
@@ -115,6 +122,29 @@ final class EngineDesk {
         }
     }
 
+    /// Asks whether the clock was put right, before anything is done by it.
+    func lookAtClock() {
+        guard let jump = wallClock.look(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds()) else {
+            return
+        }
+        let days = (jump.new - jump.old) / 86_400
+        log(.warning, "the clock was put \(days > 0 ? "forward" : "back") by \(abs(days)) days; bindings keep their age")
+        do throws(StoreError) {
+            try store.clockJumped(from: jump.old, to: jump.new)
+        } catch {
+            log(.error, "bindings could not be given the time of the new clock: \(error)")
+        }
+    }
+
+    /// Somebody who connects has to wait: said once, not ten times a second.
+    func descriptorsAreShort(_ limit: Int) {
+        guard case .write = descriptorLines.admit(now: delivery.loop.now) else { return }
+        log(
+            .error,
+            "all but a reserve of the \(limit) descriptors are in use: whoever connects now waits; raise LimitNOFILE, or end clients"
+        )
+    }
+
     /// Says how many failures had no line, once their storm is over.
     func reportLeftOut(now: Int64) {
         for line in failureLines.summaries(now: now) { log(.warning, line) }
@@ -123,17 +153,19 @@ final class EngineDesk {
     /// Reports the end of a push to the log, the counters and everybody who asked; `detail` is for the log.
     func report(_ result: PushResult, detail: String = "") {
         statistics.count(result)
-        log(
-            level(of: result),
-            """
-            push \(result.outcome.name) provider=\(result.provider.name) event=\(result.event.name) aor=\(result.aor) \
-            call_id=\(result.callID) app=\(result.app) token=\(result.token) status=\(result.httpStatus) \
-            reason=\(result.reason.isEmpty ? "-" : result.reason) ms=\(result.microseconds / 1000)\
-            \(result.isBindingRemoved ? " binding removed" : "")\(detail.isEmpty ? "" : " (\(detail))")
-            """)
+        // The supervisor, which hears of it anyway, writes the line of a push that was taken: one thing less to wake it.
+        if !isSupervised || result.outcome != .accepted || subscribers.isEmpty {
+            log(level(of: result), detail.isEmpty ? result.logLine : "\(result.logLine) (\(detail))")
+        }
         guard !subscribers.isEmpty else { return }
         writer.begin(.result, id: 0)
         result.encode(into: &writer)
-        for peer in subscribers { peer.send(writer.bytes) }
+        for peer in subscribers { begin(draft: writer.bytes, to: peer) }
+    }
+
+    /// Sends at the end of this turn, so that the supervisor wakes up once for a push and what comes of it.
+    func begin(draft message: [UInt8], to peer: EnginePeer) {
+        guard peer.begin(draft: message) else { return }
+        delivery.loop.atEndOfTurn { peer.endTurn() }
     }
 }

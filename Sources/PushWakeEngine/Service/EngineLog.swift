@@ -4,10 +4,10 @@ internal import PushWakeCore
 
 /// Where the engine's lines go: to the supervisor, which hands them to the log of the PBX.
 ///
-/// Text from packets may hold anything: control characters become `?`, so that no caller can
-/// write a line of his own.
+/// Text from packets and providers may hold anything: what a terminal obeys becomes `?`, so that nobody can write a
+/// line of his own. Whoever puts a `key=value` into a line takes `PrintableText.logValue`.
 public struct EngineLog {
-    private let threshold: LogLevel
+    let threshold: LogLevel
     private let write: (LogLevel, String) -> Void
 
     /// Hands lines up to `threshold` to `write`.
@@ -19,7 +19,12 @@ public struct EngineLog {
     /// Writes a line; its text is put together only when it is wanted.
     public func callAsFunction(_ level: LogLevel, _ text: @autoclosure () -> String) {
         guard level <= threshold else { return }
-        write(level, Self.cleaned(text()))
+        write(level, PrintableText.cleaned(text()))
+    }
+
+    /// Whose request it is, for a line.
+    static func names(_ aor: String, _ callID: String) -> String {
+        "aor=\(PrintableText.logValue(aor)) call_id=\(PrintableText.logValue(callID))"
     }
 
     /// First six and last four bytes; a short token is hidden whole.
@@ -31,11 +36,5 @@ public struct EngineLog {
         text.append(contentsOf: "…".utf8)
         text.append(contentsOf: bytes.suffix(4))
         return String(decoding: text, as: UTF8.self)
-    }
-
-    private static func cleaned(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return text }
-        return String(
-            String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "?" : $0 }))
     }
 }

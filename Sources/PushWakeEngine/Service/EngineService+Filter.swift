@@ -30,7 +30,19 @@ extension EngineService {
                 return nil
             }
             try waitForOthers(share, settings.text(.storePath))
-            return BindingFilterPublisher(path: path, store: store, share: share, loop: loop, log: log)
+            if share.hasOthers {
+                let path = settings.text(.storePath)
+                let others = FileUsers.having(path + "-lock").joined(separator: ", ")
+                log(
+                    .warning,
+                    "another engine writes to \(path) too\(others.isEmpty ? "" : ": process \(others)"); calls that one holds the other does not know: let them share one engine (engine_mode=external), or give each a store_path"
+                )
+            }
+            let buffered = store as? BufferedStore
+            return BindingFilterPublisher(path: path, store: store, share: share, loop: loop, log: log) { isAlone in
+                buffered?.isAlone = isAlone
+                if let failure = buffered?.takeFailure() { log(.error, "the store: \(failure)") }
+            }
         default: return nil
         }
     }

@@ -8,6 +8,7 @@ internal import PushWakeTransport
 public final class EngineService {
     private let loop: Loop
     private let listener: LocalSocket
+    private var gate: AcceptGate?
     private let desk: EngineDesk
     private let log: EngineLog
     /// Keeps the disk's pace away from the loop; nil for a store without a file.
@@ -18,6 +19,8 @@ public final class EngineService {
     private var signalsHeard = 0
     /// Milliseconds for pushes to end when the engine is told to; supervisors kill after two seconds.
     private static let patience: Int64 = 1000
+    /// Milliseconds between a refresh and its group's way to the store.
+    private static let groupPause: Int64 = 100
     private var fastAGI: FastAGIServer?
     /// Nil when no phone is to be asked to register.
     private var refreshes: RefreshWatch?
@@ -26,8 +29,11 @@ public final class EngineService {
     private var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
 
     /// Opens the store, listens on the socket and reads the keys; a key that cannot be used is only logged.
-    public init(settings: Settings, log: EngineLog) throws(EngineFailure) {
+    ///
+    /// A supervised engine leaves the log line of a push that was taken to its supervisor.
+    public init(settings: Settings, log: EngineLog, isSupervised: Bool = false) throws(EngineFailure) {
         self.log = log
+        AcceptGate.raiseLimit()
         do throws(SystemError) {
             loop = try Loop()
         } catch {
@@ -40,28 +46,32 @@ public final class EngineService {
             throw EngineFailure(message: "engine_socket: \(error.message)")
         }
         Self.admitGroup(settings, log)
-        let store = try Self.openStore(settings)
+        let store = try Self.openStore(settings, log)
         do throws(StoreError) {
-            checkpoints = store is SQLiteStore ? try CheckpointThread(path: settings.text(.storePath)) : nil
+            let hasFile = settings.text(.store) != "memory"
+            checkpoints = hasFile ? try CheckpointThread(path: settings.text(.storePath)) : nil
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
         }
         let delivery = Delivery(settings: settings, loop: loop, log: log)
         filter = try Self.openFilter(settings, store, loop, log)
         desk = EngineDesk(
-            settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log)
+            settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log,
+            isSupervised: isSupervised)
         for problem in delivery.open() { log(.warning, problem) }
         do throws(SystemError) {
             try loop.watch(listener.descriptor, for: .readable, Listener(self))
         } catch {
             throw EngineFailure(message: "\(error)")
         }
+        gate = AcceptGate(listener.descriptor, loop: loop) { [desk] in desk.descriptorsAreShort($0) }
         delivery.watchKeys()
         HeapReserve.fill()
         filter?.start()
         openFastAGI(settings)
         everySecond()
         housekeeping()
+        if let buffered = store as? BufferedStore { writeRefreshes(of: buffered) }
         desk.load.start()
         let lead = settings.integer(.refreshBefore)
         if lead > 0 {
@@ -142,15 +152,19 @@ public final class EngineService {
 
     private func reload() { for problem in desk.delivery.reload() { log(.warning, problem) } }
 
-    private static func openStore(_ settings: Settings) throws(EngineFailure) -> any BindingStore {
-        if settings.text(.store) == "memory" { return MemoryStore(purrs: PURRLimits(settings)) }
+    private static func openStore(_ settings: Settings, _ log: EngineLog) throws(EngineFailure) -> any BindingStore {
+        let perUser = Int(settings.integer(.bindingsPerUser))
+        if settings.text(.store) == "memory" { return MemoryStore(perUser: perUser, purrs: PURRLimits(settings)) }
         do throws(StoreError) {
             let durability: SQLiteStore.Durability = settings.text(.storeSync) == "full" ? .everyCommit : .checkpoint
             var options = SQLiteStore.Options(durability: durability)
             options.findsEnds = settings.integer(.refreshBefore) > 0
             options.findsPURRs = settings.flag(.purr)
             options.purrs = PURRLimits(settings)
-            return try SQLiteStore(path: settings.text(.storePath), options: options)
+            options.perUser = perUser
+            let store = try SQLiteStore(path: settings.text(.storePath), options: options)
+            store.onDamage = { log(.error, $0) }
+            return durability == .everyCommit ? store : try BufferedStore(store)
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
         }
@@ -165,9 +179,32 @@ public final class EngineService {
         }
     }
 
+    /// Writes refreshes in groups, a moment after the first of them.
+    private func writeRefreshes(of store: BufferedStore) {
+        store.onWaiting = { [weak self, weak store] in
+            self?.loop.schedule(after: Self.groupPause) {
+                guard let self, let store else { return }
+                self.flush(store)
+            }
+        }
+    }
+
+    private func flush(_ store: BufferedStore) {
+        do throws(StoreError) {
+            try store.flush()
+        } catch {
+            log(.error, "refreshes wait in the journal: \(error)")
+            loop.schedule(after: 1000) { [weak self, weak store] in
+                guard let self, let store else { return }
+                flush(store)
+            }
+        }
+    }
+
     /// Bindings whose time is over go, a bounded number at a time so that calls never wait for it.
     private func housekeeping() {
         var pause: Int64 = 60_000
+        desk.lookAtClock()
         do throws(StoreError) {
             if try desk.store.forget(now: loop.wallSeconds, limit: 200) == 200 { pause = 50 }
         } catch {
@@ -211,6 +248,7 @@ extension EngineService {
         let peer: EnginePeer
         weak var service: EngineService?
         private var isWaitingToWrite = false
+        private var lastTurn: UInt64 = 0
 
         init(_ peer: EnginePeer, _ service: EngineService) {
             self.peer = peer
@@ -223,6 +261,13 @@ extension EngineService {
             service?.settle(self)
         }
 
+        /// Messages to read now. A peer that had one in the last turn too may have many; of others one more read only
+        /// finds that there is nothing.
+        func quota(_ turn: UInt64) -> Int {
+            defer { lastTurn = turn }
+            return turn == lastTurn &+ 1 ? 64 : 1
+        }
+
         /// Watches for room to write only while something is kept.
         func adjust(_ loop: Loop) {
             guard peer.hasBacklog != isWaitingToWrite else { return }
@@ -232,7 +277,9 @@ extension EngineService {
     }
 
     private func acceptPeers() {
-        while let socket = listener.accept() {
+        while true {
+            let taken = listener.accept()
+            guard gate?.isShut(after: taken?.descriptor ?? -1) != true, let socket = taken else { return }
             let connection = PeerConnection(EnginePeer(socket: socket), self)
             do throws(SystemError) {
                 try loop.watch(socket.descriptor, for: .readable, connection)
@@ -249,7 +296,7 @@ extension EngineService {
 
     /// A bounded number of messages per turn, so that one busy worker does not starve the others.
     private func receive(on connection: PeerConnection) {
-        for _ in 0..<64 {
+        for _ in 0..<connection.quota(loop.turns) {
             switch connection.peer.socket.receive(into: &buffer) {
             case .wouldBlock: return
             case .closed: return connection.peer.close()
@@ -267,6 +314,8 @@ extension EngineService {
         guard connection.peer.isClosed else { return connection.adjust(loop) }
         loop.unwatch(connection.peer.socket.descriptor)
         connections[ObjectIdentifier(connection.peer)] = nil
+        // Answers that are still to come keep the peer, not its descriptor.
+        connection.peer.socket.close()
         desk.closed(connection.peer)
     }
 }

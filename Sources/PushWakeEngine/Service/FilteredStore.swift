@@ -41,6 +41,8 @@ final class FilteredStore: BindingStore {
         try store.endRegistrations(selector, of: aor, now: now)
     }
 
+    func clockJumped(from old: Int64, to new: Int64) throws(StoreError) { try store.clockJumped(from: old, to: new) }
+
     func removed(of aor: String) throws(StoreError) -> [RemovedBinding] { try store.removed(of: aor) }
 
     func ending(

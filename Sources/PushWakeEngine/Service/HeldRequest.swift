@@ -71,7 +71,7 @@ final class HeldRequest {
     func isFor(_ domain: String) -> Bool { domain.isEmpty || message.domain.isEmpty || domain == message.domain }
 
     /// For log lines.
-    var label: String { "aor=\(message.aor) call_id=\(message.callID)" }
+    var label: String { EngineLog.names(message.aor, message.callID) }
 }
 
 /// The pushes of one request and of its forks: each token gets one.

@@ -21,6 +21,7 @@ public struct RegistrationPolicy: Sendable {
     private let supported: Set<Provider>
     private let sends555: Bool
     private let minExpires: Int
+    private let webPush: WebPushSettings
     /// The public point in base64url that phones are told; empty without one.
     var vapidKey: String
     /// What a webhook serves.
@@ -39,11 +40,17 @@ public struct RegistrationPolicy: Sendable {
         self.supported = supported
         sends555 = settings.flag(.send555)
         minExpires = Int(settings.integer(.minExpires))
+        webPush = WebPushSettings(settings)
     }
 
-    /// Whether pushes to this binding's provider are set up at all.
+    /// Whether pushes to this binding's provider are set up at all, and may go where it leads.
     public func supports(_ binding: Binding) -> Bool {
-        supported.contains(binding.provider) || others.serves(binding)
+        others.serves(binding) || supported.contains(binding.provider) && isAllowed(binding)
+    }
+
+    /// A subscription names the host that it leads to.
+    private func isAllowed(_ binding: Binding) -> Bool {
+        binding.provider != .webpush || (try? WebPushRequest.target(of: binding.token, webPush)) != nil
     }
 
     /// Tokens that shall be stored: of contacts that stay registered, for providers that are set up.
@@ -58,8 +65,11 @@ public struct RegistrationPolicy: Sendable {
         guard !registration.isPushedUpstream else { return lines }
         for binding in registration.bindings where !supports(binding) {
             let parameter = binding.dialect == .mpush ? "X-MPUSH" : "pn-provider"
+            let isForeign = supported.contains(binding.provider)
             let line =
-                "\(parameter): pushes through \(binding.providerName) are not set up here; set \(Self.remedy(binding.provider))"
+                isForeign
+                ? "pn-prid: no push may go where this subscription leads; webpush_hosts names the hosts that are allowed"
+                : "\(parameter): pushes through \(binding.providerName) are not set up here; set \(Self.remedy(binding.provider))"
             if !lines.contains(line) { lines.append(line) }
         }
         return lines

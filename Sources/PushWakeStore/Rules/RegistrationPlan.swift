@@ -19,7 +19,9 @@ struct RegistrationPlan {
     /// Contacts that the device has left.
     private(set) var leftContacts: [String] = []
 
-    init(storing new: [Binding], over live: [Binding], marks: [RemovedBinding], now: Int64) {
+    init(
+        storing new: [Binding], over live: [Binding], marks: [RemovedBinding], perUser: Int = BindingLimits.perUser, now: Int64
+    ) {
         guard let first = new.first else {
             isStale = true
             return
@@ -37,17 +39,17 @@ struct RegistrationPlan {
             staying: stored + live.indices.filter { !replaced.contains($0) && live[$0].forgetAt > now }.map { live[$0] }
         )
         // ORDER: last, since a phone that gives way is still registered under its contact.
-        evict(from: live)
+        evict(from: live, perUser)
     }
 
     /// Makes room when the user has as many bindings as one may have.
-    private mutating func evict(from live: [Binding]) {
+    private mutating func evict(from live: [Binding], _ perUser: Int) {
         let staying = live.indices.filter { !replaced.contains($0) }
-        let excess = staying.count + stored.count - BindingLimits.perUser
+        let excess = staying.count + stored.count - perUser
         guard excess > 0 else { return }
         evicted += staying.sorted { live[$0].registeredAt < live[$1].registeredAt }.prefix(excess)
         replaced += evicted
-        if stored.count > BindingLimits.perUser { stored = Array(stored.suffix(BindingLimits.perUser)) }
+        if stored.count > perUser { stored = Array(stored.suffix(perUser)) }
     }
 
     private static func unique(_ bindings: [Binding]) -> [Binding] {

@@ -23,7 +23,11 @@ struct SQLiteFailure {
                 "\(path) is damaged or not a SQLite database (\(reason)); it is left as it is: move it away, with "
                     + "\(path)-wal and \(path)-shm, and a new one fills up as the phones register")
         case SQLITE_BUSY, SQLITE_LOCKED:
-            return .unusable("\(path) is locked by another process (\(reason)); end that process, see `fuser \(path)`")
+            // POSIX locks, which /proc knows: of the log's index, or of the file itself.
+            let holders = FileUsers.locking([path + "-shm", path])
+            let who = holders.isEmpty ? "another process" : "process \(holders.joined(separator: ", "))"
+            let remedy = holders.isEmpty ? "; end that process, see `fuser \(path)`" : "; end it, or wait for it"
+            return .unusable("\(path) is locked by \(who) (\(reason))\(remedy)")
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             return .unusable(
                 "\(path) cannot be written by user \(geteuid()) (\(reason)); \(SystemErrorText.ownerRemedy(path))")

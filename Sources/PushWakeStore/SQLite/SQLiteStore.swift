@@ -38,6 +38,8 @@ public final class SQLiteStore: BindingStore {
         /// Keeps an index for `bindings(ofPURR:now:)`, which every new user pays for.
         public var findsPURRs = false
         public var purrs = PURRLimits()
+        /// Bindings of one user; the oldest gives way.
+        public var perUser = BindingLimits.perUser
 
         /// Takes defaults that suit a host of its own.
         public init(
@@ -62,6 +64,12 @@ public final class SQLiteStore: BindingStore {
     let purrs: PURRTable
     private let kinds: BindingKindTable
     private let markLifetime: Int64
+    /// Kept: of the statements with long texts it is the one that runs most.
+    private var insertion: SQLiteStatement?
+    let perUser: Int
+    /// Text for the log when a row cannot be read, once for each.
+    public var onDamage: ((String) -> Void)?
+    private var damaged: Set<Int64> = []
 
     /// Opens the file, or makes it with mode 0600 (and its directory with 0750).
     public init(path: String, options: Options = Options()) throws(StoreError) {
@@ -72,6 +80,7 @@ public final class SQLiteStore: BindingStore {
         users = UserTable(database)
         purrs = PURRTable(database, options.purrs)
         markLifetime = options.markLifetime
+        perUser = min(options.perUser, BindingLimits.perUser)
         try SQLiteSchema.prepare(database, path: path)
         try database.execute(
             """
@@ -97,6 +106,7 @@ public final class SQLiteStore: BindingStore {
         users = UserTable(database)
         purrs = PURRTable(database, PURRLimits())
         markLifetime = BindingLimits.markLifetime
+        perUser = BindingLimits.perUser
         try database.execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON")
     }
 
@@ -119,19 +129,7 @@ public final class SQLiteStore: BindingStore {
 
     /// Reads the bindings of one user, oldest REGISTER first.
     public func bindings(of aor: String, now: Int64) throws(StoreError) -> [Binding] {
-        // One statement, so that no transaction is needed for one state of the file.
-        let query = try database.statement(
-            """
-            SELECT \(BindingRow.columns) FROM users JOIN bindings ON id BETWEEN uid << 8 AND uid << 8 | 255
-            WHERE aor = ? ORDER BY id
-            """)
-        defer { query.reset() }
-        try query.bind(1, aor)
-        var found: [Binding] = []
-        while try query.step() {
-            let binding = try read(query, aor: aor)
-            if binding.forgetAt > now { found.append(binding) }
-        }
+        let found = try rows(of: aor).map(\.binding).filter { $0.forgetAt > now }
         return found.count < 2 ? found : found.sortedByAge()
     }
 
@@ -141,10 +139,14 @@ public final class SQLiteStore: BindingStore {
         return try write { () throws(StoreError) in
             let user = try users.findOrAdd(aor)
             let rows = try live(of: user)
+            let lost = try dropDamaged(of: user)
             let marks = try marks(of: user)
             let plan = RegistrationPlan(
-                storing: bindings, over: rows.map(\.binding), marks: marks.map(\.mark), now: now)
-            guard !plan.isStale else { return [] }
+                storing: bindings, over: rows.map(\.binding), marks: marks.map(\.mark), perUser: perUser, now: now)
+            guard !plan.isStale else {
+                try users.countLive(by: -lost)
+                return []
+            }
             // A refreshed binding keeps its row: that is the least to write.
             var free = SlotList(user: user, free: plan.replaced.map { rows[$0].id }, taken: rows.map(\.id))
             for index in plan.evicted { try purrs.delete(of: rows[index].id) }
@@ -158,7 +160,7 @@ public final class SQLiteStore: BindingStore {
                 if let heir = ids.first { try purrs.move(from: id, to: heir) }
             }
             for index in plan.cleared { try run("DELETE FROM marks WHERE id = ?", marks[index].id) }
-            try users.countLive(by: plan.stored.count - plan.replaced.count)
+            try users.countLive(by: plan.stored.count - plan.replaced.count - lost)
             return plan.leftContacts
         }
     }
@@ -214,6 +216,23 @@ public final class SQLiteStore: BindingStore {
         }
     }
 
+    /// Keeps the age of what is stored when the clock is put right. All in one statement: that is rare, and no half of it
+    /// is right.
+    public func clockJumped(from old: Int64, to new: Int64) throws(StoreError) {
+        let shift = ClockShift(from: old, to: new)
+        try write { () throws(StoreError) in
+            let update = try database.statement(
+                """
+                UPDATE bindings SET registered_at = registered_at + ?3, forget_at = forget_at + ?3
+                WHERE \(ClockShift.condition)
+                """)
+            try update.bind(1, old)
+            try update.bind(2, new)
+            try update.bind(3, shift.seconds)
+            try update.run()
+        }
+    }
+
     /// Drops what is over, at most `limit` rows; gives how many went.
     public func forget(now: Int64, limit: Int) throws(StoreError) -> Int {
         guard limit > 0 else { return 0 }
@@ -251,7 +270,7 @@ public final class SQLiteStore: BindingStore {
         try query.bind(5, Int64(limit))
         var found: [EndingBinding] = []
         while try query.step() {
-            let binding = try read(query, aor: query.text(BindingRow.end))
+            guard let binding = try read(query, aor: query.text(BindingRow.end)) else { continue }
             found.append(
                 EndingBinding(
                     binding: binding, place: EndPlace(time: binding.expiresAt, row: query.number(0))))
@@ -298,8 +317,50 @@ public final class SQLiteStore: BindingStore {
         try query.bind(1, user.slots.lowerBound)
         try query.bind(2, user.slots.upperBound)
         var rows: [(id: Int64, binding: Binding)] = []
-        while try query.step() { rows.append((query.number(0), try read(query, aor: user.aor))) }
+        while try query.step() {
+            if let binding = try read(query, aor: user.aor) { rows.append((query.number(0), binding)) }
+        }
         return rows
+    }
+
+    /// Rows of a user in the order of their ids, forgotten ones included.
+    func rows(of aor: String) throws(StoreError) -> [(id: Int64, binding: Binding)] {
+        // One statement, so that no transaction is needed for one state of the file.
+        let query = try database.statement(
+            """
+            SELECT \(BindingRow.columns) FROM users JOIN bindings ON id BETWEEN uid << 8 AND uid << 8 | 255
+            WHERE aor = ? ORDER BY id
+            """)
+        defer { query.reset() }
+        try query.bind(1, aor)
+        var rows: [(id: Int64, binding: Binding)] = []
+        while try query.step() {
+            if let binding = try read(query, aor: aor) { rows.append((query.number(0), binding)) }
+        }
+        return rows
+    }
+
+    /// Overwrites rows that are there, all of them or none.
+    func replace(_ rows: [(id: Int64, binding: Binding)]) throws(StoreError) {
+        try write { () throws(StoreError) in
+            for row in rows { try insert(row.binding, id: row.id) }
+        }
+    }
+
+    /// A row of the user whom this row belongs to cannot be read.
+    func hasDamage(besides id: Int64) -> Bool {
+        !damaged.isEmpty && damaged.contains { $0 >> 8 == id >> 8 }
+    }
+
+    /// Rows that nobody can read make room for what the phone registers now; how many there were.
+    private func dropDamaged(of user: User) throws(StoreError) -> Int {
+        let gone = damaged.filter { user.slots.contains($0) }
+        for id in gone {
+            try run("DELETE FROM bindings WHERE id = ?", id)
+            try purrs.delete(of: id)
+        }
+        damaged.subtract(gone)
+        return gone.count
     }
 
     private func marks(of user: User) throws(StoreError) -> [(id: Int64, mark: RemovedBinding)] {
@@ -310,29 +371,39 @@ public final class SQLiteStore: BindingStore {
         try query.bind(2, user.slots.upperBound)
         var rows: [(id: Int64, mark: RemovedBinding)] = []
         while try query.step() {
+            // One that cannot be read is overwritten by the next.
+            guard let binding = try BindingRow.read(query, aor: user.aor, kinds: kinds) else { continue }
             let mark = RemovedBinding(
-                binding: try read(query, aor: user.aor), reason: query.text(BindingRow.end + 1),
-                removedAt: query.number(BindingRow.end))
+                binding: binding, reason: query.text(BindingRow.end + 1), removedAt: query.number(BindingRow.end))
             rows.append((query.number(0), mark))
         }
         return rows
     }
 
-    private func read(_ row: SQLiteStatement, aor: String) throws(StoreError) -> Binding {
-        guard let binding = try BindingRow.read(row, aor: aor, kinds: kinds) else {
-            throw .corrupt(
-                "\(path): row \(row.number(0)) of \(aor) cannot be read; run `sqlite3 \(path) 'PRAGMA integrity_check'`, "
-                    + "or move the file away: a new one fills up as the phones register")
+    /// Nil when the row is damaged: a user loses that binding until the phone registers again, and no other.
+    private func read(_ row: SQLiteStatement, aor: String) throws(StoreError) -> Binding? {
+        if let binding = try BindingRow.read(row, aor: aor, kinds: kinds) { return binding }
+        if damaged.count < 10_000, damaged.insert(row.number(0)).inserted {
+            onDamage?(
+                "\(path): row \(row.number(0)) of \(aor) cannot be read and counts as missing until its phone registers; "
+                    + "`sqlite3 \(path) 'PRAGMA integrity_check'` tells whether there are more")
         }
-        return binding
+        return nil
     }
 
     private func insert(_ binding: Binding, id: Int64) throws(StoreError) {
         let kindID = try kinds.id(of: BindingKind(of: binding))
-        let insertion = try database.statement(
-            "INSERT OR REPLACE INTO bindings(\(BindingRow.columns)) VALUES(\(BindingRow.parameters))")
+        let insertion = try bindingInsertion()
         try BindingRow.bind(binding, id: id, kindID: kindID, to: insertion)
         try insertion.run()
+    }
+
+    private func bindingInsertion() throws(StoreError) -> SQLiteStatement {
+        if let insertion { return insertion }
+        let made = try database.statement(
+            "INSERT OR REPLACE INTO bindings(\(BindingRow.columns)) VALUES(\(BindingRow.parameters))")
+        insertion = made
+        return made
     }
 
     private func mark(_ removed: [RemovedBinding], of user: User) throws(StoreError) {

@@ -74,7 +74,7 @@ public struct APNsRequestBuilder: Sendable {
         let timeToLive = isRinging ? 0 : push.content.timeToLive
         request.append("apns-expiration") { Self.appendExpiration(timeToLive, now, to: &$0) }
         request.append("apns-id", neverIndexed: true) { id.append(to: &$0) }
-        Self.appendCollapseID(push.content, type, to: &request)
+        Self.appendCollapseID(push.content, type, id: id, to: &request)
 
         let values = PayloadValues(
             push, settings.payload, pushType: type.name, timeToLive: timeToLive, now: now)
@@ -121,17 +121,17 @@ public struct APNsRequestBuilder: Sendable {
         Decimal.append(timeToLive == 0 ? 0 : end, to: &out)
     }
 
-    /// Notices about one call or one mailbox replace each other on the screen, refreshes replace refreshes; messages
-    /// do not.
+    /// Notices about one call or one mailbox replace each other on the screen, refreshes replace refreshes. A message
+    /// replaces only itself, when it has to be sent again because its answer was lost.
     private static func appendCollapseID(
-        _ content: PushContent, _ type: APNsPushType, to request: inout HTTPRequest
+        _ content: PushContent, _ type: APNsPushType, id: PushID, to request: inout HTTPRequest
     ) {
         guard type != .voip else { return }
         switch content.event {
         case .refresh: request.append("apns-collapse-id", "refresh")
         case .call, .cancel, .missed, .answeredElsewhere, .refer:
-            guard !content.callID.isEmpty else { return }
             request.append("apns-collapse-id", neverIndexed: true) { out in
+                if content.callID.isEmpty { return id.append(to: &out) }
                 HeaderText.appendIdentifier(content.callID, atMost: longestCollapseID, to: &out)
             }
         case .voicemail:
@@ -139,7 +139,7 @@ public struct APNsRequestBuilder: Sendable {
                 out.append(contentsOf: "voicemail-".utf8)
                 Fingerprint.appendHex(of: content.toURI, to: &out)
             }
-        case .chat, .custom, .groupChat: break
+        case .chat, .custom, .groupChat: request.append("apns-collapse-id", neverIndexed: true) { id.append(to: &$0) }
         }
     }
 }

@@ -53,12 +53,16 @@ public enum APNsResponse {
         "Shutdown": .otherConnection(after: 0),
     ]
 
-    /// Judges an answer; `body` is its parsed JSON, nil when there was none or it was broken.
-    public static func verdict(_ response: HTTPResponse, _ body: JSONValue?) -> Verdict {
+    /// Judges an answer; `body` is its parsed JSON, nil when there was none or it was broken. `now` in seconds since 1970.
+    public static func verdict(_ response: HTTPResponse, _ body: JSONValue?, now: Int64 = 0) -> Verdict {
         if response.status / 100 == 2 { return Verdict(.accepted) }
         let reason = body?["reason"]?.string ?? ""
         let action = table[reason] ?? action(forStatus: response.status)
-        return verdict(action, reason: reason.isEmpty ? "HTTP \(response.status)" : shortened(reason), body)
+        var verdict = verdict(action, reason: reason.isEmpty ? "HTTP \(response.status)" : shortened(reason), body)
+        if case .retry(let pause) = verdict.next, let wait = RetryAfter.milliseconds(response, now: now) {
+            verdict.next = .retry(after: max(pause, wait))
+        }
+        return verdict
     }
 
     /// Spares a token that was condemned for its topic, when the topic was only a guess.

@@ -4,7 +4,10 @@
 public enum FCMResponse {
     /// First wait after an answer that says "later" and not when, milliseconds.
     private static let pause: Int64 = 10_000
+    /// For one phone or topic.
     private static let quotaPause: Int64 = 60_000
+    /// For a project: a minute's quota fills up again while a call still rings.
+    private static let slowPause: Int64 = 2000
 
     /// Judges an answer; `body` is its parsed JSON, nil when there was none or it was broken (502 comes as HTML).
     ///
@@ -38,7 +41,7 @@ public enum FCMResponse {
 
     private static func verdict(forStatus status: Int, reason: String, wait: Int64?) -> Verdict {
         switch status {
-        case 429: Verdict(.throttled, reason: reason, next: .hold(wait ?? quotaPause))
+        case 429: Verdict(.throttled, reason: reason, next: wait.map { .hold($0) } ?? .slow(after: slowPause))
         case 401: Verdict(.misconfigured, reason: reason, next: .renewCredential)
         case 403, 407: Verdict(.misconfigured, reason: reason)
         case 408, 421, 425: Verdict(.unavailable, reason: reason, next: .retry(after: wait ?? pause))
@@ -55,7 +58,8 @@ public enum FCMResponse {
         }
         let text = (subjects + [error?["message"]?.string ?? ""]).joined(separator: " ").lowercased()
         let isNarrow = text.firstRange(of: "device") != nil || text.firstRange(of: "topic") != nil
-        return isNarrow ? .retry(after: wait ?? quotaPause) : .hold(wait ?? quotaPause)
+        if isNarrow { return .retry(after: wait ?? quotaPause) }
+        return wait.map { .hold($0) } ?? .slow(after: slowPause)
     }
 
     /// The word to look up when the body gives none.

@@ -143,11 +143,14 @@ import Testing
         #expect(try build(authorization: "")["authorization"] == nil)
     }
 
+    /// `Samples.id` as its header field has it: a message is replaced by its own second copy alone.
+    private static let ownID = "01234567-89ab-4def-8123-456789abcdef"
+
     @Test(arguments: [
         (PushEvent.call, APNsPushType.voip, String?.none), (.call, .alert, "call-1@192.0.2.9"),
         (.missed, .alert, "call-1@192.0.2.9"), (.cancel, .background, "call-1@192.0.2.9"),
-        (.refer, .alert, "call-1@192.0.2.9"), (.refresh, .background, "refresh"), (.chat, .alert, nil),
-        (.custom, .alert, nil), (.groupChat, .alert, nil),
+        (.refer, .alert, "call-1@192.0.2.9"), (.refresh, .background, "refresh"), (.chat, .alert, Self.ownID),
+        (.custom, .alert, Self.ownID), (.groupChat, .alert, Self.ownID), (.custom, .voip, nil),
     ])
     func `lets notices of one call replace each other`(event: PushEvent, type: APNsPushType, id: String?) throws {
         #expect(try build(Samples.remote, Samples.content(event), type)["apns-collapse-id"] == id)

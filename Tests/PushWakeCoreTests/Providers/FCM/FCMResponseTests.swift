@@ -65,14 +65,14 @@ import Testing
         #expect(told.next == .retry(after: 3000))
     }
 
-    @Test func `holds the project when its quota is used up, and not for one phone or topic`() {
+    @Test func `slows the project down when its quota is used up, and not for one phone or topic`() {
         let quota = verdict(429, error("QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED"))
-        #expect(quota == Verdict(.throttled, reason: "QUOTA_EXCEEDED", next: .hold(60_000)))
+        #expect(quota == Verdict(.throttled, reason: "QUOTA_EXCEEDED", next: .slow(after: 2000)))
         #expect(verdict(429, error("QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED"), retryAfter: "90").next == .hold(90_000))
-        #expect(verdict(429, "<html>").next == .hold(60_000))
+        #expect(verdict(429, "<html>").next == .slow(after: 2000))
         let project =
             #"{"error":{"code":429,"message":"Quota exceeded for quota metric 'Send requests' and limit 'Send requests per minute' of service 'fcm.googleapis.com'","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMIT_EXCEEDED"}]}}"#
-        #expect(verdict(429, project).next == .hold(60_000))
+        #expect(verdict(429, project).next == .slow(after: 2000))
         for violation in ["device:fGx", "topic:news"] {
             let narrow =
                 #"{"error":{"code":429,"message":"Rate exceeded","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":"\#(violation)"}]}]}}"#
@@ -84,6 +84,10 @@ import Testing
         ("120", Int64?.some(120_000)), ("Sun, 06 Nov 1994 08:49:37 GMT", 7000), ("Sun, 06 Nov 1994 08:49:00 GMT", 0),
         ("soon", nil), ("-1", nil), ("99999999999999999999", nil), ("4000000000", 86_400_000),
         ("Sun, 06 Foo 1994 08:49:37 GMT", nil), ("Sun, 99 Nov 1994 08:49:37 GMT", nil), ("", nil),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", 7000), ("Sun Nov  6 08:49:37 1994", 7000),
+        ("Sun Nov 16 08:49:37 1994", 86_400_000), ("Sunday, 06-Nov-44 08:49:37 GMT", 86_400_000),
+        ("Monday, 06-Nov-45 08:49:37 GMT", 0), ("Sunday, 6-Nov-1994 08:49:37 GMT", nil),
+        ("Sun Nov 6 08:49 1994", nil), ("Sunday, 06-Nov- 08:49:37 GMT", nil), ("a b c d e", nil), (", - GMT GMT", nil),
     ])
     func `reads Retry-After as seconds or as a date`(text: String, milliseconds: Int64?) {
         let response = HTTPResponse(status: 503, headers: [.init(name: "retry-after", value: text)])

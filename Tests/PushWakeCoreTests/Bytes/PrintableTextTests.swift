@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@Suite struct PrintableTextTests {
+    @Test(
+        "What a terminal or a log reader obeys is replaced",
+        arguments: [
+            ("plain", "plain"),
+            ("ünïcode ☎ 日本", "ünïcode ☎ 日本"),
+            ("x\n 0(1) ALERT: gone\u{1B}[31m", "x? 0(1) ALERT: gone?[31m"),
+            ("a\u{7F}b\u{0}c\td", "a?b?c?d"),
+            ("a\u{80}b\u{85}c\u{9B}31m\u{9F}", "a?b?c?31m?"),
+            ("a\u{2028}b\u{2029}c", "a?b?c"),
+            ("a\u{061C}\u{200E}\u{200F}\u{202A}\u{202E}\u{2066}\u{2069}b", "a???????b"),
+        ])
+    func cleaned(text: String, expected: String) { #expect(PrintableText.cleaned(text) == expected) }
+
+    @Test(
+        "A value of a log line forges no other",
+        arguments: [
+            ("BadDeviceToken", "BadDeviceToken"),
+            ("sip:a@b", "sip:a@b"),
+            ("", "-"),
+            ("x status=200 aor=sip:root@x", "\"x status=200 aor=sip:root@x\""),
+            ("say \"hi\\\"", "\"say \\\"hi\\\\\\\"\""),
+            ("a\u{A0}b=c", "\"a\u{A0}b=c\""),
+            ("a\u{3000}b=c", "\"a\u{3000}b=c\""),
+            ("a\nb", "a?b"),
+        ])
+    func value(text: String, expected: String) { #expect(PrintableText.logValue(text) == expected) }
+
+    @Test("A reason is clean from the moment it is part of a verdict")
+    func verdict() {
+        let verdict = Verdict(.rejected, reason: "x\n 0(1) ALERT: forged\u{1B}[31m\u{9B}\u{202E}")
+        #expect(verdict.reason == "x? 0(1) ALERT: forged?[31m??")
+    }
+}
