@@ -8,6 +8,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case engineSocket
     case engineTimeout
     case logLevel
+    case coreDumps
     case store
     case storePath
     case storeSync
@@ -41,6 +42,10 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case templateDirectory
     case messageTimeToLive
     case ignoreSame
+    case devicePushes
+    case callerPushes
+    case aorPushes
+    case wakesKept
     case cancelPush
     case cancelWhen
     case refreshBefore
@@ -51,6 +56,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case loadRefresh
     case fastAGIListen
     case fastAGIAllow
+    case fastAGITokenFile
     case caFile
     case connectTimeout
     case requestTimeout
