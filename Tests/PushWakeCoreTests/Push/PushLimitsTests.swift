@@ -44,9 +44,9 @@ import Testing
 
     @Test func `let a caller have a burst at one user, and at each`() {
         var limits = limits(caller: 10)
-        #expect(count(&limits, { call("t\($0)") }, to: 5000) == 11)
-        #expect(count(&limits, { call("t\($0)", from: "sip:eve@h") }, from: 5000, to: 6000) == 10)
-        #expect(count(&limits, { call("t\($0)", aor: "carol") }, from: 6000, to: 7000) == 10)
+        #expect(count(&limits, { call("t\($0)") }, to: 5100) == 11)
+        #expect(count(&limits, { call("t\($0)", from: "sip:eve@h") }, from: 5100, to: 6100) == 10)
+        #expect(count(&limits, { call("t\($0)", aor: "carol") }, from: 6100, to: 7100) == 10)
     }
 
     @Test func `let the devices of a user have a burst together`() {
