@@ -13,8 +13,9 @@ KAMAILIO_MODULES  ?= /usr/lib/$(shell gcc -print-multiarch)/kamailio/modules
 # A chroot takes root.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
-# What the engine writes to; the store stays when PushWake is uninstalled.
-STATE := /run/pushwake /var/lib/pushwake
+# What the engine writes to, and its mode; the store stays when PushWake is uninstalled. Others may pass to a socket
+# that lets them (engine_socket_group).
+STATE := 0751:/run/pushwake 0750:/var/lib/pushwake
 
 DIST  := .build/dist
 STAGE := .build/stage
@@ -24,7 +25,7 @@ STAGE := .build/stage
 RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -enforce-exclusivity=unchecked --scratch-path $(DIST)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-unit test-abi test-e2e test-phones test-asterisk test-docs demo-asterisk docs install uninstall bench load fuzz format lint clean
+.PHONY: help setup unmoved build demo test test-unit test-abi test-e2e test-kamailio test-phones test-asterisk test-docs demo-asterisk docs install uninstall bench load fuzz format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -32,7 +33,15 @@ help: ## list the targets
 setup: ## install what is missing (apt packages, Kamailio's headers)
 	@scripts/setup.sh
 
-build: setup ## release build into .build/stage
+# Swift's caches hold absolute paths: in a tree that was moved or copied they end in "missing required module".
+unmoved:
+	@for plan in $(DIST)/release.yaml .build/debug.yaml; do \
+	    if [ -f $$plan ] && ! grep -qF "$(CURDIR)/" $$plan; then \
+	        echo "this tree was moved or copied: building anew"; rm -rf .build; \
+	    fi; \
+	done
+
+build: setup unmoved ## release build into .build/stage
 	PUSHWAKE_DIST=1 $(SWIFT) build $(RELEASE) --product PushWakeABI
 	PUSHWAKE_DIST=1 $(SWIFT) build $(RELEASE) --product pushwake
 	@mkdir -p $(STAGE)/bin $(STAGE)/lib/kamailio $(STAGE)/include
@@ -54,7 +63,7 @@ demo-asterisk: build ## the same behind a real Asterisk 22, in a chroot (needs r
 test: setup build ## everything: unit tests, ABI checks, end to end
 	@$(MAKE) --no-print-directory -k test-unit test-abi test-docs test-e2e test-asterisk
 
-test-unit: ## Swift unit tests
+test-unit: unmoved ## Swift unit tests
 	$(SWIFT) test
 
 test-abi: ## the shipped library against its header (needs build)
@@ -65,6 +74,17 @@ test-asterisk: ## real Asterisk 22 in a chroot (needs build, root)
 
 test-e2e: ## real Kamailio, SIPp and the simulator (needs build)
 	@if [ -d Tests/e2e ]; then $(PYTHON) -m pytest -q -p no:cacheprovider Tests/e2e; fi
+
+# Run on the later releases as well; app_lua, tls and the like are there.
+KAMAILIO_CORE = $(addprefix Tests/e2e/test_,$(addsuffix .py,silent dead_connection no_answer push_failure one_device cancel ends \
+	routes relay_failure messages registrar_settings refresh in_dialog several call_again provisional))
+
+test-kamailio: ## the core of test-e2e on Kamailio 6.0 and 6.1, in chroots (needs build, root)
+	@for suite in trixie sid; do \
+	    root=$$($(AS_ROOT) scripts/kamailio-chroot.sh $$suite) && \
+	    $(AS_ROOT) env KAMAILIO_ROOT=$$root KAMAILIO_MODULE=$$root/pushwake/pushwake.so \
+	        $(PYTHON) -m pytest -q -p no:cacheprovider $(KAMAILIO_CORE) || exit 1; \
+	done
 
 test-phones: ## PJSIP, Linphone and baresip with a real Kamailio (needs build)
 	@scripts/setup.sh --phones
@@ -88,8 +108,8 @@ install: ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module director
 	install -d $(DESTDIR)$(KAMAILIO_MODULES)
 	install -m 644 $(STAGE)/lib/kamailio/pushwake.so $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
 	install -d $(DESTDIR)$(PREFIX)/lib/tmpfiles.d
-	printf 'd %s 0750 $(RUN_AS) $(RUN_AS) -\n' $(STATE) > $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
-	$(if $(DESTDIR),,ldconfig && if id $(RUN_AS) >/dev/null 2>&1; then install -d -o $(RUN_AS) -g $(RUN_AS) -m 750 $(STATE); fi)
+	printf 'd %s %s $(RUN_AS) $(RUN_AS) -\n' $(foreach place,$(STATE),$(lastword $(subst :, ,$(place))) $(firstword $(subst :, ,$(place)))) > $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
+	$(if $(DESTDIR),,ldconfig && if id $(RUN_AS) >/dev/null 2>&1; then $(foreach place,$(STATE),install -d -o $(RUN_AS) -g $(RUN_AS) -m $(subst :, ,$(place));) fi)
 
 uninstall: ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/bin/pushwake $(DESTDIR)$(LIBDIR)/libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so

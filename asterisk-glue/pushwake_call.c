@@ -439,7 +439,7 @@ void pushwake__call_end(struct pushwake__call *call, int how, int status, const 
 	if (is_watched) {
 		client = pushwake__line_lock();
 		if (client) {
-			pushwake_request_ended(client, call->handle, how, status, pushwake__str(reason));
+			pushwake_request_ended(client, call->handle, how, status, 0, pushwake__str(reason));
 		}
 		pushwake__line_unlock();
 	}

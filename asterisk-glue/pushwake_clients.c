@@ -66,16 +66,6 @@ pushwake_settings *pushwake__clients_settings(void)
 	return current;
 }
 
-int64_t pushwake__clients_integer(const char *name)
-{
-	int64_t value;
-
-	AST_LIST_LOCK(&idle);
-	value = current ? pushwake_settings_integer(current, pushwake__str(name)) : 0;
-	AST_LIST_UNLOCK(&idle);
-	return value;
-}
-
 void pushwake__clients_stop(void)
 {
 	ast_mutex_lock(&line_lock);

@@ -43,14 +43,11 @@ pushwake_settings *pushwake__config_read(void);
 /*! A client on loan. */
 struct pushwake__client;
 
-/*! Starts lending clients with these settings; takes the settings over. */
+/*! Starts lending clients with these settings; takes the settings over. NULL: push is off, nothing is lent. */
 void pushwake__clients_start(pushwake_settings *settings);
 
-/*! The settings in use; valid until the next start or stop, so for load and reload only. */
+/*! The settings in use, NULL when push is off; valid until the next start or stop, so for load and reload only. */
 pushwake_settings *pushwake__clients_settings(void);
-
-/*! The number of one setting. */
-int64_t pushwake__clients_integer(const char *name);
 
 /*! Frees the idle clients and the settings; those on loan go when they come back. */
 void pushwake__clients_stop(void);

@@ -150,7 +150,7 @@ void pushwake__manager_result(const pushwake_result *result)
 	clean(reason, sizeof(reason), result->reason);
 	manager_event(EVENT_FLAG_CALL, "PushWakeResult",
 		"ID: %" PRIu64 "\r\n"
-		"PushEvent: %d\r\n"
+		"PushEvent: %s\r\n"
 		"Outcome: %s\r\n"
 		"Status: %d\r\n"
 		"BindingRemoved: %s\r\n"
@@ -161,7 +161,7 @@ void pushwake__manager_result(const pushwake_result *result)
 		"App: %s\r\n"
 		"Token: %s\r\n"
 		"Reason: %s\r\n",
-		result->id, result->event, pushwake_outcome_name(result->outcome), result->http_status,
+		result->id, pushwake_event_name(result->event), pushwake_outcome_name(result->outcome), result->http_status,
 		AST_YESNO(result->binding_removed), result->elapsed_us, aor, call_id, provider, app, token, reason);
 }
 

@@ -31,7 +31,8 @@ int pushwake__query(int kind, const char *argument, pushwake_row_fn on_row, void
 	int status;
 
 	if (!lease) {
-		ast_copy_string(error, "out of memory", size);
+		ast_copy_string(error, pushwake__clients_settings() ? "out of memory" :
+			"push is off: pushwake.conf has errors, see the log; correct them, then: pushwake reload", size);
 		return PUSHWAKE_ERR_UNAVAILABLE;
 	}
 	status = pushwake_query(pushwake__client_of(lease), kind, pushwake__str(argument), on_row, context);
@@ -77,7 +78,8 @@ int pushwake__send(const char *event, pushwake_send_request *request, char *erro
 	}
 	lease = pushwake__client_take();
 	if (!lease) {
-		ast_copy_string(error, "out of memory", size);
+		ast_copy_string(error, pushwake__clients_settings() ? "out of memory" :
+			"push is off: pushwake.conf has errors, see the log; correct them, then: pushwake reload", size);
 		return PUSHWAKE_ERR_UNAVAILABLE;
 	}
 	status = pushwake_send(&queued, pushwake__client_of(lease), request);

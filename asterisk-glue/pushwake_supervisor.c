@@ -111,6 +111,9 @@ int pushwake__supervisor_start(void)
 	pushwake_supervisor_config config = PUSHWAKE_SUPERVISOR_CONFIG_INIT;
 	int status;
 
+	if (!pushwake__clients_settings()) {
+		return 0;
+	}
 	config.on_result = on_result;
 	config.on_log = on_log;
 	config.on_verb = on_verb;

@@ -5,7 +5,7 @@
  *
  * This file starts and stops the parts, in the order of the table below. A part that
  * does not start undoes those before it and the module declines: whatever is wrong
- * with push, Asterisk runs.
+ * with push, Asterisk runs. Settings with errors only switch push off.
  */
 #include "asterisk.h"
 
@@ -31,7 +31,9 @@ static int start_clients(void)
 	pushwake_settings *settings = pushwake__config_read();
 
 	if (!settings) {
-		return -1;
+		/* Declining would take PushWake() out of the dialplan, and every call with it. */
+		ast_log(LOG_ERROR, "pushwake.conf has errors, so push is off and calls go on without it; "
+			"correct the lines above, then: pushwake reload\n");
 	}
 	pushwake__clients_start(settings);
 	return 0;

@@ -293,6 +293,9 @@ enum pushwake_event {
  * PUSHWAKE_ERR_NOT_FOUND. */
 int pushwake_event_from_name(pushwake_str name);
 
+/* Static lower-case name of an event: "call", "chat", ...; "unknown" for any other number. */
+const char *pushwake_event_name(int event);
+
 typedef struct pushwake_wake_request {
     size_t size;
     int event; /* enum pushwake_event */
@@ -361,9 +364,10 @@ int pushwake_dialog_user(pushwake_str *aor, pushwake_client *client, pushwake_st
 int pushwake_wake(pushwake_wake_result *out, pushwake_client *client, pushwake_wake_request *request);
 
 /* Tells how a leg of a watched request fares: 100 to 699. `from_phone` is 0 for
- * what the host made up itself, such as 408 after its timer. Two are for a
- * PUSHWAKE_HOST_DIALPLAN alone: 0, the leg is sent now; 487 with `from_phone` 0, it
- * has hung the leg up itself. Does not wait. */
+ * what the host made up itself, such as 408 after its timer. -1: the leg is not sent
+ * yet, since the host tries others first; 0: it is sent now. A PUSHWAKE_HOST_DIALPLAN
+ * sends no leg before it says so. 487 with `from_phone` 0: a PUSHWAKE_HOST_DIALPLAN has
+ * hung the leg up itself. Does not wait. */
 int pushwake_progressed(pushwake_client *client, uint64_t handle, int leg, int status, int from_phone);
 
 enum pushwake_call_end {
@@ -374,9 +378,16 @@ enum pushwake_call_end {
 };
 
 /* A watched request has its final answer. `how` is enum pushwake_call_end; `status`
- * the code that was sent; `reason` the Reason header of the CANCEL, where one came.
+ * the code that was sent; `leg` the leg whose answer it is, where that has not been
+ * reported, or 0; `reason` the Reason header of the CANCEL, where one came.
  * Does not wait. */
-int pushwake_request_ended(pushwake_client *client, uint64_t handle, int how, int status, pushwake_str reason);
+int pushwake_request_ended(pushwake_client *client, uint64_t handle, int how, int status, int leg,
+                           pushwake_str reason);
+
+/* A watched request that nobody woke for was sent elsewhere: phones that register
+ * within so many milliseconds (120,000 at most) still join it, by verbs as before; none
+ * of them gives it up. Does not wait. */
+int pushwake_request_continues(pushwake_client *client, uint64_t handle, int64_t milliseconds);
 
 /* A request that was watched by an engine which is gone. */
 typedef struct pushwake_resume_request {

@@ -66,7 +66,7 @@ static int wake(sip_msg_t *msg, str *table, str *aor)
 			plan.asked = asked;
 			held = plan.is_held ? pw_hold(msg, &plan) : -1;
 			if(held <= 0) {
-				pushwake_request_ended(pw_client, plan.handle, PUSHWAKE_CALL_ANSWERED, 200, pw_in(NULL));
+				pushwake_request_ended(pw_client, plan.handle, PUSHWAKE_CALL_ANSWERED, 200, 0, pw_in(NULL));
 			}
 		}
 		pkg_free(asked);

@@ -5,16 +5,19 @@
  */
 #include <string.h>
 
+#include "core/action.h"
 #include "core/error.h"
 #include "core/kemi.h"
 #include "core/route.h"
 #include "core/script_cb.h"
+#include "core/timer.h"
 #include "modules/tm/t_reply.h"
 #include "modules/tm/timer.h"
 #include "pushwake_hold.h"
 
-/* tm prefers every other code to this one. */
-#define PW_WORST 799
+/* Seconds for which phones may join what the script has sent elsewhere, and what such a phone has to answer after that. */
+#define PW_LONGEST_WAIT 120
+#define PW_AFTER_WAIT 120
 
 /* Number of failure_route[PUSHWAKE], or of the KEMI function for it; 0: there is none. */
 static int failure_route(void)
@@ -83,40 +86,76 @@ void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
 	}
 }
 
-/* Ends the branch that timed out last once more, now that the blind branch does not keep
- * tm from choosing. */
+/* The blind branch ends with a code that loses against every other, and tm chooses. It is
+ * open again once failure_route has tried another contact. */
 void pw_yield(tm_cell_t *t, pw_hold_t *hold)
 {
 	struct cancel_info cancel;
-	int b;
 
 	pw.reply_lock(t);
-	for(b = t->nr_of_outgoings - 1; b >= 0; b--) {
-		if(b != hold->blind && !(hold->closed & (1u << b)) && t->uac[b].reply == FAKED_REPLY) {
-			break;
-		}
-	}
-	if(b < 0 || !hold->held || !pw_leg_allowed(t, hold) || pw_leg_pending(t, hold)) {
+	if(!hold->held || !pw_leg_allowed(t, hold) || pw_leg_pending(t, hold) || !has_answer(t, hold)) {
 		pw.reply_unlock(t);
 		return;
 	}
-	pw_blind_close(t, hold);
+	pw_hold_counts(hold, 0);
 	hold->yields = 1;
-	t->uac[b].last_received = 0;
 	init_cancel_info(&cancel);
-	if(pw.relay_reply(t, FAKED_REPLY, b, 408, &cancel, 1) == RPS_COMPLETED) {
+	if(pw.relay_reply(t, FAKED_REPLY, hold->blind, PW_WORST, &cancel, 1) == RPS_COMPLETED) {
 		pw.cleanup_timers(t);
 	}
 }
 
+/* Module acc clears its flag when it has recorded a missed call: in the request of the transaction when an answer
+ * goes out, in its copy when a branch has failed. Both are looked at, one after the other. */
+static void share_flags(tm_cell_t *t, sip_msg_t *req, flag_t before)
+{
+	req->flags &= ~(before & ~t->uas.request->flags);
+	t->uas.request->flags = req->flags;
+}
+
+int ki_pushwake_keep_waiting(sip_msg_t *msg, int seconds)
+{
+	tm_cell_t *t = pw.tm.t_gett();
+	pw_hold_t *hold = t != NULL && t != T_UNDEFINED ? pw_hold_of(t) : NULL;
+	ticks_t end;
+	int done = -1;
+
+	if(seconds < 1 || seconds > PW_LONGEST_WAIT) {
+		LM_ERR("pushwake_keep_waiting(%d): write 1 to %d seconds\n", seconds, PW_LONGEST_WAIT);
+		return -1;
+	}
+	/* a route of its own may be called from a failure_route: the parser cannot tell */
+	if(hold == NULL || !is_invite(t) || get_route_type() != FAILURE_ROUTE) {
+		return -1;
+	}
+	pw.reply_lock(t);
+	if(t->uas.status < 200 && !(t->flags & T_CANCELED) && !hold->answered) {
+		/* the branch that the script adds keeps it open now */
+		hold->yields = 0;
+		pw_blind_close(t, hold);
+		hold->over = 0;
+		hold->joins_until = pw_now_ms() + (int64_t)seconds * 1000;
+		end = get_ticks_raw() + S_TO_TICKS(seconds + PW_AFTER_WAIT);
+		if(t->end_of_life != 0 && (s_ticks_t)(end - t->end_of_life) > 0) {
+			t->end_of_life = end;
+		}
+		pushwake_request_continues(pw_client, hold->handle, (int64_t)seconds * 1000);
+		done = 1;
+	}
+	pw.reply_unlock(t);
+	return done;
+}
+
 static void run_failure_route(tm_cell_t *t, sip_msg_t *req, int route)
 {
+	flag_t flags = t->uas.request->flags;
 	sr_kemi_eng_t *keng = sr_kemi_eng_get();
 	str event = str_init("pushwake:timeout");
 	int before = get_route_type();
 
 	t->on_failure = 0;
 	set_route_type(FAILURE_ROUTE);
+	log_prefix_set(req);
 	if(exec_pre_script_cb(req, FAILURE_CB_TYPE) > 0) {
 		if(keng != NULL) {
 			sr_kemi_route(keng, req, FAILURE_ROUTE, sr_kemi_cbname_lookup_idx(route), &event);
@@ -125,8 +164,9 @@ static void run_failure_route(tm_cell_t *t, sip_msg_t *req, int route)
 		}
 		exec_post_script_cb(req, FAILURE_CB_TYPE);
 	}
+	log_prefix_set(NULL);
 	set_route_type(before);
-	t->uas.request->flags = req->flags;
+	share_flags(t, req, flags);
 }
 
 /* The blind branch counts as 408, and tm prefers that to what a device answered. */
@@ -151,6 +191,7 @@ static int best_answer(tm_cell_t *t, int blind)
 void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code)
 {
 	int best, route, i, branches = t->nr_of_outgoings;
+	flag_t flags;
 
 	if(hold->cancelled || (t->flags & T_CANCELED) || pw.tm.t_get_picked_branch() != hold->blind
 			|| (code != 408 && hold->failure_status >= 300)) {
@@ -172,7 +213,9 @@ void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code)
 		}
 	}
 	code = best >= 0 ? t->uac[best].last_received : hold->failure_status;
+	flags = t->uas.request->flags;
 	pw.reply_unsafe(t, req, code, best >= 0 || code >= 300 ? error_text(code) : "Accepted");
+	share_flags(t, req, flags);
 }
 
 void pw_tell(tm_cell_t *t, pw_hold_t *hold, int status)

@@ -114,7 +114,7 @@ static pw_hold_t *hold_new(tm_cell_t *t, const pw_hold_plan_t *plan)
 		SHM_MEM_ERROR;
 		return NULL;
 	}
-	memset(hold, 0, sizeof(*hold));
+	memset(hold, 0, size);
 	hold->named = (pw_named_leg_t *)(hold + 1);
 	at = (char *)(hold->named + named);
 	hold->aor = copy_of(plan->aor.s, plan->aor.len, &at);
@@ -237,14 +237,15 @@ pw_hold_t *pw_hold_find(tm_cell_t **t, str *aor, uint64_t handle)
 	return find_in(slot, handle, &ref) != NULL ? reference(t, slot, &ref) : NULL;
 }
 
-static int collect(pw_slot_t *slot, pw_hold_ref_t **out, int *n, int *room, str *table, str *aor, int is_waiting)
+static int collect(pw_slot_t *slot, pw_hold_ref_t **out, int *n, int *room, str *table, str *aor, enum pw_holds which)
 {
 	pw_hold_t *hold;
 	pw_hold_ref_t *more;
 
 	for(hold = slot->first; hold != NULL; hold = hold->next) {
 		if((aor != NULL && (!STR_EQ(hold->aor, *aor) || !STR_EQ(hold->table, *table)))
-				|| (is_waiting && (!hold->held || hold->over))) {
+				|| (which == PW_HOLDS_WAITING && (!hold->held || hold->over))
+				|| (which == PW_HOLDS_OVER_STREAMS && (hold->stream_ms == 0 || hold->over))) {
 			continue;
 		}
 		if(*n == *room) {
@@ -273,12 +274,12 @@ pw_hold_ref_t *pw_holds_of(int *count, str *table, str *aor)
 
 	*count = 0;
 	lock_get(&slot->lock);
-	collect(slot, &refs, count, &room, table, aor, 0);
+	collect(slot, &refs, count, &room, table, aor, PW_HOLDS_ALL);
 	lock_release(&slot->lock);
 	return refs;
 }
 
-pw_hold_ref_t *pw_holds_all(int *count, int is_waiting)
+pw_hold_ref_t *pw_holds_all(int *count, enum pw_holds which)
 {
 	pw_hold_ref_t *refs = NULL;
 	int i, failed = 0, room = 0;
@@ -289,7 +290,7 @@ pw_hold_ref_t *pw_holds_all(int *count, int is_waiting)
 			continue;
 		}
 		lock_get(&slots[i].lock);
-		failed = collect(&slots[i], &refs, count, &room, NULL, NULL, is_waiting) < 0;
+		failed = collect(&slots[i], &refs, count, &room, NULL, NULL, which) < 0;
 		lock_release(&slots[i].lock);
 	}
 	return refs;

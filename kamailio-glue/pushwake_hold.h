@@ -19,13 +19,15 @@
 #define PW_MAX_BRANCHES 32
 /* A script that takes longer between lookup and relay has lost its way. */
 #define PW_BUSY_MS 2000
+/* tm prefers every other code to this one. */
+#define PW_WORST 799
 /* What tm passes over, and what makes it ignore whatever still comes for the branch. */
 #define PW_ENDED 487
 
 /* A contact that the engine gave a leg before the script relayed: known again by its ruid. */
 typedef struct pw_named_leg {
 	int leg;
-	int unsent; /* the script has not relayed to it, and will not */
+	int later; /* the script relays to it from its failure_route, if at all */
 	str ruid;
 } pw_named_leg_t;
 
@@ -45,17 +47,20 @@ typedef struct pw_hold {
 	int held;          /* the blind branch keeps it open */
 	int yields;        /* not now: the script's failure_route has its turn, and contacts left to try */
 	int over;          /* a final answer is chosen, or the script has taken it elsewhere: no more legs */
+	int64_t joins_until; /* it has, and asked for legs until then; 0: it has not */
 	int answered;      /* a 2xx is on its way through tm */
 	int cancelled;
 	int expired;       /* nobody came */
 	int failure_status; /* what tm shall answer when no leg has an answer */
 	int last_leg;
+	int answered_leg;  /* of the 2xx that goes to the caller */
 	int unsent_leg;    /* the last that could not be sent: the engine decides again when it hears of it */
 	int legs[PW_MAX_BRANCHES];   /* leg of each branch; 0: none of ours */
 	unsigned int closed;         /* branches that a later leg of their device replaced */
 	unsigned int heard_trying;   /* branches of which 100, more than 100, a failure was reported */
 	unsigned int heard_ringing;
 	unsigned int failed;
+	int64_t stream_ms;           /* since then a leg is out over a connection, unanswered; 0: none is */
 	uint64_t pushed;             /* devices whose push was taken */
 	int keeps_uri;               /* within a dialog: only where it is sent changes, not its Request-URI */
 	str aor;
@@ -114,15 +119,27 @@ pw_hold_t *pw_hold_find(tm_cell_t **t, str *aor, uint64_t handle);
  * to be freed. NULL when there is nothing. */
 pw_hold_ref_t *pw_holds_of(int *count, str *table, str *aor);
 
-/* References of all that is held; in pkg memory, to be freed. With is_waiting only
- * those that wait for phones. */
-pw_hold_ref_t *pw_holds_all(int *count, int is_waiting);
+/* Which of them. */
+enum pw_holds {
+	PW_HOLDS_ALL,
+	PW_HOLDS_WAITING,     /* for phones that sleep */
+	PW_HOLDS_OVER_STREAMS /* stream_ms is set */
+};
+
+/* References of what is held; in pkg memory, to be freed. */
+pw_hold_ref_t *pw_holds_all(int *count, enum pw_holds which);
 pw_hold_t *pw_hold_get(tm_cell_t **t, const pw_hold_ref_t *ref);
 
 /* 1 the first time: it has its final answer. */
 int pw_hold_unlink(pw_hold_t *hold);
 
-/* pushwake_leg.c: under the reply lock. */
+/* pushwake_leg.c */
+int pw_leg_init(void);
+
+/* Legs are added while the script runs for this message; NULL: no longer. */
+void pw_leg_in_hand(sip_msg_t *msg);
+
+/* The rest of it under the reply lock. */
 
 /* Whether legs may still be added. */
 int pw_leg_allowed(const tm_cell_t *t, const pw_hold_t *hold);
@@ -139,6 +156,9 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 
 /* Ends a branch without that its end counts. */
 void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch);
+
+/* The same where nothing can be sent to the phone any more. */
+void pw_leg_drop(tm_cell_t *t, pw_hold_t *hold, int branch);
 
 /* Sends a leg's datagram once more, if nothing came back yet. */
 void pw_leg_resend(tm_cell_t *t, pw_hold_t *hold, int leg);
@@ -161,6 +181,9 @@ int pw_ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg
 		pw_contacts_t *known, uint64_t handle);
 
 /* pushwake_watch.c: what tm tells of a held request. */
+
+/* The request that is held in this transaction, or NULL. */
+pw_hold_t *pw_hold_of(tm_cell_t *t);
 int pw_watch_init(void);
 int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold);
 
@@ -169,6 +192,18 @@ void pw_watch_script(pw_hold_t *hold);
 
 /* Reports legs that tm gave up without a word to us. */
 void pw_watch_scan(void);
+
+/* Reports that a leg has failed before its phone has heard of it. */
+void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status);
+
+/* pushwake_stream.c: legs whose connection ends before any answer. */
+int pw_stream_init(void);
+
+/* Under the reply lock: legs may have gone out over connections. */
+void pw_stream_watch(tm_cell_t *t, pw_hold_t *hold);
+
+/* In the supervisor: fails the legs whose connection is gone. 1: look soon again. */
+int pw_stream_scan(void);
 
 /* pushwake_end.c */
 
@@ -189,9 +224,14 @@ void pw_show_end(const pushwake_verb *verb);
 
 /* pushwake_verb.c */
 
-/* Does what the engine says. `contacts` are those of the REGISTER in hand, or NULL.
- * 0: done, 1: not now, its script is at work. */
-int pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts);
+enum pw_executed {
+	PW_DONE,
+	PW_LATER, /* not now, its script is at work */
+	PW_GONE   /* a phone is to ring for a request that is over */
+};
+
+/* Does what the engine says. `contacts` are those of the REGISTER in hand, or NULL. */
+enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts);
 
 /* pushwake_join.c: without an engine, the contacts of a REGISTER join what is held. */
 void pw_join(str *table, str *aor, pw_contacts_t *contacts);
@@ -201,5 +241,8 @@ void pw_resume_all(void);
 
 /* pushwake_supervisor.c: executes a verb later, in that process. */
 void pw_verb_later(const pushwake_verb *verb);
+
+/* It calls pw_stream_scan(). */
+void pw_supervisor_wake(void);
 
 #endif /* PUSHWAKE_HOLD_H */

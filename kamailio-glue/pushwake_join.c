@@ -38,7 +38,9 @@ static void join_one(const pw_hold_ref_t *ref, str *aor, pw_contacts_t *contacts
 	}
 	if(!hold->busy) {
 		pw.reply_lock(t);
-		for(i = 0; i < contacts->n && pw_leg_allowed(t, hold); i++) {
+		for(i = 0; i < contacts->n && pw_leg_allowed(t, hold)
+						   && (hold->joins_until == 0 || pw_now_ms() < hold->joins_until);
+				i++) {
 			old = leg_of_device(t, hold, &contacts->v[i]);
 			if(old >= 0 && pw_contact_takes(&contacts->v[i], t->uas.request->REQ_METHOD)
 					&& pw_leg_add(t, hold, &contacts->v[i], hold->last_leg + 1, old) == 0) {

@@ -37,6 +37,11 @@ sr_kemi_t pw_kemi[] = {
 		{ SR_KEMIP_STR, SR_KEMIP_NONE, SR_KEMIP_NONE,
 			SR_KEMIP_NONE, SR_KEMIP_NONE, SR_KEMIP_NONE }
 	},
+	{ str_init("pushwake"), str_init("keep_waiting"),
+		SR_KEMIP_INT, ki_pushwake_keep_waiting,
+		{ SR_KEMIP_INT, SR_KEMIP_NONE, SR_KEMIP_NONE,
+			SR_KEMIP_NONE, SR_KEMIP_NONE, SR_KEMIP_NONE }
+	},
 	{ str_init("pushwake"), str_init("send"),
 		SR_KEMIP_INT, ki_pushwake_send,
 		{ SR_KEMIP_STR, SR_KEMIP_STR, SR_KEMIP_NONE,

@@ -78,6 +78,9 @@ static void cancel(unsigned int tindex, unsigned int tlabel, const pushwake_verb
 	if(t->uac[0].last_received >= 100 && prepare_cancel_branch(t, 0, 0)) {
 		init_cancel_info(&info);
 		info.cancel_bitmap = 1;
+		if(t->uas.cancel_reas != NULL) {
+			info.reason = *t->uas.cancel_reas;
+		}
 		pw.tm.cancel_uacs(t, &info, 0);
 	}
 	pw.reply_unlock(t);

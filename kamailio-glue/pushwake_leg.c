@@ -5,7 +5,9 @@
  */
 #include <string.h>
 
+#include "core/action.h"
 #include "core/dset.h"
+#include "core/script_cb.h"
 #include "core/timer.h"
 #include "modules/tm/t_cancel.h"
 #include "modules/tm/t_funcs.h"
@@ -65,8 +67,11 @@ void pw_blind_close(tm_cell_t *t, pw_hold_t *hold)
 
 void pw_blind_open(tm_cell_t *t, pw_hold_t *hold)
 {
-	if(t->uac[hold->blind].last_received == PW_ENDED && t->uac[hold->blind].request.buffer == NULL) {
+	int ended = t->uac[hold->blind].last_received;
+
+	if((ended == PW_ENDED || ended == PW_WORST) && t->uac[hold->blind].request.buffer == NULL) {
 		t->uac[hold->blind].last_received = 0;
+		t->uac[hold->blind].reply = NULL;
 	}
 	pw_hold_counts(hold, t->uac[hold->blind].last_received == 0);
 }
@@ -90,11 +95,22 @@ int pw_leg_reserved(tm_cell_t *t, pw_hold_t *hold)
 	for(i = 0; i < hold->named_count; i++) {
 		for(b = 0; b < t->nr_of_outgoings && pw_leg_of(t, hold, b) != hold->named[i].leg; b++) {
 		}
-		if(b == t->nr_of_outgoings && !hold->named[i].unsent) {
+		if(b == t->nr_of_outgoings && hold->named[i].later) {
 			return 1;
 		}
 	}
 	return 0;
+}
+
+void pw_leg_drop(tm_cell_t *t, pw_hold_t *hold, int branch)
+{
+	hold->closed |= 1u << branch;
+	/* tm looks for a ruid and URI that it has already before it adds a branch */
+	t->uac[branch].ruid.len = 0;
+	if(t->uac[branch].last_received < 200) {
+		t->uac[branch].last_received = PW_ENDED;
+		t->uac[branch].reply = NULL;
+	}
 }
 
 void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch)
@@ -104,10 +120,8 @@ void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch)
 	if(branch < 0 || branch == hold->blind) {
 		return;
 	}
-	hold->closed |= 1u << branch;
-	/* tm looks for a ruid and URI that it has already before it adds a branch */
-	t->uac[branch].ruid.len = 0;
 	if(t->uac[branch].last_received >= 200) {
+		pw_leg_drop(t, hold, branch);
 		return;
 	}
 	if(!is_invite(t)) { /* nothing else can be cancelled (RFC 3261, 9.1) */
@@ -119,8 +133,7 @@ void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch)
 		 * in their order once it goes on, and one whose first answer was lost would ring for ever. */
 		pw.tm.cancel_uacs(t, &cancel, F_CANCEL_B_FORCE_C);
 	}
-	t->uac[branch].last_received = PW_ENDED;
-	t->uac[branch].reply = NULL;
+	pw_leg_drop(t, hold, branch);
 }
 
 /* A branch that failed must not keep its contact from being tried again. */
@@ -136,6 +149,29 @@ static void forget_failed(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *con
 	}
 }
 
+/* The message whose script this process runs, NULL in the supervisor's. */
+static sip_msg_t *in_hand = NULL;
+static int is_appending = 0;
+
+/* What a branch route logs bears the prefix (log_prefix) of its request. */
+static int on_branch_route(sip_msg_t *msg, unsigned int flags, void *param)
+{
+	if(is_appending) {
+		log_prefix_set(msg);
+	}
+	return 1;
+}
+
+int pw_leg_init(void)
+{
+	return register_script_cb(on_branch_route, PRE_SCRIPT_CB | BRANCH_CB, NULL);
+}
+
+void pw_leg_in_hand(sip_msg_t *msg)
+{
+	in_hand = msg;
+}
+
 /* ORDER: the branch route is tm's, of one process: what another request left there
  * must not run for this one, nor this one's for the next. The lock's depth is put
  * back because t_append_branches() forgets its own when memory is short. */
@@ -143,11 +179,16 @@ static int append(tm_cell_t *t, pw_contact_t *contact, int keeps_uri)
 {
 	int depth = t->reply_rec_lock_level;
 	str any = STR_NULL;
-	int added;
+	int added = -1;
 
 	clear_branches();
 	pw.set_branch_route(0);
-	added = pw_contact_append(t->uas.request, contact, keeps_uri ? GET_RURI(t->uas.request) : NULL) == 0 ? pw.tm.t_append_branches(&any) : -1;
+	is_appending = 1;
+	if(pw_contact_append(t->uas.request, contact, keeps_uri ? GET_RURI(t->uas.request) : NULL) == 0) {
+		added = pw.tm.t_append_branches(&any);
+	}
+	is_appending = 0;
+	log_prefix_set(in_hand);
 	t->reply_rec_lock_level = depth;
 	pw.set_branch_route(0);
 	clear_branches();
@@ -175,6 +216,7 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 	/* ORDER: the new branch first: closing the last open one would leave tm without any */
 	if(added > 0) {
 		pw_leg_close(t, hold, old);
+		pw_stream_watch(t, hold);
 		return 0;
 	}
 	if(old >= 0) {

@@ -175,7 +175,7 @@ static int hold_and_ring(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 	 * before lookup changes the Request-URI */
 	held = pw_hold(msg, plan);
 	if(held <= 0) {
-		pushwake_request_ended(pw_client, plan->handle, PUSHWAKE_CALL_FAILED, 500, pw_in(NULL));
+		pushwake_request_ended(pw_client, plan->handle, PUSHWAKE_CALL_FAILED, 500, 0, pw_in(NULL));
 	}
 	if(held == 0) {
 		return PW_HELD; /* a retransmission: tm has answered it */

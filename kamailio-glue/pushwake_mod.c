@@ -13,7 +13,6 @@
 #include "core/pvar.h"
 #include "pushwake_hold.h"
 
-#define PW_MAX_SAID 64
 #define PW_EXPORT __attribute__((visibility("default")))
 
 pw_binds_t pw;
@@ -25,6 +24,7 @@ static int child_init(int rank);
 static int w_save(sip_msg_t *msg, char *table, char *flags);
 static int w_lookup(sip_msg_t *msg, char *table, char *uri);
 static int w_in_dialog(sip_msg_t *msg, char *table, char *unused);
+static int w_keep_waiting(sip_msg_t *msg, char *seconds, char *unused);
 static int w_send(sip_msg_t *msg, char *event, char *uri);
 static int w_send_text(sip_msg_t *msg, char *event, char *uri, char *text);
 static int fixup_save(void **param, int no);
@@ -38,6 +38,7 @@ static cmd_export_t cmds[] = {
 	{"pushwake_lookup", (cmd_function)w_lookup,    2, fixup_lookup,   0, REQUEST_ROUTE},
 	{"pushwake_in_dialog", (cmd_function)w_in_dialog, 0, 0,          0, REQUEST_ROUTE},
 	{"pushwake_in_dialog", (cmd_function)w_in_dialog, 1, fixup_lookup, 0, REQUEST_ROUTE},
+	{"pushwake_keep_waiting", (cmd_function)w_keep_waiting, 1, fixup_igp_null, 0, ANY_ROUTE},
 	{"pushwake_send",   (cmd_function)w_send,      2, fixup_spve_all, 0, ANY_ROUTE},
 	{"pushwake_send",   (cmd_function)w_send_text, 3, fixup_spve_all, 0, ANY_ROUTE},
 	{0, 0, 0, 0, 0, 0}
@@ -146,42 +147,13 @@ static int bind_modules(void)
 	return 0;
 }
 
-/* The engine finds the same at each of its starts; once is enough. */
-static char *said[PW_MAX_SAID];
-static int said_count = 0;
-
 static void on_problem(void *context, int level, pushwake_str setting, pushwake_str message)
 {
-	size_t size = setting.len + message.len + 3;
-	char *line = pkg_malloc(size);
-
-	if(line == NULL) {
-		PKG_MEM_ERROR;
-		return;
-	}
-	snprintf(line, size, "%.*s: %.*s", PW_FMT(setting), PW_FMT(message));
 	if(level == PUSHWAKE_LOG_ERROR) {
-		LM_ERR("%s\n", line);
+		LM_ERR("%.*s: %.*s\n", PW_FMT(setting), PW_FMT(message));
 	} else {
-		LM_WARN("%s\n", line);
+		LM_WARN("%.*s: %.*s\n", PW_FMT(setting), PW_FMT(message));
 	}
-	if(said_count < PW_MAX_SAID) {
-		said[said_count++] = line;
-	} else {
-		pkg_free(line);
-	}
-}
-
-int pw_was_said(pushwake_str message)
-{
-	int i;
-
-	for(i = 0; i < said_count; i++) {
-		if(strlen(said[i]) == message.len && memcmp(said[i], message.ptr, message.len) == 0) {
-			return 1;
-		}
-	}
-	return 0;
 }
 
 static int mod_init(void)
@@ -200,7 +172,7 @@ static int mod_init(void)
 		LM_ERR("no client: %.*s\n", PW_FMT(pushwake_settings_error(pw_settings)));
 		return -1;
 	}
-	if(pw_holds_init() < 0 || pw_watch_init() < 0 || pw_result_init() < 0 || pw_supervisor_prepare() < 0) {
+	if(pw_holds_init() < 0 || pw_stream_init() < 0 || pw_watch_init() < 0 || pw_leg_init() < 0 || pw_result_init() < 0 || pw_supervisor_prepare() < 0) {
 		return -1;
 	}
 	register_procs(1);
@@ -303,6 +275,16 @@ static int w_in_dialog(sip_msg_t *msg, char *table, char *unused)
 		ret = ki_pushwake_in_dialog_table(msg, &name);
 	}
 	return ret == PW_HELD ? 0 : ret;
+}
+
+static int w_keep_waiting(sip_msg_t *msg, char *seconds, char *unused)
+{
+	int value = 0;
+
+	if(fixup_get_ivalue(msg, (gparam_t *)seconds, &value) < 0) {
+		return -1;
+	}
+	return ki_pushwake_keep_waiting(msg, value);
 }
 
 static int w_send(sip_msg_t *msg, char *event, char *uri)

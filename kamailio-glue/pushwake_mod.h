@@ -14,6 +14,7 @@
  *   pushwake_watch      what tm tells of them goes to the engine
  *   pushwake_verb       what the engine says is done
  *   pushwake_leg        branches that come, are replaced, and go
+ *   pushwake_stream     legs whose connection ends before any answer
  *   pushwake_end        the end of a wait: the best answer, failure_route, 480
  *   pushwake_late       a phone that comes after the end
  *   pushwake_join       REGISTERs while there is no engine
@@ -107,9 +108,6 @@ typedef struct pw_counters {
 } pw_counters_t;
 extern pw_counters_t pw_count;
 
-/* pushwake_mod.c: whether this was logged at the start. */
-int pw_was_said(pushwake_str message);
-
 /* pushwake_version.c: whether tm's structs are those that this module was built with; says so when not. */
 int pw_core_fits(void);
 
@@ -148,6 +146,9 @@ int ki_pushwake_lookup_uri(sip_msg_t *msg, str *table, str *uri);
 /* pushwake_dialog.c */
 int ki_pushwake_in_dialog(sip_msg_t *msg);
 int ki_pushwake_in_dialog_table(sip_msg_t *msg, str *table);
+
+/* pushwake_end.c */
+int ki_pushwake_keep_waiting(sip_msg_t *msg, int seconds);
 
 /* pushwake_supervisor.c */
 int pw_supervisor_prepare(void);

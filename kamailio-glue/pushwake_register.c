@@ -227,11 +227,13 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 	}
 	/* ORDER: after the 200, so that the phone is done with its REGISTER when the
 	 * INVITE comes, and outside of the usrloc lock */
+	pw_leg_in_hand(msg);
 	if(status < 0) {
 		pw_join(table, &r->aor, &contacts);
 	} else {
 		execute_verbs(&result, &contacts);
 	}
+	pw_leg_in_hand(NULL);
 	if(asked != NULL) {
 		pkg_free(asked);
 	}

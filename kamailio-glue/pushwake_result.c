@@ -30,8 +30,6 @@ enum pw_field {
 
 static const char *names[] = {"provider", "outcome", "reason", "aor", "callid", "app", "token", "event", "status",
 		"ms", "removed"};
-static const char *events[] = {"call", "chat", "cancel", "custom", "refresh", "missed", "elsewhere", "group-chat",
-		"voicemail", "refer"};
 
 static int event_route = -1;
 static const pushwake_result *current = NULL;
@@ -133,10 +131,7 @@ int pw_pv_get(sip_msg_t *msg, pv_param_t *param, pv_value_t *value)
 		case PW_TOKEN:
 			return get_text(msg, param, value, r->token);
 		case PW_EVENT_NAME:
-			if(r->event < 0 || r->event >= (int)(sizeof(events) / sizeof(events[0]))) {
-				return pv_get_sintval(msg, param, value, r->event);
-			}
-			return get_text(msg, param, value, pw_text(events[r->event]));
+			return get_text(msg, param, value, pw_text(pushwake_event_name(r->event)));
 		case PW_STATUS:
 			return pv_get_sintval(msg, param, value, r->http_status);
 		case PW_MS:

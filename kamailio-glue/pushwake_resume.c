@@ -62,7 +62,7 @@ void pw_resume_all(void)
 	tm_cell_t *t;
 	int i, n, status = 0, resumed = 0;
 
-	refs = pw_holds_all(&n, 0);
+	refs = pw_holds_all(&n, PW_HOLDS_ALL);
 	for(i = 0; i < n && status != PUSHWAKE_ERR_UNAVAILABLE; i++) {
 		hold = pw_hold_get(&t, &refs[i]);
 		if(hold == NULL) {

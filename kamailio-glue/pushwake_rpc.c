@@ -16,6 +16,8 @@
 typedef struct pw_reply {
 	rpc_t *rpc;
 	void *context;
+	/* The struct that all fields go into; NULL: each row has one of its own. */
+	void *whole;
 	int failed;
 	/* Bytes so far, and those behind which no request is begun; 0 for no end. */
 	size_t size;
@@ -62,13 +64,13 @@ static int is_line(const pushwake_field *fields, size_t count)
 static int on_row(void *context, const pushwake_field *fields, size_t count)
 {
 	pw_reply_t *reply = context;
-	void *row;
+	void *row = reply->whole;
 	size_t i;
 
 	if(reply->enough > 0 && reply->size > reply->enough && !is_line(fields, count)) {
 		return 1;
 	}
-	if(reply->rpc->add(reply->context, "{", &row) < 0) {
+	if(row == NULL && reply->rpc->add(reply->context, "{", &row) < 0) {
 		reply->failed = 1;
 		return 1;
 	}
@@ -82,28 +84,35 @@ static int on_row(void *context, const pushwake_field *fields, size_t count)
 	return 0;
 }
 
-static int query(rpc_t *rpc, void *c, int kind, str *argument)
+static int ask(pw_reply_t *reply, int kind, str *argument)
 {
-	pw_reply_t reply = {rpc, c, 0, 0, kind == PUSHWAKE_QUERY_TRACE ? STORIES_BEGIN_WITHIN : 0};
-	int rows = pushwake_query(pw_client, kind, pw_in(argument), on_row, &reply);
+	int rows = pushwake_query(pw_client, kind, pw_in(argument), on_row, reply);
 
 	if(rows < 0) {
-		fault(rpc, c, rows);
-	} else if(reply.failed) {
-		rpc->fault(c, 500, "answer too large");
+		fault(reply->rpc, reply->context, rows);
+	} else if(reply->failed) {
+		reply->rpc->fault(reply->context, 500, "answer too large");
 		rows = -1;
 	}
 	return rows;
 }
 
+static void query(rpc_t *rpc, void *c, int kind, str *argument)
+{
+	pw_reply_t reply = {.rpc = rpc, .context = c, .enough = kind == PUSHWAKE_QUERY_TRACE ? STORIES_BEGIN_WITHIN : 0};
+
+	ask(&reply, kind, argument);
+}
+
 static void rpc_stats(rpc_t *rpc, void *c)
 {
-	void *own;
+	pw_reply_t reply = {.rpc = rpc, .context = c};
 
-	if(query(rpc, c, PUSHWAKE_QUERY_STATS, NULL) < 0 || rpc->add(c, "{", &own) < 0) {
+	/* One struct: JSON-RPC keeps only the last one of an answer that is no array. */
+	if(rpc->add(c, "{", &reply.whole) < 0 || ask(&reply, PUSHWAKE_QUERY_STATS, NULL) < 0) {
 		return;
 	}
-	rpc->struct_add(own, "ddddddddd", "kamailio_stored", (int)get_stat_val(pw_count.stored), "kamailio_ignored",
+	rpc->struct_add(reply.whole, "ddddddddd", "kamailio_stored", (int)get_stat_val(pw_count.stored), "kamailio_ignored",
 			(int)get_stat_val(pw_count.ignored), "kamailio_unavailable", (int)get_stat_val(pw_count.unavailable),
 			"kamailio_held", (int)get_stat_val(pw_count.held), "kamailio_holding",
 			(int)get_stat_val(pw_count.holding), "kamailio_joined", (int)get_stat_val(pw_count.joined),

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -25,8 +26,12 @@
 #define PW_MAX_WAITING 4096
 /* How often a verb is tried whose request is not ready. */
 #define PW_TRY_MS 1
+/* How long the news of a request's end may take to the engine, by way of another process. */
+#define PW_END_MS 20
 /* How often legs are looked at that tm may have given up. */
 #define PW_SCAN_MS 250
+/* How often connections are looked at that a request has just gone into. */
+#define PW_STREAM_MS 20
 #define PW_START_WAIT_MS 2000
 #define PW_START_STEP_MS 10
 
@@ -43,12 +48,20 @@ static pw_note_t *waiting[PW_MAX_WAITING];
 static int waiting_count = 0;
 
 static int line_fds[2] = {-1, -1};
+static int wake_fd = -1;
 static volatile sig_atomic_t stopping = 0;
+/* Requests have just gone into connections. */
+static int is_scanning = 0;
 
 int pw_supervisor_prepare(void)
 {
 	if(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, line_fds) < 0) {
 		LM_ERR("socketpair: %s\n", strerror(errno));
+		return -1;
+	}
+	wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if(wake_fd < 0) {
+		LM_ERR("eventfd: %s\n", strerror(errno));
 		return -1;
 	}
 	return 0;
@@ -110,6 +123,15 @@ void pw_verb_later(const pushwake_verb *verb)
 	}
 }
 
+void pw_supervisor_wake(void)
+{
+	const uint64_t one = 1;
+
+	if(write(wake_fd, &one, sizeof(one)) < 0) {
+		LM_DBG("the supervisor is awake: %s\n", strerror(errno));
+	}
+}
+
 static void wait_for_request(const pushwake_verb *verb, int64_t since_ms)
 {
 	pw_note_t *note;
@@ -139,16 +161,34 @@ static void take_notes(void)
 	}
 }
 
+/* Whether its time has not come. The phone that a request is over for has to hear of that:
+ * the engine is told, once it knows of the end. */
+static int must_wait(const pw_note_t *note, int64_t waited_ms)
+{
+	switch(waited_ms > 2 * PW_BUSY_MS ? PW_DONE : pw_execute(&note->verb, NULL)) {
+		case PW_LATER:
+			return 1;
+		case PW_GONE:
+			if(waited_ms < PW_END_MS) {
+				return 1;
+			}
+			pushwake_progressed(pw_client, note->verb.handle, note->verb.leg, 503, 0);
+			return 0;
+		default:
+			return 0;
+	}
+}
+
 static void try_waiting(void)
 {
 	int64_t now = pw_now_ms();
 	int i, n = 0, count = waiting_count;
 
 	for(i = 0; i < count; i++) {
-		if(now - waiting[i]->since_ms > 2 * PW_BUSY_MS || pw_execute(&waiting[i]->verb, NULL) == 0) {
-			pkg_free(waiting[i]);
-		} else {
+		if(must_wait(waiting[i], now - waiting[i]->since_ms)) {
 			waiting[n++] = waiting[i];
+		} else {
+			pkg_free(waiting[i]);
 		}
 	}
 	waiting_count = n;
@@ -173,9 +213,6 @@ static void on_result(void *context, const pushwake_result *result)
 
 static void on_log(void *context, int level, pushwake_str message)
 {
-	if(pw_was_said(message)) {
-		return;
-	}
 	switch(level) {
 		case PUSHWAKE_LOG_ERROR:
 			LM_ERR("%.*s\n", PW_FMT(message));
@@ -225,35 +262,55 @@ static void on_term(int signo)
 	stopping = 1;
 }
 
+static void scan(int is_woken)
+{
+	static int64_t scan_at = 0, stream_at = 0;
+	int64_t now = pw_now_ms();
+	int is_due = now >= scan_at;
+
+	if(is_due) {
+		scan_at = now + PW_SCAN_MS;
+		pw_watch_scan();
+	}
+	if(is_due || is_woken || (is_scanning && now >= stream_at)) {
+		stream_at = now + PW_STREAM_MS;
+		is_scanning = pw_stream_scan();
+	}
+}
+
 static void follow_engine(pushwake_supervisor *supervisor)
 {
-	static int64_t scan_at = 0;
-	struct pollfd fds[2];
+	struct pollfd fds[3];
+	uint64_t wakes;
 	int timeout;
 
 	fds[0].fd = line_fds[0];
 	fds[0].events = POLLIN;
 	fds[1].fd = pushwake_supervisor_fd(supervisor);
 	fds[1].events = POLLIN;
+	fds[2].fd = wake_fd;
+	fds[2].events = POLLIN;
 	timeout = pushwake_supervisor_timeout_ms(supervisor);
 	if(timeout < 0 || timeout > PW_SCAN_MS) {
 		timeout = PW_SCAN_MS;
 	}
+	if(is_scanning && timeout > PW_STREAM_MS) {
+		timeout = PW_STREAM_MS;
+	}
 	if(waiting_count > 0) {
 		timeout = PW_TRY_MS;
 	}
-	if(poll(fds, 2, timeout) < 0 && errno != EINTR) {
+	if(poll(fds, 3, timeout) < 0 && errno != EINTR) {
 		LM_ERR("poll: %s\n", strerror(errno));
 	}
 	cfg_update();
 	if(!stopping) {
 		pushwake_supervisor_process(supervisor);
-		take_notes();
-		try_waiting();
-		if(pw_now_ms() >= scan_at) {
-			scan_at = pw_now_ms() + PW_SCAN_MS;
-			pw_watch_scan();
+		if(fds[0].revents != 0) {
+			take_notes();
 		}
+		try_waiting();
+		scan(read(wake_fd, &wakes, sizeof(wakes)) > 0);
 	}
 }
 

@@ -7,7 +7,6 @@
 
 #include "pushwake_hold.h"
 
-#define PW_LATER 1
 /* How long a worker may take from its question to the hold. */
 #define PW_UNHELD_MS 250
 
@@ -30,7 +29,8 @@ static pw_contact_t *contact_named(pw_contacts_t *contacts, str *key)
 	return NULL;
 }
 
-static void ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
+/* A request that is about to end is tried again until it has: then its phone is told. */
+static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
 {
 	str key = str_of(verb->contact);
 	pw_contact_t *contact = contact_named(contacts, &key);
@@ -53,14 +53,14 @@ static void ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_co
 		pushwake_progressed(pw_client, hold->handle, verb->leg, 503, 0);
 	}
 	pw_contacts_free(&found);
+	return allowed ? PW_DONE : PW_LATER;
 }
 
-static void execute(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
+static enum pw_executed execute(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
 {
 	switch(verb->kind) {
 		case PUSHWAKE_VERB_RING:
-			ring(t, hold, verb, contacts);
-			break;
+			return ring(t, hold, verb, contacts);
 		case PUSHWAKE_VERB_RESEND:
 			pw.reply_lock(t);
 			pw_leg_resend(t, hold, verb->leg);
@@ -96,9 +96,10 @@ static void execute(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw
 		default:
 			LM_DBG("verb %d is of a later release\n", verb->kind);
 	}
+	return PW_DONE;
 }
 
-int pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts)
+enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts)
 {
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
@@ -106,27 +107,29 @@ int pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts)
 	str aor = str_of(verb->aor);
 	pw_hold_t *hold;
 	tm_cell_t *t;
-	int later = 0;
+	enum pw_executed done = PW_DONE;
 
 	if(verb->kind == PUSHWAKE_VERB_SHOW_END) {
 		pw_show_end(verb);
-		return 0;
+		return PW_DONE;
 	}
 	hold = pw_hold_find(&t, &aor, verb->handle);
 	if(hold == NULL) {
 		pw.tm.t_sett(before, branch);
 		/* it is over, or its worker has asked the engine and not held it yet */
-		return pw_handle_age_ms(verb->handle) < PW_UNHELD_MS ? PW_LATER : 0;
+		return pw_handle_age_ms(verb->handle) < PW_UNHELD_MS ? PW_LATER
+			   : verb->kind == PUSHWAKE_VERB_RING		   ? PW_GONE
+														   : PW_DONE;
 	}
 	if(hold->busy && pw_now_ms() - hold->began_ms < PW_BUSY_MS) {
-		later = PW_LATER;
+		done = PW_LATER;
 	} else {
-		execute(t, hold, verb, contacts);
+		done = execute(t, hold, verb, contacts);
 	}
 	pw.tm.unref_cell(t);
 	pw.tm.t_sett(before, branch);
 	if(ruri_is_new) {
 		ruri_mark_new(); /* clear_branches() says that it is used up */
 	}
-	return later;
+	return done;
 }

@@ -29,6 +29,12 @@ extern const char ver_arch[];
 extern const char ver_os[];
 extern const char ver_flags[];
 
+#define PW_SERIES (VERSIONVAL / 1000)
+
+#if PW_SERIES != 5006 && PW_SERIES != 5007 && PW_SERIES != 5008 && PW_SERIES != 6000 && PW_SERIES != 6001
+#error "pushwake.so is for Kamailio 5.6 to 6.1: a held request depends on how tm works inside, which was looked at in these"
+#endif
+
 static char built_for[] = "pushwake built for kamailio " PW_EXPAND(VERSIONVAL);
 static char built_flags[] = "pushwake: other compile flags than these (see docs/kamailio.md)";
 static char running[128];
@@ -145,6 +151,10 @@ __attribute__((constructor)) static void check_core(void)
 
 	if(sscanf(ver_version, "%u.%u", &major, &minor) != 2 || major != VERSIONVAL / 1000000
 			|| minor != VERSIONVAL / 1000 % 1000) {
+		/* the core prints it */
+		snprintf(running, sizeof(running), "pushwake.so for Kamailio %d.%d.x, not %u.%u: see docs/kamailio.md, Other releases",
+				VERSIONVAL / 1000000, VERSIONVAL / 1000 % 1000, major, minor);
+		module_version = running;
 		return;
 	}
 	snprintf(running, sizeof(running), "%s %s (%s/%s)", ver_name, ver_version, ver_arch, ver_os);
@@ -202,12 +212,18 @@ static int tm_agrees(void)
 int pw_core_fits(void)
 {
 	unsigned int major = 0, minor = 0, patch = 0;
+	const int *late;
 
 	if(!tm_agrees()) {
 		LM_ERR("this is Kamailio %s, and its tm lays out transactions otherwise than the headers of %d.%d.%d that "
 			   "pushwake.so was built with: build it again with those of %s, see docs/kamailio.md\n",
 				ver_version, VERSIONVAL / 1000000, VERSIONVAL / 1000 % 1000, VERSIONVAL % 1000, ver_version);
 		return 0;
+	}
+	late = in_tm("_tm_reply_matching");
+	if(late != NULL && *late != 0) {
+		LM_WARN("with tm's reply_matching 1 late answers of phones that a call has left reach its caller: write "
+				"modparam(\"tm\", \"reply_matching\", 0)\n");
 	}
 	if(sscanf(ver_version, "%u.%u.%u", &major, &minor, &patch) == 3 && patch != VERSIONVAL % 1000) {
 		LM_NOTICE("built with the headers of Kamailio %d.%d.%d, running in %s\n", VERSIONVAL / 1000000,

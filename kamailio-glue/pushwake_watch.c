@@ -36,15 +36,23 @@ static void on_declined(tm_cell_t *t, pw_hold_t *hold)
 	pw.reply_unlock(t);
 }
 
-/* A 2xx counts whatever was decided about its branch meanwhile: somebody has picked up. */
-static void on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
+/* A 2xx counts whatever was decided about its branch meanwhile: somebody has picked up.
+ * Says whether the caller has had its final answer before. */
+static int on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
 {
+	int is_over;
+
 	pw.reply_lock(t);
+	is_over = t->uas.status >= 200;
 	hold->answered = 1;
+	if(!is_over) {
+		hold->answered_leg = pw_leg_of(t, hold, branch);
+	}
 	if((hold->closed & (1u << branch)) && t->uas.status < 200 && t->uac[branch].last_received >= 300) {
 		t->uac[branch].last_received = 183;
 	}
 	pw.reply_unlock(t);
+	return is_over;
 }
 
 /* Serial forking: when the contacts that were tried have failed, failure_route is to try
@@ -76,9 +84,10 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 	}
 	bit = 1u << branch;
 	if(code >= 200 && code < 300) {
-		on_answered(t, hold, branch);
-		report(hold, pw_leg_of(t, hold, branch), code, 1);
-		return;
+		if(on_answered(t, hold, branch)) {
+			report(hold, pw_leg_of(t, hold, branch), code, 1);
+		}
+		return; /* on_final() tells whose answer it was */
 	}
 	if((hold->closed & bit) || (code == 487 && hold->cancelled)) {
 		return; /* replaced; or the answer to a CANCEL, which declines nothing */
@@ -154,7 +163,8 @@ static void on_final(pw_hold_t *hold, int code)
 	} else if(hold->expired) {
 		update_stat(pw_count.timed_out, 1);
 	}
-	pushwake_request_ended(pw_client, hold->handle, how, code, pw_in(&hold->reason));
+	pushwake_request_ended(pw_client, hold->handle, how, code,
+			how == PUSHWAKE_CALL_ANSWERED ? hold->answered_leg : 0, pw_in(&hold->reason));
 }
 
 static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)
@@ -229,20 +239,24 @@ static void keep_branch_route(tm_cell_t *t)
 	}
 }
 
+void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status)
+{
+	hold->failed |= 1u << branch;
+	report(hold, pw_leg_of(t, hold, branch), status, 0);
+}
+
 /* Legs whose request could not be sent, or that timed out: tm has ended them without
  * asking anybody. */
 static void report_failed(tm_cell_t *t, pw_hold_t *hold)
 {
-	int b, leg;
+	int b;
 
 	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
 		if(b == hold->blind || (hold->closed & (1u << b)) || (hold->failed & (1u << b))
 				|| t->uac[b].last_received < 300) {
 			continue;
 		}
-		leg = pw_leg_of(t, hold, b);
-		hold->failed |= 1u << b;
-		report(hold, leg, t->uac[b].last_received, 0);
+		pw_leg_failed(t, hold, b, t->uac[b].last_received);
 	}
 }
 
@@ -274,8 +288,7 @@ static int keeps_contacts(void)
 	return is_kept(pw.contacts_avp) || is_kept(pw.contact_flows_avp);
 }
 
-/* Legs that the script has not relayed to: it could not, or will later, so that their
- * phones are not silent. */
+/* Legs that the script has not relayed to: it could not, or will later. */
 static void report_unsent(tm_cell_t *t, pw_hold_t *hold)
 {
 	int i, b, is_later = keeps_contacts();
@@ -284,16 +297,56 @@ static void report_unsent(tm_cell_t *t, pw_hold_t *hold)
 		for(b = 0; b < t->nr_of_outgoings && pw_leg_of(t, hold, b) != hold->named[i].leg; b++) {
 		}
 		if(b == t->nr_of_outgoings) {
-			hold->named[i].unsent = !is_later;
-			report(hold, hold->named[i].leg, is_later ? 100 : 503, is_later);
+			hold->named[i].later = is_later;
+			report(hold, hold->named[i].leg, is_later ? -1 : 503, 0);
 		}
 	}
+}
+
+/* Legs that the script's failure_route has relayed to. */
+static void report_sent(tm_cell_t *t, pw_hold_t *hold)
+{
+	int i, b;
+
+	for(i = 0; i < hold->named_count; i++) {
+		for(b = 0; b < t->nr_of_outgoings && pw_leg_of(t, hold, b) != hold->named[i].leg; b++) {
+		}
+		if(hold->named[i].later && b < t->nr_of_outgoings) {
+			hold->named[i].later = 0;
+			report(hold, hold->named[i].leg, 0, 0);
+		}
+	}
+}
+
+pw_hold_t *pw_hold_of(tm_cell_t *t)
+{
+	struct tm_callback volatile *callback = t->tmcb_hl.first;
+
+	while(callback != NULL && callback->callback != on_transaction) {
+		callback = callback->next;
+	}
+	return callback != NULL ? callback->param : NULL;
+}
+
+/* Under the reply lock, which tm takes for a failure_route. */
+static int on_failure_route_end(sip_msg_t *msg, unsigned int flags, void *param)
+{
+	tm_cell_t *t = pw.tm.t_gett();
+	pw_hold_t *hold = t != NULL && t != T_UNDEFINED ? pw_hold_of(t) : NULL;
+
+	if(hold != NULL && pw_leg_allowed(t, hold)) {
+		report_sent(t, hold);
+		report_failed(t, hold);
+		pw_stream_watch(t, hold);
+	}
+	return 1;
 }
 
 /* The script is done: verbs may change the request from now on. */
 static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
 {
 	pw_hold_t *hold = opening;
+	int must_yield = 0;
 	tm_cell_t *t;
 
 	if(hold == NULL) {
@@ -320,9 +373,15 @@ static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
 		}
 		report_failed(t, hold);
 		report_unsent(t, hold);
+		pw_stream_watch(t, hold);
+		/* who was tried has failed already, when nobody knew that others are left to try */
+		must_yield = !pw_leg_pending(t, hold) && pw_leg_reserved(t, hold);
 	}
 	hold->busy = 0;
 	pw.reply_unlock(t);
+	if(must_yield) {
+		pw_yield(t, hold);
+	}
 	return 1;
 }
 
@@ -335,7 +394,7 @@ void pw_watch_scan(void)
 	tm_cell_t *t;
 	int i, n, must_yield;
 
-	refs = pw_holds_all(&n, 1);
+	refs = pw_holds_all(&n, PW_HOLDS_WAITING);
 	for(i = 0; i < n; i++) {
 		hold = pw_hold_get(&t, &refs[i]);
 		if(hold == NULL) {
@@ -360,5 +419,8 @@ void pw_watch_scan(void)
 
 int pw_watch_init(void)
 {
-	return register_script_cb(on_script_end, POST_SCRIPT_CB | REQUEST_CB, NULL);
+	return register_script_cb(on_script_end, POST_SCRIPT_CB | REQUEST_CB, NULL) == 0
+				   && register_script_cb(on_failure_route_end, POST_SCRIPT_CB | FAILURE_CB, NULL) == 0
+				   ? 0
+				   : -1;
 }

@@ -8,8 +8,9 @@
 #
 # usage: kamailio-headers.sh [DIR [SOURCE]]     default: .cache/kamailio-VERSION
 #
-# SOURCE is a source tree of the installed release, for a Kamailio that is not
-# Debian's or whose source package is not to be had.
+# SOURCE is a source tree of the installed release, or its tarball, for a Kamailio
+# that is not Debian's, such as the packages of kamailio.org. The variable
+# KAMAILIO_SOURCE says the same, for `make build`.
 #
 # DIR then holds core/, lib/, modules/{tm,sl,usrloc,registrar}/, and cflags, which
 # kamailio-glue/Makefile reads; and the source of http_async_client, which Debian 12
@@ -28,12 +29,17 @@ dir=${1:-$root/.cache/kamailio-$version}
 case $dir in /*) ;; *) dir=$PWD/$dir ;; esac
 [ -f "$dir/cflags" ] && exit 0
 
+# Releases are numbered as 6.0.4, packages of kamailio.org as 6.0.4+bpo13.
+release=${version%%[!0-9.]*}
+tarball=https://www.kamailio.org/pub/kamailio/$release/src/kamailio-${release}_src.tar.gz
+remedy="get the source of Kamailio $release, such as $tarball, and name it: KAMAILIO_SOURCE=PATH make build"
+
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 fetch_source() {
 	package=$(dpkg-query -W -f='${source:Package}=${source:Version}' kamailio 2>/dev/null) || {
-		echo "kamailio-headers: kamailio is not a package here; name its source: $0 DIR SOURCE" >&2
+		echo "kamailio-headers: kamailio is not a package here; $remedy" >&2
 		exit 1
 	}
 	mkdir -p "$tmp/lists/partial" "$tmp/cache/archives/partial"
@@ -52,18 +58,24 @@ LIST
 		$apt source --download-only "$package"
 		dpkg-source --no-check -x ./*.dsc source
 	) > "$tmp/log" 2>&1 || {
-		echo "kamailio-headers: cannot get the source of $package:" >&2
 		tail -n 5 "$tmp/log" >&2
+		echo "kamailio-headers: Debian has no source of $package; $remedy" >&2
 		exit 1
 	}
 }
 
-if [ $# -gt 1 ]; then
-	[ -f "$2/src/Makefile.defs" ] || {
-		echo "kamailio-headers: $2 is no source tree of Kamailio: src/Makefile.defs is missing" >&2
+given=${2:-${KAMAILIO_SOURCE:-}}
+if [ -n "$given" ]; then
+	mkdir "$tmp/source"
+	if [ -f "$given" ]; then
+		tar -xf "$given" -C "$tmp/source" --strip-components=1
+	else
+		[ ! -d "$given" ] || cp -R "$given/." "$tmp/source"
+	fi
+	[ -f "$tmp/source/src/Makefile.defs" ] || {
+		echo "kamailio-headers: $given is no source of Kamailio: src/Makefile.defs is missing; $remedy" >&2
 		exit 1
 	}
-	cp -R "$2" "$tmp/source"
 else
 	fetch_source
 fi

@@ -11,12 +11,15 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <ifaddrs.h>
 #include <linux/sockios.h>
 #include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pwd.h>
+#include <sched.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -77,6 +80,13 @@ static inline const char *clinux_own_file(void)
 {
     Dl_info info;
     return dladdr((void *)clinux_anchor, &info) != 0 ? info.dli_fname : NULL;
+}
+/* A PBX may run at real-time priority, where a busy engine would take the processor from it. */
+static inline void clinux_ordinary_priority(void)
+{
+    struct sched_param parameters = { 0 };
+    (void)sched_setscheduler(0, SCHED_OTHER, &parameters);
+    (void)setpriority(PRIO_PROCESS, 0, 0);
 }
 static inline int clinux_exited(int status) { return WIFEXITED(status); }
 static inline int clinux_exit_code(int status) { return WEXITSTATUS(status); }

@@ -101,6 +101,7 @@ public func pushwake_settings_check(
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
     let findings = SettingsInspection.inspect(handle.settings)
+    handle.said = findings.map { "\($0.setting): \($0.message)" }
     let arena = TextArena()
     for finding in findings {
         on_problem?(context, CInt(finding.level.rawValue), arena.keep(finding.setting), arena.keep(finding.message))
@@ -118,6 +119,23 @@ public func pushwake_settings_error(_ settings: OpaquePointer!) -> pushwake_str 
 @_cdecl("pushwake_event_from_name") @implementation
 public func pushwake_event_from_name(_ name: pushwake_str) -> CInt {
     PushEvent(name: name.string).map { CInt($0.rawValue) } ?? PUSHWAKE_ERR_NOT_FOUND.rawValue
+}
+
+@_cdecl("pushwake_event_name") @implementation
+public func pushwake_event_name(_ event: CInt) -> UnsafePointer<CChar>! {
+    switch UInt8(exactly: event).flatMap(PushEvent.init(rawValue:)) {
+    case .call: staticText("call")
+    case .chat: staticText("chat")
+    case .cancel: staticText("cancel")
+    case .custom: staticText("custom")
+    case .refresh: staticText("refresh")
+    case .missed: staticText("missed")
+    case .answeredElsewhere: staticText("elsewhere")
+    case .groupChat: staticText("group-chat")
+    case .voicemail: staticText("voicemail")
+    case .refer: staticText("refer")
+    case nil: staticText("unknown")
+    }
 }
 
 @_cdecl("pushwake_outcome_name") @implementation

@@ -25,6 +25,7 @@ public func pushwake_supervisor_new(
         },
         onEngine: { callbacks.on_engine?(callbacks.context) },
         onLog: { level, text in
+            guard !handle.takeSaid(text) else { return }
             let arena = TextArena()
             callbacks.on_log?(callbacks.context, CInt(level.rawValue), arena.keep(text))
         })

@@ -69,13 +69,19 @@ public func pushwake_progressed(
 
 @_cdecl("pushwake_request_ended") @implementation
 public func pushwake_request_ended(
-    _ client: OpaquePointer!, _ request: UInt64, _ how: CInt, _ status: CInt, _ reason: pushwake_str
+    _ client: OpaquePointer!, _ request: UInt64, _ how: CInt, _ status: CInt, _ leg: CInt, _ reason: pushwake_str
 ) -> CInt {
     post(client, .requestEnded, request) { engine in
         engine.put(.how, Int64(how))
         engine.put(.status, Int64(status))
+        if leg > 0 { engine.put(.leg, Int64(leg)) }
         if !reason.isEmpty { engine.put(.reason, reason.bytes.span) }
     }
+}
+
+@_cdecl("pushwake_request_continues") @implementation
+public func pushwake_request_continues(_ client: OpaquePointer!, _ request: UInt64, _ milliseconds: Int64) -> CInt {
+    post(client, .requestContinues, request) { engine in engine.put(.milliseconds, milliseconds) }
 }
 
 @_cdecl("pushwake_resume") @implementation

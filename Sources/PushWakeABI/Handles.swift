@@ -10,9 +10,18 @@ final class SettingsHandle {
     /// Names all processes of this PBX to the engine; what is forked later inherits it.
     var host = UInt64.random(in: 1...UInt64.max)
     var error = ""
+    /// What checking the settings found, as the engine says it: each is said once.
+    var said: [String] = []
     let arena = TextArena()
     /// Apart from `arena`: an error text outlives reading a value.
     let errorArena = TextArena()
+
+    /// Whether the host has said this already; true only once, since an engine that says it again has a reason.
+    func takeSaid(_ text: String) -> Bool {
+        guard let index = said.firstIndex(of: text) else { return false }
+        said.remove(at: index)
+        return true
+    }
 }
 
 /// What is behind a `pushwake_client *`.

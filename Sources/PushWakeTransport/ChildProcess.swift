@@ -37,13 +37,19 @@ public final class ChildProcess {
 
     /// Starts a program; a name without a slash is looked for beside this library, then in PATH.
     public static func start(_ program: String, arguments: [String]) throws(Failure) -> ChildProcess {
+        guard let path = find(program) else {
+            let place =
+                program.utf8.contains(UInt8(ascii: "/"))
+                ? "it is no program that can be run" : "there is none beside this library and none in PATH"
+            throw Failure(message: "cannot start \(program): \(place); set engine_path")
+        }
         guard let input = makePipe() else { throw Failure(message: "no descriptors left for \(program)") }
         guard let output = makePipe() else {
             _ = (close(input.read), close(input.write))
             throw Failure(message: "no descriptors left for \(program)")
         }
         var pid: pid_t = 0
-        let code = spawn(&pid, locate(program), [program] + arguments, input: input.read, error: output.write)
+        let code = spawn(&pid, path, [program] + arguments, input: input.read, error: output.write)
         _ = (close(input.read), close(output.write))
         guard code == 0 else {
             _ = (close(input.write), close(output.read))
@@ -51,6 +57,13 @@ public final class ChildProcess {
         }
         clinux_set_nonblocking(output.read)
         return ChildProcess(pid: pid, input: input.write, error: output.read)
+    }
+
+    /// Leaves behind what exec lets a child inherit: the priority of a PBX, real-time or not, and its umask. For the
+    /// child to call before it has threads.
+    public static func leaveInheritance() {
+        clinux_ordinary_priority()
+        _ = umask(0o027)
     }
 
     /// Writes to the child's standard input, at most a pipe's worth (64 kB), without waiting.
@@ -119,6 +132,17 @@ public final class ChildProcess {
         var ends: [Int32] = [-1, -1]
         guard pipe2(&ends, O_CLOEXEC) == 0 else { return nil }
         return (ends[0], ends[1])
+    }
+
+    /// Where the program of this name is that `start` would run; nil when there is none.
+    public static func find(_ program: String) -> String? {
+        let place = locate(program)
+        if place.utf8.contains(UInt8(ascii: "/")) {
+            guard let stamp = FileStamp(place), !stamp.isDirectory, access(place, X_OK) == 0 else { return nil }
+            return place
+        }
+        let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
+        return path.split(separator: ":").map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
     }
 
     private static func locate(_ program: String) -> String {

@@ -21,6 +21,14 @@ public final class DescriptorSet {
         _ = epoll_ctl(descriptor, EPOLL_CTL_ADD, member, &event)
     }
 
+    /// Members that are readable or at their end now, at most eight; does not wait.
+    public func ready() -> [Int32] {
+        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 8) { events in
+            let count = epoll_wait(descriptor, events.baseAddress, 8, 0)
+            return (0..<max(0, Int(count))).map { Int32(truncatingIfNeeded: events[$0].data.fd) }
+        }
+    }
+
     /// Takes a member out; one that was closed has left by itself.
     public func remove(_ member: Int32) {
         guard member >= 0 else { return }

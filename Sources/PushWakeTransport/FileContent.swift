@@ -21,6 +21,17 @@ public enum FileContent {
         }
     }
 
+    /// The first bytes of a file of any length.
+    public static func read(_ path: String, atMost count: Int) throws(SystemError) -> [UInt8] {
+        let descriptor = clinux_open_for_reading(path)
+        guard descriptor >= 0 else { throw SystemError.last("read \(path)") }
+        defer { _ = close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let got = bytes.withUnsafeMutableBytes { CLinux.read(descriptor, $0.baseAddress, $0.count) }
+        guard got >= 0 else { throw SystemError.last("read \(path)") }
+        return Array(bytes[..<got])
+    }
+
     /// Names in a directory that end with a suffix, sorted.
     public static func names(in directory: String, ending suffix: String) throws(SystemError) -> [String] {
         guard let handle = opendir(directory) else { throw SystemError.last("list \(directory)") }

@@ -22,4 +22,13 @@ public struct FileStamp: Equatable, Sendable {
         times = [status.st_mtim, status.st_ctim].map { Int64($0.tv_sec) &* 1_000_000_000 &+ Int64($0.tv_nsec) }
         isDirectory = status.st_mode & 0o170000 == 0o040000
     }
+
+    /// Whether this process may make files in a directory.
+    public static func isWritable(_ directory: String) -> Bool { access(directory, W_OK | X_OK) == 0 }
+
+    /// The permissions of a path; nil when there is nothing.
+    public static func mode(of path: String) -> UInt32? {
+        var status = stat()
+        return clinux_stat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
+    }
 }

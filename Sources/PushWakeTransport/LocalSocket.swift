@@ -77,6 +77,26 @@ public final class LocalSocket {
         return socket
     }
 
+    /// Lets the members of a group, by name or number, connect as well as the owner.
+    public static func admit(group name: String, to path: String) throws(Failure) {
+        guard let group = gid_t(name) ?? getgrnam(name).map({ $0.pointee.gr_gid }) else {
+            throw Failure(code: ENOENT, message: "there is no group \(name); make it, or name another")
+        }
+        guard chown(path, uid_t.max, group) == 0 else {
+            let user = ProcessUser.current?.name ?? "\(geteuid())"
+            throw Failure(
+                code: clinux_errno(),
+                message:
+                    "user \(user) is not in group \(name), which therefore cannot connect; usermod -a -G \(name) \(user), then start again"
+            )
+        }
+        let directory = Directory.parent(of: path)
+        guard !directory.isEmpty, let mode = FileStamp.mode(of: directory), mode & 0o001 == 0 else { return }
+        throw Failure(
+            code: EACCES,
+            message: "group \(name) may not reach \(path); chmod o+x \(directory)")
+    }
+
     /// Makes room at `path`: what a dead listener left goes, anything else is refused.
     private static func clear(_ path: String) throws(Failure) {
         var status = stat()

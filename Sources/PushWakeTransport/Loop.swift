@@ -32,6 +32,8 @@ public final class Loop {
         let generation: UInt32
     }
 
+    /// Turns so far.
+    public private(set) var turns: UInt64 = 0
     /// Milliseconds, monotonic.
     public private(set) var now: Int64 = 0
     /// Microseconds, monotonic.
@@ -161,6 +163,7 @@ public final class Loop {
     public func turn(waitingUpTo limit: Int64 = 60_000) {
         let count = epoll_wait(epoll, events, 256, timeout(limit))
         updateTime()
+        turns &+= 1
         if count > 0 { for index in 0..<Int(count) { dispatch(events + index) } }
         while let action = timers.popDue(now: now) { action() }
         endTurn()

@@ -3,37 +3,131 @@
 import ArgumentParser
 import PushWakeCore
 import PushWakeEngine
+import PushWakeTransport
 
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Checks a settings file and the keys it names.",
+        commandName: "check", abstract: "Checks a settings file or a kamailio.cfg, and the keys that it names.",
         discussion: "Exit code 0 when nothing is wrong, 1 when something is, 2 when the file cannot be read.")
 
-    @Argument(help: "Settings file, one name = value a line.") var file: String
+    @Argument(help: "Settings file, one name = value a line; or a whole kamailio.cfg.") var file: String
+
+    @Option(
+        name: .long,
+        help:
+            "User that the engine runs as: root looks at the keys as this user does. Otherwise the owner of the store."
+    )
+    var user: String?
+
+    @Option(
+        name: [.customShort("A"), .long],
+        help: ArgumentHelp("What kamailio.cfg is started with; may be repeated.", valueName: "name[=value]"))
+    var define: [String] = []
 
     func run() throws {
         guard let text = TextFile.read(file) else {
             Console.complain("cannot read \(file); give a readable file")
             throw ExitCode(2)
         }
-        var settings = Settings()
-        let problems = settings.read(file: text)
-        for problem in problems {
-            Console.say("\(file):\(problem.line): error: \(problem.error.setting): \(problem.error.message)")
+        var report = CheckReport()
+        let isKamailio = KamailioConfiguration.isOne(text)
+        let settings = isKamailio ? report.read(kamailio: text, file: file, defines: define) : report.read(text, file)
+        if let problem = SettingsInspection.opennessProblem(of: file, settings) {
+            report.add("\(file): warning: \(problem)")
         }
-        let findings = SettingsInspection.inspect(settings)
-        for finding in findings {
-            let line = Self.line(of: finding.setting, in: text).map { ":\($0)" } ?? ""
-            Console.say("\(file)\(line): \(finding.level.name): \(finding.setting): \(finding.message)")
+        let reader = try becomeReader(settings)
+        for finding in SettingsInspection.inspect(settings, surroundings: true) {
+            let place = report.place(of: finding.setting).map { "\($0.file):\($0.line)" } ?? file
+            report.add("\(place): \(finding.level.name): \(finding.setting): \(finding.message)")
         }
-        guard problems.isEmpty && findings.isEmpty else { throw ExitCode(1) }
-        Console.say("\(file): all is well")
+        for line in report.lines { Console.say(line) }
+        guard report.lines.isEmpty else {
+            if let reader { Console.say("\(file): looked at as user \(reader)") }
+            throw ExitCode(1)
+        }
+        Console.say("\(file): all is well\(reader.map { " for user \($0)" } ?? "")")
     }
 
-    private static func line(of setting: String, in text: String) -> Int? {
-        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        return lines.firstIndex { line in
-            line.drop { $0 == " " || $0 == "\t" }.prefix { $0 != "=" && $0 != " " && $0 != "\t" } == setting
-        }.map { $0 + 1 }
+    /// Root may read everything, the PBX may not: goes on as the user of the engine, and gives the name.
+    private func becomeReader(_ settings: Settings) throws -> String? {
+        let reader: ProcessUser
+        if let user {
+            guard let named = ProcessUser(named: user) else {
+                Console.complain("there is no user \(user); name the one that the PBX runs as with --user")
+                throw ExitCode(2)
+            }
+            reader = named
+        } else {
+            guard ProcessUser.current?.isRoot == true else { return nil }
+            let place = Directory.parent(of: settings.text(.storePath))
+            guard let owner = ProcessUser(owning: place), !owner.isRoot else {
+                Console.say("\(file): looked at as root, who may read everything; --user NAME looks as the PBX does")
+                return nil
+            }
+            reader = owner
+        }
+        guard !reader.isCurrent else { return reader.name }
+        do throws(SystemError) {
+            try reader.become()
+        } catch {
+            Console.complain("cannot \(error); run it as root or as that user")
+            throw ExitCode(2)
+        }
+        return reader.name
+    }
+}
+
+/// What `check` has to say of one file, and where in it each setting is.
+struct CheckReport {
+    private(set) var lines: [String] = []
+    private var places: [String: KamailioConfiguration.Place] = [:]
+
+    mutating func add(_ line: String) { lines.append(line) }
+
+    /// Where a setting has its value from; nil for a default.
+    func place(of setting: String) -> KamailioConfiguration.Place? { places[setting] }
+
+    private mutating func note(_ setting: String, _ place: KamailioConfiguration.Place) {
+        if let first = places[setting] {
+            let before = first.file == place.file ? "line \(first.line)" : "\(first.file):\(first.line)"
+            add("\(place.file):\(place.line): warning: \(setting): is set in \(before) already; only this one counts")
+        }
+        places[setting] = place
+    }
+
+    /// Reads `name = value` lines.
+    mutating func read(_ text: String, _ file: String) -> Settings {
+        var settings = Settings()
+        for problem in settings.read(file: text) {
+            add("\(file):\(problem.line): error: \(problem.error.setting): \(problem.error.message)")
+        }
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            let name = line.drop { $0 == " " || $0 == "\t" }.prefix { $0 != "=" && $0 != " " && $0 != "\t" }
+            guard settings.text(named: String(name)) != nil else { continue }
+            note(String(name), KamailioConfiguration.Place(file: file, line: index + 1))
+        }
+        return settings
+    }
+
+    /// Reads what a kamailio.cfg sets, and says what is wrong with the rest of it.
+    mutating func read(kamailio text: String, file: String, defines: [String]) -> Settings {
+        let configuration = KamailioConfiguration(text, file: file, defines: defines) { TextFile.read($0) }
+        var settings = Settings()
+        for parameter in configuration.parameters where parameter.isOf("pushwake") {
+            if ["event_callback", "failure_callback"].contains(parameter.name) { continue }
+            do throws(SettingError) {
+                try settings.set(parameter.name, to: parameter.value)
+            } catch {
+                add("\(parameter.place.file):\(parameter.place.line): error: \(error.setting): \(error.message)")
+            }
+            if settings.text(named: parameter.name) != nil { note(parameter.name, parameter.place) }
+        }
+        let findings = KamailioInspection.inspect(configuration, file: file)
+            .sorted { ($0.place.file, $0.place.line) < ($1.place.file, $1.place.line) }
+        for finding in findings {
+            let level = finding.isError ? "error" : "warning"
+            add("\(finding.place.file):\(finding.place.line): \(level): \(finding.message)")
+        }
+        return settings
     }
 }

@@ -16,13 +16,17 @@ enum Console {
 
     static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
 
-    /// Writes all bytes, waiting as long as it takes.
+    /// Writes all bytes, waiting as long as it takes. What was asked for and cannot be written ends the command.
     static func write(_ bytes: [UInt8], to descriptor: Int32) {
         var done = 0
         while done < bytes.count {
             let count = bytes[done...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { return }
+            guard count > 0 else {
+                guard descriptor == STDOUT_FILENO else { return }
+                complain("cannot write: \(String(cString: strerror(errno)))")
+                exit(1)
+            }
             done += count
         }
     }

@@ -21,6 +21,7 @@ struct EngineCommand: ParsableCommand {
     func run() throws {
         var settings = try options.load()
         if supervised {
+            ChildProcess.leaveInheritance()
             for problem in settings.take(lines: Self.readHandover()) {
                 Self.log(isSupervised: true)(.error, "\(problem.error.setting): \(problem.error.message)")
             }

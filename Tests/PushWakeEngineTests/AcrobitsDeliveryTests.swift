@@ -44,6 +44,8 @@ import Testing
         let fixture = try DeliveryFixture()
         defer { fixture.end() }
         let end = try fixture.push(binding("phone"), PushContent(event: .call, callID: "c"))
-        #expect(end.verdict == Verdict(.misconfigured, reason: "NoCredential"))
+        #expect(end.verdict.outcome == .misconfigured)
+        #expect(end.verdict.reason == "NoCredential")
+        #expect(end.verdict.detail == "set acrobits to 1")
     }
 }

@@ -240,6 +240,20 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         return bench.desk.statistics
     }
 
+    @Test(arguments: [
+        (PushEvent.call, PushOccasion.usual, 0, 40), (.call, .usual, 12, 12), (.groupChat, .usual, 0, 3600),
+        (.chat, .usual, 0, 3600), (.voicemail, .usual, 0, 3600), (.refer, .usual, 0, 20),
+        (.refresh, .requestWaiting, 0, 20),
+    ])
+    func `keeps the push for a request at a provider while it is worth anything`(
+        event: PushEvent, occasion: PushOccasion, seconds: Int64, life: UInt32
+    ) throws {
+        let bench = try DeskBench(["message_ttl": "3600"])
+        var message = WakeMessage()
+        (message.event, message.occasion, message.seconds) = (event, occasion, seconds)
+        #expect(bench.desk.makeRequest(message, [], 0).content.timeToLive == life)
+    }
+
     @Test func `puts the push of a second call off until the window is over`() throws {
         #expect(try callTwice { _ in }.pushed == 2)
         let firstIsOver = try callTwice { $0.desk.endCall(aor: "bob", callID: "call@1", .cancelled) }

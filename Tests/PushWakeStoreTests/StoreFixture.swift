@@ -8,6 +8,7 @@ import Testing
 enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     case memory
     case sqlite
+    case buffered
 
     var testDescription: String { rawValue }
 
@@ -16,6 +17,12 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
         switch self {
         case .memory: return try body(MemoryStore())
         case .sqlite: return try withTemporaryDirectory { try body(SQLiteStore(path: $0 + "/bindings.db")) }
+        case .buffered:
+            return try withTemporaryDirectory { directory in
+                let store = try BufferedStore(SQLiteStore(path: directory + "/bindings.db"))
+                store.isAlone = true
+                return try body(store)
+            }
         }
     }
 }

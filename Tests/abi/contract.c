@@ -71,6 +71,10 @@ static void check_names(void)
     CHECK(pushwake_event_from_name(text("99999999999999999999")) == PUSHWAKE_ERR_NOT_FOUND);
     CHECK(pushwake_event_from_name(nothing) == PUSHWAKE_ERR_NOT_FOUND);
     CHECK(pushwake_event_from_name(broken) < 0);
+    for (int event = PUSHWAKE_EVENT_CALL; event <= PUSHWAKE_EVENT_REFER; event++) {
+        CHECK(pushwake_event_from_name(text(pushwake_event_name(event))) == event);
+    }
+    CHECK(strcmp(pushwake_event_name(-1), "unknown") == 0 && strcmp(pushwake_event_name(999), "unknown") == 0);
 }
 
 static void check_setting_rows(void)

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -128,6 +129,7 @@ class Asterisk:
     """Paths named here are those inside the chroot unless they begin with `host_`."""
 
     running = []
+    flags = ["-f", "-g"]
 
     def __init__(self, root, name, module):
         self.root = pathlib.Path(root)
@@ -194,10 +196,22 @@ class Asterisk:
         enter = 'mount -t proc proc "$1/proc" && exec chroot "$@"'
         return ["unshare", "--mount", "sh", "-c", enter, "sh", str(self.root), "env", f"LD_LIBRARY_PATH={self.at}/bin", "LC_ALL=C.UTF-8", *arguments]
 
+    def run_as_packaged(self):
+        """Debian's unit: its flags, and its user for all that is written to."""
+        unit = (self.root / "usr/lib/systemd/system/asterisk.service").read_text()
+        self.flags = re.search(r"^ExecStart=\S+ (.*)$", unit, re.M)[1].split()
+        owner = int(re.search(r"^asterisk:x:(\d+):", (self.root / "etc/passwd").read_text(), re.M)[1])
+        subprocess.run(["chown", "-R", f"{owner}:{self.group_id}", self.host_at], check=True)
+
+    @property
+    def group_id(self):
+        """Of the group asterisk in the chroot."""
+        return int(re.search(r"^asterisk:x:(\d+):", (self.root / "etc/group").read_text(), re.M)[1])
+
     def start(self):
         self.output = open(self.host_at / "log/console", "a")
         self.process = subprocess.Popen(
-            self.command("asterisk", "-f", "-C", f"{self.at}/etc/asterisk.conf", "-g"),
+            self.command("asterisk", "-C", f"{self.at}/etc/asterisk.conf", *self.flags),
             stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT,
         )  # fmt: skip
         Asterisk.running.append(self)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """A dialplan without res_pushwake: AGI and FastAGI, with Kamailio as the registrar."""
 
+import grp
 import os
+import pathlib
 import re
 import shutil
 import signal
+import tempfile
 import time
 
 import pytest
@@ -45,12 +48,24 @@ def pair(make_session_asterisk, simulator, tmp_path_factory, chroot):
     (asterisk.host_at / "modules/res_pushwake.so").unlink()
     shutil.copy(ROOT / "asterisk-glue/pushwake.agi", asterisk.host_at / "agi")
     (chroot / "run/pushwake").mkdir(exist_ok=True)
+    (chroot / "run/pushwake").chmod(0o751)
+    shutil.chown(chroot / "run/pushwake", "kamailio", "kamailio")
     shutil.copy(asterisk.host_at / "bin/pushwake", chroot / "usr/bin/pushwake")
     fastagi = free_port()
-    settings = {"engine_socket": str(chroot / "run/pushwake/engine.sock"), "fastagi_listen": f"127.0.0.1:{fastagi}"}
-    directory = tmp_path_factory.mktemp("kamailio")
-    kamailio = Kamailio(directory, simulator, settings={**simulator.host_settings(), **settings},
-                        config=kamailio_config(asterisk.sip_port))  # fmt: skip
+    # The host has no such group by name.
+    settings = {"engine_socket": str(chroot / "run/pushwake/engine.sock"), "fastagi_listen": f"127.0.0.1:{fastagi}",
+                "engine_socket_group": asterisk.group_id}
+    # The directories of pytest are closed to other users.
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="pushwake-"))
+    shutil.chown(directory, "kamailio", "kamailio")
+    made = simulator.host_settings()
+    for name in ("ca_file", "apns_key", "fcm_key"):
+        made[name] = shutil.copy(made[name], directory)
+        shutil.chown(made[name], "kamailio", "kamailio")
+    # As systemd starts it after the page's usermod.
+    groups = f"--groups={grp.getgrnam('kamailio').gr_gid},{asterisk.group_id}"
+    kamailio = Kamailio(directory, simulator, settings={**made, **settings}, config=kamailio_config(asterisk.sip_port),
+                        program=("setpriv", "--reuid=kamailio", "--regid=kamailio", groups, "kamailio"))  # fmt: skip
     pjsip = printed("pjsip.conf").replace("0.0.0.0:5060", f"127.0.0.1:{asterisk.sip_port}")
     asterisk.write("pjsip.conf", pjsip.replace("127.0.0.1:5080", f"127.0.0.1:{kamailio.port}"))
     asterisk.write("extensions.conf", printed("extensions.conf"))
@@ -72,10 +87,12 @@ def pair(make_session_asterisk, simulator, tmp_path_factory, chroot):
     asterisk.add_extension("wrong", "AGI(pushwake.agi,wake)", "Verbose(0,went on with ${PUSHWAKE_STATUS})", "Hangup(20)")
     asterisk.add_extension("_mX.", "AGI(pushwake.agi,send,call,${EXTEN:1},Call me back)", "Hangup(20)")
     kamailio.start().wait_engine()
+    asterisk.run_as_packaged()
     asterisk.start()
     yield Pair(asterisk, kamailio, fastagi)
     asterisk.stop()
     kamailio.stop()
+    shutil.rmtree(directory)
     (chroot / "usr/bin/pushwake").unlink()
 
 
@@ -115,6 +132,12 @@ def sleeper(sleepers):
 def android(sleepers):
     """A phone that can be told of a hang-up: never a PushKit token."""
     return next(sleepers[1])
+
+
+def test_asterisk_runs_as_its_package_has_it(pair):
+    status = pathlib.Path(f"/proc/{pair.asterisk.pid}/status").read_text()
+    assert re.search(r"^Groups:\s*$", status, re.M), "-G drops what usermod gave"
+    assert re.search(r"^Uid:\s*(\d+)", status, re.M)[1] != "0"
 
 
 @pytest.mark.parametrize("prefix", ["", "f", "p"], ids=["AGI", "FastAGI", "FastAGI as printed"])

@@ -106,7 +106,7 @@ def test_ami_sends_and_tells_the_result(phones, asterisk, user, simulator, manag
     assert reply["Response"] == "Success" and reply["Queued"] == "1"
     result = manager.wait(Event="PushWakeResult", AOR=user)
     assert result["Outcome"] == "accepted" and result["Provider"] == "apns" and result["Status"] == "200"
-    assert result["BindingRemoved"] == "No"
+    assert result["BindingRemoved"] == "No" and result["PushEvent"] == "call"
     assert token not in str(result) and result["Token"].startswith(token[:6])
 
 

@@ -68,6 +68,28 @@ def test_no_engine_is_left_behind(make_asterisk):
     wait_until("the engine ends with Asterisk", lambda: not pathlib.Path(f"/proc/{engine}").exists(), 5)
 
 
+def test_the_engine_inherits_nothing_of_a_busy_asterisk(make_asterisk):
+    asterisk = make_asterisk(start=False)
+    asterisk.run_as_packaged()
+    assert "-p" in asterisk.flags
+    # What a unit's Nice= and UMask= do.
+    before = os.umask(0), os.getpriority(os.PRIO_PROCESS, 0)
+    os.setpriority(os.PRIO_PROCESS, 0, -5)
+    try:
+        asterisk.start()
+        asterisk.wait_engine()
+    finally:
+        os.umask(before[0])
+        os.setpriority(os.PRIO_PROCESS, 0, before[1])
+    engine = asterisk.engine_pid()
+    assert os.sched_getscheduler(asterisk.pid) == os.SCHED_RR
+    assert os.sched_getscheduler(engine) == os.SCHED_OTHER
+    assert os.getpriority(os.PRIO_PROCESS, engine) == 0
+    assert "Umask:\t0027" in pathlib.Path(f"/proc/{engine}/status").read_text()
+    held = {os.readlink(f"/proc/{engine}/fd/{number}") for number in os.listdir(f"/proc/{engine}/fd")}
+    assert not [name for name in held if "/log/" in name or "astdb" in name], held
+
+
 def test_built_for_another_asterisk(make_asterisk, chroot, tmp_path):
     build(chroot, "ASTERISK_MAJOR=20", f"OUT={tmp_path}/build")
     asterisk = make_asterisk(start=False)
@@ -81,11 +103,49 @@ def test_a_wrong_setting_is_named_with_its_line(make_asterisk):
     asterisk = make_asterisk(start=False)
     asterisk.write("pushwake.conf", "[general]\nwake_timeout = soon\napns_keyid = ABC\n[apple]\nkey = x\n")
     asterisk.start()
-    log = asterisk.wait_log("declined to load")
+    log = asterisk.wait_log("push is off")
     assert "pushwake.conf:2: wake_timeout" in log and "write a number" in log
     assert "pushwake.conf:3: apns_keyid" in log and "did you mean apns_key_id" in log
     assert "[apple] is not known" in log
-    assert "Not Running" in asterisk.cli("module show like pushwake")
+
+
+def test_a_typing_error_switches_push_off_and_nothing_else(make_asterisk, phones):
+    asterisk = make_asterisk(start=False)
+    good = (asterisk.host_at / "etc/pushwake.conf").read_text()
+    asterisk.write("pushwake.conf", good + "wake_timout = 1\n")
+    asterisk.start()
+    asterisk.wait_log("push is off")
+    assert "Running" in asterisk.cli("module show like pushwake").replace("Not Running", "")
+    assert "push is off" in asterisk.cli("pushwake show stats")
+    assert children(asterisk.pid) == []
+    call_a_desk_phone(asterisk, phones)
+    push = phones("101", asterisk.address)
+    reply = push.register(apns(apns_token()))
+    assert reply.status == 200 and reply.all("Feature-Caps") == []
+    # The mistake is mended: push is on, without a restart.
+    asterisk.write("pushwake.conf", good)
+    assert "done" in asterisk.cli("pushwake reload")
+    asterisk.wait_engine()
+    assert "+sip.pns" in push.register(apns(apns_token())).all("Feature-Caps")[0]
+
+
+def test_the_dialplan_needs_no_module(make_asterisk, phones):
+    asterisk = make_asterisk(start=False)
+    (asterisk.host_at / "modules/res_pushwake.so").unlink()
+    asterisk.start()
+    assert "0 modules loaded" in asterisk.cli("module show like pushwake")
+    call_a_desk_phone(asterisk, phones)
+    phones("caller", asterisk.address).call("101").expect_final(480)
+
+
+def call_a_desk_phone(asterisk, phones):
+    desk = phones("100", asterisk.address)
+    assert desk.register("").status == 200
+    call = phones("caller", asterisk.address).call("100")
+    desk.answer(desk.expect_request("INVITE"))
+    call.expect(200)
+    call.end()
+    desk.reply(desk.expect_request("BYE"), 200, "OK")
 
 
 def test_a_key_file_that_is_missing_stops_nothing(make_asterisk):
@@ -139,7 +199,7 @@ def test_a_call_waits_on_when_a_setting_changes(make_asterisk, sleeper, phones):
 def test_calls_go_on_without_an_engine(make_asterisk, phones):
     asterisk = make_asterisk(settings={"engine_path": "/nonexistent"}, start=False)
     asterisk.start()
-    asterisk.wait_log("cannot start /nonexistent")
+    asterisk.wait_log("cannot start /nonexistent: it is no program")
     phone = phones("100", asterisk.address)
     reply = phone.register(apns(apns_token()))
     assert reply.status == 200 and reply.all("Feature-Caps") == []

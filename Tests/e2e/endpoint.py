@@ -142,6 +142,12 @@ class Endpoint:
             self._reads.clear()
         self._wake.send(b".")
 
+    def wait_data(self, seconds=5):
+        """While it is suspended: when something lies in its socket."""
+        ready, _, _ = select.select([self._socket], [], [], seconds)
+        assert ready, f"nothing came to the suspended socket within {seconds} s"
+        return time.time()
+
     def resume(self):
         self._reads.set()
 

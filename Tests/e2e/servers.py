@@ -24,6 +24,11 @@ LIBRARY = pathlib.Path(os.environ.get("PUSHWAKE_LIB_DIR", STAGE / "lib")) / "lib
 MODULE = pathlib.Path(os.environ.get("KAMAILIO_MODULE", STAGE / "lib" / "kamailio" / "pushwake.so"))
 MODULES = next(p for p in pathlib.Path("/usr/lib").glob("*/kamailio/modules") if p.is_dir())
 CONFIG = pathlib.Path(__file__).parent / "kamailio.cfg"
+# A Kamailio of another release in a directory of its own (scripts/kamailio-chroot.sh), which sees the same files.
+KAMAILIO_ROOT = os.environ.get("KAMAILIO_ROOT")
+IN_ROOT = ('for d in /tmp /dev /proc /sys "$1"; do mkdir -p "$0$d" && mount --rbind "$d" "$0$d" || exit 1; done; '
+           'root=$0; shift; exec chroot "$root" kamailio "$@"')
+PROGRAM = ("unshare", "-m", "sh", "-c", IN_ROOT, KAMAILIO_ROOT, ROOT) if KAMAILIO_ROOT else ("kamailio",)
 CALLS = pathlib.Path(__file__).parent / "calls.cfg"
 
 
@@ -163,7 +168,7 @@ class Kamailio:
     running = []
 
     def __init__(self, directory, simulator, settings=None, config=None, wake_timeout=3, arguments=(),
-                 program=("kamailio",)):
+                 program=PROGRAM):
         self.directory = directory
         self.port = free_port()
         self.tls_port = free_port()
@@ -294,6 +299,11 @@ class Kamailio:
         """Transactions held right now; works without the engine."""
         text = self.rpc("stats.fetch", "pushwake.holding") or ""
         return next((int(line.split(":")[1]) for line in text.splitlines() if "holding" in line), None)
+
+    def wait_disconnected(self, port):
+        """Until it has no connection with this port of a phone any more; it may have been stopped as well."""
+        wait_until(f"the connection of port {port} is closed",
+                   lambda: not re.search(rf"src_port: {port}$", self.rpc("core.tcp_list") or "", re.M))
 
     def log_text(self):
         return self.log.read_text(errors="replace") if self.log.exists() else ""

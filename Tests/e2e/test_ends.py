@@ -114,6 +114,22 @@ def test_after_wake_timeout_the_screen_is_closed(server, wire, simulator):
     assert "cause=480" in woken.wait_request("CANCEL").headers("Reason")[0]
 
 
+def test_however_soon_it_rings_its_cancel_says_why(server, wire, simulator):
+    """Its 180 may be here before the server has made up its CANCEL."""
+    caller = wire.caller(server)
+    for number in range(60):
+        mobile = wire.phone(server, f"soon-{number}", "udp", rfc8599_apns())
+        mobile.answers["INVITE"] = (180,)
+        mobile.register()
+        call = caller.call(mobile.user)
+        call.wait_status(110)
+        call.cancel()
+        call.wait_status(487)
+        mobile.register()
+        assert "cause=487" in "".join(mobile.wait_request("CANCEL").headers("Reason"))
+        mobile.stop()
+
+
 @pytest.mark.parametrize("transport", ["tcp", "tls"])
 def test_the_screen_is_closed_over_a_stream_too(server, wire, simulator, transport):
     mobile = wire.phone(server, f"ghost-{transport}", "udp", rfc8599_apns())

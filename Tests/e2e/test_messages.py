@@ -26,3 +26,16 @@ def test_a_call_is_never_accepted_that_way(make_server, wire, simulator):
     phone.register()
     phone.sleep()
     assert wire.call(server, phone.user).wait_final().status == 480
+
+
+@pytest.mark.parametrize("method, headers", [
+    ("INVITE", ["Content-Type: application/resource-lists+xml"]),
+    ("NOTIFY", ["Event: message-summary"]),
+])
+def test_only_a_message_is_accepted_that_way(make_server, wire, method, headers):
+    """Nobody stores an invitation to a group chat, or asks a mailbox again."""
+    server = make_server(settings={"message_unanswered": "accept"}, wake_timeout=1)
+    phone = wire.phone(server, "member", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    assert wire.caller(server).request(phone.user, method, *headers).wait_final().status == 480

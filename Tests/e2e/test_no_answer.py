@@ -169,3 +169,107 @@ def test_serial_forking_to_the_last_that_declines(server, wire, simulator):
     call = wire.call(server, user, "X-Serial: yes")
     assert call.wait_final().status == 486
     assert 0.9 < call.final.at - call.sent_at < 1.4
+
+
+@pytest.fixture
+def at_voicemail(server, wire, simulator, voicemail):
+    """A call that nobody woke for: a mailbox rings, and phones may join for so many seconds."""
+    def make(user, seconds, push=rfc8599_fcm):
+        voicemail.answers["INVITE"] = (183,)
+        mobile = wire.phone(server, user, "udp", push())
+        mobile.register()
+        mobile.sleep()
+        call = wire.call(server, user, to(voicemail), f"X-Keep: {seconds}")
+        return call, mobile, voicemail.wait_request("INVITE", 6)
+
+    return make
+
+
+@pytest.mark.parametrize("push", [rfc8599_fcm, rfc8599_apns])
+def test_asked_to_a_late_phone_rings_beside_voicemail(server, wire, voicemail, at_voicemail, push):
+    call, mobile, _ = at_voicemail(f"beside-{push.__name__}", 10, push)
+    late = wire.again(mobile)
+    late.answers["INVITE"] = (180,)
+    registered = late.register()
+    ringing = late.wait_request("INVITE")
+    assert ringing.at - registered.at < 0.1
+    call.wait_status(180)
+    time.sleep(0.2)
+    assert late.requests("CANCEL") == [] and call.final is None
+    late.answer(ringing, 200)
+    call.wait_status(200)
+    voicemail.wait_request("CANCEL")
+    assert server.held() == 0
+
+
+def test_asked_to_voicemail_that_answers_ends_the_ringing(server, wire, simulator, voicemail, at_voicemail):
+    call, mobile, invite = at_voicemail("mailbox-first", 10)
+    late = wire.again(mobile)
+    late.answers["INVITE"] = (180,)
+    late.register()
+    late.wait_request("INVITE")
+    call.wait_status(180)
+    voicemail.answer(invite, 200)
+    call.wait_status(200)
+    late.wait_request("CANCEL")
+    again = wire.again(late)
+    again.register()
+    time.sleep(0.2)
+    assert again.requests("INVITE") == []
+    assert [s for s in call.statuses if s >= 200] == [200]
+
+
+def test_asked_to_a_phone_that_declines_leaves_the_call_to_voicemail(server, wire, voicemail, at_voicemail):
+    call, mobile, invite = at_voicemail("declines-late", 10)
+    late = wire.again(mobile)
+    late.answers["INVITE"] = (486,)
+    late.register()
+    late.wait_request("ACK")
+    time.sleep(0.3)
+    assert call.final is None
+    voicemail.answer(invite, 200)
+    call.wait_status(200)
+
+
+def test_asked_to_only_so_long(server, wire, voicemail, at_voicemail):
+    call, mobile, invite = at_voicemail("too-late", 1)
+    time.sleep(max(0, invite.at + 1.2 - time.time()))
+    late = wire.again(mobile)
+    late.register()
+    time.sleep(0.3)
+    assert late.requests("INVITE") == []
+    voicemail.answer(invite, 200)
+    call.wait_status(200)
+
+
+def test_asked_to_and_hung_up(server, wire, simulator, voicemail, at_voicemail):
+    call, mobile, _ = at_voicemail("hangs-up", 10)
+    late = wire.again(mobile)
+    late.answers["INVITE"] = (180,)
+    late.register()
+    call.wait_status(180)
+    call.cancel()
+    assert call.wait_final().status == 487
+    late.wait_request("CANCEL")
+    voicemail.wait_request("CANCEL")
+    assert server.held() == 0
+
+
+def test_asked_to_after_a_decline_too(server, wire, voicemail, desk_and_mobile):
+    voicemail.answers["INVITE"] = (183,)
+    call, desk, mobile = desk_and_mobile("declined-then", 486, headers=(to(voicemail), "X-Keep: 10"))
+    voicemail.wait_request("INVITE")
+    late = wire.again(mobile)
+    late.register()
+    call.wait_status(200)
+    voicemail.wait_request("CANCEL")
+    assert len(desk.requests("INVITE")) == 1
+
+
+def test_asked_to_of_a_call_that_is_not_held_it_does_nothing(server, wire, voicemail):
+    """A desk phone alone: no phone of the user can be pushed."""
+    desk = wire.phone(server, "desk-only")
+    desk.answers["INVITE"] = (486,)
+    desk.register()
+    call = wire.call(server, "desk-only", to(voicemail), "X-Keep: 10")
+    call.wait_status(200)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What becomes of a push reaches the script; what is stored can be asked and changed over RPC."""
 
+import json
+import socket
 import uuid
 
 from phones import Push, mpush_android, mpush_ios, rfc8599_apns, rfc8599_fcm
@@ -47,6 +49,43 @@ def test_rpc_lists_sends_and_removes(kamailio, actors, simulator):
     assert removal(kamailio, "remote") == "by hand"
     assert "404 - not found: remote has no push binding" in kamailio.complaint("pushwake.send", "chat", "remote")
     assert kamailio.rpc("pushwake.send", "song", "remote") is None
+
+
+def test_rpc_lists_everybody(kamailio, actors):
+    for user in ("all1", "all2"):
+        actors.phone(kamailio, user, mpush_android()).register()
+    listed = kamailio.rpc("pushwake.list")
+    assert "aor: all1" in listed and "aor: all2" in listed
+
+
+class JSONRPC:
+    """Commands over the datagram socket of Kamailio's module jsonrpcs."""
+
+    def __init__(self, kamailio):
+        self.server = str(kamailio.directory / "json")
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(kamailio.directory / "json.client"))
+        self.socket.settimeout(5)
+
+    def result(self, method, *parameters):
+        request = {"jsonrpc": "2.0", "method": method, "params": parameters, "id": 1}
+        self.socket.sendto(json.dumps(request).encode(), self.server)
+        return json.loads(self.socket.recv(65536))["result"]
+
+
+def test_json_rpc_says_the_same(make_kamailio, actors):
+    kamailio = make_kamailio()
+    config = kamailio.config.read_text().replace(
+        'modparam("ctl"', f'loadmodule "jsonrpcs.so"\nmodparam("jsonrpcs", "dgram_socket", "{kamailio.directory}/json")\nmodparam("ctl"', 1)
+    kamailio.config.write_text(config)
+    kamailio.start().wait_engine()
+    for user in ("json1", "json2"):
+        actors.phone(kamailio, user, mpush_android()).register()
+    rpc = JSONRPC(kamailio)
+    stats = rpc.result("pushwake.stats")
+    assert stats["kamailio_stored"] == 2 and stats["bindings_stored"] == 2
+    assert {row["aor"] for row in rpc.result("pushwake.list")} == {"json1", "json2"}
+    assert [row["aor"] for row in rpc.result("pushwake.list", "json2")] == ["json2"]
 
 
 def test_rpc_takes_a_user_of_digits(kamailio, actors, simulator):

@@ -87,6 +87,11 @@ end
 
 function ksr_asleep()
     KSR.info("ASLEEP in Lua\\n")
+    if KSR.hdr.is_present("X-Voicemail") > 0 then
+        KSR.pushwake.keep_waiting(10)
+        KSR.pv.sets("$ru", "sip:voicemail@127.0.0.1:" .. KSR.hdr.get("X-Voicemail"))
+        KSR.tm.t_relay()
+    end
     return 1
 end
 
@@ -118,6 +123,19 @@ def test_in_lua_too(lua, wire, simulator):
     lua.wait_log("RESULT in Lua")
 
 
+def test_in_lua_a_late_phone_rings_beside_voicemail(lua, wire):
+    voicemail = wire.phone(lua, "voicemail")
+    voicemail.answers["INVITE"] = (183,)
+    phone = wire.phone(lua, "late", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    call = wire.call(lua, phone.user, f"X-Voicemail: {voicemail.endpoint.port}")
+    voicemail.wait_request("INVITE")
+    wire.again(phone).register()
+    call.wait_status(200)
+    voicemail.wait_request("CANCEL")
+
+
 def test_in_lua_nobody_wakes(lua, wire, simulator):
     phone = wire.phone(lua, "asleep", "udp", rfc8599_fcm())
     phone.register()
@@ -125,3 +143,20 @@ def test_in_lua_nobody_wakes(lua, wire, simulator):
     call = wire.call(lua, phone.user)
     assert call.wait_final().status == 480
     lua.wait_log("ASLEEP in Lua")
+
+
+def test_what_the_branch_route_of_a_late_phone_logs_bears_the_prefix_of_its_call(make_server, wire, simulator):
+    config = CALLS.read_text().replace("debug=2", 'debug=2\nlog_prefix="<$ci> "') + """
+branch_route[PUSHWAKE] {
+    xlog("L_NOTICE", "JOINS $ci\\n");
+}
+"""
+    config = config.replace('pushwake_save("location");', 'pushwake_save("location"); xlog("L_NOTICE", "SAVED $ci\\n");')
+    server = make_server(config=config, wake_timeout=5)
+    for number in range(4):
+        invite = called(server, wire, simulator, f"prefix-{number}")
+        call_id = invite.headers("Call-ID")[0]
+        assert f"<{call_id}>" in server.wait_log("JOINS", call_id)
+    # What the same worker says of the REGISTER after that bears the REGISTER's.
+    saved = [line for line in server.log_text().splitlines() if "SAVED" in line]
+    assert len(saved) == 8 and all(f"<{line.split()[-1]}>" in line for line in saved)

@@ -138,3 +138,47 @@ def test_with_minus_1_an_open_connection_is_trusted(make_server, wire, simulator
     assert simulator.pushes(phone.push.token) == []
     phone.resume()
     call.wait_status(200)
+
+
+def in_turn(server, wire, user, simulator):
+    """A call that rings a desk phone first and would try an app next, whose connection is open."""
+    desk = wire.phone(server, user)
+    desk.answers["INVITE"] = (180,)
+    desk.register(600, desk.contact + ";q=1.0")
+    app = wire.phone(server, user, "tcp", rfc8599_fcm())
+    app.register(600, app.contact + ";q=0.5")
+    app.suspend()
+    call = wire.call(server, user, "X-Serial: yes")
+    return call, desk.wait_request("INVITE"), desk, app
+
+
+def test_a_contact_that_the_script_tries_later_is_not_silent(server, wire, simulator):
+    call, ringing, desk, app = in_turn(server, wire, "later", simulator)
+    time.sleep(0.7)
+    assert simulator.pushes(app.push.token) == []
+    desk.answer(ringing, 200)
+    call.wait_status(200)
+    assert simulator.pushes(app.push.token) == []
+
+
+def test_it_may_be_silent_once_it_is_tried(server, wire, simulator):
+    call, ringing, desk, app = in_turn(server, wire, "tried", simulator)
+    time.sleep(0.5)
+    desk.answer(ringing, 486)
+    tried = app.endpoint.wait_data()
+    pushed = simulator.wait_event(app.push.token, "call")
+    assert 0.29 < pushed - tried < 0.6
+    woken = wire.again(app)
+    woken.register()
+    call.wait_status(200)
+
+
+def test_a_contact_that_is_tried_later_over_a_dead_connection_is_pushed_at_once(server, wire, simulator):
+    call, ringing, desk, app = in_turn(server, wire, "tried-dead", simulator)
+    desk.answer(ringing, 486)
+    ended = app.endpoint.wait_data()
+    app.endpoint.reset()
+    assert simulator.wait_event(app.push.token, "call") - ended < 0.1
+    woken = wire.again(app)
+    woken.register()
+    call.wait_status(200)

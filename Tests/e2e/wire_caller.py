@@ -20,6 +20,10 @@ class WireCaller:
     def write(self, user, text="hello", **options):
         return WireCall(self, user, "MESSAGE", text=text, **options).send()
 
+    def request(self, user, method, *extra, **options):
+        """A request of any method without a body."""
+        return WireCall(self, user, method, **options).send(*extra)
+
     def _on_response(self, response):
         call = self.calls.get(response.headers("Call-ID")[0])
         if call:

@@ -148,8 +148,11 @@ class WirePhone:
         self.endpoint.resume()
 
     def sleep(self):
-        """The app goes, and its socket with it."""
+        """The app goes, its socket with it, and the server knows: what is sent now is not sent into a dead connection."""
         self.endpoint.close()
+        if self.transport != "udp":
+            self.server.wait_disconnected(self.endpoint.port)
         return self
 
-    stop = sleep
+    def stop(self):
+        self.endpoint.close()

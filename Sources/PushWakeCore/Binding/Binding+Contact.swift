@@ -22,8 +22,8 @@ extension Binding {
     }
 
     private static func isAboutPush(_ parameter: ArraySlice<UInt8>) -> Bool {
-        let name = parameter.prefix { $0 != UInt8(ascii: "=") }.map(ASCII.lowercased)
-        return name.starts(with: "pn-".utf8) || name.starts(with: "push-token-".utf8)
-            || name.elementsEqual("app-id".utf8)
+        let name = parameter.span.extracting(first: (parameter.firstIndex(of: UInt8(ascii: "=")) ?? parameter.endIndex) - parameter.startIndex)
+        return name.startsIgnoringCase(with: "pn-") || name.startsIgnoringCase(with: "push-token-")
+            || name.equalsIgnoringCase("app-id")
     }
 }

@@ -12,6 +12,8 @@ public enum PrintableText {
     /// A value of a `key=value` log line: cleaned, and quoted where it could pass for two; `-` when it is empty.
     public static func logValue(_ text: String) -> String {
         if text.isEmpty { return "-" }
+        let bytes = text.utf8Span.span
+        guard bytes.contains(where: { $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "\"") }) else { return text }
         let clean = cleaned(text)
         guard clean.unicodeScalars.contains(where: { $0 == "\"" || $0.properties.isWhitespace }) else { return clean }
         var quoted = "\""

@@ -32,6 +32,20 @@ extension CallMachine {
         verbs.append(.note(.pushed(device: index, how.notice)))
     }
 
+    /// The request ended while a phone registered, and its host could not send the leg any more: the phone is there, and
+    /// has heard neither of the request nor of its end.
+    mutating func neverSent(_ leg: Int, _ end: CallEnd, _ now: Int64) -> [CallVerb] {
+        guard host == .proxy, let index = devices.firstIndex(where: { $0.leg?.number == leg }),
+            let sent = devices[index].leg, sent.heard == .nothing
+        else { return [] }
+        let wasTold = mustHear(devices[index], of: end)
+        devices[index].closeLeg(hasFailed: false)
+        var verbs: [CallVerb] = []
+        showEnd(index, sent.contact, &verbs)
+        if !wasTold { tellEnd(end, index, now, &verbs) }
+        return verbs
+    }
+
     private func mustHear(_ state: DeviceState, of how: CallEnd) -> Bool {
         guard state.device.canBePushed, !state.isAnswered, !state.hasDeclined, !state.knowsEnd else { return false }
         guard how == .cancelled else { return state.wasPushed && !hearsOverSIP(state) }

@@ -18,6 +18,27 @@ extension CallMachine {
         }
     }
 
+    /// The host has given up on all phones and sends the request elsewhere, into a mailbox or to a colleague. Phones that
+    /// wake until then ring beside that; whoever answers first has the request.
+    public mutating func continued(until: Int64, now: Int64) -> [CallVerb] {
+        guard end == nil, closing != .answered, !devices.contains(where: { $0.isAnswered }) else { return [] }
+        isElsewhere = true
+        isHeld = false
+        closing = nil
+        declineAt = nil
+        endsAt = until
+        var verbs: [CallVerb] = [.note(.continued(max(0, until - now)))]
+        settle(now, &verbs)
+        return verbs
+    }
+
+    /// The host keeps the request open by itself, so that only time has to be looked after.
+    mutating func settleElsewhere(_ now: Int64, _ verbs: inout [CallVerb]) {
+        if now >= endsAt, closing == nil { closing = .timedOut }
+        guard isClosed else { return }
+        for index in devices.indices { dropPush(index, &verbs) }
+    }
+
     /// Goes on with a request that another engine began, instead of `start(now:)`. `devices` stand in the order of
     /// those that the machine was made with. A leg that has said nothing may be older than the push.
     public mutating func resume(_ resumed: [ResumedDevice], lastLeg: Int, now: Int64) -> [CallVerb] {

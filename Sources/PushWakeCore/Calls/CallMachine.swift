@@ -18,10 +18,12 @@ public struct CallMachine: ~Copyable {
     let event: PushEvent
     let host: CallHost
     /// When the wait ends at the latest.
-    public let endsAt: Int64
+    public internal(set) var endsAt: Int64
     var devices: [DeviceState]
     /// The host keeps the request open without a leg.
     var isHeld = false
+    /// The host has sent the request elsewhere, where it is answered or not: phones may join, and nobody is given up on.
+    var isElsewhere = false
     /// How the request is about to end: no phone joins any more.
     var closing: CallEnd?
     /// Phones that sleep are given up on then, because all that rang have failed.
@@ -113,7 +115,14 @@ public struct CallMachine: ~Copyable {
 
     // MARK: What legs say
 
-    /// A dialplan has come to this leg: the request is on its way to the phone from now on.
+    /// The host comes to this leg later, or not at all (serial forking): until it is sent its phone is not silent.
+    public mutating func postponed(leg: Int) {
+        guard end == nil, let index = devices.firstIndex(where: { $0.leg?.number == leg }) else { return }
+        devices[index].leg?.isSent = false
+        devices[index].silentAt = nil
+    }
+
+    /// The host has come to this leg: the request is on its way to the phone from now on.
     public mutating func sent(leg: Int, now: Int64) {
         guard end == nil, let index = devices.firstIndex(where: { $0.leg?.number == leg }),
             devices[index].leg?.isSent == false
@@ -126,6 +135,7 @@ public struct CallMachine: ~Copyable {
     /// A leg has an answer. `isFromPhone` is false for what the host made up itself: a timeout, a dead connection, or
     /// 487 of a dialplan that has hung the leg up.
     public mutating func progressed(leg: Int, status: Int, isFromPhone: Bool, now: Int64) -> [CallVerb] {
+        if let end, status >= 300, !isFromPhone { return neverSent(leg, end, now) }
         guard end == nil, let index = devices.firstIndex(where: { $0.leg?.number == leg }),
             let current = devices[index].leg
         else { return [] }
@@ -256,7 +266,7 @@ public struct CallMachine: ~Copyable {
     /// When `tick(now:)` must be called; nil: there is nothing to wait for.
     public func deadline() -> Int64? {
         guard end == nil else { return nil }
-        var next = isHeld ? endsAt : Int64.max
+        var next = isHeld || isElsewhere && !isClosed ? endsAt : Int64.max
         if let declineAt { next = min(next, declineAt) }
         if !isClosed {
             for device in devices { next = min(next, device.deadline) }
@@ -334,6 +344,7 @@ public struct CallMachine: ~Copyable {
     /// Compares who can still answer with what the host was told last.
     mutating func settle(_ now: Int64, _ verbs: inout [CallVerb]) {
         guard end == nil else { return }
+        guard !isElsewhere else { return settleElsewhere(now, &verbs) }
         let isAwaited = !isClosed && devices.contains { $0.isAwaited }
         let hasLiveLeg = devices.contains { $0.hasLiveLeg }
         setDeclineClock(runs: isAwaited && !hasLiveLeg, now)
@@ -346,7 +357,7 @@ public struct CallMachine: ~Copyable {
             return
         }
         declineAt = nil
-        if !hasLiveLeg, closing == nil { closing = isTimeOver ? .timedOut : .failed(failureStatus) }
+        if !hasLiveLeg, closing == nil { closing = isTimeOver ? .timedOut : .failed(policy.unanswered) }
         if isClosed || isTimeOver {
             for index in devices.indices { dropPush(index, &verbs) }
         }
@@ -355,8 +366,8 @@ public struct CallMachine: ~Copyable {
         for index in devices.indices { closeSilentLeg(index, &verbs) }
         // A dialplan hears of the end when its last leg is over, since its phone may still become silent.
         guard host == .proxy || !hasLiveLeg else { return }
-        verbs.append(.giveUp(status: failureStatus))
-        verbs.append(.note(.gaveUp(status: failureStatus)))
+        verbs.append(.giveUp(status: policy.unanswered))
+        verbs.append(.note(.gaveUp(status: policy.unanswered)))
     }
 
     private mutating func setDeclineClock(runs: Bool, _ now: Int64) {
@@ -387,7 +398,4 @@ public struct CallMachine: ~Copyable {
         devices[index].push = .dropped
         verbs.append(.dropPush(device: index))
     }
-
-    /// What the caller hears when no leg has an answer of its own.
-    private var failureStatus: Int { policy.unanswered ?? (event.isMessage ? policy.unansweredMessage : 480) }
 }

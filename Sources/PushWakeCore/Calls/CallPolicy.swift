@@ -27,10 +27,9 @@ public struct CallPolicy: Equatable, Sendable {
     public var cancelRule = CancelRule.unanswered
     /// Whether phones that were pushed hear how the call ended.
     public var pushesEnd = true
-    /// What a request gets that nobody woke for, where it is not 480. Within a dialog 480 would end it
-    /// (RFC 8599, 6.2.3; RFC 5057, 5.1).
-    public var unanswered: Int?
-    /// What a message gets that nobody woke for.
+    /// What the sender of a request hears when no phone woke for it and none has answered.
+    public var unanswered = 480
+    /// The same for a MESSAGE, which the script may store.
     public var unansweredMessage = 480
 
     public init() {}
@@ -54,5 +53,12 @@ extension CallPolicy {
         cancelRule = CancelRule(rawValue: settings.text(.cancelWhen)) ?? .unanswered
         pushesEnd = settings.flag(.cancelPush)
         unansweredMessage = settings.text(.unansweredMessage) == "accept" ? 202 : 480
+    }
+
+    /// For a request of this method. Within a dialog 480 would end it (RFC 8599, 6.2.3; RFC 5057, 5.1).
+    public func of(_ method: String, isInDialog: Bool) -> CallPolicy {
+        var policy = self
+        policy.unanswered = isInDialog ? 504 : method == "MESSAGE" ? unansweredMessage : unanswered
+        return policy
     }
 }

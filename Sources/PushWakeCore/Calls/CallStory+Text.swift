@@ -100,6 +100,9 @@ extension CallStory {
             return line.flag
                 ? "no other phone is waited for"
                 : "nobody is left to wait for: the best answer so far, or \(line.status)"
+        case .continued:
+            let time = StoryText.duration(Int64(line.milliseconds))
+            return "the request goes elsewhere; phones that wake within \(time) still ring"
         case .ended: return "the request has ended: \(line.end?.name ?? "")"
         case .pushed, .pushEnded, .rung, .resent, .progressed, .legFailed: return line.kind.name
         }

@@ -74,5 +74,7 @@ public enum CallNote: Equatable, Sendable {
     case endShown(device: Int)
     /// Nobody is waited for any more.
     case gaveUp(status: Int)
+    /// The host has sent the request elsewhere; phones may still join for so many milliseconds.
+    case continued(Int64)
     case ended(CallEnd)
 }

@@ -19,7 +19,7 @@ struct DeviceState {
         let number: Int
         var contact: CallContact
         var since: Int64
-        /// False until a dialplan comes to it.
+        /// False until a dialplan, or the script of a serial call, comes to it.
         var isSent = true
         var heard = Heard.nothing
     }

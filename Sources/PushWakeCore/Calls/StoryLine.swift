@@ -7,7 +7,7 @@ public struct StoryLine: Equatable, Sendable {
         case awake, asleep, plain, delayed, putOff, notPushed, silent, pushed, pushEnded, pushFailed, pushRetried,
             dropped
         case registered, unregistered, rung, resent, progressed, legFailed
-        case told, held, copied, resumed, late, endShown, gaveUp, ended
+        case told, held, copied, resumed, late, endShown, gaveUp, continued, ended
 
         /// For machines.
         public var name: String {
@@ -37,6 +37,7 @@ public struct StoryLine: Equatable, Sendable {
             case .late: "late"
             case .endShown: "end-shown"
             case .gaveUp: "gave-up"
+            case .continued: "sent-elsewhere"
             case .ended: "ended"
             }
         }
@@ -99,6 +100,7 @@ public struct StoryLine: Equatable, Sendable {
         case .late(let device): set(.late, device)
         case .endShown(let device): set(.endShown, device)
         case .gaveUp(let status): set(.gaveUp, nil, status: status)
+        case .continued(let time): set(.continued, nil, milliseconds: time)
         case .ended(let end): set(end)
         }
     }

@@ -6,6 +6,8 @@ public struct Verdict: Equatable, Sendable {
     /// The provider's own word, such as `BadDeviceToken`; empty when it gave none. Printable: anybody may be the
     /// provider (a Web Push service is named by a phone).
     public let reason: String
+    /// For the log: which setting or file is to blame; empty when the reason says all.
+    public var detail = ""
     /// What to do about the push itself.
     public var next: Next
     /// What to do about the connection it came on.

@@ -6,6 +6,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case engineMode
     case enginePath
     case engineSocket
+    case engineSocketGroup
     case engineTimeout
     case logLevel
     case coreDumps

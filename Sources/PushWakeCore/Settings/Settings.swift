@@ -168,8 +168,8 @@ extension Settings {
             return "there is no such setting; numbers go from 1 to \(FCMAccountSettings.numbers.upperBound)"
         }
         let near = SettingKey.allCases.map { SettingsTable.description(of: $0).name.description }
-            .min { distance($0, name) < distance($1, name) }
-        if let near, distance(near, name) <= 3 { return "there is no such setting; did you mean \(near)?" }
+            .min { EditDistance.between($0, name) < EditDistance.between($1, name) }
+        if let near, EditDistance.between(near, name) <= 3 { return "there is no such setting; did you mean \(near)?" }
         return "there is no such setting; docs/settings.md lists them all"
     }
 
@@ -178,23 +178,6 @@ extension Settings {
             let name = part.drop { $0 == " " }.dropFirst(2)
             return String(name.split(separator: "/").last ?? name)
         }
-    }
-
-    /// Edit distance, for the hint after a typing error.
-    private static func distance(_ a: String, _ b: String) -> Int {
-        let left = Array(a.utf8.prefix(64))
-        let right = Array(b.utf8.prefix(64))
-        var row = Array(0...right.count)
-        for (i, x) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for (j, y) in right.enumerated() {
-                let next = min(row[j] + 1, row[j + 1] + 1, diagonal + (x == y ? 0 : 1))
-                diagonal = row[j + 1]
-                row[j + 1] = next
-            }
-        }
-        return row[right.count]
     }
 }
 

@@ -29,6 +29,11 @@ public enum SettingsTable {
             .init(
                 "engine_socket", .path, "/run/pushwake/engine.sock",
                 "Unix socket between engine and PBX. One engine per socket.")
+        case .engineSocketGroup:
+            .init(
+                "engine_socket_group", .text, "",
+                "Group, by name or number, whose members may connect to engine_socket, such as asterisk for AGI. The user of the engine must be in it. Empty: the engine's own group."
+            )
         case .engineTimeout:
             .init(
                 "engine_timeout", .integer(1...10_000), "100", unit: "ms",

@@ -176,7 +176,10 @@ public final class EngineClient {
     private func receive(until deadline: Int64) throws(ClientError) -> MessageReader {
         guard let socket else { throw .unavailable("the engine closed the connection") }
         makeBuffer()
+        var left = deadline &- SystemClock.monotonicMilliseconds()
         while true {
+            // Asked before there is an answer, the socket would only be asked again.
+            _ = socket.waitReadable(milliseconds: Int32(clamping: max(0, left)))
             switch socket.receive(into: &buffer) {
             case .message(let count):
                 guard let message = MessageReader(Array(buffer[..<count])) else {
@@ -188,9 +191,8 @@ public final class EngineClient {
                 disconnect()
                 throw .unavailable("the engine closed the connection")
             case .wouldBlock:
-                let left = deadline &- SystemClock.monotonicMilliseconds()
+                left = deadline &- SystemClock.monotonicMilliseconds()
                 guard left > 0 else { throw .timeout }
-                _ = socket.waitReadable(milliseconds: Int32(clamping: left))
             }
         }
     }

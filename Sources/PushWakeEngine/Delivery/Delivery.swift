@@ -139,7 +139,7 @@ final class Delivery {
             return job
         }
         guard let lane = lanes.lane(for: push.binding, type, now: loop.wallSeconds) else {
-            let refusal = lanes.refusal(of: push.binding)
+            let refusal = lanes.refusal(of: push.binding, knownProblems[push.binding.provider] ?? [])
             loop.atEndOfTurn { job.finish(refusal, status: 0) }
             return job
         }

@@ -11,8 +11,8 @@ extension LaneBuilder {
             old?.lane.retire()
             return route
         } catch {
-            let ending = old == nil ? "nothing is pushed through the webhook" : "what was read before is still used"
-            problems.append("\(error.setting): \(error.message); \(ending)")
+            let ending = old == nil ? "" : "; what was read before is still used"
+            problems.append("\(error.setting): \(error.message)\(ending)")
             return old
         }
     }

@@ -22,7 +22,7 @@ final class ProviderLanes {
     func open(_ settings: Settings, loop: Loop, log: EngineLog, problems: inout [String]) {
         problems += ProxyFile.problems(settings).map { "\(SettingsTable.description(of: $0.key).name): \($0.text)" }
         let (payloads, templateProblems) = PayloadFiles.load(settings)
-        problems += templateProblems
+        problems += templateProblems.map { "\(SettingsTable.description(of: .templateDirectory).name): \($0)" }
         guard let payloads else { return }
         do throws(TLSError) {
             builder = LaneBuilder(
@@ -75,11 +75,26 @@ final class ProviderLanes {
         }
     }
 
-    /// How a push ends for which there is no lane.
-    func refusal(of binding: Binding) -> Verdict {
+    /// How a push ends for which there is no lane; `problems` is what was wrong with the keys.
+    func refusal(of binding: Binding, _ problems: [String]) -> Verdict {
         guard binding.provider == .apns, apns?.certified.isEmpty == false else {
-            return Verdict(.misconfigured, reason: "NoCredential")
+            var verdict = Verdict(.misconfigured, reason: "NoCredential")
+            let (prefix, remedy) = Self.settings(of: binding.provider)
+            let cause = problems.first { $0.hasPrefix(prefix) } ?? problems.first { $0.hasPrefix("ca_file: ") }
+            verdict.detail = cause ?? remedy
+            return verdict
         }
         return PushRefusal.noCertificate.verdict
+    }
+
+    /// How the names of a provider's settings begin, and what to do when none is set.
+    private static func settings(of provider: Provider) -> (prefix: String, remedy: String) {
+        switch provider {
+        case .apns: ("apns_", "set apns_key, apns_key_id and apns_team_id, or apns_cert")
+        case .fcm: ("fcm_", "set fcm_key to a service-account file")
+        case .webpush: ("vapid_", "set vapid_key and vapid_subject")
+        case .acrobits: ("acrobits", "set acrobits to 1")
+        case .webhook: ("webhook_", "set webhook_url")
+        }
     }
 }

@@ -38,6 +38,8 @@ public enum EngineProtocol {
         case resume = 12
         /// Whose device a PURR names.
         case purrUser = 13
+        /// A request was sent elsewhere, and phones may still join. No reply.
+        case requestContinues = 14
         case reply = 64
         case failure = 65
         case result = 66

@@ -36,6 +36,8 @@ final class BindingFilterPublisher {
     private let share: StoreShare?
     private let loop: Loop
     private let log: EngineLog
+    /// Is told when this engine becomes, and before it ceases to be, the only one that writes to the store.
+    private let onAlone: (Bool) -> Void
     /// What clients read; nil when they ask the engine about everybody.
     private var current: Filling?
     /// What is being filled.
@@ -46,7 +48,11 @@ final class BindingFilterPublisher {
     private var retryAt = Int64.min
 
     /// Makes nothing yet. Without a `share` the store is in this process.
-    init(path: String, store: any BindingStore, share: StoreShare?, loop: Loop, log: EngineLog) {
+    init(
+        path: String, store: any BindingStore, share: StoreShare?, loop: Loop, log: EngineLog,
+        onAlone: @escaping (Bool) -> Void = { _ in }
+    ) {
+        self.onAlone = onAlone
         self.path = path
         self.store = store
         self.share = share
@@ -91,11 +97,17 @@ final class BindingFilterPublisher {
         }
         current = nil
         // ORDER: others may write to the store when nobody believes the file any more.
+        shareAgain()
+    }
+
+    private func shareAgain() {
+        onAlone(false)
         share?.relyNoMore()
     }
 
     private func begin() {
         guard share?.rely() ?? true else { return }
+        onAlone(true)
         walk += 1
         removals = 0
         do {
@@ -146,7 +158,7 @@ final class BindingFilterPublisher {
         next = nil
         SharedWords.unlink(newPath)
         retryAt = loop.now + Self.retryPause
-        if current == nil { share?.relyNoMore() }
+        if current == nil { shareAgain() }
         log(.warning, "users without bindings are not known to the PBX, which asks about each: \(reason)")
     }
 

@@ -12,9 +12,10 @@ extension EngineDesk {
         let now = SystemClock.monotonicMilliseconds()
         let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
         let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
-        if status == 0 {
-            request.machine.sent(leg: leg, now: now)
-        } else {
+        switch status {
+        case -1: request.machine.postponed(leg: leg)
+        case 0: request.machine.sent(leg: leg, now: now)
+        default:
             let isFromPhone = EngineClient.number(.fromPhone, in: message) != 0
             let verbs = request.machine.progressed(leg: leg, status: status, isFromPhone: isFromPhone, now: now)
             dispatch(perform(verbs, request))
@@ -26,8 +27,25 @@ extension EngineDesk {
     func requestEnded(_ message: MessageReader, _ peer: EnginePeer) {
         guard let request = request(named: message) else { return }
         let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
+        let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
+        if leg > 0 {
+            let now = SystemClock.monotonicMilliseconds()
+            dispatch(perform(request.machine.progressed(leg: leg, status: status, isFromPhone: true, now: now), request))
+        }
         let reason = EngineClient.text(.reason, in: message)
         end(request, CallEnd(how: EngineClient.number(.how, in: message), status: status, reason: reason))
+    }
+
+    /// Milliseconds for which phones may join a request that its host has sent elsewhere.
+    private static let longestContinuation: Int64 = 120_000
+
+    /// A request was sent elsewhere, and phones may still join.
+    func requestContinues(_ message: MessageReader) {
+        guard let request = request(named: message) else { return }
+        let now = SystemClock.monotonicMilliseconds()
+        let time = min(max(EngineClient.number(.milliseconds, in: message), 0), Self.longestContinuation)
+        dispatch(perform(request.machine.continued(until: now + time, now: now), request))
+        schedule(request, now)
     }
 
     /// The held request of a host without handles is over.

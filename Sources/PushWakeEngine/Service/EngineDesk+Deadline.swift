@@ -19,10 +19,8 @@ extension EngineDesk {
         case .register:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return register(message, nil)
-        case .progressed, .requestEnded, .resume, .purrUser, .callEnded, .registered, .query, .subscribe, .stopWaiting,
-            .reply,
-            .failure,
-            .result, .waitEvent, .verbs:
+        case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
+            .subscribe, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs:
             break
         }
         carryOut(message, from: peer)

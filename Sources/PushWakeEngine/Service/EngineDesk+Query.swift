@@ -5,7 +5,10 @@ internal import PushWakeStore
 internal import PushWakeTransport
 
 extension EngineDesk {
-    private static let usersPerPage = 20
+    /// Users that are asked of the store at once.
+    private static let usersPerLook = 20
+    /// How long a page may take.
+    private static let pageMicroseconds: Int64 = 1000
 
     /// Answers questions of shell, RPC and CLI.
     func query(_ message: MessageReader, _ peer: EnginePeer) {
@@ -53,21 +56,78 @@ extension EngineDesk {
     private func bindings(
         _ message: MessageReader, _ peer: EnginePeer, of aor: String, after cursor: String
     ) throws(StoreError) {
-        let now = SystemClock.wallSeconds()
-        let page = BindingsPage(cursor)
-        let users = aor.isEmpty ? try store.aors(after: page.user, limit: Self.usersPerPage, now: now) : [aor]
-        var rows: [(binding: Binding, removed: String)] = []
-        for user in users { rows += try store.bindings(of: user, now: now).map { ($0, "") } }
-        if !aor.isEmpty { rows += try store.removed(of: aor).map { ($0.binding, $0.reason) } }
-        reply(to: message, peer) { writer in
-            for (index, row) in rows.enumerated().dropFirst(page.skipped) {
-                if writer.bytes.count > Self.pageBytes {
-                    return writer.put(.cursor, BindingsPage(user: page.user, skipped: index).cursor)
-                }
-                put(row.binding, removed: row.removed, now, &writer)
+        guard aor.isEmpty else { return try page(message, peer, of: aor, BindingsPage(cursor)) }
+        pages.add { [weak self] in
+            guard let self, !peer.isClosed else { return }
+            do throws(StoreError) {
+                try page(message, peer, of: aor, BindingsPage(cursor))
+            } catch {
+                fail(message, peer, "the store cannot be used: \(error)")
             }
-            if aor.isEmpty, let last = users.last { writer.put(.cursor, BindingsPage(user: last).cursor) }
         }
+    }
+
+    private func page(
+        _ message: MessageReader, _ peer: EnginePeer, of aor: String, _ page: BindingsPage
+    ) throws(StoreError) {
+        writer.begin(.reply, id: message.id)
+        if let next = try fill(&writer, of: aor, from: page) { writer.put(.cursor, next.cursor) }
+        guard !writer.isOverfull else { return fail(message, peer, "the answer is longer than one message") }
+        peer.send(writer.bytes)
+    }
+
+    /// Puts as many rows as fit a page and its time; gives where the next page begins, nil after the last row.
+    private func fill(
+        _ writer: inout MessageWriter, of aor: String, from page: BindingsPage
+    ) throws(StoreError) -> BindingsPage? {
+        let now = SystemClock.wallSeconds()
+        let end = SystemClock.monotonicMicroseconds() + Self.pageMicroseconds
+        var (place, skipped) = (page.user, page.skipped)
+        while true {
+            let users = aor.isEmpty ? try store.aors(after: place, limit: Self.usersPerLook, now: now) : [aor]
+            for user in users {
+                for (index, row) in try rows(of: user, withRemoved: !aor.isEmpty, now).enumerated().dropFirst(skipped) {
+                    guard writer.bytes.count < Self.pageBytes else { return BindingsPage(user: place, skipped: index) }
+                    switch row {
+                    case .binding(let binding, let removed): put(binding, removed: removed, now, &writer)
+                    case .unreadable(let problem): putUnreadable(user, problem, &writer)
+                    }
+                }
+                (place, skipped) = (user, 0)
+                if aor.isEmpty, SystemClock.monotonicMicroseconds() > end { return BindingsPage(user: place) }
+            }
+            guard aor.isEmpty, !users.isEmpty else { return nil }
+        }
+    }
+
+    private enum Row {
+        /// `removed` says why; empty while it is in use.
+        case binding(Binding, removed: String)
+        case unreadable(String)
+    }
+
+    /// What cannot be read of one user does not hide the others.
+    private func rows(of user: String, withRemoved: Bool, _ now: Int64) throws(StoreError) -> [Row] {
+        do throws(StoreError) {
+            var rows = try store.bindings(of: user, now: now).map { Row.binding($0, removed: "") }
+            if withRemoved { rows += try store.removed(of: user).map { Row.binding($0.binding, removed: $0.reason) } }
+            return rows
+        } catch {
+            guard case .corrupt(let text) = error else { throw error }
+            return [.unreadable(text)]
+        }
+    }
+
+    private func putUnreadable(_ user: String, _ problem: String, _ writer: inout MessageWriter) {
+        log(.error, "a binding cannot be listed: \(problem)")
+        writer.put(.row, 1)
+        Self.put("aor", user, &writer)
+        for name in ["provider", "environment", "app", "service", "token", "dialect", "instance"] {
+            Self.put(name, "", &writer)
+        }
+        for name in ["registered_ago", "expires_in"] { Self.put(name, -1, &writer) }
+        Self.put("removed", "cannot be read", &writer)
+        put(WakeRecord(), &writer)
     }
 
     /// Where a page of bindings begins: behind this user, and so many rows further.

@@ -15,7 +15,7 @@ extension EngineDesk {
             aor: job.binding.aor, callID: job.content.callID, provider: job.binding.provider, app: job.binding.app,
             token: EngineLog.shortened(job.binding.token), reason: verdict.reason)
         wakeRecords.ended(job.binding, verdict.outcome, now: delivery.loop.now)
-        report(result)
+        report(result, detail: verdict.detail)
         return result
     }
 

@@ -86,7 +86,8 @@ extension EngineDesk {
         writer.begin(.verbs, id: 0)
         for verb in verbs { verb.encode(into: &writer) }
         if let peer = subscribers.first(where: { $0.host == host }) {
-            peer.send(writer.bytes)
+            guard !peer.join(writer.bytes[EngineProtocol.headerLength...]) else { return }
+            begin(draft: writer.bytes, to: peer)
         } else {
             unsentVerbs.keep(writer.bytes, for: host, now: SystemClock.monotonicMilliseconds())
         }

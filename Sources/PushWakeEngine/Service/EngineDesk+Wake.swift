@@ -115,18 +115,19 @@ extension EngineDesk {
             devices.devices[index].isProviderHealthy =
                 !isRefused && delivery.isHealthy(for: bindings[chosen.index], chosen.type)
         }
-        var policy = callPolicy
-        if !message.purr.isEmpty { policy.unanswered = 504 }
+        let policy = callPolicy.of(message.method, isInDialog: !message.purr.isEmpty)
         let wait = max(0, hold(message) * 1000 - age)
         let machine = CallMachine(
             event: message.event,
             isCall: message.event == .call || message.event == .groupChat && message.method != "MESSAGE",
             devices: devices.devices, policy: policy, host: message.hostKind, endsAt: now + wait)
-        let timeToLive = message.event == .call ? hold(message) : settings.integer(.messageTimeToLive)
+        let timeToLive =
+            message.event == .call
+            ? UInt32(clamping: hold(message)) : settings.timeToLive(of: message.event, message.occasion)
         let content = PushContent(
             event: message.event, occasion: message.occasion, callID: message.callID, fromURI: message.fromURI,
             fromDisplay: Self.displayName(message.fromDisplay), toURI: message.toURI, text: Self.text(of: message),
-            timeToLive: UInt32(clamping: timeToLive), sentAt: wall)
+            timeToLive: timeToLive, sentAt: wall)
         let story = trace.begin(
             method: message.method.isEmpty ? message.event.name : message.method, aor: message.aor,
             callID: message.callID,

@@ -29,6 +29,7 @@ final class EngineDesk {
     var wakeRecords = WakeRecords()
     /// How busy the engine is.
     let load: LoadWatch
+    let pages: PageQueue
     let loadPolicies: LoadPolicies
     /// Tells a second push to one device within `ignore_same`.
     var dedupe: Dedupe
@@ -38,9 +39,13 @@ final class EngineDesk {
     var subscribers: [EnginePeer] = []
     var unsentVerbs = UnsentVerbs()
     var writer = MessageWriter()
+    private let isSupervised: Bool
 
-    init(settings: Settings, store: any BindingStore, delivery: Delivery, log: EngineLog) {
+    init(
+        settings: Settings, store: any BindingStore, delivery: Delivery, log: EngineLog, isSupervised: Bool = false
+    ) {
         self.settings = settings
+        self.isSupervised = isSupervised
         self.store = store
         self.delivery = delivery
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
@@ -49,6 +54,7 @@ final class EngineDesk {
         self.log = log
         callPolicy = CallPolicy(settings)
         load = LoadWatch(delivery: delivery, log: log)
+        pages = PageQueue(loop: delivery.loop)
         loadPolicies = LoadPolicies(settings)
         policy = RegistrationPolicy(settings: settings, vapidKey: VAPIDKeyFile.publicKey(settings))
         delivery.onVAPIDKey = { [weak self] key in self?.policy.vapidKey = key }
@@ -62,6 +68,7 @@ final class EngineDesk {
         case .wait: wake(message, peer, waits: true)
         case .progressed: progressed(message, peer)
         case .requestEnded: requestEnded(message, peer)
+        case .requestContinues: requestContinues(message)
         case .resume: resume(message, peer)
         case .purrUser: purrUser(message, peer)
         case .callEnded: callEnded(message, peer)
@@ -149,21 +156,22 @@ final class EngineDesk {
         for line in failureLines.summaries(now: now) { log(.warning, line) }
     }
 
-    /// Reports the end of a push to the log, the counters and everybody who asked.
-    func report(_ result: PushResult) {
+    /// Reports the end of a push to the log, the counters and everybody who asked; `detail` is for the log.
+    func report(_ result: PushResult, detail: String = "") {
         statistics.count(result)
-        log(
-            level(of: result),
-            """
-            push \(result.outcome.name) provider=\(result.provider.name) event=\(result.event.name) \
-            \(EngineLog.names(result.aor, result.callID)) app=\(PrintableText.logValue(result.app)) \
-            token=\(PrintableText.logValue(result.token)) status=\(result.httpStatus) \
-            reason=\(PrintableText.logValue(result.reason)) ms=\(result.microseconds / 1000)\
-            \(result.isBindingRemoved ? " binding removed" : "")
-            """)
+        // The supervisor, which hears of it anyway, writes the line of a push that was taken: one thing less to wake it.
+        if !isSupervised || result.outcome != .accepted || subscribers.isEmpty {
+            log(level(of: result), detail.isEmpty ? result.logLine : "\(result.logLine) (\(detail))")
+        }
         guard !subscribers.isEmpty else { return }
         writer.begin(.result, id: 0)
         result.encode(into: &writer)
-        for peer in subscribers { peer.send(writer.bytes) }
+        for peer in subscribers { begin(draft: writer.bytes, to: peer) }
+    }
+
+    /// Sends at the end of this turn, so that the supervisor wakes up once for a push and what comes of it.
+    func begin(draft message: [UInt8], to peer: EnginePeer) {
+        guard peer.begin(draft: message) else { return }
+        delivery.loop.atEndOfTurn { peer.endTurn() }
     }
 }

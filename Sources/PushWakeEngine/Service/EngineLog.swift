@@ -7,7 +7,7 @@ internal import PushWakeCore
 /// Text from packets and providers may hold anything: what a terminal obeys becomes `?`, so that nobody can write a
 /// line of his own. Whoever puts a `key=value` into a line takes `PrintableText.logValue`.
 public struct EngineLog {
-    private let threshold: LogLevel
+    let threshold: LogLevel
     private let write: (LogLevel, String) -> Void
 
     /// Hands lines up to `threshold` to `write`.

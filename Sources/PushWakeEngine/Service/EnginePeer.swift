@@ -19,11 +19,45 @@ final class EnginePeer: WakeWaiter {
     /// Runs when a message had to be kept: somebody must watch for room.
     var onBacklog: (() -> Void)?
     private var backlog: [[UInt8]] = []
+    private var draft: [UInt8] = []
+    /// Somebody sends the draft at the end of this turn.
+    private var isDrafted = false
 
     init(socket: LocalSocket) { self.socket = socket }
 
-    /// Sends now, or keeps the message until the peer reads.
+    /// Begins a message that verbs may join until the end of this turn; one that was begun before goes now. True when
+    /// somebody has to send it then.
+    func begin(draft message: [UInt8]) -> Bool {
+        let isFirst = !isDrafted
+        sendDraft()
+        draft = message
+        isDrafted = true
+        return isFirst
+    }
+
+    /// Adds fields to the message that was begun; false when there is none, or no room.
+    func join(_ fields: ArraySlice<UInt8>) -> Bool {
+        guard !draft.isEmpty, draft.count + fields.count <= EngineProtocol.longestMessage else { return false }
+        draft += fields
+        return true
+    }
+
+    /// The turn ends.
+    func endTurn() {
+        isDrafted = false
+        sendDraft()
+    }
+
+    private func sendDraft() {
+        guard !draft.isEmpty else { return }
+        let message = draft
+        draft = []
+        send(message)
+    }
+
+    /// Sends now, after what was begun, or keeps the message until the peer reads.
     func send(_ message: [UInt8]) {
+        sendDraft()
         guard !isClosed else { return }
         guard backlog.isEmpty else { return keep(message) }
         switch socket.send(message) {

@@ -38,7 +38,11 @@ extension EngineService {
                     "another engine writes to \(path) too\(others.isEmpty ? "" : ": process \(others)"); calls that one holds the other does not know: let them share one engine (engine_mode=external), or give each a store_path"
                 )
             }
-            return BindingFilterPublisher(path: path, store: store, share: share, loop: loop, log: log)
+            let buffered = store as? BufferedStore
+            return BindingFilterPublisher(path: path, store: store, share: share, loop: loop, log: log) { isAlone in
+                buffered?.isAlone = isAlone
+                if let failure = buffered?.takeFailure() { log(.error, "the store: \(failure)") }
+            }
         default: return nil
         }
     }

@@ -19,6 +19,8 @@ public final class EngineService {
     private var signalsHeard = 0
     /// Milliseconds for pushes to end when the engine is told to; supervisors kill after two seconds.
     private static let patience: Int64 = 1000
+    /// Milliseconds between a refresh and its group's way to the store.
+    private static let groupPause: Int64 = 100
     private var fastAGI: FastAGIServer?
     /// Nil when no phone is to be asked to register.
     private var refreshes: RefreshWatch?
@@ -28,7 +30,7 @@ public final class EngineService {
 
     /// Opens the store, listens on the socket and reads the keys; a key that cannot be used is only logged.
     ///
-    /// A supervisor's host has told the operator about such keys already: then it is not said twice.
+    /// A supervised engine leaves the log line of a push that was taken to its supervisor.
     public init(settings: Settings, log: EngineLog, isSupervised: Bool = false) throws(EngineFailure) {
         self.log = log
         AcceptGate.raiseLimit()
@@ -46,17 +48,20 @@ public final class EngineService {
         } catch {
             throw EngineFailure(message: "engine_socket: \(error.message)")
         }
+        Self.admitGroup(settings, log)
         let store = try Self.openStore(settings, log)
         do throws(StoreError) {
-            checkpoints = store is SQLiteStore ? try CheckpointThread(path: settings.text(.storePath)) : nil
+            let hasFile = settings.text(.store) != "memory"
+            checkpoints = hasFile ? try CheckpointThread(path: settings.text(.storePath)) : nil
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
         }
         let delivery = Delivery(settings: settings, loop: loop, log: log)
         filter = try Self.openFilter(settings, store, loop, log)
         desk = EngineDesk(
-            settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log)
-        for problem in delivery.open() { log(isSupervised ? .debug : .warning, problem) }
+            settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log,
+            isSupervised: isSupervised)
+        for problem in delivery.open() { log(.warning, problem) }
         do throws(SystemError) {
             try loop.watch(listener.descriptor, for: .readable, Listener(self))
         } catch {
@@ -69,12 +74,23 @@ public final class EngineService {
         openFastAGI(settings)
         everySecond()
         housekeeping()
+        if let buffered = store as? BufferedStore { writeRefreshes(of: buffered) }
         desk.load.start()
         let lead = settings.integer(.refreshBefore)
         if lead > 0 {
             let watch = RefreshWatch(desk: desk, lead: lead, now: loop.wallSeconds)
             refreshes = watch
             watch.start()
+        }
+    }
+
+    private static func admitGroup(_ settings: Settings, _ log: EngineLog) {
+        let group = settings.text(.engineSocketGroup)
+        guard !group.isEmpty else { return }
+        do throws(LocalSocket.Failure) {
+            try LocalSocket.admit(group: group, to: settings.text(.engineSocket))
+        } catch {
+            log(.warning, "engine_socket_group: \(error.message)")
         }
     }
 
@@ -153,7 +169,7 @@ public final class EngineService {
             options.perUser = perUser
             let store = try SQLiteStore(path: settings.text(.storePath), options: options)
             store.onDamage = { log(.error, $0) }
-            return store
+            return durability == .everyCommit ? store : try BufferedStore(store)
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
         }
@@ -165,6 +181,28 @@ public final class EngineService {
             guard let self else { return }
             desk.tick(now: loop.now)
             everySecond()
+        }
+    }
+
+    /// Writes refreshes in groups, a moment after the first of them.
+    private func writeRefreshes(of store: BufferedStore) {
+        store.onWaiting = { [weak self, weak store] in
+            self?.loop.schedule(after: Self.groupPause) {
+                guard let self, let store else { return }
+                self.flush(store)
+            }
+        }
+    }
+
+    private func flush(_ store: BufferedStore) {
+        do throws(StoreError) {
+            try store.flush()
+        } catch {
+            log(.error, "refreshes wait in the journal: \(error)")
+            loop.schedule(after: 1000) { [weak self, weak store] in
+                guard let self, let store else { return }
+                flush(store)
+            }
         }
     }
 
@@ -215,6 +253,7 @@ extension EngineService {
         let peer: EnginePeer
         weak var service: EngineService?
         private var isWaitingToWrite = false
+        private var lastTurn: UInt64 = 0
 
         init(_ peer: EnginePeer, _ service: EngineService) {
             self.peer = peer
@@ -225,6 +264,13 @@ extension EngineService {
             if readiness.contains(.writable) { _ = peer.flush() }
             if !readiness.isDisjoint(with: [.readable, .failed]) { service?.receive(on: self) }
             service?.settle(self)
+        }
+
+        /// Messages to read now. A peer that had one in the last turn too may have many; of others one more read only
+        /// finds that there is nothing.
+        func quota(_ turn: UInt64) -> Int {
+            defer { lastTurn = turn }
+            return turn == lastTurn &+ 1 ? 64 : 1
         }
 
         /// Watches for room to write only while something is kept.
@@ -255,7 +301,7 @@ extension EngineService {
 
     /// A bounded number of messages per turn, so that one busy worker does not starve the others.
     private func receive(on connection: PeerConnection) {
-        for _ in 0..<64 {
+        for _ in 0..<connection.quota(loop.turns) {
             switch connection.peer.socket.receive(into: &buffer) {
             case .wouldBlock: return
             case .closed: return connection.peer.close()

@@ -12,8 +12,12 @@ enum APNsKeyFile {
     /// The setting, or what Apple's file name says: `AuthKey_ABC123DEFG.p8`.
     static func keyID(_ settings: Settings) -> String {
         let set = settings.text(.apnsKeyID)
-        guard set.isEmpty else { return set }
-        let name = settings.text(.apnsKey).split(separator: "/").last.map(String.init) ?? ""
+        return set.isEmpty ? keyID(inNameOf: settings.text(.apnsKey)) : set
+    }
+
+    /// Empty when the file is not named as Apple names it.
+    static func keyID(inNameOf path: String) -> String {
+        let name = path.split(separator: "/").last.map(String.init) ?? ""
         guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8") else { return "" }
         return String(name.dropFirst("AuthKey_".count).dropLast(".p8".count))
     }

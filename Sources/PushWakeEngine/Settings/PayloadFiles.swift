@@ -60,6 +60,9 @@ enum PayloadFiles {
             let source = try FileContent.read(path)
             do throws(PayloadTemplateError) {
                 try library.load(source, for: target.provider, app: target.app, type: target.type)
+                for word in PayloadKeywords.unknown(in: source) {
+                    problems.append("\(path):\(word.line):\(word.column): \(word.message)")
+                }
             } catch {
                 problems.append(
                     "\(path):\(error.line):\(error.column): \(error.message); the payload goes out without this file")

@@ -17,12 +17,15 @@ public struct SettingsInspection {
 
     private static let appleIDLength = 10
 
-    private let settings: Settings
+    let settings: Settings
     private let now: Int64
     private var findings: [Finding] = []
 
     /// All findings, errors first.
-    public static func inspect(_ settings: Settings) -> [Finding] {
+    ///
+    /// With `surroundings` it looks at what else a start needs: directories, the program, a free port, and who can
+    /// read the secrets. The PBX hears of these from the engine.
+    public static func inspect(_ settings: Settings, surroundings: Bool = false) -> [Finding] {
         var inspection = SettingsInspection(settings: settings, now: SystemClock.wallSeconds())
         inspection.inspectAPNs()
         inspection.inspectAPNsCertificates()
@@ -34,6 +37,7 @@ public struct SettingsInspection {
         inspection.inspectTemplates()
         inspection.inspectFastAGI()
         inspection.inspectPaths()
+        if surroundings { inspection.inspectSurroundings() }
         return inspection.findings.sorted { $0.level < $1.level }
     }
 
@@ -42,9 +46,12 @@ public struct SettingsInspection {
         self.now = now
     }
 
-    private mutating func add(_ level: LogLevel, _ key: SettingKey, _ message: String) {
-        findings.append(
-            Finding(level: level, setting: SettingsTable.description(of: key).name.description, message: message))
+    mutating func add(_ level: LogLevel, _ key: SettingKey, _ message: String) {
+        add(level, SettingsTable.description(of: key).name.description, message)
+    }
+
+    mutating func add(_ level: LogLevel, _ setting: String, _ message: String) {
+        findings.append(Finding(level: level, setting: setting, message: message))
     }
 
     private mutating func inspectAPNs() {
@@ -83,6 +90,19 @@ public struct SettingsInspection {
                 .warning, key,
                 "\"\(value.prefix(40))\" has not the ten characters that Apple's ids have; copy it from Apple's site")
         }
+        for (key, value) in ids where value.utf8.contains(where: { $0 >= 0x61 && $0 <= 0x7A }) {
+            add(
+                .warning, key,
+                "\"\(value.prefix(40))\" has small letters, which Apple's ids have not; write \(value.prefix(40).uppercased())"
+            )
+        }
+        let named = APNsKeyFile.keyID(inNameOf: path)
+        if !named.isEmpty, APNsKeyFile.keyID(settings) != named {
+            add(
+                .warning, .apnsKeyID,
+                "is \(settings.text(.apnsKeyID).prefix(40)), and apns_key is named after key \(named.prefix(40)); Apple refuses pushes when they do not belong together"
+            )
+        }
         do throws(KeyFileError) {
             _ = try APNsKeyFile.read(path)
         } catch {
@@ -117,7 +137,29 @@ public struct SettingsInspection {
     private mutating func inspectFCM() {
         guard FCMKeySources.areSet(in: settings) else { return }
         for problem in FCMKeys(settings).problems {
-            findings.append(Finding(level: .warning, setting: problem.setting, message: problem.message))
+            add(.warning, problem.setting, problem.message)
+        }
+        inspectFCMAccounts()
+    }
+
+    private mutating func inspectFCMAccounts() {
+        var first: [String: FCMAccountSettings.Pair] = [:]
+        // A file that is alone serves every app.
+        let isAlone = settings.fcmAccounts.count == 1 && settings.text(.fcmKey).isEmpty
+        for pair in settings.fcmAccounts {
+            if pair.app.isEmpty, !isAlone {
+                let name = "fcm_app\(pair.number)"
+                add(
+                    .warning, "fcm_key\(pair.number)",
+                    "\(name) is missing, so only phones that name the project of \(pair.file) are pushed with it; set \(name) to the package of the app"
+                )
+            } else if let other = first[pair.app] {
+                add(
+                    .warning, "fcm_app\(pair.number)",
+                    "\(pair.app) is fcm_app\(other.number) already; remove one of them")
+            } else {
+                first[pair.app] = pair
+            }
         }
     }
 

@@ -15,6 +15,7 @@ public final class EngineSupervisor {
     private let onVerbs: (MessageReader) -> Void
     private let onEngine: () -> Void
     private let onLog: (LogLevel, String) -> Void
+    private let log: EngineLog
     private let members = DescriptorSet()
     private let client: EngineClient
     private var child: ChildProcess?
@@ -41,6 +42,7 @@ public final class EngineSupervisor {
         self.onVerbs = onVerbs
         self.onEngine = onEngine
         self.onLog = onLog
+        log = EngineLog(threshold: LogLevel(name: settings.text(.logLevel)), write: onLog)
         client = EngineClient(settings: settings)
     }
 
@@ -66,10 +68,14 @@ public final class EngineSupervisor {
     /// Does what can be done without waiting.
     public func process() {
         let now = SystemClock.monotonicMilliseconds()
-        collectChild(now)
+        let ready = members.ready()
+        // A kernel without pidfd: look every time.
+        if let child, child.exitDescriptor < 0 || ready.contains(child.exitDescriptor) || ready.contains(child.errorDescriptor) {
+            collectChild(now)
+        }
         if isSupervised && child == nil && now >= startAt { start(now) }
         if !isSubscribed && now >= subscribeAt && (child != nil || !isSupervised) { subscribe(now) }
-        if isSubscribed { deliver(now) }
+        if isSubscribed && ready.contains(client.descriptor) { deliver(now) }
     }
 
     /// Ends the engine: asks, waits at most two seconds, then kills.
@@ -159,7 +165,7 @@ public final class EngineSupervisor {
             for _ in 0..<256 {
                 guard let message = try client.nextEvent() else { return }
                 switch message.kind {
-                case .result: onResult(PushResult(decoding: message))
+                case .result: report(PushResult(decoding: message), message)
                 case .verbs: onVerbs(message)
                 default: break
                 }
@@ -168,6 +174,14 @@ public final class EngineSupervisor {
             unsubscribe()
             subscribeAt = now + 50
         }
+    }
+
+    /// A push has ended; verbs that come of it are in the same message.
+    private func report(_ result: PushResult, _ message: MessageReader) {
+        // An engine of our own leaves this line to us; another one has a log of its own.
+        if isSupervised && result.outcome == .accepted { log(.info, result.logLine) }
+        onResult(result)
+        onVerbs(message)
     }
 
     private func log(_ line: String) {

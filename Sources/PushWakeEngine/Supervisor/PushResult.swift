@@ -26,6 +26,15 @@ public struct PushResult: Equatable, Sendable {
     /// The provider's own word, or ours in CamelCase; may be empty.
     public var reason: String
 
+    /// One line for the log.
+    var logLine: String {
+        """
+        push \(outcome.name) provider=\(provider.name) event=\(event.name) \(EngineLog.names(aor, callID)) \
+        app=\(PrintableText.logValue(app)) token=\(PrintableText.logValue(token)) status=\(httpStatus) \
+        reason=\(PrintableText.logValue(reason)) ms=\(microseconds / 1000)\(isBindingRemoved ? " binding removed" : "")
+        """
+    }
+
     /// Writes the fields of a `result` message.
     func encode(into writer: inout MessageWriter) {
         writer.put(.pushID, Int64(bitPattern: id))
@@ -60,13 +69,14 @@ public struct PushResult: Equatable, Sendable {
         self.reason = reason
     }
 
-    /// Reads a `result` message; what an older engine left out keeps a harmless value.
+    /// Reads a `result` message up to the verbs that may follow in it; what an older engine left out keeps a harmless
+    /// value.
     public init(decoding message: MessageReader) {
         self.init(
             id: 0, event: .custom, outcome: .unavailable, httpStatus: 0, isBindingRemoved: false, microseconds: 0,
             aor: "", callID: "", provider: .webhook, app: "", token: "", reason: "")
         var reader = message
-        while let field = reader.next() {
+        while let field = reader.next(), field.tag != .verb {
             switch field.tag {
             case .pushID: id = UInt64(bitPattern: reader.number(field))
             case .event: event = PushEvent(rawValue: UInt8(truncatingIfNeeded: reader.number(field))) ?? .custom

@@ -9,12 +9,12 @@ import PushWakeCore
 struct DeviceIdentity {
     private let instance: String
     private let callID: String
-    private let address: ContactAddress?
+    private let contact: String
 
     init(instance: String, contact: String, callID: String) {
         self.instance = instance
         self.callID = callID
-        address = contact.isEmpty ? nil : ContactAddress(contact)
+        self.contact = contact
     }
 
     /// The device that a binding is of.
@@ -26,8 +26,8 @@ struct DeviceIdentity {
     func owns(_ binding: Binding) -> Bool {
         if !instance.isEmpty, !binding.instance.isEmpty { return instance.isSameBytes(as: binding.instance) }
         if !callID.isEmpty, callID.isSameBytes(as: binding.callID) { return true }
-        guard let address, !binding.contact.isEmpty else { return false }
-        return address == ContactAddress(binding.contact)
+        guard !contact.isEmpty, !binding.contact.isEmpty else { return false }
+        return contact.isSameBytes(as: binding.contact) || ContactAddress(contact) == ContactAddress(binding.contact)
     }
 }
 
@@ -64,5 +64,10 @@ extension BindingSelector {
 
 extension String {
     /// Compares bytes: `==` takes different spellings of one character for the same.
-    func isSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+    func isSameBytes(as other: String) -> Bool {
+        let (own, others) = (utf8Span.span, other.utf8Span.span)
+        guard own.count == others.count else { return false }
+        for index in own.indices where own[index] != others[index] { return false }
+        return true
+    }
 }

@@ -64,7 +64,9 @@ public final class SQLiteStore: BindingStore {
     let purrs: PURRTable
     private let kinds: BindingKindTable
     private let markLifetime: Int64
-    private let perUser: Int
+    /// Kept: of the statements with long texts it is the one that runs most.
+    private var insertion: SQLiteStatement?
+    let perUser: Int
     /// Text for the log when a row cannot be read, once for each.
     public var onDamage: ((String) -> Void)?
     private var damaged: Set<Int64> = []
@@ -127,18 +129,7 @@ public final class SQLiteStore: BindingStore {
 
     /// Reads the bindings of one user, oldest REGISTER first.
     public func bindings(of aor: String, now: Int64) throws(StoreError) -> [Binding] {
-        // One statement, so that no transaction is needed for one state of the file.
-        let query = try database.statement(
-            """
-            SELECT \(BindingRow.columns) FROM users JOIN bindings ON id BETWEEN uid << 8 AND uid << 8 | 255
-            WHERE aor = ? ORDER BY id
-            """)
-        defer { query.reset() }
-        try query.bind(1, aor)
-        var found: [Binding] = []
-        while try query.step() {
-            if let binding = try read(query, aor: aor), binding.forgetAt > now { found.append(binding) }
-        }
+        let found = try rows(of: aor).map(\.binding).filter { $0.forgetAt > now }
         return found.count < 2 ? found : found.sortedByAge()
     }
 
@@ -332,6 +323,35 @@ public final class SQLiteStore: BindingStore {
         return rows
     }
 
+    /// Rows of a user in the order of their ids, forgotten ones included.
+    func rows(of aor: String) throws(StoreError) -> [(id: Int64, binding: Binding)] {
+        // One statement, so that no transaction is needed for one state of the file.
+        let query = try database.statement(
+            """
+            SELECT \(BindingRow.columns) FROM users JOIN bindings ON id BETWEEN uid << 8 AND uid << 8 | 255
+            WHERE aor = ? ORDER BY id
+            """)
+        defer { query.reset() }
+        try query.bind(1, aor)
+        var rows: [(id: Int64, binding: Binding)] = []
+        while try query.step() {
+            if let binding = try read(query, aor: aor) { rows.append((query.number(0), binding)) }
+        }
+        return rows
+    }
+
+    /// Overwrites rows that are there, all of them or none.
+    func replace(_ rows: [(id: Int64, binding: Binding)]) throws(StoreError) {
+        try write { () throws(StoreError) in
+            for row in rows { try insert(row.binding, id: row.id) }
+        }
+    }
+
+    /// A row of the user whom this row belongs to cannot be read.
+    func hasDamage(besides id: Int64) -> Bool {
+        !damaged.isEmpty && damaged.contains { $0 >> 8 == id >> 8 }
+    }
+
     /// Rows that nobody can read make room for what the phone registers now; how many there were.
     private func dropDamaged(of user: User) throws(StoreError) -> Int {
         let gone = damaged.filter { user.slots.contains($0) }
@@ -373,10 +393,17 @@ public final class SQLiteStore: BindingStore {
 
     private func insert(_ binding: Binding, id: Int64) throws(StoreError) {
         let kindID = try kinds.id(of: BindingKind(of: binding))
-        let insertion = try database.statement(
-            "INSERT OR REPLACE INTO bindings(\(BindingRow.columns)) VALUES(\(BindingRow.parameters))")
+        let insertion = try bindingInsertion()
         try BindingRow.bind(binding, id: id, kindID: kindID, to: insertion)
         try insertion.run()
+    }
+
+    private func bindingInsertion() throws(StoreError) -> SQLiteStatement {
+        if let insertion { return insertion }
+        let made = try database.statement(
+            "INSERT OR REPLACE INTO bindings(\(BindingRow.columns)) VALUES(\(BindingRow.parameters))")
+        insertion = made
+        return made
     }
 
     private func mark(_ removed: [RemovedBinding], of user: User) throws(StoreError) {

@@ -25,16 +25,19 @@ struct TextPacking {
         "<urn:uuid:", ";pn-silent=1", ";pn-timeout=", ";pn-msg-str=", ";pn-call-str=", "https://",
     ].map { Array($0.utf8) }
 
+    /// First bytes of the words.
+    private static let wordBeginnings: [UInt8] = Array("s;.:<h".utf8)
+
     private static let shortestHex = 8
     private static let shortestBase64 = 12
     private static let shortestReference = 3
     private static let longestRun = 255
 
-    private let references: [String]
+    private let references: [[UInt8]]
 
     /// Takes up to five texts that `unpack` will be given too, in the same order.
     init(references: [String] = []) {
-        self.references = Array(references.prefix(Int(Code.firstWord - Code.firstReference)))
+        self.references = references.prefix(Int(Code.firstWord - Code.firstReference)).map { Array($0.utf8) }
     }
 
     // MARK: Packing
@@ -42,26 +45,24 @@ struct TextPacking {
     /// Writes `text` as bytes.
     func pack(_ text: String) -> [UInt8] {
         let source = Array(text.utf8)
-        let references = references.map { Array($0.utf8) }
         var packed: [UInt8] = []
         packed.reserveCapacity(source.count)
         var position = 0
         while position < source.count {
             position +=
-                packReference(references, source, position, &packed) ?? packUUID(source, position, &packed)
+                packReference(source, position, &packed) ?? packUUID(source, position, &packed)
                 ?? packRun(source, position, &packed)
         }
         return packed
     }
 
-    private func packReference(
-        _ references: [[UInt8]], _ source: [UInt8], _ position: Int, _ packed: inout [UInt8]
-    ) -> Int? {
+    private func packReference(_ source: [UInt8], _ position: Int, _ packed: inout [UInt8]) -> Int? {
         for (index, text) in references.enumerated()
         where text.count >= Self.shortestReference && source.has(text, at: position) {
             packed.append(Code.firstReference + UInt8(index))
             return text.count
         }
+        guard Self.wordBeginnings.contains(source[position]) else { return nil }
         for (index, word) in Self.words.enumerated() where source.has(word, at: position) {
             packed.append(Code.firstWord + UInt8(index))
             return word.count
@@ -71,6 +72,7 @@ struct TextPacking {
 
     private func packUUID(_ source: [UInt8], _ position: Int, _ packed: inout [UInt8]) -> Int? {
         guard position + UUIDText.count <= source.count else { return nil }
+        guard UUIDText.hyphens.allSatisfy({ source[position + $0] == UInt8(ascii: "-") }) else { return nil }
         let text = source[position..<(position + UUIDText.count)]
         for (code, digits) in [(Code.lowerUUID, Digits.lowerHex), (Code.upperUUID, Digits.upperHex)] {
             guard let bytes = UUIDText.bytes(of: text, digits) else { continue }
@@ -83,6 +85,8 @@ struct TextPacking {
 
     private func packRun(_ source: [UInt8], _ position: Int, _ packed: inout [UInt8]) -> Int {
         let base64 = Digits.base64.run(in: source, from: position, limit: Self.longestRun)
+        // Digits of hex are digits of base64url too.
+        guard base64 >= Self.shortestHex else { return packPlain(source, position, max(1, base64), &packed) }
         let lower = Digits.lowerHex.run(in: source, from: position, limit: 2 * Self.longestRun) & ~1
         let upper = Digits.upperHex.run(in: source, from: position, limit: 2 * Self.longestRun) & ~1
         let hex = max(lower, upper)
@@ -96,13 +100,13 @@ struct TextPacking {
             packed += Digits.base64Bytes(source[position..<(position + base64)])
             return base64
         }
-        guard base64 == 0 else {
-            packed += source[position..<(position + base64)]
-            return base64
-        }
+        return packPlain(source, position, base64, &packed)
+    }
+
+    private func packPlain(_ source: [UInt8], _ position: Int, _ count: Int, _ packed: inout [UInt8]) -> Int {
         if source[position] < 0x20 { packed.append(Code.escape) }
-        packed.append(source[position])
-        return 1
+        packed += source[position..<(position + count)]
+        return count
     }
 
     // MARK: Unpacking
@@ -110,7 +114,7 @@ struct TextPacking {
     /// Reads what `pack` wrote; nil when the bytes are damaged.
     func unpack(_ packed: [UInt8]) -> String? {
         var text: [UInt8] = []
-        text.reserveCapacity(packed.count * 2 + references.reduce(0) { $0 + $1.utf8.count })
+        text.reserveCapacity(packed.count * 2 + references.reduce(0) { $0 + $1.count })
         var reader = ByteReader(packed)
         while let byte = reader.next() {
             if byte >= 0x20 {
@@ -139,7 +143,7 @@ struct TextPacking {
         case Code.firstReference..<Code.firstWord:
             let index = Int(code - Code.firstReference)
             guard index < references.count else { return false }
-            text += references[index].utf8
+            text += references[index]
         default:
             let index = Int(code - Code.firstWord)
             guard index < Self.words.count else { return false }
@@ -152,7 +156,7 @@ struct TextPacking {
 /// The text form of a UUID: 8-4-4-4-12 hex digits.
 private enum UUIDText {
     static let count = 36
-    private static let hyphens = [8, 13, 18, 23]
+    static let hyphens = [8, 13, 18, 23]
 
     static func bytes(of text: ArraySlice<UInt8>, _ digits: Digits) -> [UInt8]? {
         var hex: [UInt8] = []

@@ -138,3 +138,66 @@ import Testing
         #expect(call.end(.failed(603)) == "")
     }
 }
+
+/// The script sends the call elsewhere when nobody woke, and asks that phones may still join.
+@Suite struct `A call that goes elsewhere` {
+    private func elsewhere() -> HeldCall {
+        let call = HeldCall(.asleep("a"), .asleep("b"))
+        #expect(call.start() == "push 0 call, push 1 call, hold")
+        #expect(call.accept(0) == "")
+        #expect(call.accept(1) == "")
+        #expect(call.wait(40_000) == "give up 480")
+        #expect(call.continue(for: 15_000) == "")
+        return call
+    }
+
+    @Test func `rings a phone that wakes beside it, and is never given up`() {
+        let call = elsewhere()
+        #expect(call.register("a", at: .udp("a1")) == "ring 1 a1")
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.register("b", at: .tcp("b1")) == "ring 2 b1")
+        #expect(call.fail(503, leg: 2) == "")
+        #expect(call.register("b", at: .tcp("b2")) == "ring 3 b2")
+        #expect(call.wait(60_000) == "")
+        #expect(call.hear(200, leg: 3) == "")
+        #expect(call.end(.answered) == "")
+    }
+
+    @Test func `rings nobody when its time is over`() {
+        let call = elsewhere()
+        #expect(call.deadline == 15_000)
+        #expect(call.wait(14_999) == "")
+        #expect(call.register("a", at: .udp("a1")) == "ring 1 a1")
+        #expect(call.wait(1) == "")
+        #expect(call.register("b", at: .udp("b1")) == "")
+        #expect(call.deadline == nil)
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.hear(200, leg: 1) == "")
+    }
+
+    @Test func `is told to those that were pushed when it is answered there`() {
+        let call = elsewhere()
+        #expect(call.register("a", at: .udp("a1")) == "ring 1 a1")
+        #expect(call.end(.answered) == "push 1 elsewhere")
+        #expect(call.register("b", at: .udp("b1")) == "")
+        #expect(call.continue(for: 15_000) == "")
+    }
+
+    @Test func `does not ring again where somebody has declined`() {
+        let call = HeldCall(.awake("a", .tcp("a1")))
+        #expect(call.start() == "ring 1 a1")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.continue(for: 15_000) == "")
+        #expect(call.register("a", at: .tcp("a2", flow: "new")) == "")
+        #expect(call.register("b", at: .tcp("b1")) == "ring 2 b1")
+    }
+
+    @Test func `does not begin after a 2xx`() {
+        let call = HeldCall(.awake("a", .tcp("a1")))
+        #expect(call.start() == "ring 1 a1")
+        #expect(call.hear(200, leg: 1) == "")
+        #expect(call.continue(for: 15_000) == "")
+        #expect(call.register("b", at: .tcp("b1")) == "")
+    }
+}

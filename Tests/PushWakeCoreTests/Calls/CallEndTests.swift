@@ -208,6 +208,24 @@ import Testing
         #expect(call.accept() == "")
     }
 
+    @Test func `reaches a phone that registered at that moment, whose leg was never sent`() {
+        let screen = HeldCall(CallDevice.asleep("a").with { $0.showsCallAtOnce = true })
+        #expect(screen.start() == "push 0 call, hold")
+        #expect(screen.accept() == "")
+        #expect(screen.register("a", at: .udp("a1")) == "ring 1 a1, give up 480")
+        #expect(screen.end(.cancelled) == "")
+        #expect(screen.fail(503, leg: 1) == "show end a1 cause=487")
+        #expect(screen.fail(503, leg: 1) == "")
+
+        let other = HeldCall(.asleep("a"))
+        #expect(other.start() == "push 0 call, hold")
+        #expect(other.accept() == "")
+        #expect(other.register("a", at: .udp("a1")) == "ring 1 a1, give up 480")
+        #expect(other.end(.cancelled) == "")
+        #expect(other.fail(503, leg: 1) == "push 0 cancel")
+        #expect(other.fail(503, leg: 1) == "")
+    }
+
     @Test func `is shown between wake_timeout and the answer to the caller`() {
         let call = HeldCall(ringsAtOnce)
         #expect(call.start() == "push 0 call, hold")

@@ -32,6 +32,19 @@ import Testing
     }
 
     @Test(arguments: [
+        ("MESSAGE", false, "accept", 202), ("MESSAGE", false, "reject", 480), ("MESSAGE", true, "accept", 504),
+        ("INVITE", false, "accept", 480), ("INVITE", true, "accept", 504), ("NOTIFY", false, "accept", 480),
+        ("REFER", false, "accept", 480), ("", false, "accept", 480),
+    ])
+    func `accepts nothing but messages for which nobody wakes`(
+        method: String, isInDialog: Bool, setting: String, status: Int
+    ) throws {
+        var settings = Settings()
+        try settings.set("message_unanswered", to: setting)
+        #expect(CallPolicy(settings).of(method, isInDialog: isInDialog).unanswered == status)
+    }
+
+    @Test(arguments: [
         (CallEnd.answered, "answered", "SIP;cause=200;text=\"Call completed elsewhere\""),
         (.completedElsewhere, "completed elsewhere", "SIP;cause=200;text=\"Call completed elsewhere\""),
         (.cancelled, "cancelled", "SIP;cause=487;text=\"Request Terminated\""),

@@ -78,9 +78,8 @@ private struct CallSequence: ~Copyable {
         policy.pushRepeats = random.pick([1, 2, 20])
         policy.cancelRule = random.pick(CallPolicy.CancelRule.allCases)
         policy.pushesEnd = !random.oneIn(8)
-        policy.unansweredMessage = random.pick([480, 202])
         policy.wakeProvisional = random.pick([0, 110, 180])
-        policy.unanswered = random.pick([nil, nil, 504])
+        policy.unanswered = random.pick([480, 480, 202, 504])
         let kind: CallHost = random.oneIn(3) ? .dialplan : .proxy
         let event: PushEvent = random.oneIn(5) ? .chat : .call
         var devices: [CallDevice] = []
@@ -171,6 +170,7 @@ private struct CallSequence: ~Copyable {
             let waiting = host.outstanding
             settlePush(
                 waiting.isEmpty || random.oneIn(20) ? random.pick([-1, 0, 3, 99, .max, .min]) : random.pick(waiting))
+        case 18: if random.oneIn(4) { goElsewhere() } else { tick() }
         case 17: if random.oneIn(4) { end() } else { retryPush() }
         default: tick()
         }
@@ -191,10 +191,18 @@ private struct CallSequence: ~Copyable {
             machine.progressed(leg: leg, status: status, isFromPhone: isFromPhone, now: now))
     }
 
-    /// A dialplan comes to a leg.
+    /// The host comes to a leg, or puts it off.
     private mutating func reachLeg() {
         let open = host.openLegs
-        machine.sent(leg: open.isEmpty ? random.pick([0, -1, .max, .min]) : random.pick(open), now: now)
+        let leg = open.isEmpty ? random.pick([0, -1, .max, .min]) : random.pick(open)
+        if random.oneIn(4) { machine.postponed(leg: leg) } else { machine.sent(leg: leg, now: now) }
+    }
+
+    /// Nobody has woken, and the host tries it elsewhere.
+    private mutating func goElsewhere() {
+        let until = now + Int64(random.pick([0, 1, 1000, 20_000]))
+        host.willContinue(until: until)
+        perform("elsewhere until \(until)", machine.continued(until: until, now: now))
     }
 
     private mutating func register() {

@@ -87,6 +87,19 @@ import Testing
         #expect(call.start() == "ring 1 a1, push 0 call, hold")
     }
 
+    @Test func `a phone that the script tries later when it is silent after that`() {
+        let call = HeldCall(.plain(.udp("d1")), .awake("a", .tcp("a1")))
+        #expect(call.start() == "ring 1 d1, ring 2 a1")
+        call.postpone(leg: 2)
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.wait(20_000) == "")
+        #expect(call.hear(486, leg: 1) == "")
+        call.send(leg: 2)
+        #expect(call.wait(1499) == "")
+        #expect(call.wait(1) == "push 1 call, hold")
+        #expect(call.fail(408, leg: 2) == "")
+    }
+
     @Test func `no silent phone when silent_after is -1`() {
         let call = HeldCall(.awake("a", .tcp("a1"))) { $0.silentAfter = nil }
         #expect(call.start() == "ring 1 a1")
@@ -320,13 +333,13 @@ import Testing
 
     @Test(arguments: [(480, "give up 480"), (202, "give up 202")])
     func `nobody for a message: the sender hears what the policy says`(status: Int, heard: String) {
-        let late = HeldCall(.asleep("a"), event: .chat) { $0.unansweredMessage = status }
+        let late = HeldCall(.asleep("a"), event: .chat) { $0.unanswered = status }
         #expect(late.start() == "push 0 chat, hold")
         #expect(late.accept() == "")
         #expect(late.wait(40_000) == heard)
         #expect(late.end(.failed(status)) == "")
 
-        let refused = HeldCall(.asleep("a"), event: .chat) { $0.unansweredMessage = status }
+        let refused = HeldCall(.asleep("a"), event: .chat) { $0.unanswered = status }
         #expect(refused.start() == "push 0 chat, hold")
         #expect(refused.refuse() == heard)
     }

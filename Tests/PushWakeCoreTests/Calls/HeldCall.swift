@@ -38,7 +38,10 @@ final class HeldCall {
         say(machine.progressed(leg: leg, status: status, isFromPhone: false, now: now))
     }
 
-    /// A dialplan sends a leg.
+    /// The host tries others before this leg.
+    func postpone(leg: Int) { machine.postponed(leg: leg) }
+
+    /// The host sends a leg.
     func send(leg: Int) { machine.sent(leg: leg, now: now) }
 
     /// A dialplan hangs a leg up.
@@ -62,6 +65,9 @@ final class HeldCall {
     }
 
     func retry(_ device: Int = 0) -> String { say(machine.pushRetried(device: device, now: now)) }
+
+    /// The script sends the request elsewhere, and phones may join for so long.
+    func `continue`(for time: Int64) -> String { say(machine.continued(until: now + time, now: now)) }
 
     func end(_ how: CallEnd) -> String { say(machine.ended(how, now: now)) }
 

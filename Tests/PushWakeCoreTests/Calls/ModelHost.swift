@@ -38,9 +38,11 @@ struct ModelHost {
     let event: PushEvent
     let host: CallHost
     let policy: CallPolicy
-    let endsAt: Int64
+    var endsAt: Int64
     var devices: [Device]
     var isHeld = false
+    /// It has sent the request elsewhere, which keeps it open.
+    var isElsewhere = false
     /// Nobody may join any more: a 2xx, a 6xx, or nothing left that the request could go on with.
     var isClosed = false
     var end: CallEnd?
@@ -86,9 +88,23 @@ struct ModelHost {
         }
     }
 
+    /// The request goes elsewhere, and phones may join until then.
+    mutating func willContinue(until: Int64) {
+        guard end == nil, !devices.contains(where: { $0.hasAnswered }) else { return }
+        (isElsewhere, isHeld, isClosed, endsAt, declinePause) = (true, false, false, until, nil)
+    }
+
     /// To be called before the machine hears of it.
     mutating func willProgress(leg: Int, status: Int, isFromPhone: Bool) {
-        guard end == nil, status >= 100, let index = devices.firstIndex(where: { $0.leg == leg }) else { return }
+        guard status >= 100, let index = devices.firstIndex(where: { $0.leg == leg }) else { return }
+        guard end == nil else {
+            // It registered when the request ended, and was never sent it.
+            guard host == .proxy, status >= 300, !isFromPhone, devices[index].heard == .nothing else { return }
+            devices[index].leg = nil
+            devices[index].heardOverSIP = false
+            registering = index
+            return
+        }
         switch status {
         case ..<200:
             guard isFromPhone, status > 100 || devices[index].contact.first != Self.proxied else { return }
@@ -165,7 +181,7 @@ struct ModelHost {
                 if isClosed { fail("resend \(leg) after the end") }
                 if !openLegs.contains(leg) { fail("resend \(leg), which is not open") }
             case .hold(let until):
-                if isHeld || isClosed || until != endsAt || now >= endsAt { fail("hold") }
+                if isHeld || isElsewhere || isClosed || until != endsAt || now >= endsAt { fail("hold") }
                 isHeld = true
             case .giveUp(let status): giveUp(status, now)
             case .ringAndCancel(let contact, _): showEnd(contact)
@@ -181,13 +197,13 @@ struct ModelHost {
             case .note: continue
             }
         }
-        if needsVerb && !isHeld && end == nil && devices.allSatisfy({ !$0.hasLiveLeg }) {
+        if needsVerb && !isHeld && !isElsewhere && end == nil && devices.allSatisfy({ !$0.hasLiveLeg }) {
             fail("the host needs a verb")
         }
         needsVerb = false
         // A dialplan rings on and is not told that nobody else is waited for.
         if host == .dialplan, isHeld, !mustBeHeld(now), devices.contains(where: { $0.hasLiveLeg }) { isHeld = false }
-        if devices.allSatisfy({ !$0.hasLiveLeg }) && !isHeld { isClosed = true }
+        if isElsewhere ? now >= endsAt : devices.allSatisfy({ !$0.hasLiveLeg }) && !isHeld { isClosed = true }
         setDeclineClock(now)
         if problem == nil { checkHold(now) }
     }
@@ -206,10 +222,11 @@ struct ModelHost {
 
     private mutating func giveUp(_ status: Int, _ now: Int64) {
         let hasLiveLeg = devices.contains { $0.hasLiveLeg }
+        if isElsewhere { fail("give up what has gone elsewhere") }
         if !isHeld && (!needsVerb || hasLiveLeg) { fail("give up what is not held") }
         if host == .dialplan && hasLiveLeg { fail("give up while a dialplan rings") }
         needsVerb = false
-        if status != policy.unanswered ?? (event.isMessage ? policy.unansweredMessage : 480) {
+        if status != policy.unanswered {
             fail("give up \(status)")
         }
         setDeclineClock(now)
@@ -220,7 +237,7 @@ struct ModelHost {
     }
 
     private mutating func setDeclineClock(_ now: Int64) {
-        let isAwaited = !isClosed && devices.contains { $0.isAwaited }
+        let isAwaited = !isClosed && !isElsewhere && devices.contains { $0.isAwaited }
         guard isAwaited, let declinePause, !devices.contains(where: { $0.hasLiveLeg }) else {
             declineAt = nil
             return
@@ -261,7 +278,7 @@ struct ModelHost {
     // MARK: What must hold
 
     private func mustBeHeld(_ now: Int64) -> Bool {
-        !isClosed && now < declineAt ?? endsAt && devices.contains { $0.isAwaited }
+        !isClosed && !isElsewhere && now < declineAt ?? endsAt && devices.contains { $0.isAwaited }
     }
 
     private mutating func checkHold(_ now: Int64) {
@@ -271,7 +288,9 @@ struct ModelHost {
     /// After `tick(now)`.
     mutating func checkDeadline(_ deadline: Int64?, now: Int64) {
         if let deadline, deadline <= now { fail("the deadline stays at \(deadline), \(now - deadline) ms ago") }
-        if isHeld && deadline.map({ $0 > endsAt }) ?? true { fail("no deadline at wake_timeout") }
+        if isHeld || isElsewhere && !isClosed, deadline.map({ $0 > endsAt }) ?? true {
+            fail("no deadline at wake_timeout")
+        }
         if let declineAt, deadline.map({ $0 > declineAt }) ?? true { fail("no deadline at \(declineAt)") }
         if now >= endsAt && isHeld { fail("held beyond wake_timeout") }
     }

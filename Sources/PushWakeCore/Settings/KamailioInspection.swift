@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+
+/// What is wrong with PushWake's place in a kamailio.cfg.
+public struct KamailioInspection {
+    /// One thing that is wrong, and the remedy.
+    public struct Finding: Equatable, Sendable {
+        /// Kamailio does not start with it, or nobody is pushed; else calls miss something.
+        public let isError: Bool
+        public let place: KamailioConfiguration.Place
+        public let message: String
+    }
+
+    private let configuration: KamailioConfiguration
+    private let file: String
+    private var findings: [Finding] = []
+    private var way = Way()
+    private var late: Set<String> = []
+    private var stepsLeft = 100_000
+
+    /// What the way through the request route has armed, and whether it has passed `pushwake_lookup()`.
+    private struct Way {
+        var armed: Set<String> = []
+        var hasLookedUp = false
+    }
+
+    /// All findings, in no certain order. `file` is named where there is no line.
+    public static func inspect(_ configuration: KamailioConfiguration, file: String) -> [Finding] {
+        var inspection = KamailioInspection(configuration: configuration, file: file)
+        inspection.inspectModules()
+        inspection.inspectParameters()
+        inspection.inspectCalls()
+        inspection.inspectOrder()
+        return inspection.findings
+    }
+
+    private init(configuration: KamailioConfiguration, file: String) {
+        self.configuration = configuration
+        self.file = file
+    }
+
+    private mutating func add(isError: Bool = false, _ place: KamailioConfiguration.Place?, _ message: String) {
+        findings.append(
+            Finding(
+                isError: isError, place: place ?? KamailioConfiguration.Place(file: file, line: 1), message: message))
+    }
+
+    private mutating func inspectModules() {
+        guard let ours = configuration.modules.firstIndex(where: { $0.name == "pushwake" }) else {
+            return add(
+                isError: true, nil, "pushwake.so is not loaded; write loadmodule \"pushwake.so\" after registrar.so")
+        }
+        let place = configuration.modules[ours].place
+        for module in ["tm", "sl", "usrloc", "registrar"]
+        where !configuration.modules[..<ours].contains(where: { $0.name == module }) {
+            add(
+                isError: true, place,
+                "\(module).so must be loaded before pushwake.so; move loadmodule \"pushwake.so\" down")
+        }
+        let parameters = configuration.parameters.filter { $0.isOf("pushwake") }
+        for early in parameters where early.place.file == place.file && early.place.line < place.line {
+            add(isError: true, early.place, "\(early.name): stands before loadmodule \"pushwake.so\"; move it below")
+        }
+    }
+
+    private func value(_ module: String, _ name: String) -> KamailioConfiguration.Parameter? {
+        configuration.parameters.last { $0.isOf(module) && $0.name == name }
+    }
+
+    private mutating func inspectParameters() {
+        let gruu = value("registrar", "gruu_enabled")
+        if gruu?.value != "0" {
+            add(
+                gruu?.place,
+                "registrar's gruu_enabled is on: Linphone then puts a GRUU into Contact, and requests within its calls find no way unless the script looks GRUUs up; set modparam(\"registrar\", \"gruu_enabled\", 0)"
+            )
+        }
+        let size = value("registrar", "contact_max_size")
+        if (size.flatMap { Int($0.value) } ?? 255) < 1000 {
+            add(
+                size?.place,
+                "registrar refuses a Contact that is longer than contact_max_size, and push tokens make long ones; set modparam(\"registrar\", \"contact_max_size\", 1023)"
+            )
+        }
+        if let lost = value("usrloc", "handle_lost_tcp"), lost.value != "0" {
+            add(
+                lost.place,
+                "usrloc's handle_lost_tcp deletes a phone that falls asleep; set modparam(\"usrloc\", \"handle_lost_tcp\", 0)"
+            )
+        }
+    }
+
+    private func calls(_ name: String) -> [KamailioConfiguration.Place] {
+        configuration.routes.values.flatMap { $0 }.compactMap { step in
+            if case .call(name, _, let place) = step { place } else { nil }
+        }.sorted { ($0.file, $0.line) < ($1.file, $1.line) }
+    }
+
+    private mutating func inspectCalls() {
+        for place in calls("save") {
+            add(place, "save() stores no push binding; write pushwake_save() in its place")
+        }
+        // With AGI the phones are woken before the call comes here.
+        let isForAsterisk = ["fastagi_listen", "engine_socket_group"].contains { value("pushwake", $0) != nil }
+        if !calls("pushwake_lookup").isEmpty || !isForAsterisk {
+            for place in calls("lookup") { add(place, "lookup() wakes nobody; write pushwake_lookup() in its place") }
+        }
+        if calls("pushwake_save").isEmpty, calls("save").isEmpty, !usesAnotherLanguage {
+            add(isError: true, nil, "no route calls pushwake_save(), so no phone can be pushed")
+        }
+    }
+
+    /// The routes are in Lua, Python or JavaScript.
+    private var usesAnotherLanguage: Bool { configuration.modules.contains { $0.name.hasPrefix("app_") } }
+
+    // MARK: The way of a request
+
+    private mutating func inspectOrder() { walk("request_route", depth: 0) }
+
+    /// Goes through a route and those that it calls.
+    private mutating func walk(_ route: String, depth: Int) {
+        guard depth < 32, let steps = configuration.routes[route] else { return }
+        // What a block that ends the script does counts in there only.
+        var outside: [Way] = [way]
+        var leaves = [false]
+        for step in steps {
+            stepsLeft -= 1
+            guard stepsLeft > 0 else { return }
+            switch step {
+            case .blockBegins:
+                outside.append(way)
+                leaves.append(false)
+            case .blockEnds:
+                guard let before = outside.popLast(), let isLeft = leaves.popLast() else { return }
+                if isLeft { way = before }
+            case .leaves:
+                leaves[leaves.count - 1] = true
+            case .call(let name, let arguments, let place):
+                leaves[leaves.count - 1] = false
+                call(name, arguments, place, depth: depth)
+            }
+        }
+        if leaves.first == true, let before = outside.first { way = before }
+    }
+
+    private mutating func call(
+        _ name: String, _ arguments: [String], _ place: KamailioConfiguration.Place, depth: Int
+    ) {
+        switch name {
+        case "route": if let route = arguments.first { walk("route[\(route)]", depth: depth + 1) }
+        case "pushwake_lookup": way.hasLookedUp = true
+        case "t_on_branch", "t_on_reply", "t_on_failure":
+            guard let route = arguments.first else { return }
+            let what = "\(name)(\"\(route)\")"
+            if !way.hasLookedUp {
+                way.armed.insert(what)
+            } else if !way.armed.contains(what), late.insert(what).inserted {
+                add(
+                    place,
+                    "\(what) comes after pushwake_lookup(), so it does not count for requests that are held; call it before"
+                )
+            }
+        default: break
+        }
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+internal import PushWakeTransport
+
+/// What a start of the engine would run into on this machine, and who can read its secrets.
+extension SettingsInspection {
+    mutating func inspectSurroundings() {
+        // Somebody else's engine has its own settings for these.
+        if settings.text(.engineMode) == "supervised" {
+            inspectProgram()
+            inspectPlace(.engineSocket)
+            if settings.text(.store) == "sqlite" { inspectStore() }
+            inspectFastAGIPort()
+        }
+        inspectReaders()
+        inspectAppleAuthority()
+    }
+
+    private mutating func inspectProgram() {
+        let program = settings.text(.enginePath)
+        guard ChildProcess.find(program) == nil else { return }
+        let text =
+            program.utf8.contains(UInt8(ascii: "/"))
+            ? "\(program) is no program that can be run" : "there is no \(program) beside libpushwake and none in PATH"
+        add(.error, .enginePath, "\(text); set it to where the pushwake executable is")
+    }
+
+    /// The directory of a file that the engine makes; the engine makes the last one of its directories too.
+    private mutating func inspectPlace(_ key: SettingKey) {
+        let directory = Directory.parent(of: settings.text(key))
+        guard !directory.isEmpty else { return }
+        let user = ProcessUser.current?.name ?? "of the engine"
+        switch FileStamp(directory) {
+        case .some(let stamp) where !stamp.isDirectory:
+            add(.error, key, "\(directory) is no directory; set another path")
+        case .some:
+            guard !FileStamp.isWritable(directory) else { return }
+            add(.error, key, "user \(user) may not write to \(directory); chown \(user) \(directory)")
+        case nil:
+            let above = Directory.parent(of: directory)
+            guard !FileStamp.isWritable(above.isEmpty ? "/" : above) else { return }
+            add(
+                .error, key,
+                "the directory \(directory) is missing, and user \(user) cannot make it; install -d -o \(user) -m 750 \(directory)"
+            )
+        }
+    }
+
+    private mutating func inspectStore() {
+        let path = settings.text(.storePath)
+        guard let stamp = FileStamp(path) else { return inspectPlace(.storePath) }
+        guard !stamp.isDirectory else {
+            return add(
+                .error, .storePath, "\(path) is a directory; set it to a file in there, such as \(path)/bindings.db")
+        }
+        inspectPlace(.storePath)
+        do throws(SystemError) {
+            let start = try FileContent.read(path, atMost: Self.sqliteMagic.count)
+            guard !start.isEmpty, start != Self.sqliteMagic else { return }
+            add(.error, .storePath, "\(path) is no SQLite database; set another path, or move the file away")
+        } catch {
+            add(.error, .storePath, "cannot \(error); let the user of the engine read and write it")
+        }
+    }
+
+    /// How each database begins (sqlite.org/fileformat2.html, 1.3).
+    private static let sqliteMagic = Array("SQLite format 3\0".utf8)
+
+    private mutating func inspectFastAGIPort() {
+        let address = settings.text(.fastAGIListen)
+        guard !address.isEmpty, let socket = try? FastAGIServer.socket(address) else { return }
+        // An engine that runs with these settings has the port, and is meant to.
+        guard (try? LocalSocket.connect(path: settings.text(.engineSocket))) == nil else { return }
+        do throws(SystemError) {
+            _ = try Socket.listen(on: socket)
+        } catch {
+            add(.error, .fastAGIListen, "cannot listen on \(address): \(error); choose another port")
+        }
+    }
+
+    // MARK: Secrets
+
+    private mutating func inspectReaders() {
+        let keys: [SettingKey] = [
+            .apnsKey, .apnsCert, .apnsCertPasswordFile, .fcmKey, .vapidKey, .webhookSecretFile, .webhookHeaderFile,
+            .httpProxyAuth,
+        ]
+        for key in keys { inspectReaders(of: settings.text(key), SettingsTable.description(of: key).name.description) }
+        for pair in settings.fcmAccounts { inspectReaders(of: pair.file, "fcm_key\(pair.number)") }
+    }
+
+    private mutating func inspectReaders(of path: String, _ setting: String) {
+        guard !path.isEmpty, let stamp = FileStamp(path) else { return }
+        guard stamp.isDirectory else {
+            if Self.isOpen(path) { add(.warning, setting, Self.opennessText(path)) }
+            return
+        }
+        for name in (try? FileContent.names(in: path, ending: "")) ?? [] where APNsCertificateFile.isCertificate(name) {
+            if Self.isOpen("\(path)/\(name)") { add(.warning, setting, Self.opennessText("\(path)/\(name)")) }
+        }
+    }
+
+    /// Whether a settings file that holds a secret itself can be read by everybody; nil when all is well.
+    public static func opennessProblem(of path: String, _ settings: Settings) -> String? {
+        let headers = settings.text(.webhookHeaders).lowercased()
+        let hasSecret =
+            settings.text(.httpProxy).contains("@") || headers.contains("authorization") || headers.contains("key:")
+        guard hasSecret, isOpen(path) else { return nil }
+        return "\(opennessText(path)), since it holds a password"
+    }
+
+    private static func isOpen(_ path: String) -> Bool { FileStamp.mode(of: path).map { $0 & 0o004 != 0 } ?? false }
+
+    private static func opennessText(_ path: String) -> String { "everybody can read \(path); chmod o= \(path)" }
+
+    // MARK: Apple
+
+    /// Apple's push servers have certificates under this root since 2025
+    /// (developer.apple.com/news/?id=09za8wzy).
+    private static let appleRoot = "USERTrust RSA Certification Authority"
+
+    private mutating func inspectAppleAuthority() {
+        let path = settings.text(.caFile)
+        let usesApple = !settings.text(.apnsKey).isEmpty || !settings.text(.apnsCert).isEmpty
+        guard !path.isEmpty, usesApple, !settings.isChanged(.apnsURL), let bytes = try? FileContent.read(path),
+            let certificates = try? Certificate.all(inPEM: bytes), !certificates.isEmpty
+        else { return }
+        guard !certificates.contains(where: { $0.subject("CN") == Self.appleRoot }) else { return }
+        add(
+            .warning, .caFile,
+            "\(path) lacks \(Self.appleRoot), which Apple's servers are verified with; add it, or leave ca_file empty")
+    }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+
+/// A SQLite store whose refreshes are written in groups.
+///
+/// Most REGISTERs change when and from where a phone has registered, and no more. Such a row goes into a journal, which
+/// outlives `kill -9` as the tables do, and into the tables with others of its kind at the next `flush()`. Whatever adds
+/// or removes a binding goes into the tables at once, as without this.
+///
+/// The rows of users with traffic are kept in memory, so this may only be done while no other process writes to the
+/// file: see `isAlone`.
+public final class BufferedStore: BindingStore {
+    /// Users kept in memory; as many again until they are found to have no traffic.
+    private static let recentUsers = 2048
+    /// Rows that wait, at most.
+    private static let longestQueue = 64
+    private static let longestJournal = 4 << 20
+
+    private struct Known {
+        /// Live rows in the order of their ids, forgotten ones included.
+        var rows: [RefreshJournal.Row]
+        /// Nil until a REGISTER needs them.
+        var marks: [RemovedBinding]?
+    }
+
+    private let store: SQLiteStore
+    private let journal: RefreshJournal
+    /// By the bytes of the AoR: texts are equal where bytes are not.
+    private var recent: [[UInt8]: Known] = [:]
+    private var older: [[UInt8]: Known] = [:]
+    private var waiting: [Int64: Binding] = [:]
+    private var buffers = false
+
+    /// Takes over the store; nothing is kept until `isAlone` is set.
+    public init(_ store: SQLiteStore) throws(StoreError) {
+        self.store = store
+        journal = try RefreshJournal(storePath: store.path)
+    }
+
+    /// Whether nobody else writes to the file. Setting it reads what a killed process has left; a failure leaves that
+    /// where it is, and nothing is kept in memory. Setting it to false writes what waits.
+    public var isAlone: Bool {
+        get { buffers }
+        set {
+            do throws(StoreError) {
+                if newValue && !buffers { try recover() }
+                if !newValue && buffers { try flush() }
+                buffers = newValue
+            } catch {
+                failure = error
+                if !newValue { buffers = false }
+            }
+            if !buffers { (recent, older) = ([:], [:]) }
+        }
+    }
+
+    private var failure: StoreError?
+
+    /// What went wrong where nobody could be told, once.
+    public func takeFailure() -> StoreError? {
+        defer { failure = nil }
+        return failure
+    }
+
+    /// Runs when a row begins to wait: `flush()` is to be called soon.
+    public var onWaiting: (() -> Void)?
+
+    /// Writes what waits. When it fails, all of it still waits.
+    public func flush() throws(StoreError) {
+        guard !waiting.isEmpty else { return }
+        try store.replace(waiting.map { ($0.key, $0.value) })
+        waiting.removeAll(keepingCapacity: true)
+        journal.clear()
+    }
+
+    private func recover() throws(StoreError) {
+        for row in journal.leftRows() {
+            // Where it was replaced since, by a process that kept no journal, it is over.
+            let rows = try store.rows(of: row.binding.aor)
+            guard let known = rows.first(where: { $0.id == row.id }), known.binding.registeredAt <= row.binding.registeredAt
+            else { continue }
+            try store.replace([row])
+        }
+        journal.clear()
+    }
+
+    // MARK: What stays in memory
+
+    public func bindings(of aor: String, now: Int64) throws(StoreError) -> [Binding] {
+        guard buffers else { return try store.bindings(of: aor, now: now) }
+        return try known(aor).rows.map(\.binding).filter { $0.forgetAt > now }.sortedByAge()
+    }
+
+    public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
+        guard buffers, let aor = bindings.first?.aor else { return try store.register(bindings, now: now) }
+        let key = Array(aor.utf8)
+        var user = try known(aor)
+        if user.marks == nil { user.marks = try store.removed(of: aor) }
+        let marks = user.marks ?? []
+        let plan = RegistrationPlan(storing: bindings, over: user.rows.map(\.binding), marks: marks, perUser: store.perUser, now: now)
+        guard !plan.isStale else { return [] }
+        guard plan.keepsRows, let first = user.rows.first, !store.hasDamage(besides: first.id) else {
+            try settle(aor)
+            return try store.register(bindings, now: now)
+        }
+        let ids = plan.replaced.map { user.rows[$0].id }.sorted()
+        let rows = zip(ids, plan.stored).map { (id: $0, binding: $1) }
+        if waiting.count >= Self.longestQueue || journal.size >= Self.longestJournal { try flush() }
+        guard journal.append(rows) else {
+            try settle(aor)
+            return try store.register(bindings, now: now)
+        }
+        let isFirst = waiting.isEmpty
+        for row in rows {
+            waiting[row.id] = row.binding
+            if let index = user.rows.firstIndex(where: { $0.id == row.id }) { user.rows[index].binding = row.binding }
+        }
+        recent[key] = user
+        if isFirst { onWaiting?() }
+        return plan.leftContacts
+    }
+
+    private func known(_ aor: String) throws(StoreError) -> Known {
+        let key = Array(aor.utf8)
+        if let user = recent[key] { return user }
+        if let user = older.removeValue(forKey: key) {
+            try keep(user, key)
+            return user
+        }
+        let user = Known(rows: try store.rows(of: aor))
+        if !user.rows.isEmpty { try keep(user, key) }
+        return user
+    }
+
+    private func keep(_ user: Known, _ key: [UInt8]) throws(StoreError) {
+        if recent.count >= Self.recentUsers, recent[key] == nil {
+            // ORDER: what is read again from the tables has to be there.
+            try flush()
+            older = recent
+            recent = [:]
+        }
+        recent[key] = user
+    }
+
+    /// Writes what waits, and forgets this user, whose rows are about to change.
+    private func settle(_ aor: String) throws(StoreError) {
+        let key = Array(aor.utf8)
+        recent[key] = nil
+        older[key] = nil
+        try flush()
+    }
+
+    // MARK: What goes to the tables
+
+    public func remove(
+        _ selector: BindingSelector, of aor: String, reason: String, now: Int64
+    ) throws(StoreError) -> [Binding] {
+        try settle(aor)
+        return try store.remove(selector, of: aor, reason: reason, now: now)
+    }
+
+    public func endRegistrations(_ selector: BindingSelector, of aor: String, now: Int64) throws(StoreError) {
+        // Most phones that unregister have no binding.
+        guard !(try bindings(of: aor, now: now)).isEmpty else { return }
+        try settle(aor)
+        try store.endRegistrations(selector, of: aor, now: now)
+    }
+
+    public func clockJumped(from old: Int64, to new: Int64) throws(StoreError) {
+        try flush()
+        (recent, older) = ([:], [:])
+        try store.clockJumped(from: old, to: new)
+    }
+
+    public func removed(of aor: String) throws(StoreError) -> [RemovedBinding] { try store.removed(of: aor) }
+
+    public func forget(now: Int64, limit: Int) throws(StoreError) -> Int {
+        try flush()
+        let count = try store.forget(now: now, limit: limit)
+        if count > 0 { (recent, older) = ([:], [:]) }
+        return count
+    }
+
+    public func ending(
+        after place: EndPlace, by end: Int64, refreshingThemselves: Bool, limit: Int
+    ) throws(StoreError) -> [EndingBinding] {
+        try flush()
+        return try store.ending(after: place, by: end, refreshingThemselves: refreshingThemselves, limit: limit)
+    }
+
+    public func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String] {
+        try flush()
+        return try store.aors(after: cursor, limit: limit, now: now)
+    }
+
+    public func purr(of binding: Binding, now: Int64, fresh: () -> PURR) throws(StoreError) -> PURR? {
+        try flush()
+        return try store.purr(of: binding, now: now, fresh: fresh)
+    }
+
+    public func bindings(ofPURR purr: PURR, now: Int64) throws(StoreError) -> [Binding] {
+        try flush()
+        return try store.bindings(ofPURR: purr, now: now)
+    }
+
+    public func count() throws(StoreError) -> Int { try store.count() }
+}
+
+extension RegistrationPlan {
+    /// Changes rows that there are, and nothing else.
+    fileprivate var keepsRows: Bool {
+        cleared.isEmpty && evicted.isEmpty && replaced.count == stored.count && !stored.isEmpty
+    }
+}

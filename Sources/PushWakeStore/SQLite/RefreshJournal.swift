@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+
+import Glibc
+import PushWakeCore
+
+/// Rows that are to be written to the tables soon, in a file beside the store: what a process that is killed had
+/// promised is read by the next one.
+///
+/// One record per row: length and checksum (32 bits each, little endian), then the fields. A record that was cut off by
+/// the death of its writer is the last one, and is left out.
+final class RefreshJournal {
+    /// A row of the table `bindings`, decoded.
+    typealias Row = (id: Int64, binding: Binding)
+
+    private static let headSize = 8
+    private static let longestFile = 64 << 20
+
+    private let path: String
+    private let descriptor: Int32
+    /// Bytes of whole records.
+    private(set) var size = 0
+
+    /// Opens the journal of the store at `storePath`, or makes it with mode 0600.
+    init(storePath: String) throws(StoreError) {
+        path = storePath + "-refreshes"
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0o600)
+        guard descriptor >= 0 else {
+            throw .unusable("\(path) cannot be opened: \(SystemErrorText.of(errno)); \(SystemErrorText.ownerRemedy(path))")
+        }
+        // As for the store's other files: who starts an engine as root once must not lock out the one of every day.
+        var status = stat()
+        if geteuid() == 0, stat(storePath, &status) == 0 { _ = fchown(descriptor, status.st_uid, status.st_gid) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Appends rows; false when they could not be written, and then none of them counts.
+    func append(_ rows: [Row]) -> Bool {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(512 * rows.count)
+        for row in rows { Self.append(row, to: &bytes) }
+        let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        guard written == bytes.count else {
+            // A part of them would hide what is appended later.
+            if written > 0 { _ = ftruncate(descriptor, off_t(size)) }
+            return false
+        }
+        size += written
+        return true
+    }
+
+    /// Forgets all rows: they are in the tables.
+    func clear() {
+        guard size > 0 || isForeign else { return }
+        _ = ftruncate(descriptor, 0)
+        size = 0
+        isForeign = false
+    }
+
+    /// The file holds rows of another process.
+    private var isForeign = false
+
+    /// Rows that another process left, in the order they were appended.
+    func leftRows() -> [Row] {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_size > 0 else { return [] }
+        isForeign = true
+        var bytes = [UInt8](repeating: 0, count: min(Int(status.st_size), Self.longestFile))
+        let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+        return Self.rows(in: bytes[..<max(0, count)])
+    }
+
+    private static func rows(in bytes: ArraySlice<UInt8>) -> [Row] {
+        var rest = bytes
+        var rows: [Row] = []
+        while rest.count >= headSize {
+            let length = Int(number(rest.prefix(4)))
+            let record = rest.dropFirst(headSize).prefix(length)
+            guard record.count == length, number(rest.dropFirst(4).prefix(4)) == UInt64(sum(record)),
+                let row = decode(Array(record))
+            else { break }
+            rows.append(row)
+            rest = rest.dropFirst(headSize + length)
+        }
+        return rows
+    }
+
+    // MARK: Records
+
+    /// FNV-1a: it finds a record that was cut off, and needs to find no more.
+    private static func sum(_ record: ArraySlice<UInt8>) -> UInt32 {
+        var sum: UInt32 = 2_166_136_261
+        for byte in record { sum = (sum ^ UInt32(byte)) &* 16_777_619 }
+        return sum
+    }
+
+    private static func append(_ row: Row, to out: inout [UInt8]) {
+        let (start, binding) = (out.count, row.binding)
+        append(UInt64(0), to: &out)
+        for value in [row.id, Int64(binding.cseq), binding.registeredAt, binding.expiresAt, binding.forgetAt] {
+            append(UInt64(bitPattern: value), to: &out)
+        }
+        out.append(binding.refreshesItself ? 1 : 0)
+        out += BindingKind(of: binding).numbers
+        append(binding.aor, to: &out)
+        append(binding.app, to: &out)
+        append(binding.team, to: &out)
+        append(binding.token, to: &out)
+        append(binding.instance, to: &out)
+        append(binding.contact, to: &out)
+        append(binding.callID, to: &out)
+        for wish in binding.wishes.entries {
+            append(wish.name, to: &out)
+            append(wish.value, to: &out)
+        }
+        let record = out[(start + headSize)...]
+        let head = UInt64(UInt32(truncatingIfNeeded: record.count)) | UInt64(sum(record)) << 32
+        for index in 0..<headSize { out[start + index] = UInt8(truncatingIfNeeded: head >> (8 * UInt64(index))) }
+    }
+
+    private static func append(_ text: String, to out: inout [UInt8]) {
+        out.append(count: text.utf8.count)
+        out += text.utf8
+    }
+
+    private static func append(_ number: UInt64, to out: inout [UInt8]) {
+        for index in 0..<8 { out.append(UInt8(truncatingIfNeeded: number >> (8 * UInt64(index)))) }
+    }
+
+    private static func decode(_ record: [UInt8]) -> Row? {
+        var reader = ByteReader(record)
+        var numbers: [Int64] = []
+        for _ in 0..<5 {
+            guard let bytes = reader.next(8) else { return nil }
+            numbers.append(Int64(bitPattern: number(bytes)))
+        }
+        guard let flags = reader.next(), let kindNumbers = reader.next(4).map(Array.init) else { return nil }
+        var texts: [String] = []
+        while !reader.isEmpty {
+            guard let count = reader.nextCount(), let bytes = reader.next(count),
+                let text = String(validating: bytes, as: UTF8.self)
+            else { return nil }
+            texts.append(text)
+        }
+        guard texts.count >= 7, texts.count % 2 == 1, let cseq = UInt32(exactly: numbers[1]),
+            let kind = BindingKind(
+                provider: Int64(kindNumbers[0]), environment: Int64(kindNumbers[1]), service: Int64(kindNumbers[2]),
+                dialect: Int64(kindNumbers[3]), app: texts[1], team: texts[2])
+        else { return nil }
+        let wishes = stride(from: 7, to: texts.count, by: 2).map {
+            Binding.Wishes.Entry(name: texts[$0], value: texts[$0 + 1])
+        }
+        let binding = Binding(
+            aor: texts[0], provider: kind.provider, environment: kind.environment, app: kind.app, team: kind.team,
+            service: kind.service, token: texts[3], dialect: kind.dialect, instance: texts[4], contact: texts[5],
+            callID: texts[6], cseq: cseq, wishes: Binding.Wishes(wishes), registeredAt: numbers[2],
+            expiresAt: numbers[3], forgetAt: numbers[4], refreshesItself: flags & 1 != 0)
+        return (numbers[0], binding)
+    }
+
+    private static func number(_ bytes: some Sequence<UInt8>) -> UInt64 {
+        var value: UInt64 = 0
+        for (index, byte) in bytes.enumerated() { value |= UInt64(byte) << (8 * UInt64(index)) }
+        return value
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+
+import Glibc
+import PushWakeCore
+import PushWakeStore
+import Testing
+
+@Suite struct `A store that writes refreshes in groups` {
+    /// A store in a directory of its own, and a second look at its file.
+    private func withStore(
+        _ body: (_ store: BufferedStore, _ path: String, _ table: () throws -> [Binding]) throws -> Void
+    ) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            let store = try BufferedStore(SQLiteStore(path: path))
+            store.isAlone = true
+            try body(store, path) {
+                try SQLiteStore(reading: path).bindings(of: "alice@example.com", now: start)
+            }
+        }
+    }
+
+    private let first = makeBinding()
+    private let moved = makeBinding(
+        contact: "sip:alice@192.0.2.9:4711;pn-provider=apns;pn-prid=aToken", callID: "call-2", at: start + 60)
+
+    @Test func `has new bindings in the tables at once, and refreshes after the flush`() throws {
+        try withStore { (store, _, table) throws in
+            _ = try store.register([first], now: start)
+            #expect(try table() == [first])
+            #expect(try store.register([moved], now: start + 60) == [first.contact])
+            #expect(try table() == [first])
+            #expect(try store.bindings(of: "alice@example.com", now: start + 60) == [moved])
+            try store.flush()
+            #expect(try table() == [moved])
+        }
+    }
+
+    @Test func `says once that something waits`() throws {
+        try withStore { (store, _, _) throws in
+            var count = 0
+            store.onWaiting = { count += 1 }
+            _ = try store.register([first], now: start)
+            #expect(count == 0)
+            _ = try store.register([moved], now: start + 60)
+            _ = try store.register([makeBinding(callID: "call-3", at: start + 90)], now: start + 90)
+            #expect(count == 1)
+            try store.flush()
+            _ = try store.register([moved], now: start + 120)
+            #expect(count == 2)
+        }
+    }
+
+    @Test func `writes what waits before anything else of a user`() throws {
+        try withStore { (store, _, table) throws in
+            _ = try store.register([first], now: start)
+            _ = try store.register([moved], now: start + 60)
+            let other = makeBinding(token: "other", instance: "<urn:uuid:2>", contact: "sip:alice@192.0.2.2", callID: "2")
+            _ = try store.register([other], now: start + 70)
+            #expect(Set(try table().map(\.contact)) == [moved.contact, other.contact])
+            _ = try store.register([first], now: start + 80)
+            let gone = try store.remove(.all, of: "alice@example.com", reason: "by hand", now: start + 90)
+            #expect(gone.count == 2)
+            #expect(try table().isEmpty)
+        }
+    }
+
+    @Test func `leaves its refreshes to the next process when it is killed`() async throws {
+        let directory = try makeTemporaryDirectory()
+        defer { removeDirectory(directory) }
+        let path = directory + "/bindings.db"
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let store = try BufferedStore(SQLiteStore(path: path))
+            store.isAlone = true
+            let full = Binding(
+                aor: "bob", provider: .webpush, environment: .sandbox, app: "an.app", team: "A1B2C3D4E5", service: .remote,
+                token: "https://push.example.net/p", dialect: .flexisip, instance: "", contact: "sip:bob@[2001:db8::1]",
+                callID: "", cseq: .max, wishes: .init([.init(name: "pn-auth", value: "\u{1}\u{0}ü")]),
+                registeredAt: start, expiresAt: start + 60, forgetAt: start + 86_400, refreshesItself: true)
+            for at in [start, start + 5] {
+                var binding = full
+                binding.registeredAt = at
+                _ = try store.register([binding], now: at)
+            }
+            _ = try store.register([makeBinding()], now: start)
+            _ = try store.register([makeBinding(callID: "call-2", at: start + 60)], now: start + 60)
+            kill(getpid(), SIGKILL)
+        }
+        #expect(try SQLiteStore(path: path).bindings(of: "alice@example.com", now: start).map(\.callID) == ["call-1"])
+        let store = try BufferedStore(SQLiteStore(path: path))
+        store.isAlone = true
+        #expect(store.takeFailure() == nil)
+        #expect(
+            try store.bindings(of: "alice@example.com", now: start) == [makeBinding(callID: "call-2", at: start + 60)])
+        let bob = try #require(try store.bindings(of: "bob", now: start).first)
+        #expect(bob.registeredAt == start + 5)
+        #expect(bob.wishes == .init([.init(name: "pn-auth", value: "\u{1}\u{0}ü")]))
+        #expect(bob.cseq == .max && bob.refreshesItself && bob.provider == .webpush)
+    }
+
+    @Test(arguments: [1, 7, 8, 30]) func `takes what is whole of a journal that was cut off`(missing: Int) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            do {
+                let store = try BufferedStore(SQLiteStore(path: path))
+                store.isAlone = true
+                _ = try store.register([first], now: start)
+                _ = try store.register([moved], now: start + 60)
+                _ = try store.register([makeBinding(callID: "call-3", at: start + 90)], now: start + 90)
+                var status = stat()
+                #expect(stat(path + "-refreshes", &status) == 0)
+                #expect(truncate(path + "-refreshes", status.st_size - off_t(missing)) == 0)
+            }
+            let store = try BufferedStore(SQLiteStore(path: path))
+            store.isAlone = true
+            #expect(try store.bindings(of: "alice@example.com", now: start) == [moved])
+        }
+    }
+
+    @Test func `leaves alone what another process has written since`() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            do {
+                let store = try BufferedStore(SQLiteStore(path: path))
+                store.isAlone = true
+                _ = try store.register([first], now: start)
+                _ = try store.register([moved], now: start + 60)
+            }
+            let newer = makeBinding(callID: "call-4", at: start + 600)
+            _ = try SQLiteStore(path: path).register([newer], now: start + 600)
+            let store = try BufferedStore(SQLiteStore(path: path))
+            store.isAlone = true
+            #expect(try store.bindings(of: "alice@example.com", now: start) == [newer])
+        }
+    }
+
+    @Test func `keeps nothing in memory while others may write`() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            let store = try BufferedStore(SQLiteStore(path: path))
+            let other = try SQLiteStore(path: path)
+            _ = try store.register([first], now: start)
+            store.isAlone = true
+            _ = try store.register([moved], now: start + 60)
+            store.isAlone = false
+            #expect(try other.bindings(of: "alice@example.com", now: start) == [moved])
+            _ = try other.register([makeBinding(callID: "call-5", at: start + 90)], now: start + 90)
+            #expect(try store.bindings(of: "alice@example.com", now: start).map(\.callID) == ["call-5"])
+        }
+    }
+
+    @Test func `answers for more users than it keeps in memory`() throws {
+        try withStore { (store, _, _) throws in
+            for round in 0..<2 {
+                for index in 0..<5000 {
+                    let at = start + Int64(round)
+                    let binding = makeBinding(aor: "user\(index)", token: "token \(index)", at: at)
+                    _ = try store.register([binding], now: at)
+                }
+            }
+            for index in stride(from: 0, to: 5000, by: 7) {
+                #expect(try store.bindings(of: "user\(index)", now: start).map(\.registeredAt) == [start + 1])
+            }
+        }
+    }
+}
