@@ -5,8 +5,8 @@ internal import COpenSSL
 
 /// What this process weighs.
 public enum ProcessMemory {
-    /// Keeps private keys that are read from now on where neither a core file nor the swap gets them. Once, before
-    /// the first; without it they are where everything is.
+    /// Keeps what OpenSSL holds of private keys that are read from now on where neither a core file nor the swap gets it.
+    /// Once, before the first; without it they are where everything is. The text of a file that was read is elsewhere.
     public static func protectKeys() {
         // Room for some thousand keys. OpenSSL puts what is secret of a key there by itself.
         if CRYPTO_secure_malloc_initialized() == 0 { CRYPTO_secure_malloc_init(1 << 20, 16) }

@@ -41,7 +41,7 @@ public enum SettingsTable {
         case .coreDumps:
             .init(
                 "core_dumps", .flag, "1",
-                "0: a crash of the engine leaves no core file, which would hold push tokens, and nobody but root may look into its memory. Private keys are in no core file either way."
+                "0: a crash of the engine leaves no core file, which would hold push tokens, and nobody but root may look into its memory. What OpenSSL holds of private keys is in none either way."
             )
         case .logLevel:
             .init(
