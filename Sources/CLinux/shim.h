@@ -31,6 +31,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -159,6 +160,7 @@ static inline int clinux_reopen_for_writing(int fd)
 }
 static inline int clinux_fstat(int fd, struct stat *status) { return fstat(fd, status); }
 
+static inline void clinux_forbid_core(void) { (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 /* Its first parameter is an enum in C. */
 static inline int clinux_descriptor_limit(struct rlimit *limit) { return getrlimit(RLIMIT_NOFILE, limit); }
 /* As many descriptors as the hard limit allows. */

@@ -39,6 +39,7 @@ public final class TLSContext {
             throw TLSError.drain("cannot read the system's certificates")
         }
         SSL_CTX_set_verify(context.pointer, SSL_VERIFY_PEER, nil)
+        copenssl_ask_for_staples(context.pointer)
         SSL_CTX_set_alpn_protos(context.pointer, context.protocols, UInt32(context.protocols.count))
         if let identity { try context.use(identity) }
         return context

@@ -146,6 +146,9 @@ final class TLSSession {
         alert = alert ?? TLSAlert.pending()
         let verification = SSL_get_verify_result(ssl)
         let error = TLSError.drain(operation).message
+        if error.hasSuffix("invalid status response") {
+            return .failed("the server's certificate is revoked, says its authority (OCSP)")
+        }
         guard verification != Int(X509_V_OK), error.hasSuffix("certificate verify failed") else {
             return .failed(error)
         }

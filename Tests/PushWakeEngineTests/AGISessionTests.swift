@@ -32,6 +32,20 @@ import Testing
         return made
     }
 
+    @Test(arguments: [
+        ("agi://h/wake?aor=100&token=correct-horse", true), ("agi://h/wake?aor=100", false),
+        ("agi://h/wake?aor=100&token=correct-hors", false), ("agi://h/wake?aor=100&token=correct-horse1", false),
+        ("agi://h/wake?token=correct-horse", true), ("agi://h/wake", false),
+    ])
+    func `needs the token where one is set`(request: String, isGood: Bool) {
+        var session = AGISession(arguments: nil, token: "correct-horse")
+        #expect(session.isIntroducing)
+        for line in ["agi_request: \(request)", "agi_arg_1: 100"] { _ = session.line(line, now: 0) }
+        let actions = session.line("", now: 0)
+        #expect(!session.isIntroducing)
+        #expect((actions == [.say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)}\"")]) == isGood)
+    }
+
     /// Answers every command with success; the commands that were said, up to the close.
     private func said(_ session: inout AGISession, _ actions: [AGISession.Action]) -> [String] {
         var lines: [String] = []

@@ -118,6 +118,34 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(bench.currentTokens().isEmpty)
     }
 
+    private func call(_ number: Int) -> WakeMessage {
+        var message = WakeMessage()
+        (message.aor, message.callID, message.seconds) = ("bob", "call-\(number)", 40)
+        return message
+    }
+
+    @Test func `forgets requests that are over, oldest first, when there are too many`() throws {
+        let bench = try DeskBench(["wakes_kept": "1000"])
+        try bench.register(fcm)
+        for number in 0..<1500 {
+            _ = try bench.desk.wake(call(number))
+            bench.desk.endCall(aor: "bob", callID: "call-\(number)", .cancelled)
+        }
+        #expect(bench.desk.calls.count == 1000)
+        #expect(bench.desk.calls.forgottenEarly == 500)
+        #expect(bench.desk.calls.requests(for: "bob").first?.message.callID == "call-500")
+    }
+
+    @Test func `holds as many requests as it may, and pushes no others`() throws {
+        let bench = try DeskBench(["wakes_kept": "1000"])
+        try bench.register(fcm)
+        let answers = try (0..<1200).map { try bench.desk.wake(call($0)) }
+        #expect(answers.count { $0.bindings > 0 } == 1000)
+        #expect(bench.desk.statistics.wakesRefused == 200)
+        bench.desk.endCall(aor: "bob", callID: "call-0", .cancelled)
+        #expect(try bench.desk.wake(call(2000)).bindings == 1)
+    }
+
     @Test func `reports the contact that a phone without instance has left`() throws {
         let bench = try DeskBench()
         try bench.register("<sip:bob@10.0.0.1:5060>", headers: [("X-MPUSH", "a:project:t:1")], callID: "one")

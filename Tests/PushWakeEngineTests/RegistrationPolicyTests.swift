@@ -54,7 +54,8 @@ import Testing
         ("https://push.example.com/x", "push.example.org", false), ("http://push.example.com/x", "*", false),
         ("https://127.0.0.1/x", "*", false), ("https://[::1]/x", "*", false),
     ])
-    func `promise nothing to a subscription that no push may go to`(url: String, hosts: String, isAllowed: Bool) throws {
+    func `promise nothing to a subscription that no push may go to`(url: String, hosts: String, isAllowed: Bool) throws
+    {
         var settings = Settings()
         try settings.set(.vapidKey, to: "/k.pem")
         try settings.set(.webPushHosts, to: hosts)

@@ -146,8 +146,9 @@ import Testing
             }
         }
         for socket in deaf {
-            push(Binding(
-                provider: .webpush, token: "https://127.0.0.1:\(socket.localAddress.port)/x", dialect: .rfc8599))
+            push(
+                Binding(
+                    provider: .webpush, token: "https://127.0.0.1:\(socket.localAddress.port)/x", dialect: .rfc8599))
         }
         fixture.turn(seconds: 1) { false }
         fixture.turn(seconds: 1) { false }

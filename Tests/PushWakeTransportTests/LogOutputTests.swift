@@ -13,7 +13,9 @@ import Testing
         let flags = fcntl(ends[1], F_GETFL)
         let output = LogOutput(ends[1])
         let begin = SystemClock.monotonicMilliseconds()
-        for number in 0..<20_000 { output.write("line \(number) \(String(repeating: "x", count: 80))") { "lost \($0)" } }
+        for number in 0..<20_000 {
+            output.write("line \(number) \(String(repeating: "x", count: 80))") { "lost \($0)" }
+        }
         #expect(SystemClock.monotonicMilliseconds() - begin < 5000)
         let lost = output.lost
         #expect(lost > 0)

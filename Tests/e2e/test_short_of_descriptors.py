@@ -192,3 +192,11 @@ def _drain(reader):
     except BlockingIOError:
         pass
     return out
+
+
+def test_private_keys_are_in_memory_that_is_not_dumped(apns):
+    engine = apns(friendly)
+    # The arena that OpenSSL keeps them in: writable, and marked "do not dump".
+    areas = open(f"/proc/{engine.process.pid}/smaps").read().split("VmFlags:")[1:]
+    flags = [area.split("\n", 1)[0].split() for area in areas]
+    assert any("wr" in words and "dd" in words for words in flags)

@@ -9,6 +9,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case engineSocketGroup
     case engineTimeout
     case logLevel
+    case coreDumps
     case store
     case storePath
     case storeSync
@@ -42,6 +43,10 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case templateDirectory
     case messageTimeToLive
     case ignoreSame
+    case devicePushes
+    case callerPushes
+    case aorPushes
+    case wakesKept
     case cancelPush
     case cancelWhen
     case refreshBefore
@@ -52,6 +57,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case loadRefresh
     case fastAGIListen
     case fastAGIAllow
+    case fastAGITokenFile
     case caFile
     case connectTimeout
     case requestTimeout

@@ -38,6 +38,11 @@ public enum SettingsTable {
             .init(
                 "engine_timeout", .integer(1...10_000), "100", unit: "ms",
                 "Longest wait of a SIP worker for the engine. After it the request goes on without push.")
+        case .coreDumps:
+            .init(
+                "core_dumps", .flag, "1",
+                "0: a crash of the engine leaves no core file, which would hold push tokens, and nobody but root may look into its memory. What OpenSSL holds of private keys is in none either way."
+            )
         case .logLevel:
             .init(
                 "log_level", .choice(["error", "warning", "notice", "info", "debug"]), "info",
@@ -127,6 +132,24 @@ public enum SettingsTable {
                 "ignore_same", .integer(0...600_000), "0", unit: "ms", other: "m:pushnotification_ignoresubssame",
                 "No second push of a kind to the same device within this window, unless it registers meanwhile; twice as long for messages. A second call's push waits until the window is over and is dropped when the phone comes before. 0: off."
             )
+        case .devicePushes:
+            .init(
+                "device_pushes", .integer(0...1_000_000), "5",
+                "Pushes that requests may cause to one device at once, repeats included; after them one every 5 s. Those that are too many wait for their turn with their request, and are dropped when the phone comes before. 0: no bound."
+            )
+        case .callerPushes:
+            .init(
+                "caller_pushes", .integer(0...1_000_000), "10",
+                "The same for one caller at one AoR: after so many one every 5 s. 0: no bound.")
+        case .aorPushes:
+            .init(
+                "aor_pushes", .integer(0...1_000_000), "30",
+                "The same for all devices of one AoR: after so many one a second. 0: no bound.")
+        case .wakesKept:
+            .init(
+                "wakes_kept", .integer(1000...10_000_000), "100000",
+                "Requests that the engine remembers at a time, each about 1.2 kB: those that are held, and for a minute those that are over. Past it the oldest that are over go first, then new ones go on without push."
+            )
         case .cancelPush:
             .init(
                 "cancel_push", .flag, "1",
@@ -145,6 +168,11 @@ public enum SettingsTable {
             .init(
                 "fastagi_allow", .text, "127.0.0.0/8,::1/128",
                 "Networks that may connect to FastAGI, comma separated.")
+        case .fastAGITokenFile:
+            .init(
+                "fastagi_token_file", .path, "",
+                "File whose first line every FastAGI request must carry as token=…, 8 bytes at least. Empty: fastagi_allow alone decides."
+            )
         default: nil
         }
     }

@@ -39,6 +39,10 @@ enum AGICommand: Equatable {
             return
         }
         let values = Self.query(parts[1])
+        if values["aor"] == nil, !arguments.isEmpty {
+            try self.init(arguments: [name] + arguments)
+            return
+        }
         switch name {
         case "wake": self = try Self.wake(Self.value(values, "aor"), values["timeout"] ?? "")
         case "send":
@@ -46,6 +50,12 @@ enum AGICommand: Equatable {
         case "bindings": self = .bindings(aor: try Self.value(values, "aor"))
         default: throw Mistake(message: "there is no script \"\(name)\"; write wake, send or bindings")
         }
+    }
+
+    /// What a FastAGI request says as `token=`; empty when it says nothing.
+    static func token(of request: String) -> String {
+        guard let mark = request.firstIndex(of: "?") else { return "" }
+        return query(request[request.index(after: mark)...])["token"] ?? ""
     }
 
     private static func wake(_ aor: String, _ timeout: String) throws(Mistake) -> AGICommand {

@@ -36,13 +36,21 @@ struct AGISession {
     private var environment = AGIEnvironment()
     private var state = State.environment
     private let arguments: [String]?
+    private let token: String
     private var command: AGICommand?
     private var aor = ""
     private var startedAt: Int64 = 0
     private var isInUsage = false
 
-    /// `arguments` are those of the process; nil for FastAGI, which has them in the environment.
-    init(arguments: [String]?) { self.arguments = arguments }
+    /// `arguments` are those of the process; nil for FastAGI, which has them in the environment, and which must say the
+    /// `token` unless that is empty.
+    init(arguments: [String]?, token: String = "") {
+        self.arguments = arguments
+        self.token = token
+    }
+
+    /// Nothing has been asked for yet.
+    var isIntroducing: Bool { state == .environment }
 
     /// True while a phone is waited for.
     var isWaiting: Bool { state == .waiting }
@@ -124,6 +132,9 @@ struct AGISession {
 
 extension AGISession {
     private mutating func begin(_ now: Int64) -> [Action] {
+        guard token.isEmpty || Self.isSame(AGICommand.token(of: environment["agi_request"]), token) else {
+            return finish("FAILED", because: "the request has not the token of fastagi_token_file; write ?token=TOKEN")
+        }
         do throws(AGICommand.Mistake) {
             if let arguments {
                 command = try AGICommand(arguments: arguments.isEmpty ? environment.arguments : arguments)
@@ -161,6 +172,14 @@ extension AGISession {
         case nil:
             return finish("FAILED")
         }
+    }
+
+    /// In the same time wherever they differ.
+    private static func isSame(_ a: String, _ b: String) -> Bool {
+        let (a, b) = (Array(a.utf8), Array(b.utf8))
+        var difference = UInt8(a.count == b.count ? 0 : 1)
+        for index in b.indices { difference |= b[index] ^ (index < a.count ? a[index] : 0) }
+        return difference == 0
     }
 
     /// Whether the line is part of a usage text, which stands between `520-` and `520 `.

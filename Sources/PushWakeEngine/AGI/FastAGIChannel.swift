@@ -8,12 +8,20 @@ internal import PushWakeTransport
 final class FastAGIChannel: WakeWaiter {
     private let connection: LineConnection
     private unowned let desk: EngineDesk
-    private var session = AGISession(arguments: nil)
+    private var session: AGISession
     var wait: WakeKey?
 
-    init(_ connection: LineConnection, _ desk: EngineDesk) {
+    init(_ connection: LineConnection, _ desk: EngineDesk, token: String) {
+        session = AGISession(arguments: nil, token: token)
         self.connection = connection
         self.desk = desk
+    }
+
+    /// Asterisk introduces a channel at once: whoever does not is turned away.
+    func isIntroduced() -> Bool {
+        guard session.isIntroducing else { return true }
+        connection.close()
+        return false
     }
 
     func line(_ text: String) { perform(session.line(text, now: Moment.now())) }

@@ -6,10 +6,15 @@ internal import PushWakeTransport
 /// Answers FastAGI on the engine's own loop: a call that waits costs one connection and no polling.
 final class FastAGIServer {
     private static let mostChannels = 10_000
+    /// Milliseconds for the lines that introduce a channel.
+    private static let introduction: Int64 = 5000
+    private static let shortestToken = 8
 
     private let desk: EngineDesk
     private let log: EngineLog
     private let allowed: NetworkList
+    private let token: String
+    private let loop: Loop
     private var listener: LineListener?
     private var channels: [ObjectIdentifier: FastAGIChannel] = [:]
 
@@ -18,14 +23,19 @@ final class FastAGIServer {
         let message: String
     }
 
-    /// Listens on `HOST:PORT`.
-    init(_ address: String, allowing networks: String, desk: EngineDesk, loop: Loop, log: EngineLog) throws(Failure) {
+    /// Listens on `HOST:PORT`; whoever connects must say the first line of `tokenFile`, if there is one.
+    init(
+        _ address: String, allowing networks: String, tokenFile: String = "", desk: EngineDesk, loop: Loop,
+        log: EngineLog
+    ) throws(Failure) {
+        self.loop = loop
         self.desk = desk
         self.log = log
         let socket: SocketAddress
         do throws(SettingError) {
             allowed = try Self.networks(networks)
             socket = try Self.socket(address)
+            token = try Self.token(tokenFile)
         } catch {
             throw Failure(message: "\(error.setting): \(error.message)")
         }
@@ -36,6 +46,20 @@ final class FastAGIServer {
         } catch {
             throw Failure(message: "fastagi_listen: cannot listen on \(address): \(error); choose another port")
         }
+    }
+
+    /// The token of `fastagi_token_file`; empty without a file.
+    static func token(_ path: String) throws(SettingError) -> String {
+        guard !path.isEmpty else { return "" }
+        let bytes = (try? FileContent.read(path)) ?? []
+        let line = bytes.split(separator: 0x0A).first.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let token = String(line.filter { !$0.isWhitespace })
+        guard token.utf8.count >= shortestToken else {
+            throw SettingError(
+                setting: "fastagi_token_file",
+                message: "\(path) has no first line of \(shortestToken) bytes or more; write one, readable for the PBX")
+        }
+        return token
     }
 
     /// The networks of `fastagi_allow`.
@@ -65,9 +89,13 @@ final class FastAGIServer {
             log(.warning, "FastAGI: \(peer.ip) was turned away; see fastagi_allow")
             return connection.close()
         }
-        let channel = FastAGIChannel(connection, desk)
+        let channel = FastAGIChannel(connection, desk, token: token)
         let id = ObjectIdentifier(channel)
         channels[id] = channel
+        loop.schedule(after: Self.introduction) { [weak self, weak channel] in
+            guard let channel, !channel.isIntroduced() else { return }
+            self?.log(.info, "FastAGI: \(peer.ip) connected and said nothing")
+        }
         connection.onLine = { [weak channel] in channel?.line($0) }
         connection.onClose = { [weak self, weak channel] in
             channel?.connectionClosed()

@@ -47,16 +47,15 @@ extension EngineDesk {
         delivery.cancel([job])
     }
 
-    /// Sends a push, or puts it off until `ignore_same` allows the device another.
+    /// Sends a push, or puts it off until `ignore_same` and the limits allow another.
     private func deliverInTime(_ push: CallPush, _ request: HeldRequest) {
         let now = SystemClock.monotonicMilliseconds()
-        guard settings.integer(.ignoreSame) > 0,
-            case .tooSoon(let wait) = dedupe.note(push.push.binding, push.push.content, now: now)
-        else {
+        let wait = wait(before: push.push, now)
+        guard wait > 0 else {
+            limits.note(push.push.binding, push.push.content, now: now)
             statistics.pushed += 1
             return deliver(push, request)
         }
-        statistics.suppressed += 1
         for follower in request.pushes.entries[push.push.binding.token]?.followers ?? [] {
             trace.note(follower.request.trace, .putOff(device: follower.device, wait), now: now)
         }
@@ -67,6 +66,20 @@ extension EngineDesk {
             // It has come with the push before; of a call that is over it has heard nothing.
             ended(push.push.binding, request, request.machine.end == nil)
         }
+    }
+
+    /// Milliseconds for which a push has to wait; 0: it may go, and `ignore_same` counts from now.
+    private func wait(before push: Push, _ now: Int64) -> Int64 {
+        let pause = limits.pause(push.binding, push.content, now: now)
+        if pause > 0 {
+            statistics.limited += 1
+            return pause
+        }
+        guard settings.integer(.ignoreSame) > 0,
+            case .tooSoon(let wait) = dedupe.note(push.binding, push.content, now: now)
+        else { return 0 }
+        statistics.suppressed += 1
+        return wait
     }
 
     /// Whether a push that was put off still has to go: not when the call is over or the phone has come.

@@ -36,6 +36,7 @@ extension EngineDesk {
             Self.put("bindings", Int64(count), &writer)
             Self.put("requests_live", Int64(calls.live), &writer)
             Self.put("requests_remembered", Int64(calls.count), &writer)
+            Self.put("requests_forgotten", Int64(calls.forgottenEarly), &writer)
             Self.put("queued", Int64(delivery.queued), &writer)
             put(load: delivery.queues, &writer)
             for row in statistics.rows() { Self.put(row.name, row.value, &writer) }

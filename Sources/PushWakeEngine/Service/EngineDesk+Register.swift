@@ -38,7 +38,8 @@ extension EngineDesk {
         } catch {
             log(
                 .error,
-                "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)")
+                "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"
+            )
             // The phone is there all the same.
             dispatch(tellRequests(of: registration, host))
             if let peer { fail(message, peer, "the store cannot be written: \(error)") }

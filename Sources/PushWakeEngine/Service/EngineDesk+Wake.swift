@@ -45,6 +45,11 @@ extension EngineDesk {
             }
             return answer
         }
+        guard calls.hasRoom else {
+            statistics.wakesRefused += 1
+            answer.bindings = 0
+            return answer
+        }
         let now = SystemClock.monotonicMilliseconds()
         let request = makeRequest(message, bindings, now)
         if let earlier { request.rung = earlier.rung }

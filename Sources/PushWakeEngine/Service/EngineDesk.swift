@@ -19,7 +19,7 @@ final class EngineDesk {
     private var wallClock = WallClock(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds())
     private var descriptorLines = LineBudget(most: 1, period: 60_000)
     /// Requests for which phones are woken or watched.
-    var calls = HeldRequests()
+    var calls: HeldRequests
     let callPolicy: CallPolicy
     /// Monotonic milliseconds of the next look for requests whose host is gone.
     var nextAbandonedLook: Int64 = 0
@@ -33,6 +33,8 @@ final class EngineDesk {
     let loadPolicies: LoadPolicies
     /// Tells a second push to one device within `ignore_same`.
     var dedupe: Dedupe
+    /// How many pushes requests may cause.
+    var limits: PushLimits
     /// Connections that want results.
     var subscribers: [EnginePeer] = []
     var unsentVerbs = UnsentVerbs()
@@ -47,6 +49,8 @@ final class EngineDesk {
         self.store = store
         self.delivery = delivery
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
+        limits = PushLimits(settings, seed: UInt64.random(in: 0...UInt64.max))
+        calls = HeldRequests(most: Int(settings.integer(.wakesKept)))
         self.log = log
         callPolicy = CallPolicy(settings)
         load = LoadWatch(delivery: delivery, log: log)
@@ -127,8 +131,10 @@ final class EngineDesk {
         guard let jump = wallClock.look(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds()) else {
             return
         }
-        let days = (jump.new - jump.old) / 86_400
-        log(.warning, "the clock was put \(days > 0 ? "forward" : "back") by \(abs(days)) days; bindings keep their age")
+        let days = (jump.new &- jump.old) / 86_400
+        log(
+            .warning, "the clock was put \(days > 0 ? "forward" : "back") by \(days.magnitude) days; bindings keep their age"
+        )
         do throws(StoreError) {
             try store.clockJumped(from: jump.old, to: jump.new)
         } catch {

@@ -34,6 +34,9 @@ public final class EngineService {
     public init(settings: Settings, log: EngineLog, isSupervised: Bool = false) throws(EngineFailure) {
         self.log = log
         AcceptGate.raiseLimit()
+        if !settings.flag(.coreDumps) { ProcessMemory.forbidCore() }
+        // ORDER: before the first key is read.
+        ProcessMemory.protectKeys()
         do throws(SystemError) {
             loop = try Loop()
         } catch {
@@ -96,7 +99,9 @@ public final class EngineService {
         guard !address.isEmpty else { return }
         do throws(FastAGIServer.Failure) {
             fastAGI = try FastAGIServer(
-                address, allowing: settings.text(.fastAGIAllow), desk: desk, loop: loop, log: log)
+                address, allowing: settings.text(.fastAGIAllow), tokenFile: settings.text(.fastAGITokenFile),
+                desk: desk,
+                loop: loop, log: log)
         } catch {
             // Calls that come in by SIP must not suffer from it.
             log(.error, error.message)

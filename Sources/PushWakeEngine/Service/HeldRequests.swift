@@ -5,7 +5,8 @@ internal import PushWakeCore
 /// All requests for which phones are woken or watched, found by their host's handle, by user, and by what makes forks
 /// the same request.
 ///
-/// It bounds itself: an entry lives as long as the request may be held, and then a minute for phones that come late.
+/// It bounds itself: an entry lives as long as the request may be held, and then a minute for phones that come late, or
+/// less when there are too many.
 struct HeldRequests {
     private var requests: [RequestID: HeldRequest] = [:]
     private var byUser: [String: [HeldRequest]] = [:]
@@ -13,6 +14,15 @@ struct HeldRequests {
     /// In the order in which they end: when each may be forgotten.
     private var ended: [(at: Int64, request: HeldRequest)] = []
     private var firstEnded = 0
+    private let most: Int
+    /// Requests that were over and had to make room.
+    private(set) var forgottenEarly = 0
+
+    /// Remembers so many.
+    init(most: Int = 100_000) { self.most = max(most, 1) }
+
+    /// Whether another may be held.
+    var hasRoom: Bool { live < most }
 
     var count: Int { requests.count }
     /// Those that have not ended.
@@ -36,6 +46,10 @@ struct HeldRequests {
         byUser[request.aor, default: []].append(request)
         request.pushes.live += 1
         live += 1
+        while requests.count > most, firstEnded < ended.count {
+            forgetFirst()
+            forgottenEarly += 1
+        }
     }
 
     /// It has ended: it stays for phones that come late, until `time`.
@@ -49,9 +63,13 @@ struct HeldRequests {
     /// Forgets what is over at `now`.
     mutating func sweep(now: Int64) {
         while firstEnded < ended.count, ended[firstEnded].at <= now {
-            remove(ended[firstEnded].request)
-            firstEnded += 1
+            forgetFirst()
         }
+    }
+
+    private mutating func forgetFirst() {
+        remove(ended[firstEnded].request)
+        firstEnded += 1
         if firstEnded > 1024, firstEnded * 2 > ended.count {
             ended.removeFirst(firstEnded)
             firstEnded = 0

@@ -16,6 +16,10 @@ struct Statistics {
     var pushed = 0
     var removedByProvider = 0
     var suppressed = 0
+    /// Pushes put off by `device_pushes`, `caller_pushes` and `aor_pushes`, each time that they were.
+    var limited = 0
+    /// Requests for which nothing was done, because there are too many.
+    var wakesRefused = 0
     private var outcomes: [Provider: [Int]] = [:]
     /// From push to REGISTER.
     private var wakeLatencies: [Provider: LatencyHistogram] = [:]
@@ -43,7 +47,8 @@ struct Statistics {
             ("bindings_refused", Int64(refused)), ("wakes", Int64(wakes)), ("wakes_resumed", Int64(resumed)),
             ("wakes_expired", Int64(wakesExpired)),
             ("pushes", Int64(pushed)),
-            ("pushes_suppressed", Int64(suppressed)), ("tokens_removed", Int64(removedByProvider)),
+            ("pushes_suppressed", Int64(suppressed)), ("pushes_limited", Int64(limited)),
+            ("wakes_refused", Int64(wakesRefused)), ("tokens_removed", Int64(removedByProvider)),
         ]
         for provider in Provider.allCases {
             guard let counts = outcomes[provider] else { continue }

@@ -20,7 +20,8 @@ struct RegistrationPlan {
     private(set) var leftContacts: [String] = []
 
     init(
-        storing new: [Binding], over live: [Binding], marks: [RemovedBinding], perUser: Int = BindingLimits.perUser, now: Int64
+        storing new: [Binding], over live: [Binding], marks: [RemovedBinding], perUser: Int = BindingLimits.perUser,
+        now: Int64
     ) {
         guard let first = new.first else {
             isStale = true

@@ -164,9 +164,12 @@ import Testing
             if now % 50 == 0 {
                 let isCall = now % 500 == 0
                 asked += isCall ? 1 : 0
-                _ = queue.append(Job(isCall: isCall, deadline: now + (isCall ? 40_000 : 300_000)), isCall ? .call : .message)
+                _ = queue.append(
+                    Job(isCall: isCall, deadline: now + (isCall ? 40_000 : 300_000)), isCall ? .call : .message)
             }
-            for entry in pausing where entry.at <= now { _ = queue.append(entry.job, entry.job.isCall ? .call : .message) }
+            for entry in pausing where entry.at <= now {
+                _ = queue.append(entry.job, entry.job.isCall ? .call : .message)
+            }
             pausing.removeAll { $0.at <= now }
             while throttle.admits(now: now), var job = queue.popFirst() {
                 guard job.deadline > now else { continue }

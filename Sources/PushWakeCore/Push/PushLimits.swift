@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+
+/// How many pushes requests may cause: to a device, for an AoR, and by one caller at one AoR. A device that is called
+/// without end is woken now and then, not each time; the requests wait for it all the same.
+///
+/// Remembers one number per name, the time at which all its pushes would have been made one by one (GCRA), in two tables
+/// that take turns: what is not used for two turns is forgotten.
+public struct PushLimits: Sendable {
+    /// So many at once, and one more after each `interval` milliseconds; 0: no bound.
+    public struct Rate: Equatable, Sendable {
+        public let burst: Int64
+        public let interval: Int64
+
+        public init(burst: Int64, interval: Int64) {
+            self.burst = min(max(burst, 0), 1_000_000)
+            self.interval = min(max(interval, 1), 3_600_000)
+        }
+    }
+
+    /// Names in one table, and milliseconds until the tables change places at the latest.
+    private static let turn: Int64 = 120_000
+    private let capacity: Int
+    private let device: Rate
+    private let caller: Rate
+    private let user: Rate
+    private let seed: UInt64
+    private var current: [UInt64: Int64] = [:]
+    private var before: [UInt64: Int64] = [:]
+    private var turnedAt: Int64?
+
+    /// `seed` keeps callers from making names that collide.
+    public init(device: Rate, caller: Rate, user: Rate, capacity: Int = 100_000, seed: UInt64) {
+        (self.device, self.caller, self.user) = (device, caller, user)
+        self.capacity = max(capacity, 1)
+        self.seed = seed
+    }
+
+    /// Milliseconds until one more push may go; 0: now. Counts nothing.
+    public func pause(_ binding: Binding, _ content: PushContent, now: Int64) -> Int64 {
+        names(binding, content).reduce(0) { max($0, pause($1.name, $1.rate, now)) }
+    }
+
+    /// A push goes.
+    public mutating func note(_ binding: Binding, _ content: PushContent, now: Int64) {
+        if current.count >= capacity || now &- (turnedAt ?? now) > Self.turn {
+            before = current
+            current = [:]
+            turnedAt = now
+        }
+        if turnedAt == nil { turnedAt = now }
+        for (name, rate) in names(binding, content) where rate.burst > 0 {
+            current[name] = max(time(name) ?? now, now) &+ rate.interval
+        }
+    }
+
+    private func time(_ name: UInt64) -> Int64? { current[name] ?? before[name] }
+
+    private func pause(_ name: UInt64, _ rate: Rate, _ now: Int64) -> Int64 {
+        guard rate.burst > 0, let time = time(name) else { return 0 }
+        return max(0, time &- now &- (rate.burst - 1) * rate.interval)
+    }
+
+    private func names(_ binding: Binding, _ content: PushContent) -> [(name: UInt64, rate: Rate)] {
+        let user = Fingerprint.of(binding.aor.utf8, from: seed)
+        let token = Fingerprint.of(binding.token.utf8, from: seed ^ UInt64(binding.provider.rawValue) << 8 ^ 0xD)
+        let caller = Fingerprint.of(content.fromURI.utf8, from: user ^ 0xC)
+        return [(user, self.user), (token, device), (caller, self.caller)]
+    }
+}
+
+extension PushLimits {
+    /// As the settings say.
+    public init(_ settings: Settings, seed: UInt64) {
+        self.init(
+            device: Rate(burst: settings.integer(.devicePushes), interval: 5000),
+            caller: Rate(burst: settings.integer(.callerPushes), interval: 5000),
+            user: Rate(burst: settings.integer(.aorPushes), interval: 1000), seed: seed)
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@Suite struct `The wall clock` {
+    @Test func `is heard of when it jumps by more than a day, once`() {
+        var clock = WallClock(wall: 1000, running: 50)
+        expectEqual(clock.look(wall: 1100, running: 150), nil)
+        expectEqual(clock.look(wall: 2_000_000_000, running: 160).map { [$0.old, $0.new] }, [1110, 2_000_000_000])
+        expectEqual(clock.look(wall: 2_000_000_010, running: 170), nil)
+        expectEqual(
+            clock.look(wall: 1_900_000_000, running: 180).map { [$0.old, $0.new] }, [2_000_000_020, 1_900_000_000])
+    }
+
+    @Test func `may be put right by less, again and again`() {
+        var clock = WallClock(wall: 1_000_000, running: 0)
+        for step in 1...50 as ClosedRange<Int64> {
+            expectEqual(clock.look(wall: 1_000_000 + step * 80_000, running: step), nil)
+        }
+    }
+
+    @Test func `may sleep`() {
+        var clock = WallClock(wall: 1_000_000, running: 0)
+        expectEqual(clock.look(wall: 1_900_000, running: 900_000), nil)
+    }
+
+    @Test(arguments: [Int64.min, 0, .max], [Int64.min, 0, .max]) func `may say anything`(wall: Int64, running: Int64) {
+        var clock = WallClock(wall: 0, running: 0)
+        _ = clock.look(wall: wall, running: running)
+        _ = clock.look(wall: running, running: wall)
+    }
+}
