@@ -82,3 +82,14 @@ def test_two_users_and_two_days_have_nothing_in_common(server, wire):
     one = purr_of(wire.phone(server, "purr-one", "udp", rfc8599_fcm()).register())
     two = purr_of(wire.phone(server, "purr-two", "udp", rfc8599_fcm()).register())
     assert one != two and min(len(one), len(two)) >= 22, "128 bits at least"
+
+
+@pytest.mark.parametrize("stranger", ["0" * 32, "nobody's"])
+def test_a_new_call_to_an_address_with_a_purr_that_nobody_has_wakes_its_user(server, wire, simulator, stranger):
+    phone = wire.phone(server, f"purr-new-{stranger[0]}", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    call = wire.call(server, f"{phone.user}", uri=f"sip:{phone.user}@127.0.0.1:{server.port};pn-purr={stranger}")
+    simulator.wait_event(phone.push.token, "call")
+    wire.again(phone).register()
+    call.wait_status(200)

@@ -42,10 +42,10 @@ class WireCall:
     """One INVITE or MESSAGE, and what came back. It acknowledges by itself."""
 
     def __init__(self, caller, user, method, *, text="", content="text/plain", call_id=None, cseq=1, tag=None,
-                 domain="127.0.0.1"):
+                 domain="127.0.0.1", uri=None):
         self.caller, self.user, self.method, self.text, self.content = caller, user, method, text, content
         self.call_id, self.cseq, self.tag = call_id or new_id(), cseq, tag or new_id()[:8]
-        self.uri = f"sip:{user}@{domain}:{caller.server.port}"
+        self.uri = uri or f"sip:{user}@{domain}:{caller.server.port}"
         self.branch = new_branch()
         self.sent_at = 0.0
         caller.calls[self.call_id] = self
