@@ -234,7 +234,7 @@ int pw_watch_quiet(sip_msg_t *msg)
 	}
 	/* tm forwards nothing of a cancelled request, without a word in the log. A real CANCEL is known by hold->cancelled. */
 	pw.reply_lock(t);
-	hold->quiet = 1;
+	hold->quiet = !(t->flags & T_CANCELED); /* its CANCEL may have come first */
 	t->flags |= T_CANCELED;
 	pw.reply_unlock(t);
 	msg->msg_flags |= FL_MSG_NOREPLY;

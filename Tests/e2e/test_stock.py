@@ -12,10 +12,11 @@ import threading
 import pytest
 
 from phones import rfc8599_fcm
-from servers import PUSHWAKE, ROOT, Kamailio, certificate_with_key, wait_until
+from servers import KAMAILIO_ROOT, PUSHWAKE, ROOT, Kamailio, certificate_with_key, wait_until
 
 DOMAIN = "stock.example"
-STOCK = pathlib.Path("/etc/kamailio/kamailio.cfg")
+INSTALLED = pathlib.Path(KAMAILIO_ROOT or "/") / "etc" / "kamailio"
+STOCK = INSTALLED / "kamailio.cfg"
 SCRIPT = ROOT / "examples" / "kamailio-stock.sh"
 TABLES = {
     "version": ("table_name(str) table_version(int)",
@@ -111,14 +112,16 @@ def stock(request, simulator, proxy, tmp_path_factory):
     text = text.replace('loadmodule "acc.so"', 'loadmodule "db_text.so"\nloadmodule "acc.so"')
     if "WITH_TLS" in defines:
         (directory / "server.pem").write_bytes(certificate_with_key())
-        tls = pathlib.Path("/etc/kamailio/tls.cfg").read_text()
+        tls = (INSTALLED / "tls.cfg").read_text()
         tls = re.sub(r"/etc/kamailio/kamailio-selfsigned.\w+", str(directory / "server.pem"), tls)
         (directory / "tls.cfg").write_text(tls)
         text = text.replace("/etc/kamailio/tls.cfg", str(directory / "tls.cfg"))
-    users = [f"{number}:{name}:{DOMAIN}:secret:x:x" for number, name in enumerate( ("alice", "asleep", "lost", "impatient", "both"), 1)]
+    users = [f"{number}:{name}:{DOMAIN}:secret:x:x" for number, name in enumerate(("alice", "asleep", "lost", "impatient", "both"), 1)]
     arguments = [word for define in [*defines, f"DBURL=\"text://{tables(directory / 'tables', users)}\""] for word in ("-A", define)]
     kamailio = Kamailio(directory, simulator, config=text, wake_timeout=3, arguments=arguments)
     kamailio.as_printed()
+    if "WITH_TLS" in defines:
+        kamailio.arguments += ["-l", f"tls:127.0.0.1:{kamailio.tls_port}"]
     kamailio.start().wait_engine()
     made = Stock(kamailio, defines, directory)
     made.box = box
@@ -161,7 +164,8 @@ def sleeper(stock, wire, request):
     """A phone that has registered and sleeps; behind a NAT, where the configuration knows of those."""
     def make(user):
         behind = {"contact": f"sip:{user}@10.0.0.9:5066"} if "NAT" in stock else {}
-        phone = register(wire.phone(stock.kamailio, user, "udp", rfc8599_fcm(), domain=DOMAIN, **behind))
+        transport = "tls" if "TLS" in stock and not behind else "udp"
+        phone = register(wire.phone(stock.kamailio, user, transport, rfc8599_fcm(), domain=DOMAIN, **behind))
         phone.behind = behind
         return phone.sleep()
 

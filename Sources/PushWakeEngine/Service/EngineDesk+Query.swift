@@ -88,10 +88,7 @@ extension EngineDesk {
             for user in users {
                 for (index, row) in try rows(of: user, withRemoved: !aor.isEmpty, now).enumerated().dropFirst(skipped) {
                     guard writer.bytes.count < Self.pageBytes else { return BindingsPage(user: place, skipped: index) }
-                    switch row {
-                    case .binding(let binding, let removed): put(binding, removed: removed, now, &writer)
-                    case .unreadable(let problem): putUnreadable(user, problem, &writer)
-                    }
+                    put(row.binding, removed: row.removed, now, &writer)
                 }
                 (place, skipped) = (user, 0)
                 if aor.isEmpty, SystemClock.monotonicMicroseconds() > end { return BindingsPage(user: place) }
@@ -100,34 +97,12 @@ extension EngineDesk {
         }
     }
 
-    private enum Row {
-        /// `removed` says why; empty while it is in use.
-        case binding(Binding, removed: String)
-        case unreadable(String)
-    }
-
-    /// What cannot be read of one user does not hide the others.
-    private func rows(of user: String, withRemoved: Bool, _ now: Int64) throws(StoreError) -> [Row] {
-        do throws(StoreError) {
-            var rows = try store.bindings(of: user, now: now).map { Row.binding($0, removed: "") }
-            if withRemoved { rows += try store.removed(of: user).map { Row.binding($0.binding, removed: $0.reason) } }
-            return rows
-        } catch {
-            guard case .corrupt(let text) = error else { throw error }
-            return [.unreadable(text)]
-        }
-    }
-
-    private func putUnreadable(_ user: String, _ problem: String, _ writer: inout MessageWriter) {
-        log(.error, "a binding cannot be listed: \(problem)")
-        writer.put(.row, 1)
-        Self.put("aor", user, &writer)
-        for name in ["provider", "environment", "app", "service", "token", "dialect", "instance"] {
-            Self.put(name, "", &writer)
-        }
-        for name in ["registered_ago", "expires_in"] { Self.put(name, -1, &writer) }
-        Self.put("removed", "cannot be read", &writer)
-        put(WakeRecord(), &writer)
+    private func rows(
+        of user: String, withRemoved: Bool, _ now: Int64
+    ) throws(StoreError) -> [(binding: Binding, removed: String)] {
+        var rows = try store.bindings(of: user, now: now).map { (binding: $0, removed: "") }
+        if withRemoved { rows += try store.removed(of: user).map { (binding: $0.binding, removed: $0.reason) } }
+        return rows
     }
 
     /// Where a page of bindings begins: behind this user, and so many rows further.
