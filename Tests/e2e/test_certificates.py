@@ -66,6 +66,7 @@ class Certificates:
             serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
         path = self.directory / name
         path.write_bytes(certificate.public_bytes(serialization.Encoding.PEM) + text)
+        path.chmod(0o600)
         return path
 
     def keychain(self, name, app, password):
@@ -77,6 +78,7 @@ class Certificates:
             .build(password.encode()))
         path = self.directory / name
         path.write_bytes(pkcs12.serialize_key_and_certificates(app.encode(), key, certificate, None, encryption))
+        path.chmod(0o600)
         path.with_suffix(".pwd").write_text(password + "\n")
         return path
 

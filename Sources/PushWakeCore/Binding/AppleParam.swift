@@ -4,7 +4,11 @@
 ///
 /// The RFC makes whatever follows the last dot the service. Phones in the field leave the service out,
 /// so only words known as services count as one; else the bundle id reaches to the end, for ordinary pushes.
+///
+/// Mizutech's phones may leave the team out too, and send the bundle id alone. A team id is of capitals and digits
+/// (Apple: ten of them), which no bundle id begins with.
 struct AppleParam {
+    /// Empty when the phone does not say.
     let team: String
     /// Without the service.
     let bundle: String
@@ -14,13 +18,15 @@ struct AppleParam {
     init(_ text: String) throws(Problem) {
         let bytes = text.utf8.span
         var cursor = Cursor(bytes)
-        let team = cursor.skip(to: ASCII.dot)
+        var team = cursor.skip(to: ASCII.dot)
+        let isTeam = !bytes.part(team).contains(where: { $0 &- 0x61 < 26 })
         guard !team.isEmpty, cursor.take(ASCII.dot), !cursor.isAtEnd else {
             throw Problem(
                 .missingParameter, "pn-param",
                 "names no app: send TEAM.BUNDLE.voip, the team id and bundle id of the app")
         }
-        let rest = cursor.position..<bytes.count
+        if !isTeam { team = 0..<0 }
+        let rest = (isTeam ? cursor.position : 0)..<bytes.count
         var lastDot = rest.upperBound
         while lastDot > rest.lowerBound, bytes[lastDot &- 1] != ASCII.dot { lastDot &-= 1 }
 
@@ -33,7 +39,7 @@ struct AppleParam {
         self.team = bytes.text(team)
         self.bundle = bytes.text(bundle)
         self.services = services
-        try TokenRules.check(app: self.team, from: "pn-param")
+        if isTeam { try TokenRules.check(app: self.team, from: "pn-param") }
         try TokenRules.check(app: self.bundle, from: "pn-param")
     }
 

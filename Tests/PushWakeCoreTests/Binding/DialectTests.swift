@@ -24,6 +24,9 @@ private func brief(_ registration: Registration) -> [String] {
         ("pn-provider=apns;pn-param=T.com.example.app;pn-prid=00", ["apns default T|com.example.app remote 00"]),
         ("pn-provider=apns;pn-param=T.voip;pn-prid=00", ["apns default T|voip remote 00"]),
         ("pn-provider=apns;pn-param=T.com.example.Voip;pn-prid=00", ["apns default T|com.example.Voip remote 00"]),
+        // Mizutech's phones leave the team out.
+        ("pn-provider=apns;pn-param=com.example.phone;pn-prid=00", ["apns default |com.example.phone remote 00"]),
+        ("pn-provider=apns;pn-param=com.example.phone.voip;pn-prid=00", ["apns default |com.example.phone voip 00"]),
         // Names in any case, values as they are.
         ("PN-Provider=APNS;Pn-Param=T.Com.App;PN-PRID=aBc", ["apns default T|Com.App remote aBc"]),
         (
