@@ -133,7 +133,8 @@ final class EngineDesk {
         }
         let days = (jump.new &- jump.old) / 86_400
         log(
-            .warning, "the clock was put \(days > 0 ? "forward" : "back") by \(days.magnitude) days; bindings keep their age"
+            .warning,
+            "the clock was put \(days > 0 ? "forward" : "back") by \(days.magnitude) days; bindings keep their age"
         )
         do throws(StoreError) {
             try store.clockJumped(from: jump.old, to: jump.new)
@@ -147,7 +148,10 @@ final class EngineDesk {
         guard case .write = descriptorLines.admit(now: delivery.loop.now) else { return }
         log(
             .error,
-            "all but a reserve of the \(limit) descriptors are in use: whoever connects now waits; raise LimitNOFILE, or end clients"
+            """
+            all but a reserve of the \(limit) descriptors are in use: whoever connects now waits; raise LimitNOFILE, or \
+            end clients
+            """
         )
     }
 
