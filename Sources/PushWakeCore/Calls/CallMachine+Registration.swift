@@ -8,8 +8,14 @@ extension CallMachine {
     /// A device of the user has registered.
     public mutating func registered(_ registration: CallRegistration, now: Int64) -> [CallVerb] {
         var verbs: [CallVerb] = []
+        if join(registration, now, &verbs) { settle(now, &verbs) }
+        return verbs
+    }
+
+    /// The device of a registration takes part; true when that may change how the request stands.
+    mutating func join(_ registration: CallRegistration, _ now: Int64, _ verbs: inout [CallVerb]) -> Bool {
         guard let index = place(of: registration) else {
-            guard !isClosed else { return [] }
+            guard !isClosed else { return false }
             devices.append(
                 DeviceState(
                     CallDevice(
@@ -17,16 +23,15 @@ extension CallMachine {
                         isAwake: true)))
             verbs.append(.note(.registered(device: devices.count - 1)))
             ring(devices.count - 1, registration.contact, now, &verbs)
-            settle(now, &verbs)
-            return verbs
+            return true
         }
         verbs.append(.note(.registered(device: index)))
         learn(index, registration)
         guard !isClosed else {
             showEnd(index, registration.contact, &verbs)
-            return verbs
+            return false
         }
-        guard !devices[index].hasDeclined, !devices[index].isAnswered else { return verbs }
+        guard !devices[index].hasDeclined, !devices[index].isAnswered else { return false }
         if let leg = devices[index].leg {
             moved(index, leg, to: registration.contact, now, &verbs)
         } else {
@@ -34,8 +39,7 @@ extension CallMachine {
         }
         // It is there: what has not left yet need not go.
         dropPush(index, &verbs)
-        settle(now, &verbs)
-        return verbs
+        return true
     }
 
     /// A contact of the user is gone from the registrar.

@@ -40,8 +40,11 @@ extension CallMachine {
     }
 
     /// Goes on with a request that another engine began, instead of `start(now:)`. `devices` stand in the order of
-    /// those that the machine was made with. A leg that has said nothing may be older than the push.
-    public mutating func resume(_ resumed: [ResumedDevice], lastLeg: Int, now: Int64) -> [CallVerb] {
+    /// those that the machine was made with. A leg that has said nothing may be older than the push. `registrations` came
+    /// after the other engine was lost.
+    public mutating func resume(
+        _ resumed: [ResumedDevice], lastLeg: Int, registrations: [CallRegistration] = [], now: Int64
+    ) -> [CallVerb] {
         var verbs: [CallVerb] = []
         continueLegs(after: lastLeg)
         // The host still holds it; whether it has to is decided below.
@@ -56,9 +59,14 @@ extension CallMachine {
                 devices[index].leg?.heard = .init(status: resumed[index].status)
                 devices[index].legAtPush = resumed[index].wasPushed ? leg : 0
                 watch(index, now)
-            } else if devices[index].device.canBePushed, !devices[index].device.isAwake, !resumed[index].wasPushed {
-                push(index, now, &verbs)
             }
+        }
+        for registration in registrations { _ = join(registration, now, &verbs) }
+        for index in devices.indices where index < resumed.count && devices[index].leg == nil {
+            guard devices[index].device.canBePushed, !devices[index].device.isAwake, !resumed[index].wasPushed else {
+                continue
+            }
+            push(index, now, &verbs)
         }
         settle(now, &verbs)
         return verbs

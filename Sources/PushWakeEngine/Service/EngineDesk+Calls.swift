@@ -82,6 +82,7 @@ extension EngineDesk {
     /// Tells the requests of a user about a contact; the verbs for their hosts come back.
     func registered(_ registration: CallRegistration, uri: String, aor: String, domain: String) -> [HostVerb] {
         let now = SystemClock.monotonicMilliseconds()
+        earlyRegistrations.add(registration, uri: uri, aor: aor, domain: domain, now: now)
         var verbs: [HostVerb] = []
         for request in calls.requests(for: aor) where request.isFor(domain) {
             if !uri.isEmpty { request.keys[uri] = registration.contact.key }
@@ -95,6 +96,7 @@ extension EngineDesk {
     /// Tells the requests of a user that a contact is gone.
     func unregistered(uri: String, aor: String, domain: String) -> [HostVerb] {
         let now = SystemClock.monotonicMilliseconds()
+        earlyRegistrations.remove(uri: uri, aor: aor, domain: domain)
         var verbs: [HostVerb] = []
         for request in calls.requests(for: aor) where request.isFor(domain) {
             verbs += perform(request.machine.unregistered(contact: request.key(of: uri), now: now), request)
@@ -106,6 +108,7 @@ extension EngineDesk {
     /// Forgets requests whose time is over; called by the loop's clock.
     func tick(now: Int64) {
         calls.sweep(now: now)
+        earlyRegistrations.sweep(now: now)
         reportLeftOut(now: now)
         guard now >= nextAbandonedLook else { return }
         nextAbandonedLook = now + 10_000

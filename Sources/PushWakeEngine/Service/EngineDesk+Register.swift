@@ -48,7 +48,8 @@ extension EngineDesk {
 
     /// Tells the requests of the user what this REGISTER means for them; what their hosts have to do comes back.
     private func tellRequests(of registration: Registration, _ host: RegisteringHost) -> [HostVerb] {
-        guard !calls.requests(for: registration.aor).isEmpty else { return [] }
+        let isEarly = earlyRegistrations.isOpen(now: SystemClock.monotonicMilliseconds())
+        guard isEarly || !calls.requests(for: registration.aor).isEmpty else { return [] }
         var verbs: [HostVerb] = []
         for (index, contact) in registration.contacts.enumerated() {
             if registration.isRemoval(contact) {

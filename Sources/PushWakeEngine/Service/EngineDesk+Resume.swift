@@ -6,7 +6,8 @@ internal import PushWakeTransport
 
 /// Requests that outlived the engine which began them.
 extension EngineDesk {
-    /// Goes on with a request that a host holds: phones whose push the old engine had not finished are pushed.
+    /// Goes on with a request that a host holds: phones that have registered since this engine was started ring, others
+    /// whose push the old engine had not finished are pushed.
     func resume(_ message: MessageReader, _ peer: EnginePeer) {
         guard let ticket = RequestTicket(message), ticket.message.handle != 0 else {
             return fail(message, peer, "the ticket of this request is of another release")
@@ -26,7 +27,10 @@ extension EngineDesk {
             calls.add(request)
             trace.note(request.trace, .resumed, now: now)
             let devices = bindings.isEmpty ? [] : request.resumedDevices(ticket)
-            let verbs = request.machine.resume(devices, lastLeg: ticket.lastLeg, now: now)
+            let early = earlyRegistrations.registrations(for: request, now: now)
+            for (registration, uri) in early where !uri.isEmpty { request.keys[uri] = registration.contact.key }
+            let verbs = request.machine.resume(
+                devices, lastLeg: ticket.lastLeg, registrations: early.map(\.registration), now: now)
             dispatch(perform(verbs, request))
             schedule(request, now)
             statistics.resumed += 1

@@ -38,6 +38,7 @@ final class EngineDesk {
     /// Connections that want results.
     var subscribers: [EnginePeer] = []
     var unsentVerbs = UnsentVerbs()
+    var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())
     var writer = MessageWriter()
     private let isSupervised: Bool
 

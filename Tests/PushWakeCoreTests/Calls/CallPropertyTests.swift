@@ -141,7 +141,13 @@ private struct CallSequence: ~Copyable {
                     contact: hasLeg ? Self.contact(index, 0, &random) : nil, status: random.pick([0, 0, 100, 180])))
         }
         host.willResume(resumed, lastLeg: lastLeg)
-        perform("resume \(resumed)", machine.resume(resumed, lastLeg: lastLeg, now: now))
+        let early = random.oneIn(3) ? registration() : nil
+        host.registering = early?.device
+        let registrations = early.map { [$0.registration] } ?? []
+        perform(
+            "resume \(resumed) \(registrations)",
+            machine.resume(resumed, lastLeg: lastLeg, registrations: registrations, now: now))
+        if let early { noteNewDevice(of: early.registration) }
     }
 
     /// Time goes by: to the next deadline, past it, or not so far.
@@ -206,15 +212,24 @@ private struct CallSequence: ~Copyable {
     }
 
     private mutating func register() {
+        guard let (device, registration) = registration() else { return }
+        host.registering = device
+        perform("register \(registration)", machine.registered(registration, now: now))
+        noteNewDevice(of: registration)
+    }
+
+    /// What a device of the user, or a new one, may register with; nil when nothing would tell which it is.
+    private mutating func registration() -> (device: Int, registration: CallRegistration)? {
         let device = random.below(instances.count + 1)
         let instance = device < instances.count ? instances[device] : "device \(device)"
         let registration = CallRegistration(
             instance: instance, tokens: random.oneIn(2) ? ["token \(device)"] : [],
             contact: Self.contact(device, random.below(3), &random))
-        guard !instance.isEmpty || !registration.tokens.isEmpty else { return }
-        host.registering = device
-        perform("register \(registration)", machine.registered(registration, now: now))
-        if host.devices.count > instances.count { instances.append(instance) }
+        return instance.isEmpty && registration.tokens.isEmpty ? nil : (device, registration)
+    }
+
+    private mutating func noteNewDevice(of registration: CallRegistration) {
+        if host.devices.count > instances.count { instances.append(registration.instance) }
     }
 
     private mutating func leave() {

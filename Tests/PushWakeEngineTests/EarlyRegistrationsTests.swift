@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import PushWakeStore
+import PushWakeTransport
+import Testing
+
+@testable import PushWakeEngine
+
+private let host: Int64 = 7
+private let handle: Int64 = 99
+private let contact = "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def"
+
+extension DeskBench {
+    /// A call that an engine before this one began, with the bindings that it left. Gives the call's ticket.
+    fileprivate func callOfAnEarlierEngine() throws -> [UInt8] {
+        let first = try DeskBench()
+        try first.register("<\(contact)>")
+        var message = WakeMessage()
+        (message.aor, message.callID, message.method) = ("bob", "call@1", "INVITE")
+        (message.host, message.handle) = (UInt64(host), UInt64(handle))
+        let answer = try first.desk.wake(message)
+        #expect(answer.pushed == 1)
+        let now = SystemClock.wallSeconds()
+        _ = store.register(first.store.bindings(of: "bob", now: now), now: now)
+        return answer.ticket
+    }
+
+    /// The host tells of the call; gives the kinds of verbs that come of it, and the contact that is rung.
+    fileprivate func resume(_ ticket: [UInt8], pushed: Int64) throws -> (kinds: [Int64], rung: String) {
+        let reply = try ask(.resume) { writer in
+            writer.put(.host, host)
+            writer.put(.handle, handle)
+            writer.put(.ticket, ticket)
+            writer.put(.pushedDevices, pushed)
+            writer.put(.milliseconds, Int64(500))
+        }
+        #expect(reply.kind == .reply)
+        var kinds: [Int64] = []
+        var rung = ""
+        for bytes in desk.unsentVerbs.take(for: UInt64(host), now: SystemClock.monotonicMilliseconds()) {
+            var reader = try #require(MessageReader(bytes))
+            while let field = reader.next() {
+                if field.tag == .verb { kinds.append(reader.number(field)) }
+                if field.tag == .contactKey { rung = reader.text(field) }
+            }
+        }
+        return (kinds, rung)
+    }
+}
+
+@Suite struct `Phones that register before a new engine knows the held requests` {
+    private static let ring = Int64(HostVerb.Kind.ring.rawValue)
+
+    @Test(arguments: [0, 1] as [Int64])
+    func `ring as soon as it does, and are pushed no more`(pushed: Int64) throws {
+        let bench = try DeskBench()
+        let ticket = try bench.callOfAnEarlierEngine()
+        try bench.register("<\(contact)>", cseq: 2)
+        let verbs = try bench.resume(ticket, pushed: pushed)
+        #expect(verbs.kinds.contains(Self.ring))
+        #expect(verbs.rung == contact)
+        #expect(bench.desk.statistics.pushed == 0)
+        // A supervisor that connects again tells of it again.
+        #expect(try !bench.resume(ticket, pushed: pushed).kinds.contains(Self.ring))
+    }
+
+    @Test func `ring too when a channel's host reports them`() throws {
+        let bench = try DeskBench()
+        let ticket = try bench.callOfAnEarlierEngine()
+        _ = try bench.ask(.registered) { writer in
+            writer.put(.aor, "bob")
+            writer.put(.contactURI, contact)
+        }
+        #expect(try bench.resume(ticket, pushed: 1).rung == contact)
+    }
+
+    @Test func `are not rung when they have left again, nor when others registered`() throws {
+        let bench = try DeskBench()
+        let ticket = try bench.callOfAnEarlierEngine()
+        try bench.register("<\(contact)>", cseq: 2)
+        try bench.register("<\(contact)>", cseq: 3, expires: "0")
+        _ = try bench.ask(.registered) { writer in
+            writer.put(.aor, "alice")
+            writer.put(.contactURI, "sip:alice@10.0.0.2")
+        }
+        let verbs = try bench.resume(ticket, pushed: 1)
+        #expect(!verbs.kinds.contains(Self.ring))
+        #expect(bench.desk.calls.live == 1)
+    }
+
+    @Test func `are bounded, and forgotten after ten seconds`() {
+        var early = EarlyRegistrations(now: 1000)
+        func add(_ number: Int, _ now: Int64) {
+            let uri = "sip:bob@10.0.0.1:\(number)"
+            early.add(
+                CallRegistration(contact: CallContact(key: uri)), uri: uri, aor: "user-\(number)", domain: "", now: now)
+        }
+        for number in 0..<9000 { add(number, 2000) }
+        #expect(early.count == 8192)
+        for number in 0..<9000 { add(number, 2000) }
+        #expect(early.count == 8192)
+        early.remove(uri: "sip:bob@10.0.0.1:5;pn-prid=abc", aor: "user-5", domain: "")
+        #expect(early.count == 8191)
+        early.sweep(now: 10_999)
+        #expect(early.count == 8191)
+        early.sweep(now: 11_000)
+        #expect(early.count == 0)
+        add(1, 11_000)
+        #expect(early.count == 0)
+    }
+}
