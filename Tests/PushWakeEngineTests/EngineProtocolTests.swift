@@ -27,7 +27,6 @@ import Testing
         #expect(seen == ["älice@example.com", "[0, 255, 10]", String(Int64.min), "7"])
     }
 
-
     @Test func `refuses a message that is too long instead of cutting it`() {
         var writer = MessageWriter()
         writer.begin(.register, id: 1)

@@ -55,7 +55,8 @@ import Testing
         try withStore { (store, _, table) throws in
             _ = try store.register([first], now: start)
             _ = try store.register([moved], now: start + 60)
-            let other = makeBinding(token: "other", instance: "<urn:uuid:2>", contact: "sip:alice@192.0.2.2", callID: "2")
+            let other = makeBinding(
+                token: "other", instance: "<urn:uuid:2>", contact: "sip:alice@192.0.2.2", callID: "2")
             _ = try store.register([other], now: start + 70)
             #expect(Set(try table().map(\.contact)) == [moved.contact, other.contact])
             _ = try store.register([first], now: start + 80)
@@ -73,7 +74,8 @@ import Testing
             let store = try BufferedStore(SQLiteStore(path: path))
             store.isAlone = true
             let full = Binding(
-                aor: "bob", provider: .webpush, environment: .sandbox, app: "an.app", team: "A1B2C3D4E5", service: .remote,
+                aor: "bob", provider: .webpush, environment: .sandbox, app: "an.app", team: "A1B2C3D4E5",
+                service: .remote,
                 token: "https://push.example.net/p", dialect: .flexisip, instance: "", contact: "sip:bob@[2001:db8::1]",
                 callID: "", cseq: .max, wishes: .init([.init(name: "pn-auth", value: "\u{1}\u{0}ü")]),
                 registeredAt: start, expiresAt: start + 60, forgetAt: start + 86_400, refreshesItself: true)

@@ -22,7 +22,8 @@ extension Binding {
     }
 
     private static func isAboutPush(_ parameter: ArraySlice<UInt8>) -> Bool {
-        let name = parameter.span.extracting(first: (parameter.firstIndex(of: UInt8(ascii: "=")) ?? parameter.endIndex) - parameter.startIndex)
+        let name = parameter.span.extracting(
+            first: (parameter.firstIndex(of: UInt8(ascii: "=")) ?? parameter.endIndex) - parameter.startIndex)
         return name.startsIgnoringCase(with: "pn-") || name.startsIgnoringCase(with: "push-token-")
             || name.equalsIgnoringCase("app-id")
     }

@@ -87,9 +87,12 @@ extension CallMachine {
         let isSameRun =
             contact.registrationID.isEmpty || leg.contact.registrationID.isEmpty
             || contact.registrationID == leg.contact.registrationID
+        // No app ends and starts again on its flow in that time: one that registers anew under another Call-ID is
+        // correcting its address (RFC 5626, 4.2; PJSIP unregisters the old one first).
+        let isCorrecting = isSameFlow && mayAnswer(leg, now)
         switch leg.heard {
-        case .alerting where isSameRun: return
-        case .trying where isSameRun && isSameFlow: return
+        case .alerting where isSameRun || isCorrecting: return
+        case .trying where isSameFlow && (isSameRun || isCorrecting): return
         case .nothing where isSameFlow && contact.isSamePlace(as: leg.contact):
             devices[index].replacement = nil
             if contact.reach == .datagram {
@@ -97,7 +100,7 @@ extension CallMachine {
                 verbs.append(.note(.resent(device: index, leg: leg.number)))
             }
         // A second copy of a message is a second message.
-        case .nothing where (isSameFlow && isSameRun || !isCall) && mayAnswer(leg, now):
+        case .nothing where isCorrecting || !isCall && mayAnswer(leg, now):
             devices[index].replacement = .init(contact: contact, at: leg.since + Self.replacePause)
         case .nothing, .trying, .alerting:
             ring(index, contact, now, &verbs)

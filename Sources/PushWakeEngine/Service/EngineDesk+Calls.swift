@@ -30,7 +30,8 @@ extension EngineDesk {
         let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
         if leg > 0 {
             let now = SystemClock.monotonicMilliseconds()
-            dispatch(perform(request.machine.progressed(leg: leg, status: status, isFromPhone: true, now: now), request))
+            dispatch(
+                perform(request.machine.progressed(leg: leg, status: status, isFromPhone: true, now: now), request))
         }
         let reason = EngineClient.text(.reason, in: message)
         end(request, CallEnd(how: EngineClient.number(.how, in: message), status: status, reason: reason))

@@ -70,7 +70,9 @@ public final class EngineSupervisor {
         let now = SystemClock.monotonicMilliseconds()
         let ready = members.ready()
         // A kernel without pidfd: look every time.
-        if let child, child.exitDescriptor < 0 || ready.contains(child.exitDescriptor) || ready.contains(child.errorDescriptor) {
+        if let child,
+            child.exitDescriptor < 0 || ready.contains(child.exitDescriptor) || ready.contains(child.errorDescriptor)
+        {
             collectChild(now)
         }
         if isSupervised && child == nil && now >= startAt { start(now) }

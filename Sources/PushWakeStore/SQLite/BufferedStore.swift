@@ -78,7 +78,8 @@ public final class BufferedStore: BindingStore {
         for row in journal.leftRows() {
             // Where it was replaced since, by a process that kept no journal, it is over.
             let rows = try store.rows(of: row.binding.aor)
-            guard let known = rows.first(where: { $0.id == row.id }), known.binding.registeredAt <= row.binding.registeredAt
+            guard let known = rows.first(where: { $0.id == row.id }),
+                known.binding.registeredAt <= row.binding.registeredAt
             else { continue }
             try store.replace([row])
         }
@@ -98,7 +99,8 @@ public final class BufferedStore: BindingStore {
         var user = try known(aor)
         if user.marks == nil { user.marks = try store.removed(of: aor) }
         let marks = user.marks ?? []
-        let plan = RegistrationPlan(storing: bindings, over: user.rows.map(\.binding), marks: marks, perUser: store.perUser, now: now)
+        let plan = RegistrationPlan(
+            storing: bindings, over: user.rows.map(\.binding), marks: marks, perUser: store.perUser, now: now)
         guard !plan.isStale else { return [] }
         guard plan.keepsRows, let first = user.rows.first, !store.hasDamage(besides: first.id) else {
             try settle(aor)

@@ -26,6 +26,26 @@ import Testing
         #expect(call.deadline == nil)
     }
 
+    /// PJSIP with contact rewrite unregisters the old address and registers the new one under another Call-ID.
+    @Test(arguments: [0, 100, 180]) func `anew over the same flow at once keeps a leg that it answers`(status: Int) {
+        let call = woken(at: .udp("a1"))
+        if status > 0 { #expect(call.hear(status, leg: 1) == "") }
+        #expect(call.register("a", at: .udp("a2", run: "run 2")) == "")
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.wait(1000) == "")
+    }
+
+    @Test func `anew over the same flow rings again when its first leg stays silent, or rings for longer`() {
+        let silent = woken(at: .udp("a1"))
+        #expect(silent.register("a", at: .udp("a2", run: "run 2")) == "")
+        #expect(silent.wait(300) == "ring 2 a2 for 1")
+
+        let restarted = woken(at: .udp("a1"))
+        #expect(restarted.hear(180, leg: 1) == "")
+        #expect(restarted.wait(2000) == "")
+        #expect(restarted.register("a", at: .udp("a2", run: "run 2")) == "ring 2 a2 for 1")
+    }
+
     @Test func `at another address under the same key is no refresh`() {
         let call = woken(at: CallContact(key: "a", address: "sip:private", flow: "udp"))
         #expect(call.register("a", at: CallContact(key: "a", address: "sip:public", flow: "udp")) == "")
@@ -147,6 +167,7 @@ import Testing
     func `and has started anew while it rang is rung again`(contact: CallContact) {
         let call = woken(at: .udp("a1"))
         #expect(call.hear(180, leg: 1) == "")
+        #expect(call.wait(300) == "")
         #expect(call.register("a", at: contact) == "ring 2 \(contact.key) for 1")
     }
 

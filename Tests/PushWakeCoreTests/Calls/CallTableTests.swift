@@ -125,10 +125,10 @@ import Testing
         .trying: [
             .legFails: "hold",
             .registersOtherFlow: "ring 2 a1 for 1",
-            .registersAnew: "ring 2 a1 for 1",
+            .registersAnew: "",
         ],
         .alerting: [
-            .registersAnew: "ring 2 a1 for 1"
+            .registersAnew: ""
         ],
         .answered: [:],
         .declined: [:],
