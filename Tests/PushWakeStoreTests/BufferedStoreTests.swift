@@ -2,8 +2,9 @@
 
 import Glibc
 import PushWakeCore
-import PushWakeStore
 import Testing
+
+@testable import PushWakeStore
 
 @Suite struct `A store that writes refreshes in groups` {
     /// A store in a directory of its own, and a second look at its file.
@@ -148,6 +149,59 @@ import Testing
             #expect(try other.bindings(of: "alice@example.com", now: start) == [moved])
             _ = try other.register([makeBinding(callID: "call-5", at: start + 90)], now: start + 90)
             #expect(try store.bindings(of: "alice@example.com", now: start).map(\.callID) == ["call-5"])
+        }
+    }
+
+    /// A store whose refresh waits while another process holds the lock, and that process.
+    private func withLockedTables(
+        _ body: (_ store: BufferedStore, _ path: String, _ unlock: () throws -> Void) throws -> Void
+    ) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            let store = try BufferedStore(SQLiteStore(path: path, options: .init(busyTimeout: 5)))
+            store.isAlone = true
+            _ = try store.register([first], now: start)
+            _ = try store.register([moved], now: start + 60)
+            let other = try SQLiteDatabase(path: path, busyTimeout: 0)
+            try other.execute("BEGIN IMMEDIATE")
+            try body(store, path) { try other.execute("ROLLBACK") }
+        }
+    }
+
+    @Test func `answers with what waits while the tables cannot be written`() throws {
+        try withLockedTables { (store, path, unlock) throws in
+            let other = makeBinding(
+                token: "other", instance: "<urn:uuid:2>", contact: "sip:alice@192.0.2.2", callID: "2")
+            #expect(throws: StoreError.self) { try store.register([other], now: start + 70) }
+            #expect(throws: StoreError.self) { try store.flush() }
+            #expect(try store.bindings(of: "alice@example.com", now: start) == [moved])
+            try unlock()
+            try store.flush()
+            #expect(try SQLiteStore(reading: path).bindings(of: "alice@example.com", now: start) == [moved])
+        }
+    }
+
+    @Test func `overwrites nothing that others have written since they may`() throws {
+        try withLockedTables { (store, path, unlock) throws in
+            store.isAlone = false
+            #expect(store.takeFailure() != nil)
+            try unlock()
+            let newer = makeBinding(callID: "call-6", at: start + 90)
+            _ = try SQLiteStore(path: path).register([newer], now: start + 90)
+            try store.flush()
+            #expect(try store.bindings(of: "alice@example.com", now: start) == [newer])
+            store.isAlone = true
+            #expect(store.takeFailure() == nil)
+            #expect(try store.bindings(of: "alice@example.com", now: start) == [newer])
+        }
+    }
+
+    @Test func `takes up again what waited when it could not be written before others might`() throws {
+        try withLockedTables { (store, _, unlock) throws in
+            store.isAlone = false
+            try unlock()
+            store.isAlone = true
+            #expect(try store.bindings(of: "alice@example.com", now: start) == [moved])
         }
     }
 

@@ -39,19 +39,22 @@ public final class BufferedStore: BindingStore {
     }
 
     /// Whether nobody else writes to the file. Setting it reads what a killed process has left; a failure leaves that
-    /// where it is, and nothing is kept in memory. Setting it to false writes what waits.
+    /// where it is, and nothing is kept in memory. Setting it to false writes what waits; what cannot be written is left
+    /// to whoever is alone next.
     public var isAlone: Bool {
         get { buffers }
         set {
+            guard newValue != buffers else { return }
+            buffers = newValue
             do throws(StoreError) {
-                if newValue && !buffers { try recover() }
-                if !newValue && buffers { try flush() }
-                buffers = newValue
+                if newValue { try recover() } else { try flush() }
             } catch {
                 failure = error
-                if !newValue { buffers = false }
+                buffers = false
             }
-            if !buffers { (recent, older) = ([:], [:]) }
+            // ORDER: from now on others may write, and what waits must not overwrite it. The journal still has it.
+            if !buffers { waiting = [:] }
+            forgetUsers()
         }
     }
 
@@ -90,30 +93,28 @@ public final class BufferedStore: BindingStore {
 
     public func bindings(of aor: String, now: Int64) throws(StoreError) -> [Binding] {
         guard buffers else { return try store.bindings(of: aor, now: now) }
-        return try known(aor).rows.map(\.binding).filter { $0.forgetAt > now }.sortedByAge()
+        let found = try known(aor, Array(aor.utf8)).rows.map(\.binding).filter { $0.forgetAt > now }
+        return found.count < 2 ? found : found.sortedByAge()
     }
 
     public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
         guard buffers, let aor = bindings.first?.aor else { return try store.register(bindings, now: now) }
         let key = Array(aor.utf8)
-        var user = try known(aor)
+        var user = try known(aor, key)
         if user.marks == nil { user.marks = try store.removed(of: aor) }
-        let marks = user.marks ?? []
         let plan = RegistrationPlan(
-            storing: bindings, over: user.rows.map(\.binding), marks: marks, perUser: store.perUser, now: now)
+            storing: bindings, over: user.rows.map(\.binding), marks: user.marks ?? [], perUser: store.perUser, now: now)
         guard !plan.isStale else { return [] }
         guard plan.keepsRows, let first = user.rows.first, !store.hasDamage(besides: first.id) else {
-            try settle(aor)
-            return try store.register(bindings, now: now)
+            return try registerInTables(bindings, key, now)
         }
+        if waiting.count >= Self.longestQueue || journal.size >= Self.longestJournal { try flush() }
         let ids = plan.replaced.map { user.rows[$0].id }.sorted()
         let rows = zip(ids, plan.stored).map { (id: $0, binding: $1) }
-        if waiting.count >= Self.longestQueue || journal.size >= Self.longestJournal { try flush() }
-        guard journal.append(rows) else {
-            try settle(aor)
-            return try store.register(bindings, now: now)
-        }
+        guard journal.append(rows) else { return try registerInTables(bindings, key, now) }
         let isFirst = waiting.isEmpty
+        // The only copy of the rows is the one that changes.
+        recent[key] = nil
         for row in rows {
             waiting[row.id] = row.binding
             if let index = user.rows.firstIndex(where: { $0.id == row.id }) { user.rows[index].binding = row.binding }
@@ -123,10 +124,16 @@ public final class BufferedStore: BindingStore {
         return plan.leftContacts
     }
 
-    private func known(_ aor: String) throws(StoreError) -> Known {
-        let key = Array(aor.utf8)
+    private func registerInTables(
+        _ bindings: [Binding], _ key: [UInt8], _ now: Int64
+    ) throws(StoreError) -> [String] {
+        try settle(key)
+        return try store.register(bindings, now: now)
+    }
+
+    private func known(_ aor: String, _ key: [UInt8]) throws(StoreError) -> Known {
         if let user = recent[key] { return user }
-        if let user = older.removeValue(forKey: key) {
+        if let user = older[key] {
             try keep(user, key)
             return user
         }
@@ -136,7 +143,7 @@ public final class BufferedStore: BindingStore {
     }
 
     private func keep(_ user: Known, _ key: [UInt8]) throws(StoreError) {
-        if recent.count >= Self.recentUsers, recent[key] == nil {
+        if recent.count >= Self.recentUsers {
             // ORDER: what is read again from the tables has to be there.
             try flush()
             older = recent
@@ -146,32 +153,34 @@ public final class BufferedStore: BindingStore {
     }
 
     /// Writes what waits, and forgets this user, whose rows are about to change.
-    private func settle(_ aor: String) throws(StoreError) {
-        let key = Array(aor.utf8)
+    private func settle(_ key: [UInt8]) throws(StoreError) {
+        // ORDER: while something waits, memory alone knows it.
+        try flush()
         recent[key] = nil
         older[key] = nil
-        try flush()
     }
+
+    private func forgetUsers() { (recent, older) = ([:], [:]) }
 
     // MARK: What goes to the tables
 
     public func remove(
         _ selector: BindingSelector, of aor: String, reason: String, now: Int64
     ) throws(StoreError) -> [Binding] {
-        try settle(aor)
+        try settle(Array(aor.utf8))
         return try store.remove(selector, of: aor, reason: reason, now: now)
     }
 
     public func endRegistrations(_ selector: BindingSelector, of aor: String, now: Int64) throws(StoreError) {
         // Most phones that unregister have no binding.
         guard !(try bindings(of: aor, now: now)).isEmpty else { return }
-        try settle(aor)
+        try settle(Array(aor.utf8))
         try store.endRegistrations(selector, of: aor, now: now)
     }
 
     public func clockJumped(from old: Int64, to new: Int64) throws(StoreError) {
         try flush()
-        (recent, older) = ([:], [:])
+        forgetUsers()
         try store.clockJumped(from: old, to: new)
     }
 
@@ -180,7 +189,7 @@ public final class BufferedStore: BindingStore {
     public func forget(now: Int64, limit: Int) throws(StoreError) -> Int {
         try flush()
         let count = try store.forget(now: now, limit: limit)
-        if count > 0 { (recent, older) = ([:], [:]) }
+        if count > 0 { forgetUsers() }
         return count
     }
 

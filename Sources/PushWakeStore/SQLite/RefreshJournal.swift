@@ -19,6 +19,8 @@ final class RefreshJournal {
     private let descriptor: Int32
     /// Bytes of whole records.
     private(set) var size = 0
+    /// The file holds rows of another process.
+    private var isForeign = false
 
     /// Opens the journal of the store at `storePath`, or makes it with mode 0600.
     init(storePath: String) throws(StoreError) {
@@ -57,9 +59,6 @@ final class RefreshJournal {
         size = 0
         isForeign = false
     }
-
-    /// The file holds rows of another process.
-    private var isForeign = false
 
     /// Rows that another process left, in the order they were appended.
     func leftRows() -> [Row] {
