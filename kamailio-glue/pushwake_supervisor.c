@@ -26,7 +26,7 @@
 #define PW_MAX_WAITING 4096
 /* How often a verb is tried whose request is not ready. */
 #define PW_TRY_MS 1
-/* How long the news of a request's end may take to the engine, by way of another process. */
+/* How long the end of a request may take to reach the engine, by way of another process. */
 #define PW_END_MS 20
 /* How often legs are looked at that tm may have given up. */
 #define PW_SCAN_MS 250
@@ -310,7 +310,7 @@ static void follow_engine(pushwake_supervisor *supervisor)
 			take_notes();
 		}
 		try_waiting();
-		scan(read(wake_fd, &wakes, sizeof(wakes)) > 0);
+		scan(fds[2].revents != 0 && read(wake_fd, &wakes, sizeof(wakes)) > 0);
 	}
 }
 

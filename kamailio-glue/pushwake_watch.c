@@ -45,7 +45,7 @@ static int on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
 	pw.reply_lock(t);
 	is_over = t->uas.status >= 200;
 	hold->answered = 1;
-	if(!is_over) {
+	if(!is_over && hold->answered_leg == 0) { /* of two at once the first goes to the caller */
 		hold->answered_leg = pw_leg_of(t, hold, branch);
 	}
 	if((hold->closed & (1u << branch)) && t->uas.status < 200 && t->uac[branch].last_received >= 300) {

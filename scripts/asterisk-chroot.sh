@@ -11,50 +11,23 @@ set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd)
 root=${1:-$here/.cache/asterisk-sid}
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+name=asterisk-chroot
 recipe=1
-log=$root.log
+. "$here/scripts/chroot.sh"
 
-fail() {
-    echo "asterisk-chroot: $1" >&2
-    [ ! -s "$log" ] || tail -n 15 "$log" >&2
-    exit 1
-}
-
-in_root() {
-    chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@" >>"$log" 2>&1
-}
-
-if [ "$(cat "$root/.pushwake-recipe" 2>/dev/null)" = "$recipe" ]; then
+if is_made $recipe; then
     echo "$root"
     exit 0
 fi
-[ "$(id -u)" = 0 ] || fail "debootstrap and chroot need root; run it with sudo"
-command -v debootstrap >/dev/null || fail "debootstrap is missing: apt-get install debootstrap"
-
-mkdir -p "$(dirname "$root")"
-# Two test runs at once must not both build it.
-exec 9>"$root.lock"
-flock 9
-if [ "$(cat "$root/.pushwake-recipe" 2>/dev/null)" = "$recipe" ]; then
+lock_root
+if is_made $recipe; then
     echo "$root"
     exit 0
 fi
 : >"$log"
 
-if [ ! -e "$root/etc/debian_version" ] || [ -d "$root/debootstrap" ]; then
-    rm -rf "$root"
-    debootstrap --variant=minbase sid "$root" "$mirror" >>"$log" 2>&1 || fail "debootstrap failed"
-fi
-cat >"$root/etc/apt/apt.conf.d/90pushwake" <<'EOF'
-Acquire::Check-Valid-Until "false";
-APT::Install-Recommends "false";
-EOF
+make_debian sid
 echo "deb-src $mirror sid main" >"$root/etc/apt/sources.list.d/pushwake-source.list"
-# No package may start a service in here.
-printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
-chmod 755 "$root/usr/sbin/policy-rc.d"
-
 in_root apt-get update || fail "apt-get update failed"
 in_root apt-get install -y asterisk asterisk-dev gcc g++ make libc6-dev libssl-dev xz-utils \
     libnghttp2-14 libjansson4 libsqlite3-0 libhiredis1.1.0 || fail "installing asterisk failed"

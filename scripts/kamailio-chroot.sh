@@ -13,32 +13,12 @@ set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 suite=${1:?usage: kamailio-chroot.sh trixie|sid}
 root=$here/.cache/kamailio-$suite-root
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+name=kamailio-chroot
 recipe=1
-log=$root.log
-
-fail() {
-    echo "kamailio-chroot: $1" >&2
-    [ ! -s "$log" ] || tail -n 15 "$log" >&2
-    exit 1
-}
-
-in_root() {
-    chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@" >>"$log" 2>&1
-}
+. "$here/scripts/chroot.sh"
 
 make_root() {
-    if [ ! -e "$root/etc/debian_version" ] || [ -d "$root/debootstrap" ]; then
-        rm -rf "$root"
-        debootstrap --variant=minbase "$suite" "$root" "$mirror" >>"$log" 2>&1 || fail "debootstrap failed"
-    fi
-    cat >"$root/etc/apt/apt.conf.d/90pushwake" <<'CONF'
-Acquire::Check-Valid-Until "false";
-APT::Install-Recommends "false";
-CONF
-    # No package may start a service in here.
-    printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
-    chmod 755 "$root/usr/sbin/policy-rc.d"
+    make_debian "$suite"
     in_root apt-get update || fail "apt-get update failed"
     in_root apt-get install -y kamailio kamailio-tls-modules kamailio-lua-modules gcc make libc6-dev dpkg-dev \
         ca-certificates bison flex libssl-dev pkg-config libnghttp2-14 libjansson4 libsqlite3-0 libhiredis1.1.0 \
@@ -64,13 +44,8 @@ build_module() {
         MODULE=/pushwake/pushwake.so || fail "building the module failed"
 }
 
-[ "$(id -u)" = 0 ] || fail "debootstrap and chroot need root; run it with sudo"
-command -v debootstrap >/dev/null || fail "debootstrap is missing: apt-get install debootstrap"
-mkdir -p "$(dirname "$root")"
-# Two test runs at once must not both build it.
-exec 9>"$root.lock"
-flock 9
+lock_root
 : >"$log"
-[ "$(cat "$root/.pushwake-recipe" 2>/dev/null)" = "$recipe" ] || make_root
+is_made $recipe || make_root
 build_module
 echo "$root"

@@ -35,22 +35,43 @@ public struct PushLimits: Sendable {
         self.seed = seed
     }
 
+    /// Whom a push counts for.
+    public struct Names: Equatable, Sendable {
+        fileprivate let user: UInt64
+        fileprivate let device: UInt64
+        fileprivate let caller: UInt64
+    }
+
+    /// Whom this push counts for.
+    public func names(_ binding: Binding, _ content: PushContent) -> Names {
+        let aor = Fingerprint.of(binding.aor.utf8, from: seed)
+        return Names(
+            user: aor,
+            device: Fingerprint.of(binding.token.utf8, from: seed ^ UInt64(binding.provider.rawValue) << 8 ^ 0xD),
+            caller: Fingerprint.of(content.fromURI.utf8, from: aor ^ 0xC))
+    }
+
     /// Milliseconds until one more push may go; 0: now. Counts nothing.
-    public func pause(_ binding: Binding, _ content: PushContent, now: Int64) -> Int64 {
-        names(binding, content).reduce(0) { max($0, pause($1.name, $1.rate, now)) }
+    public func pause(_ names: Names, now: Int64) -> Int64 {
+        max(pause(names.user, user, now), pause(names.device, device, now), pause(names.caller, caller, now))
     }
 
     /// A push goes.
-    public mutating func note(_ binding: Binding, _ content: PushContent, now: Int64) {
+    public mutating func note(_ names: Names, now: Int64) {
         if current.count >= capacity || now &- (turnedAt ?? now) > Self.turn {
             before = current
             current = [:]
             turnedAt = now
         }
         if turnedAt == nil { turnedAt = now }
-        for (name, rate) in names(binding, content) where rate.burst > 0 {
-            current[name] = max(time(name) ?? now, now) &+ rate.interval
-        }
+        note(names.user, user, now)
+        note(names.device, device, now)
+        note(names.caller, caller, now)
+    }
+
+    private mutating func note(_ name: UInt64, _ rate: Rate, _ now: Int64) {
+        guard rate.burst > 0 else { return }
+        current[name] = max(time(name) ?? now, now) &+ rate.interval
     }
 
     private func time(_ name: UInt64) -> Int64? { current[name] ?? before[name] }
@@ -58,13 +79,6 @@ public struct PushLimits: Sendable {
     private func pause(_ name: UInt64, _ rate: Rate, _ now: Int64) -> Int64 {
         guard rate.burst > 0, let time = time(name) else { return 0 }
         return max(0, time &- now &- (rate.burst - 1) * rate.interval)
-    }
-
-    private func names(_ binding: Binding, _ content: PushContent) -> [(name: UInt64, rate: Rate)] {
-        let user = Fingerprint.of(binding.aor.utf8, from: seed)
-        let token = Fingerprint.of(binding.token.utf8, from: seed ^ UInt64(binding.provider.rawValue) << 8 ^ 0xD)
-        let caller = Fingerprint.of(content.fromURI.utf8, from: user ^ 0xC)
-        return [(user, self.user), (token, device), (caller, self.caller)]
     }
 }
 

@@ -17,7 +17,7 @@ public final class EngineClient {
     private var buffer: [UInt8] = []
     private var lastID: UInt32 = 0
     private var circuit = EngineCircuit()
-    let users: BindingFilterReader
+    private let users: BindingFilterReader
 
     /// Takes path and timeout from the settings; connects at the first call.
     public init(settings: Settings) {
@@ -83,6 +83,11 @@ public final class EngineClient {
 
     /// The descriptor to poll for events, or -1.
     public var descriptor: Int32 { socket?.descriptor ?? -1 }
+
+    /// Whether a user may have push bindings: false only for one who has none. Asks nobody and never waits.
+    public func mayHaveBindings(_ aor: Span<UInt8>) -> Bool {
+        users.mayHold(aor, now: SystemClock.coarseMilliseconds())
+    }
 
     /// Closes the connection; the next call opens another.
     public func disconnect() { socket = nil }

@@ -50,9 +50,10 @@ extension EngineDesk {
     /// Sends a push, or puts it off until `ignore_same` and the limits allow another.
     private func deliverInTime(_ push: CallPush, _ request: HeldRequest) {
         let now = SystemClock.monotonicMilliseconds()
-        let wait = wait(before: push.push, now)
+        let names = limits.names(push.push.binding, push.push.content)
+        let wait = wait(before: push.push, names, now)
         guard wait > 0 else {
-            limits.note(push.push.binding, push.push.content, now: now)
+            limits.note(names, now: now)
             statistics.pushed += 1
             return deliver(push, request)
         }
@@ -69,8 +70,8 @@ extension EngineDesk {
     }
 
     /// Milliseconds for which a push has to wait; 0: it may go, and `ignore_same` counts from now.
-    private func wait(before push: Push, _ now: Int64) -> Int64 {
-        let pause = limits.pause(push.binding, push.content, now: now)
+    private func wait(before push: Push, _ names: PushLimits.Names, _ now: Int64) -> Int64 {
+        let pause = limits.pause(names, now: now)
         if pause > 0 {
             statistics.limited += 1
             return pause

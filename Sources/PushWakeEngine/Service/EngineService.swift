@@ -189,19 +189,20 @@ public final class EngineService {
         store.onWaiting = { [weak self, weak store] in
             self?.loop.schedule(after: Self.groupPause) {
                 guard let self, let store else { return }
-                self.flush(store)
+                self.flush(store, isFirst: true)
             }
         }
     }
 
-    private func flush(_ store: BufferedStore) {
+    /// Tries until it works; complains the first time.
+    private func flush(_ store: BufferedStore, isFirst: Bool) {
         do throws(StoreError) {
             try store.flush()
         } catch {
-            log(.error, "refreshes wait in the journal: \(error)")
+            if isFirst { log(.error, "refreshes wait in the journal until the store can be written: \(error)") }
             loop.schedule(after: 1000) { [weak self, weak store] in
                 guard let self, let store else { return }
-                flush(store)
+                flush(store, isFirst: false)
             }
         }
     }

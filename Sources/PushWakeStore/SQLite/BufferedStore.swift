@@ -103,7 +103,8 @@ public final class BufferedStore: BindingStore {
         var user = try known(aor, key)
         if user.marks == nil { user.marks = try store.removed(of: aor) }
         let plan = RegistrationPlan(
-            storing: bindings, over: user.rows.map(\.binding), marks: user.marks ?? [], perUser: store.perUser, now: now)
+            storing: bindings, over: user.rows.map(\.binding), marks: user.marks ?? [], perUser: store.perUser, now: now
+        )
         guard !plan.isStale else { return [] }
         guard plan.keepsRows, let first = user.rows.first, !store.hasDamage(besides: first.id) else {
             return try registerInTables(bindings, key, now)

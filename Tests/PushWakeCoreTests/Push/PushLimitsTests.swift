@@ -17,8 +17,8 @@ import Testing
         var count = 0
         for now in stride(from: start, to: end, by: 100) {
             let (binding, content) = push(now)
-            guard limits.pause(binding, content, now: now) == 0 else { continue }
-            limits.note(binding, content, now: now)
+            guard limits.pause(limits.names(binding, content), now: now) == 0 else { continue }
+            limits.note(limits.names(binding, content), now: now)
             count += 1
         }
         return count
@@ -34,7 +34,7 @@ import Testing
         var limits = limits(device: 5)
         #expect(count(&limits, { _ in call() }, to: 1000) == 5)
         let (binding, content) = call()
-        #expect((1...5000).contains(limits.pause(binding, content, now: 1000)))
+        #expect((1...5000).contains(limits.pause(limits.names(binding, content), now: 1000)))
         #expect((11...13).contains(count(&limits, { call(from: "sip:\($0)@h") }, from: 1000, to: 61_000)))
         // Another device is free.
         #expect(count(&limits, { _ in call("other") }, from: 61_000, to: 62_000) == 5)
@@ -63,8 +63,8 @@ import Testing
         var limits = limits(device: 1, caller: 1, user: 1, capacity: 3)
         for number in 0..<100 {
             let (binding, content) = call("t\(number)", aor: "u\(number)")
-            _ = limits.pause(binding, content, now: now)
-            limits.note(binding, content, now: now)
+            _ = limits.pause(limits.names(binding, content), now: now)
+            limits.note(limits.names(binding, content), now: now)
         }
     }
 }
