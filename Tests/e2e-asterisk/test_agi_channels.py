@@ -11,8 +11,9 @@ import time
 import pytest
 from agi_channel import NetworkChannel, ProcessChannel, run
 from phones import apns_token, fcm_token
+from ports import free_port
 from servers import LIBRARY, PUSHWAKE, ROOT, Kamailio, Simulator, wait_until
-from sip_phone import Phone, free_port
+from sip_phone import Phone
 from sleeper import apns, fcm
 
 USERS = [f"user{number}" for number in range(28)]

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from phones import rfc8599_apns
+from ports import free_port
 from servers import Simulator, wait_until
-from sip import free_port
 
 AT_ONCE = 0.02
 """Seconds from the provider's answer to the INVITE, at best: the machine may have other work."""
