@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 build='gcc g++ libc6-dev make pkg-config ca-certificates git libssl-dev libnghttp2-dev libjansson-dev libsqlite3-dev'
 toolchain='binutils libxml2 libncurses6 libedit2 zlib1g-dev' # what Swift's own programs load
 host='kamailio dpkg-dev curl'
-test='sip-tester kamailio-tls-modules kamailio-lua-modules debootstrap python3 python3-pytest python3-cryptography python3-h2'
+test='sip-tester kamailio-tls-modules kamailio-lua-modules debootstrap python3 python3-pytest python3-pytest-xdist python3-cryptography python3-h2'
 bench='nghttp2-client libcurl4-openssl-dev libevent-dev valgrind python3-venv'
 phones='linphone-cli baresip-core kamailio-tls-modules python3-venv'
 

@@ -171,6 +171,7 @@ def log_time(asterisk, *texts):
     return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
 
 
+@pytest.mark.alone
 def test_a_push_that_fails_rings_the_known_contact_at_once(phones, caller, user, asterisk):
     """Its token is gone, but its address may still be good."""
     token = "unregistered-" + fcm_token()
@@ -185,6 +186,7 @@ def test_a_push_that_fails_rings_the_known_contact_at_once(phones, caller, user,
     assert dialled - failed < 0.02
 
 
+@pytest.mark.alone
 def test_a_push_that_fails_ends_the_call_at_once_when_nothing_is_left(phones, caller, user, asterisk):
     token = "unregistered-" + fcm_token()
     phone = phones(user, asterisk.address, "tcp")
@@ -205,6 +207,7 @@ def test_a_phone_that_was_not_dialled_is_not_silent(frozen, caller, user, asteri
     assert phone.pushes == []
 
 
+@pytest.mark.alone
 def test_a_phone_registers_again_and_gets_its_datagram_once_more(sleeper, trusting, trusting_caller, user):
     """It slept when the INVITE came; retransmissions become rarer with time, and the REGISTER says that it is there."""
     phone = sleeper(at=trusting)
