@@ -65,7 +65,7 @@ demo-asterisk: build ## the same behind a real Asterisk 22, in a chroot (needs r
 SIDE_BY_SIDE := MAKE="$(MAKE)" $(PYTHON) scripts/side_by_side.py
 
 test: setup build build-tests ## everything: unit tests, ABI checks, end to end
-	@$(SIDE_BY_SIDE) e2e-together asterisk-together $(SOCKET_SUITES) test-unit test-abi test-docs -- e2e-alone asterisk-alone
+	@$(SIDE_BY_SIDE) e2e-together asterisk-together $(SOCKET_SUITES) test-unit test-docs -- test-abi e2e-alone asterisk-alone
 
 build-tests: unmoved
 	$(SWIFT) build --build-tests

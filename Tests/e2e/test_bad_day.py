@@ -205,7 +205,7 @@ def test_a_token_without_a_life_is_used_and_not_fetched_again_and_again(provider
     (tmp_path / "key.json").write_text(json.dumps(key | {"token_uri": f"{tokens.url}/token"}))
     engine = make_engine(fcm_key=tmp_path / "key.json", fcm_url=google.url)
     assert {outcome for outcome, _, _ in send(engine, platform="fcm", count=5)} == {"accepted"}
-    time.sleep(2)
+    time.sleep(1)
     assert len(asked) <= 10, len(asked)
     assert "abc" not in engine.text()
 
