@@ -95,7 +95,7 @@ TOGETHER := -m 'not alone' --dist loadgroup -n
 PYTEST   := $(PYTHON) -m pytest -q -p no:cacheprovider
 
 e2e-together:
-	@$(PYTEST) $(TOGETHER) 4 Tests/e2e
+	@$(PYTEST) $(TOGETHER) 6 Tests/e2e
 
 e2e-alone:
 	@$(PYTEST) -m alone Tests/e2e
