@@ -71,15 +71,21 @@ build-tests: unmoved
 	$(SWIFT) build --build-tests
 
 # A process for each: tests that wait on sockets hold Swift's few threads.
-SOCKET_SUITES := $(addprefix suite-,Engine Store Transport Simulator)
+# The engine's are the longest: those of the files from A to D, and the others.
+SOCKET_SUITES := $(addprefix suite-,Engine-A-D Engine-E-Z Store Transport Simulator)
 
 test-unit: suite-Core suite-Fuzz ## Swift tests without sockets, files and waiting
 
 test-sockets: build-tests ## the other Swift tests
 	@$(SIDE_BY_SIDE) $(SOCKET_SUITES)
 
+RUN_SUITES := .build/debug/PushWakePackageTests.xctest --testing-library swift-testing --quiet --filter
+
+suite-Engine-%: build-tests
+	@$(RUN_SUITES) '^PushWakeEngineTests\..*/[$*][A-Za-z+]*\.swift:'
+
 suite-%: build-tests
-	@.build/debug/PushWakePackageTests.xctest --testing-library swift-testing --quiet --filter '^PushWake$*Tests'
+	@$(RUN_SUITES) '^PushWake$*Tests'
 
 test-abi: ## the shipped library against its header (needs build)
 	@if [ -x Tests/abi/run ]; then Tests/abi/run; fi
