@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-
 @testable import PushWakeTransport
+
 
 /// Plays any server against the client's end of an HTTP/2 connection: every request ends once, and what is kept of
 /// its answer stays within the limits.

@@ -3,8 +3,8 @@
 // What a SIP worker asks the engine, and the wait of a host that holds a call in a thread.
 
 public import CPushWake
+internal import PushWakeClient
 internal import PushWakeCore
-internal import PushWakeEngine
 
 @_cdecl("pushwake_client_new") @implementation
 public func pushwake_client_new(_ out: UnsafeMutablePointer<OpaquePointer?>!, _ settings: OpaquePointer!) -> CInt {

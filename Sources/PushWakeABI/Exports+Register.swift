@@ -3,6 +3,7 @@
 // REGISTERs: what they say about push, before and after the registrar has them.
 
 public import CPushWake
+internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeEngine
 

@@ -3,6 +3,7 @@
 // Versions, names, and the settings as a host fills them in.
 
 public import CPushWake
+internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeEngine
 

@@ -3,8 +3,8 @@
 // The engine as a child of the host.
 
 public import CPushWake
+internal import PushWakeClient
 internal import PushWakeCore
-internal import PushWakeEngine
 
 @_cdecl("pushwake_supervisor_new") @implementation
 public func pushwake_supervisor_new(

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import ArgumentParser
+internal import PushWakeClient
 import PushWakeCore
 import PushWakeEngine
-import PushWakeTransport
+import PushWakeSystem
 
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

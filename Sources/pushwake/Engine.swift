@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import ArgumentParser
-import PushWakeEngine
+import PushWakeClient
 
 /// Talks to the engine for a subcommand.
 enum Engine {

@@ -2,9 +2,10 @@
 
 import ArgumentParser
 import Glibc
+import PushWakeClient
 import PushWakeCore
 import PushWakeEngine
-import PushWakeTransport
+import PushWakeSystem
 
 struct EngineCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

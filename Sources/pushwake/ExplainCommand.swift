@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Glibc
+import PushWakeClient
 import PushWakeCore
 import PushWakeEngine
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import ArgumentParser
+import PushWakeClient
 import PushWakeCore
-import PushWakeEngine
 
 struct SendCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-import Testing
-
+@testable import PushWakeClient
 @testable import PushWakeCore
 @testable import PushWakeEngine
+import Testing
+
 
 @Suite struct `A channel in the push hook` {
     private static let ok = "200 result=1"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+@testable import PushWakeSimulator
 import Testing
 
-@testable import PushWakeEngine
-@testable import PushWakeSimulator
 
 @Suite struct `Acrobits` {
     private func binding(_ token: String) -> Binding {

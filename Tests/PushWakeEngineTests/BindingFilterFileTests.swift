@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
-import PushWakeTransport
+@testable import PushWakeClient
+import PushWakeSystem
 import Testing
 
-@testable import PushWakeEngine
 
 /// A directory with a place for a file, gone with this object.
 final class FilterPlace {

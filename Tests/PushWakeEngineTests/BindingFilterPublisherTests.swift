@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
+@testable import PushWakeClient
 import PushWakeCore
+@testable import PushWakeEngine
 import PushWakeStore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
-@testable import PushWakeEngine
 
 /// The store of an engine with its filter, and a client that reads it.
 private final class FilterBench {

@@ -2,11 +2,11 @@
 
 import Glibc
 import PushWakeCore
-import PushWakeTransport
-import Testing
-
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
+import PushWakeSystem
+import Testing
+
 
 /// A simulator on a thread of its own, and the engine's delivery on a loop that the test turns.
 final class DeliveryFixture {

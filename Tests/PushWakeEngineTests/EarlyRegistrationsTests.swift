@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+@testable import PushWakeClient
 import PushWakeCore
+@testable import PushWakeEngine
 import PushWakeStore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
-@testable import PushWakeEngine
 
 private let host: Int64 = 7
 private let handle: Int64 = 99

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
+@testable import PushWakeClient
 import PushWakeCore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
-@testable import PushWakeEngine
 
 /// An engine that says only what the test lets it say.
 private final class MuteEngine {

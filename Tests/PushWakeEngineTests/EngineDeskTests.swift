@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 
+@testable import PushWakeClient
 import PushWakeCore
+@testable import PushWakeEngine
 import PushWakeStore
+import PushWakeSystem
 import PushWakeTransport
 import Testing
 
-@testable import PushWakeEngine
 
 /// A desk with a store in memory and keys that do not exist: everything but the providers.
 final class DeskBench {

@@ -2,11 +2,11 @@
 
 import Glibc
 import PushWakeCore
-import PushWakeTransport
-import Testing
-
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
+import PushWakeSystem
+import Testing
+
 
 @Suite struct `Several service accounts` {
     private let call = PushContent(event: .call, callID: "call-1@host", fromURI: "sip:a@example.com", timeToLive: 30)

@@ -2,10 +2,11 @@
 
 import Glibc
 import PushWakeCore
+@testable import PushWakeEngine
+import PushWakeSystem
 import PushWakeTransport
 import Testing
 
-@testable import PushWakeEngine
 
 @Suite(.serialized) struct `Watching key files` {
     private let directory: String

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
+@testable import PushWakeClient
 import PushWakeCore
-import PushWakeStore
-import PushWakeTransport
-import Testing
-
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
+import PushWakeStore
+import PushWakeSystem
+import Testing
+
 
 @Suite struct `Lane queue` {
     private static let oneForEver = #"{"streams":{"max_concurrent":1},"rules":[{"provider":"apns","no_answer":true}]}"#

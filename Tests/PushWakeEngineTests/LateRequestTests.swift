@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
+@testable import PushWakeClient
 import PushWakeCore
-import PushWakeTransport
+@testable import PushWakeEngine
+import PushWakeSystem
 import Testing
 
-@testable import PushWakeEngine
 
 extension DeskBench {
     /// Hands a message to the desk that was sent at 1000 with a patience of 100, and gives the reply if there is one.

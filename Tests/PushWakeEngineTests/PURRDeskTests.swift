@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
+@testable import PushWakeClient
 import PushWakeCore
 import PushWakeStore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
-@testable import PushWakeEngine
 
 private let apns = "pn-provider=apns;pn-param=T.com.example.phone.voip;pn-prid=00fc13ad"
 private let fcm = "pn-provider=fcm;pn-param=project;pn-prid=abc:def"

@@ -2,10 +2,10 @@
 
 import Glibc
 import PushWakeCore
-import PushWakeTransport
+@testable import PushWakeEngine
+import PushWakeSystem
 import Testing
 
-@testable import PushWakeEngine
 
 @Suite struct `Payload files of the operator's own` {
     /// Keys of the body that each of Apple's push types has for an app.

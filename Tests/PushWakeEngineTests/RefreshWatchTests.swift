@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-import PushWakeStore
-import PushWakeTransport
-import Testing
-
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
+import PushWakeStore
+import Testing
+
 
 /// Refresh pushes through the simulator's FCM, with the time as the test says.
 @Suite(.serialized) struct `A phone whose registration ends` {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 
+@testable import PushWakeClient
 import PushWakeCore
+@testable import PushWakeEngine
 import PushWakeStore
+import PushWakeSystem
 import PushWakeTransport
 import Testing
 
-@testable import PushWakeEngine
 
 extension DeskBench {
     /// All pages of an answer, and how many there were.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-import PushWakeTransport
-import Testing
-
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
+import PushWakeSystem
+import Testing
+
 
 @Suite struct `Web Push` {
     private let call = PushContent(

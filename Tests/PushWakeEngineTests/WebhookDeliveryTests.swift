@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
+@testable import PushWakeClient
 import PushWakeCore
-import PushWakeTransport
-import Testing
-
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
+import PushWakeSystem
+import Testing
+
 
 @Suite struct `A webhook` {
     private let call = PushContent(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-
+@testable import PushWakeSystem
 @testable import PushWakeTransport
+
 
 /// A small CONNECT proxy: one plain HTTP/1.1 head, then bytes both ways.
 final class ForwardProxy: LoopSource {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+@testable import PushWakeSystem
+@testable import PushWakeTransport
 import Testing
 
-@testable import PushWakeTransport
 
 @Suite(.serialized) struct `HTTP connection pool` {
     @Test func `gets the answer to a request`() throws {

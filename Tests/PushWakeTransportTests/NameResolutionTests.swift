@@ -2,10 +2,10 @@
 
 import Glibc
 import PushWakeCore
+@testable import PushWakeSystem
 import Synchronization
 import Testing
 
-@testable import PushWakeTransport
 
 /// Counts in any thread.
 private final class Counter: Sendable {

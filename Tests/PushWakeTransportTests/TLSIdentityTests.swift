@@ -2,9 +2,10 @@
 
 import Glibc
 import PushWakeCore
+@testable import PushWakeSystem
+@testable import PushWakeTransport
 import Testing
 
-@testable import PushWakeTransport
 
 /// Certificates with keys in all the forms that people have them in; the files are made by the openssl command,
 /// which is not ours.

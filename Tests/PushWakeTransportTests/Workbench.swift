@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+@testable import PushWakeSystem
+@testable import PushWakeTransport
 import Testing
 
-@testable import PushWakeTransport
 
 /// A loop, a CA, a server with a script, and pools to it: all in one thread, on loopback.
 final class Workbench: HTTPServerHandler {

@@ -81,3 +81,51 @@ public struct HTTPRequest: Equatable, Sendable {
         }
     }
 }
+
+/// The header fields that many requests share, written once: what does not depend on the push.
+///
+/// Its bytes never change, so that a connection can refer to them instead of copying them for every request.
+public final class HTTPHead: Equatable, Sendable {
+    /// All names and values, one after the other.
+    public let storage: [UInt8]
+    /// Ranges into `storage`.
+    public let fields: [HTTPRequest.Field]
+
+    /// Takes the fields of a request that has no head itself; its body is left out.
+    public init(_ request: HTTPRequest) {
+        storage = request.storage
+        fields = request.fields
+    }
+
+    public static func == (a: HTTPHead, b: HTTPHead) -> Bool {
+        a === b || a.storage == b.storage && a.fields == b.fields
+    }
+}
+
+/// One HTTP answer, bounded: the transport cuts bodies and header lists that are too long.
+public struct HTTPResponse: Equatable, Sendable {
+    /// One header field; a name that came twice stands in two.
+    public struct Header: Equatable, Sendable {
+        /// Lower case.
+        public let name: String
+        public let value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public var status: Int
+    public var headers: [Header]
+    public var body: [UInt8]
+
+    public init(status: Int, headers: [Header] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// First value under a lower-case name.
+    public subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
+}

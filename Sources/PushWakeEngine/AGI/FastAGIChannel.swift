@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeStore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// One call in FastAGI.
 final class FastAGIChannel: WakeWaiter {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Answers FastAGI on the engine's own loop: a call that waits costs one connection and no polling.
 final class FastAGIServer {

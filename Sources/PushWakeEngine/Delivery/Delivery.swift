@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Hands each push to the lane of its provider and credential, and lets none get lost: every push
 /// that comes in ends with exactly one verdict.

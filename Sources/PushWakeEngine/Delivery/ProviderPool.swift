@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// The connections of one lane, and whether they work: what went wrong is logged when it begins and when

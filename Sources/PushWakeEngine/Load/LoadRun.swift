@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 public import PushWakeCore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Sends many pushes through the real delivery path, a fixed number at a time, and measures.
 ///
@@ -139,4 +140,26 @@ public final class LoadRun {
             rest >>= 4
         }
     }
+}
+
+/// What a load run measured.
+public struct LoadReport: Equatable, Sendable {
+    /// Pushes that were asked for.
+    public var count = 0
+    /// The provider took them.
+    public var accepted = 0
+    /// The provider said no.
+    public var rejected = 0
+    /// No usable answer came.
+    public var failed = 0
+    /// From the first push to the last outcome.
+    public var seconds = 0.0
+    /// CPU time of this process, user and system, per push.
+    public var microsecondsPerPush = 0.0
+    /// From a push to its outcome.
+    public var medianMilliseconds = 0.0
+    /// What 99 of 100 pushes stay below.
+    public var p99Milliseconds = 0.0
+    /// The first reason for which a push was not accepted.
+    public var firstReason = ""
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+public import PushWakeClient
 public import PushWakeCore
 internal import PushWakeStore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// The engine: one loop that owns the store, the connections to the providers and the queue.
@@ -36,7 +38,7 @@ public final class EngineService {
         AcceptGate.raiseLimit()
         if !settings.flag(.coreDumps) { ProcessMemory.forbidCore() }
         // ORDER: before the first key is read.
-        ProcessMemory.protectKeys()
+        KeyMemory.protect()
         do throws(SystemError) {
             loop = try Loop()
         } catch {
@@ -324,4 +326,10 @@ extension EngineService {
         connection.peer.socket.close()
         desk.closed(connection.peer)
     }
+}
+
+/// Why an engine could not start.
+public struct EngineFailure: Error, Equatable, Sendable {
+    /// What is wrong and what to do.
+    public let message: String
 }

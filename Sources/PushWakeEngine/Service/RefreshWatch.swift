@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeStore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Asks phones to register again before their registrations end (RFC 8599, 5.5).
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// All service accounts that the settings name, read from their files. A file that cannot be used is a problem of

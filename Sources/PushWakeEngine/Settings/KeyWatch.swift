@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Notices that files of keys are new, changed or gone, by looking at them now and then.
 ///

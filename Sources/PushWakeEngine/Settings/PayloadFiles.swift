@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// The payload templates that the settings ask for: a built-in family, and files of the operator's own over it.
 ///

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+public import PushWakeClient
 public import PushWakeCore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Looks at all settings together and at the files they name.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import CLinux
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// The simulator: listens, and runs until it is told to stop.

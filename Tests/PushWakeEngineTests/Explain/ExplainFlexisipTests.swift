@@ -3,7 +3,6 @@
 import PushWakeCore
 import Testing
 
-@testable import PushWakeEngine
 
 private typealias Fixture = ExplainFixture
 

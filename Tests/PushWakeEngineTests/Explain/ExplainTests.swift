@@ -2,11 +2,12 @@
 
 import Glibc
 import PushWakeCore
+@testable import PushWakeEngine
 import PushWakeStore
+import PushWakeSystem
 import PushWakeTransport
 import Testing
 
-@testable import PushWakeEngine
 
 private typealias Fixture = ExplainFixture
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-
+@testable import PushWakeSystem
 @testable import PushWakeTransport
+
 
 /// What a server does with its connections and requests. All calls come on the loop's thread.
 protocol HTTPServerHandler: AnyObject {

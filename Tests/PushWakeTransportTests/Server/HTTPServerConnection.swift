@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-
+@testable import PushWakeSystem
 @testable import PushWakeTransport
+
 
 /// One client's connection to an `HTTPServer`, with the means to serve it well or badly.
 final class HTTPServerConnection: LoopSource, TurnEnding {

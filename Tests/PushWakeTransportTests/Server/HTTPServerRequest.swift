@@ -2,7 +2,6 @@
 
 import PushWakeCore
 
-@testable import PushWakeTransport
 
 /// One complete request as a server got it.
 struct HTTPServerRequest: Sendable {

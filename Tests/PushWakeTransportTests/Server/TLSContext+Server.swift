@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import COpenSSL
-
 @testable import PushWakeTransport
+
 
 extension TLSContext {
     /// Versions of TLS, for limits.

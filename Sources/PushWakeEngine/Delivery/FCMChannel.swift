@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeSystem
+internal import PushWakeTransport
+
+/// Pushes for one Google project: one service account, one access token, one connection pool.
+///
+/// Pushes that come while the first token is being fetched wait in the queue; a refresh ahead of need makes nobody
+/// wait.
+final class FCMLane: PooledLane {
+    let label: String
+    var breaker: Breaker
+    let loop: Loop
+    private let log: EngineLog
+    let pool: ProviderPool
+    private let tokenPool: ProviderPool
+    let account: ServiceAccount
+    /// Tells apps that came here only because no account was named for them.
+    var isGuess: (_ app: String) -> Bool = { _ in false }
+    private let sign: ([UInt8]) -> [UInt8]?
+    private var credential = FCMCredential()
+    private var builder: FCMRequestBuilder
+    private var generation: UInt32 = 0
+    private var random = Randomness()
+    private var isTokenRefused = false
+    /// Why there is no token; said once.
+    private var complaint: String?
+    /// Another lane has taken over: tokens are fetched for waiting pushes only, not ahead of need.
+    private var isRetired = false
+
+    /// `sign` makes an RS256 signature; nil when the key cannot.
+    init(
+        account: ServiceAccount, pool: ProviderPool, tokenPool: ProviderPool, builder: FCMRequestBuilder, maxFail: Int,
+        loop: Loop,
+        log: EngineLog, sign: @escaping ([UInt8]) -> [UInt8]?
+    ) {
+        label = "fcm \(account.project)"
+        breaker = Breaker(maxFail: maxFail)
+        self.account = account
+        self.pool = pool
+        self.tokenPool = tokenPool
+        self.builder = builder
+        self.loop = loop
+        self.log = log
+        self.sign = sign
+    }
+
+    var isHealthy: Bool { pool.isHealthy && tokenPool.isHealthy && !isTokenRefused }
+
+    func send(_ job: PushJob) {
+        switch credential.authorization(now: loop.now) {
+        case .use(let authorization, let current):
+            if current != generation { (builder.authorization, generation) = (authorization, current) }
+            job.attempts += 1
+            pool.send(job)
+        case .fetch:
+            pool.queue.park(job)
+            fetchToken()
+        case .wait:
+            pool.queue.park(job)
+        case .rest(let until, let reason):
+            let verdict = Verdict(
+                isTokenRefused ? .misconfigured : .unavailable, reason: "OAuth \(reason)",
+                next: isTokenRefused ? .finish : .retry(after: max(0, until - loop.now)))
+            job.conclude(verdict, status: 0, on: self, loop)
+        }
+    }
+
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+        job.generation = generation
+        try builder.write(job.push, now: loop.wallSeconds, into: &request)
+    }
+
+    func ended(_ job: PushJob, _ result: HTTPResult) {
+        guard case .answered(let response, _) = result else {
+            return job.conclude(result.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
+        }
+        pool.noteAnswer()
+        let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
+        var verdict = FCMResponse.verdict(response, body, now: loop.wallSeconds)
+        if verdict.outcome == .accepted { credential.accepted(generation: job.generation) }
+        if verdict.next == .renewCredential, credential.refused(generation: job.generation, now: loop.now) == .giveUp {
+            verdict.next = .finish
+        }
+        if verdict.reason == "SENDER_ID_MISMATCH", isGuess(job.binding.app) {
+            // The token may well live, in a project whose account nobody has set.
+            verdict = Verdict(.misconfigured, reason: "SENDER_ID_MISMATCH (set fcm_appN and fcm_keyN for this app)")
+        }
+        job.conclude(verdict, status: response.status, on: self, loop)
+    }
+
+    // MARK: The access token
+
+    func warmUp() {
+        pool.warmUp()
+        if case .fetch = credential.authorization(now: loop.now) { fetchToken() }
+    }
+
+    func retire() {
+        isRetired = true
+        pool.windDown()
+        tokenPool.windDown()
+    }
+
+    private func fetchToken() {
+        let input = FCMTokenRequest.signingInput(account, now: loop.wallSeconds)
+        guard let signature = sign(input) else { return tokenFailed("SigningFailed", after: nil, isFinal: true) }
+        do throws(PushRefusal) {
+            let (_, request) = try FCMTokenRequest.build(account, signingInput: input, signature: signature)
+            tokenPool.send(request, deadline: loop.now + 20_000) { [self] exchange in tokenAnswered(exchange) }
+        } catch {
+            tokenFailed(error.verdict.reason, after: nil, isFinal: true)
+        }
+    }
+
+    private func tokenAnswered(_ exchange: HTTPResult) {
+        guard case .answered(let response, _) = exchange else {
+            return tokenFailed(exchange.verdict(isRepeatable: true).reason, after: nil, isFinal: false)
+        }
+        switch FCMTokenRequest.answer(response, (try? JSONParser.parse(response.body)), now: loop.wallSeconds) {
+        case .token(let token, let lifetime):
+            credential.fetched(token, lifetime: lifetime, now: loop.now)
+            isTokenRefused = false
+            if complaint != nil { log(.notice, "\(label): there is an access token again") }
+            complaint = nil
+            scheduleRefresh()
+            pool.queue.resume()
+        case .unavailable(let reason, let after): tokenFailed(reason, after: after, isFinal: false)
+        case .refused(let reason): tokenFailed(reason, after: nil, isFinal: true)
+        }
+    }
+
+    private func tokenFailed(_ reason: String, after: Int64?, isFinal: Bool) {
+        isTokenRefused = isFinal
+        credential.fetchFailed(reason: reason, after: after, now: loop.now, random: random.next())
+        if complaint != reason { log(.warning, "\(label): no access token from \(account.tokenURI): \(reason)") }
+        complaint = reason
+        scheduleRefresh()
+        pool.queue.resume()
+    }
+
+    private func scheduleRefresh() {
+        guard let deadline = credential.deadline else { return }
+        loop.schedule(at: deadline) { [weak self] in
+            guard let self, !isRetired, credential.refreshIsDue(now: loop.now) else { return }
+            fetchToken()
+        }
+    }
+}
+
+/// The lanes to Google: one per service account.
+struct FCMLanes {
+    let keys: FCMKeys
+    private let lanes: [FCMLane?]
+    /// Says no to bindings that no account serves.
+    private let refusing: [RefusingLane]
+    private let nobody: RefusingLane
+
+    /// `makeLane` opens the lane of one account; accounts that have a lane in `kept` stay on it, with token and
+    /// connections.
+    init(_ keys: FCMKeys, keeping kept: FCMLanes?, loop: Loop, makeLane: (FCMKeys.Key) -> FCMLane) {
+        self.keys = keys
+        let before = kept?.distinct ?? []
+        var made: [FCMLane] = []
+        lanes = keys.keys.map { key in
+            guard let key else { return nil }
+            // Two files may hold the same account: Google counts by project, and so does the breaker.
+            if let known = made.first(where: { $0.account == key.account }) { return known }
+            let lane = before.first { $0.account == key.account } ?? makeLane(key)
+            lane.isGuess = { keys.directory.isGuess(for: $0) }
+            made.append(lane)
+            return lane
+        }
+        refusing = keys.sources.map { source in
+            RefusingLane(
+                label: "fcm \(source.setting)",
+                verdict: Verdict(
+                    .misconfigured, reason: "NoServiceAccount (\(source.path) of \(source.setting) cannot be used)"),
+                loop: loop)
+        }
+        nobody = RefusingLane(
+            label: "fcm",
+            verdict: Verdict(
+                .misconfigured,
+                reason: "NoServiceAccount (set fcm_key, or fcm_appN and fcm_keyN for this package or project)"),
+            loop: loop)
+    }
+
+    /// The lane of a binding; one that refuses with the remedy when no account serves it.
+    func lane(for binding: Binding) -> any ProviderLane {
+        switch keys.directory.choice(for: binding.app) {
+        case .account(let place): lanes[place] ?? nobody
+        case .broken(let place): refusing[place]
+        case .none: nobody
+        }
+    }
+
+    /// Connects each account.
+    func warmUp() { for lane in distinct { lane.warmUp() } }
+
+    /// Others have taken over, except for lanes that they took along; pushes under way finish.
+    func retire(replacedBy new: FCMLanes) {
+        let inUse = new.distinct
+        for lane in distinct where !inUse.contains(where: { $0 === lane }) { lane.retire() }
+    }
+
+    private var distinct: [FCMLane] {
+        var seen: [FCMLane] = []
+        for case let lane? in lanes where !seen.contains(where: { $0 === lane }) { seen.append(lane) }
+        return seen
+    }
+}
+
+extension LaneBuilder {
+    /// Nil when it is not set up. An account that cannot be used is as it was before, or missing; `problems` says why.
+    ///
+    /// With `keepsUnchanged` the lanes of accounts that have not changed go on as they are.
+    func openFCM(replacing old: FCMLanes?, keepsUnchanged: Bool, _ problems: inout [String]) -> FCMLanes? {
+        guard FCMKeySources.areSet(in: settings) else { return nil }
+        let keys = FCMKeys(settings, keeping: old?.keys)
+        problems += keys.problems.map { "\($0.setting): \($0.message)" }
+        let lanes = FCMLanes(keys, keeping: keepsUnchanged ? old : nil, loop: loop, makeLane: fcm)
+        old?.retire(replacedBy: lanes)
+        return lanes
+    }
+
+    /// The lane of one account.
+    func fcm(_ key: FCMKeys.Key) -> FCMLane {
+        let (account, signer) = (key.account, key.signer)
+        let origin = HTTPOrigin(settings.text(.fcmURL)) ?? HTTPOrigin(host: "fcm.googleapis.com")
+        let tokenOrigin = HTTPOrigin.split(account.tokenURI)?.0 ?? HTTPOrigin(host: "oauth2.googleapis.com")
+        let label = "fcm \(account.project)"
+        return FCMLane(
+            account: account,
+            pool: pool(origin, label, connections: settings.integer(.fcmConnections)) {
+                // Google answers more streams, and any PING, with GOAWAY.
+                $0.maxStreams = 100
+                $0.pingAfter = nil
+            },
+            tokenPool: pool(tokenOrigin, "\(label) OAuth", connections: 1, carriesPushes: false) { $0.pingAfter = nil },
+            builder: FCMRequestBuilder(
+                payloads: payloads,
+                settings: FCMSettings(project: account.project, payload: PayloadSettings(settings)),
+                authority: origin.authority),
+            maxFail: Int(settings.integer(.maxFail)), loop: loop, log: log, sign: { try? signer.sign($0) })
+    }
+}
