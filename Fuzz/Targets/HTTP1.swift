@@ -3,7 +3,6 @@
 import PushWakeCore
 @testable import PushWakeTransport
 
-
 /// Reads any bytes as HTTP/1.1: the same comes out in whatever pieces they arrive, and within the limits.
 ///
 /// The first byte picks the direction and the size of the pieces; the rest is what the peer sends. A client session

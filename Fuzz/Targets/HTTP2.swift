@@ -3,7 +3,6 @@
 import PushWakeCore
 @testable import PushWakeTransport
 
-
 /// Plays any server against the client's end of an HTTP/2 connection: every request ends once, and what is kept of
 /// its answer stays within the limits.
 ///

@@ -4,7 +4,6 @@
 @testable import PushWakeEngine
 import Testing
 
-
 @Suite struct `Commands of the push hook` {
     @Test(arguments: [
         (["wake", "100"], AGICommand.wake(aor: "100", seconds: 0)),

@@ -3,7 +3,6 @@
 @testable import PushWakeEngine
 import Testing
 
-
 @Suite struct `What Asterisk says first` {
     private func environment(_ lines: String...) -> AGIEnvironment {
         var made = AGIEnvironment()

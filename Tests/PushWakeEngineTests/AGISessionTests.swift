@@ -5,7 +5,6 @@
 @testable import PushWakeEngine
 import Testing
 
-
 @Suite struct `A channel in the push hook` {
     private static let ok = "200 result=1"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
+import PushWakeClient
 import PushWakeCore
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
 import PushWakeSystem
 import PushWakeTransport
 import Testing
-
 
 @Suite(.serialized) struct `Pushes with certificates` {
     private func phone(_ app: String, _ service: Service? = .voip, _ token: String = "00fc13") -> Binding {

@@ -5,7 +5,6 @@ import PushWakeCore
 import PushWakeSystem
 import Testing
 
-
 @Suite struct `An APNs provider token that is called expired` {
     private func fixture(_ script: String) throws -> DeliveryFixture {
         let fixture = try DeliveryFixture(script: script)

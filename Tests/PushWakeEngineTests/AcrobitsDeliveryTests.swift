@@ -4,7 +4,6 @@ import PushWakeCore
 @testable import PushWakeSimulator
 import Testing
 
-
 @Suite struct `Acrobits` {
     private func binding(_ token: String) -> Binding {
         var binding = Binding(provider: .acrobits, app: "com.example.softphone", token: token, dialect: .acrobitsTuple)

@@ -5,7 +5,6 @@ import Glibc
 import PushWakeSystem
 import Testing
 
-
 /// A directory with a place for a file, gone with this object.
 final class FilterPlace {
     let directory: String

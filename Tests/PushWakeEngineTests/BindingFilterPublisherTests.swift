@@ -8,7 +8,6 @@ import PushWakeStore
 import PushWakeSystem
 import Testing
 
-
 /// The store of an engine with its filter, and a client that reads it.
 private final class FilterBench {
     let place: FilterPlace

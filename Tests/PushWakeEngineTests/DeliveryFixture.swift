@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
+import PushWakeClient
 import PushWakeCore
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
 import PushWakeSystem
 import Testing
-
 
 /// A simulator on a thread of its own, and the engine's delivery on a loop that the test turns.
 final class DeliveryFixture {

@@ -7,7 +7,6 @@ import PushWakeStore
 import PushWakeSystem
 import Testing
 
-
 private let host: Int64 = 7
 private let handle: Int64 = 99
 private let contact = "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def"

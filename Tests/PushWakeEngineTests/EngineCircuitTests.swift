@@ -3,7 +3,6 @@
 @testable import PushWakeClient
 import Testing
 
-
 @Suite struct `A circuit to the engine` {
     @Test func `is closed at first and lets everything through`() {
         let circuit = EngineCircuit()

@@ -5,7 +5,6 @@ import PushWakeCore
 import PushWakeSystem
 import Testing
 
-
 /// An engine that says only what the test lets it say.
 private final class MuteEngine {
     let path = "/tmp/pushwake-mute-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"

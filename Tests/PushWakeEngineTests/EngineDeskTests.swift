@@ -8,7 +8,6 @@ import PushWakeSystem
 import PushWakeTransport
 import Testing
 
-
 /// A desk with a store in memory and keys that do not exist: everything but the providers.
 final class DeskBench {
     let desk: EngineDesk

@@ -4,7 +4,6 @@
 import PushWakeCore
 import Testing
 
-
 @Suite struct `Engine protocol` {
     @Test func `carries text, bytes and numbers unchanged`() throws {
         var writer = MessageWriter()

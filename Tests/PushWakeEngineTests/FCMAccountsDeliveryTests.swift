@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
+import PushWakeClient
 import PushWakeCore
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
 import PushWakeSystem
 import Testing
-
 
 @Suite struct `Several service accounts` {
     private let call = PushContent(event: .call, callID: "call-1@host", fromURI: "sip:a@example.com", timeToLive: 30)

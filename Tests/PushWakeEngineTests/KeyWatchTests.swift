@@ -7,7 +7,6 @@ import PushWakeSystem
 import PushWakeTransport
 import Testing
 
-
 @Suite(.serialized) struct `Watching key files` {
     private let directory: String
 

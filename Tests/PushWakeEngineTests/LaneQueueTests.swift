@@ -8,7 +8,6 @@ import PushWakeStore
 import PushWakeSystem
 import Testing
 
-
 @Suite struct `Lane queue` {
     private static let oneForEver = #"{"streams":{"max_concurrent":1},"rules":[{"provider":"apns","no_answer":true}]}"#
     private static let oneByOne = #"{"streams":{"max_concurrent":1},"rules":[{"delay_ms":60}]}"#

@@ -6,7 +6,6 @@ import PushWakeCore
 import PushWakeSystem
 import Testing
 
-
 extension DeskBench {
     /// Hands a message to the desk that was sent at 1000 with a patience of 100, and gives the reply if there is one.
     fileprivate func hand(

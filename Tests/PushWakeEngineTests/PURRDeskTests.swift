@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 @testable import PushWakeClient
+@testable import PushWakeEngine
 import PushWakeCore
 import PushWakeStore
 import PushWakeSystem
 import Testing
-
 
 private let apns = "pn-provider=apns;pn-param=T.com.example.phone.voip;pn-prid=00fc13ad"
 private let fcm = "pn-provider=fcm;pn-param=project;pn-prid=abc:def"

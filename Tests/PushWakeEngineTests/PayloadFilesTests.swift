@@ -6,7 +6,6 @@ import PushWakeCore
 import PushWakeSystem
 import Testing
 
-
 @Suite struct `Payload files of the operator's own` {
     /// Keys of the body that each of Apple's push types has for an app.
     private func keys(_ files: [String: String], app: String) throws -> (keys: [APNsPushType: String], [String]) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeClient
 import PushWakeCore
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
 import PushWakeSystem
 import Testing
-
 
 /// A delivery to a simulator that stays for the whole test: pushes are named by their tokens.
 final class QueueBench {

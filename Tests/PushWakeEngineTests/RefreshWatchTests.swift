@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeClient
 import PushWakeCore
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
 import PushWakeStore
+import PushWakeSystem
 import Testing
-
 
 /// Refresh pushes through the simulator's FCM, with the time as the test says.
 @Suite(.serialized) struct `A phone whose registration ends` {

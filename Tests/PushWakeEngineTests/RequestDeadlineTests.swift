@@ -3,7 +3,6 @@
 @testable import PushWakeClient
 import Testing
 
-
 @Suite struct `A request's deadline` {
     private func deadline(_ fill: (inout MessageWriter) -> Void) throws -> RequestDeadline {
         var writer = MessageWriter()

@@ -3,7 +3,6 @@
 @testable import PushWakeClient
 import Testing
 
-
 @Suite struct `Restart of the engine` {
     @Test func `comes within a second at first and slows down when it keeps dying`() {
         var policy = RestartPolicy()

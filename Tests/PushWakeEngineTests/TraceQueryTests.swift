@@ -8,7 +8,6 @@ import PushWakeSystem
 import PushWakeTransport
 import Testing
 
-
 extension DeskBench {
     /// All pages of an answer, and how many there were.
     fileprivate func rows(

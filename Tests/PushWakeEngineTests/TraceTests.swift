@@ -5,7 +5,6 @@
 @testable import PushWakeEngine
 import Testing
 
-
 extension Trace {
     fileprivate func call(_ callID: String, to aor: String = "bob", cseq: UInt32 = 1, now: Int64 = 0) -> TraceID {
         begin(method: "INVITE", aor: aor, callID: callID, cseq: cseq, from: "sip:alice@example.com", now: now)

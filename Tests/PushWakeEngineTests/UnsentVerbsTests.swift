@@ -3,7 +3,6 @@
 @testable import PushWakeEngine
 import Testing
 
-
 @Suite struct `Verbs for a host that is not connected` {
     @Test func `are kept in order until it subscribes, and given out once`() {
         var verbs = UnsentVerbs()

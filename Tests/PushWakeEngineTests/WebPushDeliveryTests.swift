@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeClient
 import PushWakeCore
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
 import PushWakeSystem
+import PushWakeTransport
 import Testing
-
 
 @Suite struct `Web Push` {
     private let call = PushContent(

@@ -8,7 +8,6 @@ import PushWakeCore
 import PushWakeSystem
 import Testing
 
-
 @Suite struct `A webhook` {
     private let call = PushContent(
         event: .call, callID: "call-1@host", fromURI: "sip:alice@example.com", fromDisplay: "A \"B\"\r\nx: y",

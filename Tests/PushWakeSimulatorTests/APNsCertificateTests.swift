@@ -6,7 +6,6 @@ import PushWakeSystem
 import PushWakeTransport
 import Testing
 
-
 @Suite struct `APNs service with client certificates` {
     private static let phone = ["com.example.phone", "com.example.phone.voip"]
 

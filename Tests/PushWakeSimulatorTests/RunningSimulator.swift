@@ -7,7 +7,6 @@ import PushWakeSystem
 import PushWakeTransport
 import Testing
 
-
 /// A simulator on a thread of its own and a free port, and `curl` as a client that is not ours.
 final class RunningSimulator {
     struct Answer {

@@ -7,7 +7,6 @@ import PushWakeSystem
 import PushWakeTransport
 import Testing
 
-
 /// The whole simulator over TLS, with curl as the client.
 @Suite(.serialized) struct `Simulator on the wire` {
     private func with(_ script: String = "{}", _ body: (RunningSimulator) throws -> Void) throws {

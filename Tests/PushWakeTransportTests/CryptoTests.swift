@@ -4,7 +4,6 @@ import PushWakeCore
 @testable import PushWakeTransport
 import Testing
 
-
 func bytes(_ hex: String) -> [UInt8] {
     var result: [UInt8] = []
     var high: UInt8?

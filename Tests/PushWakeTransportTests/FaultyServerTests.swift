@@ -5,7 +5,6 @@ import PushWakeCore
 @testable import PushWakeTransport
 import Testing
 
-
 @Suite(.serialized) struct `A faulty server` {
     @Test func `is heard to its last answer, even when its end is noticed while writing`() throws {
         let bench = try Workbench()

@@ -4,7 +4,6 @@ import PushWakeCore
 @testable import PushWakeSystem
 @testable import PushWakeTransport
 
-
 /// A small CONNECT proxy: one plain HTTP/1.1 head, then bytes both ways.
 final class ForwardProxy: LoopSource {
     private let loop: Loop

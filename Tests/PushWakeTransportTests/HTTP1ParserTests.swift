@@ -3,7 +3,6 @@
 @testable import PushWakeTransport
 import Testing
 
-
 @Suite struct `HTTP/1.1 parser` {
     func parse(_ text: String, step: Int, isClient: Bool = true) throws -> [HTTP1Parser.Message] {
         var parser = HTTP1Parser(isClient: isClient, bodyLimit: 100, headLimit: 1000)

@@ -5,7 +5,6 @@ import PushWakeCore
 @testable import PushWakeTransport
 import Testing
 
-
 @Suite(.serialized) struct `HTTP connection pool` {
     @Test func `gets the answer to a request`() throws {
         let bench = try Workbench()

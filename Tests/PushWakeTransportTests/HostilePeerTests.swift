@@ -5,7 +5,6 @@ import PushWakeCore
 @testable import PushWakeTransport
 import Testing
 
-
 /// Random numbers that come again in the next run.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64

@@ -4,7 +4,6 @@ import PushWakeCore
 @testable import PushWakeTransport
 import Testing
 
-
 @Suite struct `JSON parser` {
     @Test func `keeps the order of members and all kinds of values`() throws {
         let value = try JSONParser.parse(#"{"b":[1,-2.5,true,null],"a":{"x":"é\u0000\n"},"c":false}"#)

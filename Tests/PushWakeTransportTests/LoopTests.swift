@@ -4,7 +4,6 @@ import CLinux
 @testable import PushWakeSystem
 import Testing
 
-
 @Suite struct `Event loop` {
     @Test func `fires timers in the order of their deadlines, cancelled ones never`() throws {
         let loop = try Loop()

@@ -3,9 +3,9 @@
 import Glibc
 import PushWakeCore
 @testable import PushWakeSystem
+import PushWakeTransport
 import Synchronization
 import Testing
-
 
 /// Counts in any thread.
 private final class Counter: Sendable {

@@ -6,7 +6,6 @@ import PushWakeCore
 @testable import PushWakeTransport
 import Testing
 
-
 /// Certificates with keys in all the forms that people have them in; the files are made by the openssl command,
 /// which is not ours.
 @Suite(.serialized) struct `Certificate files` {

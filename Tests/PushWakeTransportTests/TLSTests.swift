@@ -5,7 +5,6 @@ import PushWakeCore
 @testable import PushWakeTransport
 import Testing
 
-
 @Suite(.serialized) struct `TLS` {
     /// Why a request over these settings gets no answer; nil when it does.
     func problem(

@@ -4,7 +4,6 @@ import PushWakeCore
 @testable import PushWakeTransport
 import Testing
 
-
 @Suite struct `Web Push encryption with OpenSSL` {
     private func decoded(_ text: String) throws -> [UInt8] { try #require(PushWakeCore.Base64URL.decode(text)) }
 

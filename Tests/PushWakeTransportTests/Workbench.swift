@@ -5,7 +5,6 @@ import PushWakeCore
 @testable import PushWakeTransport
 import Testing
 
-
 /// A loop, a CA, a server with a script, and pools to it: all in one thread, on loopback.
 final class Workbench: HTTPServerHandler {
     let loop: Loop

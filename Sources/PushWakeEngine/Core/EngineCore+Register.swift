@@ -212,12 +212,12 @@ extension EngineDesk {
         /// `+sip.instance` without quotes; empty when the device sent none.
         let instance: String
         /// Its own, oldest REGISTER first; never empty.
-        let bindings: [Binding]
+        package let bindings: [Binding]
     }
 
     /// The device that a request's `pn-purr` names. Nil when it names none: the text is no PURR, was altered or guessed, is
     /// too old, its device has gone, or `purr` is off.
-    func device(ofPURR text: String) throws(StoreError) -> DialogDevice? {
+    package func device(ofPURR text: String) throws(StoreError) -> DialogDevice? {
         guard settings.flag(.purr), let purr = PURR(text) else { return nil }
         let bindings = try store.bindings(ofPURR: purr, now: SystemClock.wallSeconds())
         guard let newest = bindings.last else { return nil }

@@ -5,7 +5,6 @@ import PushWakeCore
 import PushWakeTransport
 import Testing
 
-
 /// Explains requests to one phone, with Flexisip's payloads and without keys.
 struct ExplainFixture {
     static let remote = String(repeating: "R", count: 64)
@@ -38,7 +37,6 @@ struct ExplainFixture {
             Call-ID: register
             CSeq: 1 REGISTER
             Contact: <sip:bob@192.0.2.1:5060;\(parameters)>;+sip.instance="\(instance)";expires=\(expires)
-
 
             """.utf8)
     }

@@ -3,7 +3,6 @@
 import PushWakeCore
 import Testing
 
-
 private typealias Fixture = ExplainFixture
 
 private let production = "https://api.push.apple.com/3/device/"

@@ -8,7 +8,6 @@ import PushWakeSystem
 import PushWakeTransport
 import Testing
 
-
 private typealias Fixture = ExplainFixture
 
 @Suite struct `Explaining pushes` {

@@ -4,7 +4,6 @@ import PushWakeCore
 @testable import PushWakeSystem
 @testable import PushWakeTransport
 
-
 /// What a server does with its connections and requests. All calls come on the loop's thread.
 protocol HTTPServerHandler: AnyObject {
     /// A client has connected and, with TLS, has completed the handshake.

@@ -4,7 +4,6 @@ import PushWakeCore
 @testable import PushWakeSystem
 @testable import PushWakeTransport
 
-
 /// One client's connection to an `HTTPServer`, with the means to serve it well or badly.
 final class HTTPServerConnection: LoopSource, TurnEnding {
     private enum Phase {

@@ -3,7 +3,6 @@
 import COpenSSL
 @testable import PushWakeTransport
 
-
 extension TLSContext {
     /// Versions of TLS, for limits.
     enum Version: Int32 {
