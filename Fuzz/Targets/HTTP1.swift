@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+
 @testable import PushWakeTransport
 
 /// Reads any bytes as HTTP/1.1: the same comes out in whatever pieces they arrive, and within the limits.

@@ -123,8 +123,8 @@ public func pushwake_send(
             for (name, value) in [
                 ("pn-p256dh", wanted.p256dh), ("pn-auth", wanted.auth), ("pn-selector", wanted.selector),
             ] where !value.isEmpty {
-                engine.put(.wishName, name)
-                engine.put(.wishValue, value.bytes.span)
+                engine.put(.attributeName, name)
+                engine.put(.attributeValue, value.bytes.span)
             }
         },
         then: { queued?.pointee = CInt(clamping: EngineClient.number(.pushed, in: $0)) })

@@ -32,7 +32,7 @@ public protocol BindingStore: AnyObject {
     /// Removed bindings of one user, newest first.
     func removed(of aor: String) throws(StoreError) -> [RemovedBinding]
 
-    /// Drops bindings whose time is over and marks of removal that are old, at most `limit` of both together;
+    /// Drops bindings whose time is over and tombstones that are old, at most `limit` of both together;
     /// returns how many. Call again while it returns `limit`.
     func forget(now: Int64, limit: Int) throws(StoreError) -> Int
 
@@ -43,7 +43,7 @@ public protocol BindingStore: AnyObject {
     /// Bindings whose registration ends after a place and by `end`, in the order of the ends, at most `limit`: of phones
     /// that refresh by themselves, or of the others. The last one's place finds the next ones.
     func ending(
-        after place: EndPlace, by end: Int64, refreshingThemselves: Bool, limit: Int
+        after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
     ) throws(StoreError) -> [EndingBinding]
 
     /// AoRs with live bindings after `cursor` in the order of their bytes, at most `limit`: for listing
@@ -80,9 +80,9 @@ public enum BindingLimits {
     /// Bindings of one user that any store has room for; settings allow less.
     public static let perUser = 256
     /// Marks of removal of one user; the oldest gives way.
-    public static let marksPerUser = 32
-    /// Seconds for which a mark of removal stays when its phone never registers again: 30 days.
-    public static let markLifetime: Int64 = 30 * 86_400
+    public static let tombstonesPerUser = 32
+    /// Seconds for which a tombstone stays when its phone never registers again: 30 days.
+    public static let tombstoneLifetime: Int64 = 30 * 86_400
 }
 
 /// For how long PURRs are good, and how many of one device are kept; times in seconds.
@@ -126,7 +126,7 @@ extension Int64 {
 }
 
 /// A place in the order in which registrations end.
-public struct EndPlace: Comparable, Sendable {
+public struct ExpiryCursor: Comparable, Sendable {
     /// Seconds since 1970.
     public let time: Int64
     /// Tells bindings apart that end in the same second; the store's own number.
@@ -139,7 +139,7 @@ public struct EndPlace: Comparable, Sendable {
     }
 
     /// Earlier ends come first.
-    public static func < (left: EndPlace, right: EndPlace) -> Bool {
+    public static func < (left: ExpiryCursor, right: ExpiryCursor) -> Bool {
         (left.time, left.row) < (right.time, right.row)
     }
 }
@@ -147,11 +147,11 @@ public struct EndPlace: Comparable, Sendable {
 /// A binding and its place in the order in which registrations end.
 public struct EndingBinding: Equatable, Sendable {
     public let binding: Binding
-    public let place: EndPlace
+    public let cursor: ExpiryCursor
 
-    public init(binding: Binding, place: EndPlace) {
+    public init(binding: Binding, cursor: ExpiryCursor) {
         self.binding = binding
-        self.place = place
+        self.cursor = cursor
     }
 }
 

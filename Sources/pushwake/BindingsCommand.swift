@@ -22,7 +22,7 @@ struct BindingsCommand: ParsableCommand {
     func run() throws {
         let rows = try Engine.ask(options, .bindings, aor ?? "")
         if rows.isEmpty && !json {
-            Console.complain(aor.map { "\($0) has no push binding" } ?? "there are no bindings")
+            Console.printError(aor.map { "\($0) has no push binding" } ?? "there are no bindings")
         }
         let shown = json ? rows : rows.map { row in row.filter { !Self.hidden.contains($0.name) } }
         Console.show(shown, asJSON: json)

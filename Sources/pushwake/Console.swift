@@ -10,7 +10,7 @@ enum Console {
         write(text + "\n", to: STDOUT_FILENO)
     }
 
-    static func complain(_ text: String) {
+    static func printError(_ text: String) {
         write("pushwake: \(text)\n", to: STDERR_FILENO)
     }
 
@@ -24,7 +24,7 @@ enum Console {
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else {
                 guard descriptor == STDOUT_FILENO else { return }
-                complain("cannot write: \(String(cString: strerror(errno)))")
+                printError("cannot write: \(String(cString: strerror(errno)))")
                 exit(1)
             }
             done += count

@@ -74,18 +74,18 @@ struct SettingsOptions: ParsableArguments {
         var values = Settings()
         if let settings {
             guard let text = TextFile.read(settings) else {
-                Console.complain("cannot read \(settings); give a readable file with --settings")
+                Console.printError("cannot read \(settings); give a readable file with --settings")
                 throw ExitCode(2)
             }
             let problems = values.read(file: text)
             for problem in problems {
-                Console.complain("\(settings):\(problem.line): \(problem.error.setting): \(problem.error.message)")
+                Console.printError("\(settings):\(problem.line): \(problem.error.setting): \(problem.error.message)")
             }
             if !problems.isEmpty { throw ExitCode(2) }
         }
         for pair in set {
             guard let equals = pair.firstIndex(of: "=") else {
-                Console.complain("--set \(pair): write name=value")
+                Console.printError("--set \(pair): write name=value")
                 throw ExitCode(2)
             }
             try assign(&values, String(pair[..<equals]), String(pair[pair.index(after: equals)...]))
@@ -101,7 +101,7 @@ struct SettingsOptions: ParsableArguments {
         do throws(SettingError) {
             try values.set(name, to: value)
         } catch {
-            Console.complain("\(error.setting): \(error.message)")
+            Console.printError("\(error.setting): \(error.message)")
             throw ExitCode(2)
         }
     }

@@ -42,13 +42,13 @@ struct SimulateCommand: ParsableCommand {
         options.logPath = log
         if let script {
             guard let bytes = TextFile.readBytes(script) else {
-                Console.complain("cannot read \(script); give a readable file")
+                Console.printError("cannot read \(script); give a readable file")
                 throw ExitCode(2)
             }
             do throws(FaultScript.Mistake) {
                 options.script = try FaultScript(json: bytes)
             } catch {
-                Console.complain("\(script): \(error)")
+                Console.printError("\(script): \(error)")
                 throw ExitCode(2)
             }
         }
@@ -59,7 +59,7 @@ struct SimulateCommand: ParsableCommand {
             Console.say("listening on \(server.origin), files in \(dir)\(control)")
             try server.run()
         } catch {
-            Console.complain(error.description)
+            Console.printError(error.description)
             throw ExitCode(1)
         }
     }

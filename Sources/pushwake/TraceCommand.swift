@@ -20,7 +20,7 @@ struct TraceCommand: ParsableCommand {
         if json {
             Console.say(report.json)
         } else if name == nil {
-            if report.table.isEmpty { Console.complain("there was no request yet") }
+            if report.table.isEmpty { Console.printError("there was no request yet") }
             Console.show(report.table, asJSON: false)
         } else {
             Console.say(report.text)

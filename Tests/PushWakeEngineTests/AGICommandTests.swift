@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import Testing
+
 @testable import PushWakeCore
 @testable import PushWakeEngine
-import Testing
 
 @Suite struct `Commands of the push hook` {
     @Test(arguments: [

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-@testable import PushWakeEngine
 import Testing
+
+@testable import PushWakeEngine
 
 @Suite struct `What Asterisk says first` {
     private func environment(_ lines: String...) -> AGIEnvironment {

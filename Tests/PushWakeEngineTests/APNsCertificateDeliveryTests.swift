@@ -3,11 +3,12 @@
 import Glibc
 import PushWakeClient
 import PushWakeCore
-@testable import PushWakeEngine
-@testable import PushWakeSimulator
 import PushWakeSystem
 import PushWakeTransport
 import Testing
+
+@testable import PushWakeEngine
+@testable import PushWakeSimulator
 
 @Suite(.serialized) struct `Pushes with certificates` {
     private func phone(_ app: String, _ service: Service? = .voip, _ token: String = "00fc13") -> Binding {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-@testable import PushWakeSimulator
 import PushWakeSystem
 import Testing
+
+@testable import PushWakeSimulator
 
 @Suite struct `An APNs provider token that is called expired` {
     private func fixture(_ script: String) throws -> DeliveryFixture {

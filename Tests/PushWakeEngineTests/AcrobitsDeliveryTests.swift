@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-@testable import PushWakeSimulator
 import Testing
+
+@testable import PushWakeSimulator
 
 @Suite struct `Acrobits` {
     private func binding(_ token: String) -> Binding {
         var binding = Binding(provider: .acrobits, app: "com.example.softphone", token: token, dialect: .acrobitsTuple)
-        binding.wishes["pn-selector"] = "7A6F"
+        binding.attributes["pn-selector"] = "7A6F"
         return binding
     }
 

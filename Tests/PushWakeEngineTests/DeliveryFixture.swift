@@ -3,10 +3,11 @@
 import Glibc
 import PushWakeClient
 import PushWakeCore
-@testable import PushWakeEngine
-@testable import PushWakeSimulator
 import PushWakeSystem
 import Testing
+
+@testable import PushWakeEngine
+@testable import PushWakeSimulator
 
 /// A simulator on a thread of its own, and the engine's delivery on a loop that the test turns.
 final class DeliveryFixture {
@@ -180,8 +181,8 @@ final class DeliveryFixture {
         var binding = Binding(provider: .webpush, token: "\(origin)/push/\(name)", dialect: .rfc8599)
         guard keys else { return binding }
         let file = try JSONReader.read(try FileContent.read(directory + "/files/subscription.json"))
-        binding.wishes["pn-p256dh"] = file["p256dh"]?.string
-        binding.wishes["pn-auth"] = file["auth"]?.string
+        binding.attributes["pn-p256dh"] = file["p256dh"]?.string
+        binding.attributes["pn-auth"] = file["auth"]?.string
         return binding
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-@testable import PushWakeClient
 import Testing
+
+@testable import PushWakeClient
 
 @Suite struct `A circuit to the engine` {
     @Test func `is closed at first and lets everything through`() {

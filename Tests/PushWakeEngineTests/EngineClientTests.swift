@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-@testable import PushWakeClient
 import PushWakeCore
 import PushWakeSystem
 import Testing
+
+@testable import PushWakeClient
 
 /// An engine that says only what the test lets it say.
 private final class MuteEngine {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-@testable import PushWakeClient
 import PushWakeCore
 import Testing
+
+@testable import PushWakeClient
 
 @Suite struct `Engine protocol` {
     @Test func `carries text, bytes and numbers unchanged`() throws {

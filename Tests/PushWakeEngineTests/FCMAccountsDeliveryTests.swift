@@ -3,10 +3,11 @@
 import Glibc
 import PushWakeClient
 import PushWakeCore
-@testable import PushWakeEngine
-@testable import PushWakeSimulator
 import PushWakeSystem
 import Testing
+
+@testable import PushWakeEngine
+@testable import PushWakeSimulator
 
 @Suite struct `Several service accounts` {
     private let call = PushContent(event: .call, callID: "call-1@host", fromURI: "sip:a@example.com", timeToLive: 30)
@@ -115,7 +116,7 @@ import Testing
         #expect(tokens.count == 2)
     }
 
-    @Test func `are judged by check, each under its setting`() throws {
+    @Test func `are checked by pushwake check, each under its setting`() throws {
         let fixture = try DeliveryFixture()
         defer { fixture.end() }
         try fixture.setFCM()

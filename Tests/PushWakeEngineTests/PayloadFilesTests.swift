@@ -2,9 +2,10 @@
 
 import Glibc
 import PushWakeCore
-@testable import PushWakeEngine
 import PushWakeSystem
 import Testing
+
+@testable import PushWakeEngine
 
 @Suite struct `Payload files of the operator's own` {
     /// Keys of the body that each of Apple's push types has for an app.

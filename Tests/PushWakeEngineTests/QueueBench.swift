@@ -2,10 +2,11 @@
 
 import PushWakeClient
 import PushWakeCore
-@testable import PushWakeEngine
-@testable import PushWakeSimulator
 import PushWakeSystem
 import Testing
+
+@testable import PushWakeEngine
+@testable import PushWakeSimulator
 
 /// A delivery to a simulator that stays for the whole test: pushes are named by their tokens.
 final class QueueBench {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-@testable import PushWakeClient
 import Testing
+
+@testable import PushWakeClient
 
 @Suite struct `A request's deadline` {
     private func deadline(_ fill: (inout MessageWriter) -> Void) throws -> RequestDeadline {

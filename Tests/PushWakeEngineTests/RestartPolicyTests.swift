@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-@testable import PushWakeClient
 import Testing
+
+@testable import PushWakeClient
 
 @Suite struct `Restart of the engine` {
     @Test func `comes within a second at first and slows down when it keeps dying`() {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
+import Testing
+
 @testable import PushWakeClient
 @testable import PushWakeCore
 @testable import PushWakeEngine
-import Testing
 
 extension Trace {
     fileprivate func call(_ callID: String, to aor: String = "bob", cseq: UInt32 = 1, now: Int64 = 0) -> TraceID {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-@testable import PushWakeEngine
 import Testing
+
+@testable import PushWakeEngine
 
 @Suite struct `Verbs for a host that is not connected` {
     @Test func `are kept in order until it subscribes, and given out once`() {

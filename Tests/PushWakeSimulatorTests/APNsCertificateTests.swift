@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-@testable import PushWakeSimulator
 import PushWakeSystem
 import PushWakeTransport
 import Testing
+
+@testable import PushWakeSimulator
 
 @Suite struct `APNs service with client certificates` {
     private static let phone = ["com.example.phone", "com.example.phone.voip"]

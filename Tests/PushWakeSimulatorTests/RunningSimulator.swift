@@ -2,10 +2,11 @@
 
 import Glibc
 import PushWakeCore
-@testable import PushWakeSimulator
 import PushWakeSystem
 import PushWakeTransport
 import Testing
+
+@testable import PushWakeSimulator
 
 /// A simulator on a thread of its own and a free port, and `curl` as a client that is not ours.
 final class RunningSimulator {

@@ -2,10 +2,11 @@
 
 import Glibc
 import PushWakeCore
-@testable import PushWakeSimulator
 import PushWakeSystem
 import PushWakeTransport
 import Testing
+
+@testable import PushWakeSimulator
 
 /// The whole simulator over TLS, with curl as the client.
 @Suite(.serialized) struct `Simulator on the wire` {

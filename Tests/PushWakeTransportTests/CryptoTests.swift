@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-@testable import PushWakeTransport
 import Testing
+
+@testable import PushWakeTransport
 
 func bytes(_ hex: String) -> [UInt8] {
     var result: [UInt8] = []

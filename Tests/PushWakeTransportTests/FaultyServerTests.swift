@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import Testing
+
 @testable import PushWakeSystem
 @testable import PushWakeTransport
-import Testing
 
 @Suite(.serialized) struct `A faulty server` {
     @Test func `is heard to its last answer, even when its end is noticed while writing`() throws {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-@testable import PushWakeTransport
 import Testing
+
+@testable import PushWakeTransport
 
 @Suite struct `HTTP/1.1 parser` {
     func parse(_ text: String, step: Int, isClient: Bool = true) throws -> [HTTP1Parser.Message] {

@@ -2,8 +2,9 @@
 
 import CNGHTTP2
 import PushWakeCore
-@testable import PushWakeTransport
 import Testing
+
+@testable import PushWakeTransport
 
 /// Random numbers that come again in the next run.
 struct SplitMix: RandomNumberGenerator {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-@testable import PushWakeTransport
 import Testing
+
+@testable import PushWakeTransport
 
 @Suite struct `JSON parser` {
     @Test func `keeps the order of members and all kinds of values`() throws {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import CLinux
-@testable import PushWakeSystem
 import Testing
+
+@testable import PushWakeSystem
 
 @Suite struct `Event loop` {
     @Test func `fires timers in the order of their deadlines, cancelled ones never`() throws {

@@ -2,9 +2,10 @@
 
 import Glibc
 import PushWakeCore
+import Testing
+
 @testable import PushWakeSystem
 @testable import PushWakeTransport
-import Testing
 
 /// Certificates with keys in all the forms that people have them in; the files are made by the openssl command,
 /// which is not ours.

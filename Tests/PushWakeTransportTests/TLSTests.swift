@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import Testing
+
 @testable import PushWakeSystem
 @testable import PushWakeTransport
-import Testing
 
 @Suite(.serialized) struct `TLS` {
     /// Why a request over these settings gets no answer; nil when it does.

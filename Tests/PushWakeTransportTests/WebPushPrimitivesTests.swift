@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-@testable import PushWakeTransport
 import Testing
+
+@testable import PushWakeTransport
 
 @Suite struct `Web Push encryption with OpenSSL` {
     private func decoded(_ text: String) throws -> [UInt8] { try #require(PushWakeCore.Base64URL.decode(text)) }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import Testing
+
 @testable import PushWakeSystem
 @testable import PushWakeTransport
-import Testing
 
 /// A loop, a CA, a server with a script, and pools to it: all in one thread, on loopback.
 final class Workbench: HTTPServerHandler {

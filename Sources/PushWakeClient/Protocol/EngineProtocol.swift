@@ -99,10 +99,10 @@ public enum EngineProtocol {
         /// The sender waits for the outcomes before the reply.
         case waits = 48
         /// The sender does not know the contacts of the user.
-        case blind = 49
-        /// A wish of a binding that is given by hand; `wishValue` ends it.
-        case wishName = 60
-        case wishValue = 61
+        case withoutContacts = 49
+        /// An attribute of a binding that is given by hand; `attributeValue` ends it.
+        case attributeName = 60
+        case attributeValue = 61
         /// `production` or `sandbox`.
         case environment = 62
         /// `voip` or `remote`.

@@ -53,7 +53,7 @@ package struct WakeMessage: Equatable {
     package var text = ""
     package var contacts: [Contact] = []
     /// The host does not know the contacts of the user (AGI, shell).
-    package var isBlind = false
+    package var hasNoContacts = false
     /// Which PBX holds it, and how it finds it again; 0: channels wait for it.
     package var host: UInt64 = 0
     package var handle: UInt64 = 0
@@ -89,7 +89,7 @@ package struct WakeMessage: Equatable {
             case .toURI: toURI = reader.text(field)
             case .contentType: contentType = reader.text(field)
             case .text: text = reader.text(field)
-            case .blind: isBlind = reader.number(field) != 0
+            case .withoutContacts: hasNoContacts = reader.number(field) != 0
             case .host: host = UInt64(bitPattern: reader.number(field))
             case .handle: handle = UInt64(bitPattern: reader.number(field))
             case .hostKind: hostKind = CallHost(rawValue: UInt8(truncatingIfNeeded: reader.number(field))) ?? .proxy
@@ -137,7 +137,7 @@ package struct WakeMessage: Equatable {
         client.put(.toURI, toURI)
         client.put(.contentType, contentType)
         client.put(.text, text)
-        client.put(.blind, isBlind ? 1 : 0)
+        client.put(.withoutContacts, hasNoContacts ? 1 : 0)
     }
 
     package static func unquoted(_ text: String) -> String {

@@ -23,8 +23,8 @@ public final class EngineSupervisor {
     private var startAt: Int64 = 0
     private var subscribeAt: Int64 = 0
     private var isSubscribed = false
-    private var hasComplained = false
-    /// Milliseconds that somebody else's engine may take to start before its absence is news.
+    private var hasLogged = false
+    /// Milliseconds that somebody else's engine may take to start before its absence is logged.
     private static let grace: Int64 = 2000
     /// Since when nobody answers, for an engine that somebody else runs.
     private var lostAt: Int64?
@@ -96,11 +96,11 @@ public final class EngineSupervisor {
             members.add(started.exitDescriptor)
             members.add(started.errorDescriptor)
             child = started
-            hasComplained = false
+            hasLogged = false
             subscribeAt = now + 20
         } catch {
-            if !hasComplained { onLog(.error, error.message) }
-            hasComplained = true
+            if !hasLogged { onLog(.error, error.message) }
+            hasLogged = true
             startAt = now + policy.died(now: now)
         }
     }
@@ -132,23 +132,23 @@ public final class EngineSupervisor {
         } catch {
             client.disconnect()
             subscribeAt = now + (isSupervised ? 50 : 500)
-            noteSilence(now, error)
+            noteAbsence(now, error)
         }
     }
 
     private func noteAnswer() {
-        if !isSupervised && hasComplained { onLog(.notice, "the engine answers") }
-        if !isSupervised { hasComplained = false }
+        if !isSupervised && hasLogged { onLog(.notice, "the engine answers") }
+        if !isSupervised { hasLogged = false }
         lostAt = nil
     }
 
     /// An engine of our own says itself why it does not start.
-    private func noteSilence(_ now: Int64, _ error: ClientError) {
-        guard !isSupervised, !hasComplained else { return }
+    private func noteAbsence(_ now: Int64, _ error: ClientError) {
+        guard !isSupervised, !hasLogged else { return }
         let since = lostAt ?? now
         lostAt = since
         guard now - since >= Self.grace else { return }
-        hasComplained = true
+        hasLogged = true
         let what = if case .unavailable(let text) = error { text } else { "it is silent" }
         onLog(
             .warning,

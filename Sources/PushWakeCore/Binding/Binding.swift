@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// One push token of one device of one user: where to push, and what the phone wishes.
+/// One push token of one device of one user: where to push, and what the phone asks for.
 ///
 /// A phone with a PushKit token and a remote token has two bindings that share
 /// `instance` and `contact`.
@@ -29,8 +29,8 @@ public struct Binding: Equatable, Sendable {
     public var callID: String
     /// CSeq of the last REGISTER.
     public var cseq: UInt32
-    /// What the phone wishes for its pushes.
-    public var wishes: Wishes
+    /// What the phone asks for in its pushes.
+    public var attributes: Attributes
     /// Seconds since 1970 of the last REGISTER.
     public var registeredAt: Int64
     /// Seconds since 1970 at which the SIP registration ends.
@@ -44,7 +44,7 @@ public struct Binding: Equatable, Sendable {
     public init(
         aor: String = "", provider: Provider, environment: Environment = .standard, app: String = "",
         team: String = "", service: Service? = nil, token: String, dialect: Dialect, instance: String = "",
-        contact: String = "", callID: String = "", cseq: UInt32 = 0, wishes: Wishes = Wishes(),
+        contact: String = "", callID: String = "", cseq: UInt32 = 0, attributes: Attributes = Attributes(),
         registeredAt: Int64 = 0, expiresAt: Int64 = 0, forgetAt: Int64 = 0, refreshesItself: Bool = false
     ) {
         self.aor = aor
@@ -59,7 +59,7 @@ public struct Binding: Equatable, Sendable {
         self.contact = contact
         self.callID = callID
         self.cseq = cseq
-        self.wishes = wishes
+        self.attributes = attributes
         self.registeredAt = registeredAt
         self.expiresAt = expiresAt
         self.forgetAt = forgetAt
@@ -68,14 +68,14 @@ public struct Binding: Equatable, Sendable {
 }
 
 extension Binding {
-    /// Per-binding wishes of the phone, under the names of the Contact parameters
+    /// Per-binding attributes of the phone, under the names of the Contact parameters
     /// (`pn-timeout`, `pn-call-str`, `pn-msg-str`, `pn-groupchat-str`, `pn-call-snd`,
     /// `pn-msg-snd`, and our own `pn-selector`, `pn-p256dh`, `pn-auth`), values unescaped.
-    public struct Wishes: Equatable, Sendable {
+    public struct Attributes: Equatable, Sendable {
         /// In the order the phone sent them.
         public private(set) var entries: [Entry]
 
-        /// One wish.
+        /// One attribute.
         public struct Entry: Equatable, Sendable {
             /// Lower case.
             public let name: String
@@ -89,10 +89,10 @@ extension Binding {
             }
         }
 
-        /// Starts with these wishes.
+        /// Starts with these attributes.
         public init(_ entries: [Entry] = []) { self.entries = entries }
 
-        /// The phone wishes nothing.
+        /// The phone asks for nothing.
         public var isEmpty: Bool { entries.isEmpty }
 
         /// The value under a lower-case name; setting nil removes it.

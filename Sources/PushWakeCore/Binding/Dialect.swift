@@ -43,7 +43,7 @@ enum PushParameterName: String {
     case tokenType = "push-token-type"
     case tokenApp = "push-token-app"
     case tokenID = "push-token-id"
-    // Wishes of Flexisip's phones
+    // Attributes of Flexisip's phones
     case timeout = "pn-timeout"
     case silent = "pn-silent"
     case callText = "pn-call-str"
@@ -81,8 +81,8 @@ enum PushParameterName: String {
         return nil
     }
 
-    /// Says whether the value goes with the binding as a wish.
-    var isWish: Bool {
+    /// Says whether the value goes with the binding as an attribute.
+    var isAttribute: Bool {
         switch self {
         case .provider, .param, .prid, .purr, .legacyType, .legacyApp, .legacyToken, .tokenType, .tokenApp, .tokenID:
             false

@@ -50,23 +50,23 @@ struct PushParameters {
         entries.append(Entry(name: name, value: value, place: place))
     }
 
-    /// The phone's wishes for its pushes; those that make no sense are left out with a warning.
-    func wishes(warnings: inout [Problem]) -> Binding.Wishes {
-        var wishes: [Binding.Wishes.Entry] = []
-        for entry in entries where entry.name.isWish && !entry.value.isEmpty {
+    /// The phone's attributes for its pushes; those that make no sense are left out with a warning.
+    func attributes(warnings: inout [Problem]) -> Binding.Attributes {
+        var attributes: [Binding.Attributes.Entry] = []
+        for entry in entries where entry.name.isAttribute && !entry.value.isEmpty {
             if entry.name.isNumber, entry.value.utf8.span.decimal() == nil {
                 warnings.append(
                     Problem(.badNumber, entry.name.rawValue, "is no number and was ignored; send whole seconds"))
             } else {
-                wishes.append(.init(name: entry.name.rawValue, value: entry.value))
+                attributes.append(.init(name: entry.name.rawValue, value: entry.value))
             }
         }
-        return Binding.Wishes(wishes)
+        return Binding.Attributes(attributes)
     }
 
     private static func decode(_ bytes: Span<UInt8>, of name: PushParameterName) throws(Problem) -> String {
         // An escape takes three bytes for one.
-        let limit = name.isWish ? SIPLimits.longestWish : SIPLimits.longestToken
+        let limit = name.isAttribute ? SIPLimits.longestAttribute : SIPLimits.longestToken
         guard bytes.count <= limit * 3 else { throw TokenRules.tooLong(name.rawValue, limit) }
         let value: String
         do throws(PercentDecoding.Failure) {

@@ -19,8 +19,8 @@ enum PushToken {
             try TokenRules.check(app: app, from: "push-token-app")
         }
         try TokenRules.check(token: token, of: provider, from: "push-token-id")
-        let wishes = parameters.wishes(warnings: &warnings)
-        return .bind([Binding(provider: provider, app: app, token: token, dialect: .pushToken, wishes: wishes)])
+        let attributes = parameters.attributes(warnings: &warnings)
+        return .bind([Binding(provider: provider, app: app, token: token, dialect: .pushToken, attributes: attributes)])
     }
 
     private static func provider(named type: String) -> Provider? {

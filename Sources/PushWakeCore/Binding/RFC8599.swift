@@ -28,20 +28,22 @@ enum RFC8599 {
             }
             throw TokenRules.unknownProvider(name, "pn-provider", known: "apns, apns.dev, fcm, webpush or acrobits")
         }
-        let wishes = parameters.wishes(warnings: &warnings)
+        let attributes = parameters.attributes(warnings: &warnings)
         switch provider {
         case .apns:
             let param = try AppleParam(parameters.required(.param, for: "apns"))
-            return .bind(try Flexisip.bindings(param, prid: token, environment: environment, wishes: wishes))
+            return .bind(try Flexisip.bindings(param, prid: token, environment: environment, attributes: attributes))
         case .webpush:
-            return .bind([try webPush(parameters, token: token, wishes: wishes, warnings: &warnings)])
+            return .bind([try webPush(parameters, token: token, attributes: attributes, warnings: &warnings)])
         case .acrobits:
-            return .bind([try AcrobitsTuple.read(parameters, token: token, wishes: wishes)])
+            return .bind([try AcrobitsTuple.read(parameters, token: token, attributes: attributes)])
         case .fcm, .webhook:
             let app = try parameters.required(.param, for: name)
             try TokenRules.check(app: app, from: "pn-param")
             try TokenRules.check(token: token, of: provider, from: "pn-prid")
-            return .bind([Binding(provider: provider, app: app, token: token, dialect: .rfc8599, wishes: wishes)])
+            return .bind([
+                Binding(provider: provider, app: app, token: token, dialect: .rfc8599, attributes: attributes)
+            ])
         }
     }
 
@@ -67,11 +69,11 @@ enum RFC8599 {
         try TokenRules.check(token: token, of: .webhook, from: "pn-prid")
         return Binding(
             otherService: name, app: app, token: token, dialect: .rfc8599,
-            wishes: parameters.wishes(warnings: &warnings))
+            attributes: parameters.attributes(warnings: &warnings))
     }
 
     private static func webPush(
-        _ parameters: PushParameters, token: String, wishes: Binding.Wishes, warnings: inout [Problem]
+        _ parameters: PushParameters, token: String, attributes: Binding.Attributes, warnings: inout [Problem]
     ) throws(Problem) -> Binding {
         if parameters[.param] != nil {
             warnings.append(
@@ -80,8 +82,8 @@ enum RFC8599 {
                     "is not used with webpush and was ignored (RFC 8599, 12); leave it out"))
         }
         try TokenRules.check(token: token, of: .webpush, from: "pn-prid")
-        let wishes = WebPushKeys.checked(wishes, warnings: &warnings)
-        return Binding(provider: .webpush, token: token, dialect: .rfc8599, wishes: wishes)
+        let attributes = WebPushKeys.checked(attributes, warnings: &warnings)
+        return Binding(provider: .webpush, token: token, dialect: .rfc8599, attributes: attributes)
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// A parsed JSON document. The transport layer reads it with jansson, so that answers of
-/// providers can be judged here without a C type in sight.
+/// providers can be checked here without a C type in sight.
 public enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)

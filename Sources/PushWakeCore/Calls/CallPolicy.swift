@@ -2,7 +2,7 @@
 
 /// What the settings say about held requests; times in milliseconds.
 public struct CallPolicy: Equatable, Sendable {
-    /// Whom the news of a cancelled call is pushed to (Mizutech's `pushnotification_cancel_when`).
+    /// Whom the end notice of a cancelled call is pushed to (Mizutech's `pushnotification_cancel_when`).
     public enum CancelRule: String, Sendable, CaseIterable {
         /// Phones that were pushed and have not answered over SIP.
         case unanswered

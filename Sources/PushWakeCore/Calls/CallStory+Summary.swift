@@ -130,7 +130,7 @@ extension CallStory {
 
     /// The devices, then the lines; a gap where lines are missing.
     public func rows() -> [Row] {
-        var rows: [Row] = names.indices.compactMap { place in introduction(of: place).map { introduce(place, $0) } }
+        var rows: [Row] = names.indices.compactMap { index in introduction(of: index).map { introduce(index, $0) } }
         for (index, line) in lines.enumerated() {
             if index == Self.firstLines && omitted > 0 {
                 let word = omitted == 1 ? "line" : "lines"
@@ -145,12 +145,12 @@ extension CallStory {
         return rows
     }
 
-    private func introduce(_ place: Int, _ text: String) -> Row {
+    private func introduce(_ index: Int, _ text: String) -> Row {
         var row: Row = [
             ("at_ms", .number(0)), ("text", .text(text)), ("what", .text("phone")),
-            ("phone", .number(Int64(place + 1))),
+            ("phone", .number(Int64(index + 1))),
         ]
-        guard let name = names[place] else { return row }
+        guard let name = names[index] else { return row }
         let values = [
             ("provider", name.provider?.name ?? ""), ("app", name.app), ("token", name.token),
             ("instance", name.instance),
@@ -169,9 +169,9 @@ extension CallStory {
         func add(_ name: String, _ text: String?) {
             if let text, !text.isEmpty { row.append((name, .text(PrintableText.cleaned(text)))) }
         }
-        add("phone", line.place.map { $0 + 1 } ?? 0)
-        if line.pushEvent != nil, let place = line.place, names.indices.contains(place) {
-            add("provider", names[place]?.provider?.name)
+        add("phone", line.index.map { $0 + 1 } ?? 0)
+        if line.pushEvent != nil, let index = line.index, names.indices.contains(index) {
+            add("provider", names[index]?.provider?.name)
         }
         add("event", line.pushEvent?.name)
         add("cause", line.cause?.name)

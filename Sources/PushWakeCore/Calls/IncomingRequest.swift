@@ -57,7 +57,7 @@ public enum MessageBody: Equatable, Sendable {
     /// Nothing that a user waits for, and why nobody is woken.
     case notice(String)
 
-    /// Judges by the value of Content-Type; without one it is text.
+    /// Decides by the value of Content-Type; without one it is text.
     public init(contentType: String) {
         let type = Self.mediaType(of: contentType)
         switch type {

@@ -48,7 +48,7 @@ public struct RequestPolicy: Sendable {
         if request.isForChatService { return .nobody("the request is for the chat service, not for its user") }
         if request.method == "CANCEL", let ending = request.ending { return .ends(ending) }
         if Self.neverWakes(request.method) { return .nobody("\(request.method) wakes no phone") }
-        if let reason = silence(of: request, hasPURR: hasPURR) { return .nobody(reason) }
+        if let reason = reasonToWakeNobody(for: request, hasPURR: hasPURR) { return .nobody(reason) }
         if !request.isInDialog, !methods.contains(request.method) {
             return .nobody(
                 WakingMethods.known.contains(request.method)
@@ -69,7 +69,7 @@ public struct RequestPolicy: Sendable {
     }
 
     /// Why a request says nothing that a user or phone waits for; nil when it does.
-    private func silence(of request: IncomingRequest, hasPURR: Bool) -> String? {
+    private func reasonToWakeNobody(for request: IncomingRequest, hasPURR: Bool) -> String? {
         switch request.method {
         case "INVITE" where request.replacesCall && !hasPURR:
             return "the INVITE replaces a call that is answered already"

@@ -89,15 +89,15 @@ extension CallStory {
     }
 
     /// Who a device is; nil when nobody has named it.
-    public func introduction(of place: Int) -> String? {
-        guard names.indices.contains(place), let name = names[place] else { return nil }
+    public func introduction(of index: Int) -> String? {
+        guard names.indices.contains(index), let name = names[index] else { return nil }
         var parts = [
             name.provider.map { provider in name.app.isEmpty ? provider.name : "\(provider.name) \(name.app)" }
                 ?? "a contact"
         ]
         if !name.token.isEmpty { parts.append("token \(name.token)") }
         if !name.instance.isEmpty { parts.append("instance \(name.instance)") }
-        return PrintableText.cleaned("phone \(place + 1) is \(parts.joined(separator: ", "))")
+        return PrintableText.cleaned("phone \(index + 1) is \(parts.joined(separator: ", "))")
     }
 
     /// What a device is called in sentences.
@@ -107,8 +107,8 @@ extension CallStory {
 
     /// The provider of a device by name.
     func provider(_ device: UInt8) -> String {
-        let place = Int(device)
-        return (names.indices.contains(place) ? names[place]?.provider?.name : nil) ?? "the provider"
+        let index = Int(device)
+        return (names.indices.contains(index) ? names[index]?.provider?.name : nil) ?? "the provider"
     }
 
     private func pushSentence(_ line: StoryLine, _ phone: String) -> String {
@@ -155,7 +155,7 @@ extension CallStory {
             return "\(phone) is awake: \(isOpen ? "its connection is open" : "it registered a moment ago")"
         case .asleep: return "\(phone) sleeps"
         case .plain:
-            let isBound = line.place.map { names.indices.contains($0) && names[$0]?.provider != nil } ?? false
+            let isBound = line.index.map { names.indices.contains($0) && names[$0]?.provider != nil } ?? false
             return "\(phone) \(isBound ? "cannot be pushed for this" : "has no push binding")"
         case .delayed: return "\(phone) is pushed in \(line.milliseconds) ms unless it answers (pn-timeout)"
         case .putOff:

@@ -106,6 +106,6 @@ enum Fingerprint {
     /// Appends the fingerprint of a text as sixteen hexadecimal digits.
     static func appendHex(of text: String, to out: inout [UInt8]) {
         let hash = of(text.utf8)
-        for place in UInt64(0)..<16 { out.append(Hex.digit(UInt8(truncatingIfNeeded: hash >> (60 - 4 * place)))) }
+        for index in UInt64(0)..<16 { out.append(Hex.digit(UInt8(truncatingIfNeeded: hash >> (60 - 4 * index)))) }
     }
 }

@@ -126,8 +126,8 @@ struct RingBuffer<Element> {
         var removed: [Element] = []
         var kept = 0
         for offset in 0..<count {
-            let place = (head + offset) & (slots.count - 1)
-            guard let element = slots[place].take() else { continue }
+            let index = (head + offset) & (slots.count - 1)
+            guard let element = slots[index].take() else { continue }
             if matches(element) {
                 removed.append(element)
             } else {

@@ -109,8 +109,8 @@ public enum SIPLimits {
     public static let longestToken = 4096
     /// Bytes of a bundle id, package or project.
     public static let longestApp = 255
-    /// Bytes of one wish of the phone, such as `pn-call-str`.
-    public static let longestWish = 512
+    /// Bytes of one attribute of the phone, such as `pn-call-str`.
+    public static let longestAttribute = 512
     /// Bytes of a name that is only kept to be shown or compared: instance, provider, Call-ID, user agent.
     public static let longestName = 512
     /// Headers of one message that the splitter gives out.

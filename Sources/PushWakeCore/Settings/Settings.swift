@@ -276,7 +276,7 @@ extension Settings {
 }
 
 extension Settings {
-    /// Seconds for which the news that a call is over is worth anything: it stops what rings.
+    /// Seconds for which the notice that a call has ended is worth anything: it stops what rings.
     private static let callOver: UInt32 = 30
 
     /// How long a provider may keep the push for an event, seconds.

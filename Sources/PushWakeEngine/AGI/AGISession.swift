@@ -161,7 +161,7 @@ extension AGISession {
             startedAt = now
             state = .waiting
             var message = WakeMessage()
-            (message.aor, message.seconds, message.callID, message.isBlind) = (aor, seconds, callID, true)
+            (message.aor, message.seconds, message.callID, message.hasNoContacts) = (aor, seconds, callID, true)
             (message.fromURI, message.fromDisplay, message.toURI) = (from, name, aor)
             return [.wake(message)]
         case .send(let event, let aor, let text):

@@ -6,7 +6,7 @@ internal import PushWakeStore
 internal import PushWakeSystem
 
 /// Pushes for requests: each token once for all forks of a request, and the end told once.
-extension EngineDesk {
+extension EngineCore {
     /// Pushes a request to one of its devices.
     func push(_ device: Int, _ request: HeldRequest, _ deadline: Int64) {
         guard let chosen = request.devices.chosen[device] else { return }

@@ -6,7 +6,7 @@ internal import PushWakeStore
 internal import PushWakeSystem
 
 /// What hosts and phones report of requests, and the verbs that come of it.
-extension EngineDesk {
+extension EngineCore {
     /// A leg has an answer.
     func progressed(_ message: MessageReader, _ peer: EnginePeer) {
         guard let request = request(named: message) else { return }
@@ -154,7 +154,7 @@ extension CallEnd {
     }
 }
 
-extension EngineDesk {
+extension EngineCore {
     /// Draws the consequences of a finished push: the binding of a dead token goes, and everybody hears of it.
     func settle(_ job: PushJob, _ verdict: Verdict, _ status: Int) -> PushResult {
         let mayRemove = delivery.mayRemove(job.binding, verdict, now: SystemClock.wallSeconds())

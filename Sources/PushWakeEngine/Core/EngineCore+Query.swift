@@ -5,7 +5,7 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-extension EngineDesk {
+extension EngineCore {
     /// Users that are asked of the store at once.
     private static let usersPerLook = 20
     /// How long a page may take.
@@ -44,7 +44,7 @@ extension EngineDesk {
         }
     }
 
-    private func put(load queues: LaneQueues, _ writer: inout MessageWriter) {
+    private func put(load queues: ChannelQueues, _ writer: inout MessageWriter) {
         Self.put("waiting", Int64(queues.waiting), &writer)
         Self.put("in_flight", Int64(queues.inFlight), &writer)
         Self.put("providers_held", Int64(queues.held), &writer)

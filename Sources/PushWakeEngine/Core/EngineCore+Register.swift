@@ -5,7 +5,7 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-extension EngineDesk {
+extension EngineCore {
     private static let defaultExpires: Int64 = 3600
 
     /// Stores what a phone said when it registered, and lets those go on who wait for it. Without a peer nobody waits
@@ -204,7 +204,7 @@ private struct RegisteringHost {
 }
 
 /// Requests within a dialog name the device that they are for by its PURR (RFC 8599, 6).
-extension EngineDesk {
+extension EngineCore {
     /// The device that was told a PURR.
     struct DialogDevice: Equatable {
         /// Under which its user is registered, and its requests are held.

@@ -6,7 +6,7 @@ internal import PushWakeStore
 internal import PushWakeSystem
 
 /// Requests that outlived the engine which began them.
-extension EngineDesk {
+extension EngineCore {
     /// Goes on with a request that a host holds: phones that have registered since this engine was started ring, others
     /// whose push the old engine had not finished are pushed.
     func resume(_ message: MessageReader, _ peer: EnginePeer) {

@@ -5,7 +5,7 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-extension EngineDesk {
+extension EngineCore {
     /// One push by hand: to a user's devices, or to one token.
     func send(_ message: MessageReader, _ peer: EnginePeer) {
         let event = PushEvent(rawValue: UInt8(truncatingIfNeeded: EngineClient.number(.event, in: message))) ?? .custom
@@ -80,7 +80,7 @@ extension EngineDesk {
         return devices(of: aor, event, wanted: wanted)
     }
 
-    /// One token by hand, with the wishes that its service needs.
+    /// One token by hand, with the attributes that its service needs.
     private func target(
         of message: MessageReader, _ event: PushEvent, _ wanted: APNsPushType?
     ) -> Result<Target, Refusal> {
@@ -97,7 +97,7 @@ extension EngineDesk {
             let known = "apns, apns.dev, fcm, webpush, acrobits, or what webhook_providers has"
             return .failure(Refusal(text: "there is no provider \"\(name)\"; write \(known)"))
         }
-        if name == "j" { binding.wishes["pn-platform"] = "ios" }
+        if name == "j" { binding.attributes["pn-platform"] = "ios" }
         if let refusal = Self.complete(&binding, from: message) { return .failure(refusal) }
         guard binding.provider == .apns else { return .success(Target(binding: binding, type: nil, isWanted: false)) }
         guard let type = APNsRequest.pushType(of: event, for: binding.service, wanted: wanted) else {
@@ -113,8 +113,8 @@ extension EngineDesk {
         var name = ""
         while let field = fields.next() {
             switch field.tag {
-            case .wishName: name = fields.text(field)
-            case .wishValue: binding.wishes[name] = fields.text(field)
+            case .attributeName: name = fields.text(field)
+            case .attributeValue: binding.attributes[name] = fields.text(field)
             case .environment:
                 let word = fields.text(field)
                 if word.isEmpty { continue }
@@ -132,7 +132,7 @@ extension EngineDesk {
             default: break
             }
         }
-        guard (binding.wishes["pn-p256dh"] == nil) == (binding.wishes["pn-auth"] == nil) else {
+        guard (binding.attributes["pn-p256dh"] == nil) == (binding.attributes["pn-auth"] == nil) else {
             return Refusal(text: "a subscription has both p256dh and auth, or neither")
         }
         return nil
@@ -207,7 +207,7 @@ extension EngineDesk {
     }
 }
 
-extension EngineDesk {
+extension EngineCore {
     /// Handles one message of a peer at `now` (monotonic milliseconds): the one place that asks whether its sender still
     /// waits.
     ///

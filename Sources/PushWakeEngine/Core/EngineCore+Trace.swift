@@ -5,7 +5,7 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-extension EngineDesk {
+extension EngineCore {
     /// Requests in one answer.
     private static let storiesPerAnswer = 20
     /// Bytes after which a page takes no further row of its kind: the longest story fits behind it.

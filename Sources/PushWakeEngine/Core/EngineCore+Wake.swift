@@ -6,7 +6,7 @@ internal import PushWakeStore
 internal import PushWakeSystem
 
 /// Requests as they come: a machine for each, and the answer to its host.
-extension EngineDesk {
+extension EngineCore {
     /// Milliseconds for which a request that is over is remembered: for phones that come late, and for late copies.
     static let retention: Int64 = 60_000
     /// Milliseconds past its wait after which a request counts as abandoned by its host.
@@ -100,7 +100,7 @@ extension EngineDesk {
             message.event, bindings: bindings, contacts: contacts, awakeFor: window,
             age: { max(0, wall &- $0.registeredAt) },
             isAwake: { binding in
-                guard message.isBlind else { return false }
+                guard message.hasNoContacts else { return false }
                 let age = wall &- binding.registeredAt
                 return age >= 0 && age <= max(window, Self.blindWindow)
             })

@@ -9,7 +9,7 @@ internal import PushWakeSystem
 ///
 /// It runs on the engine's loop and never waits: a push is handed to `Delivery`, and its end comes
 /// back through `settle`.
-final class EngineDesk {
+final class EngineCore {
     let settings: Settings
     let store: any BindingStore
     let delivery: Delivery

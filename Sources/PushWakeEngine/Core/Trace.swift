@@ -52,20 +52,20 @@ final class Trace {
             callKey: callKey, aorKey: aorKey,
             callBefore: newestByCall.updateValue(last, forKey: callKey) ?? 0,
             aorBefore: newestByAoR.updateValue(last, forKey: aorKey) ?? 0)
-        if entries.count < capacity { entries.append(entry) } else { entries[place(of: last)] = entry }
+        if entries.count < capacity { entries.append(entry) } else { entries[index(of: last)] = entry }
         return TraceID(sequence: last)
     }
 
     /// Something has happened to it.
     func note(_ id: TraceID, _ note: CallNote, now: Int64) {
         guard isKept(id.sequence) else { return }
-        entries[place(of: id.sequence)].story.append(note, now: now)
+        entries[index(of: id.sequence)].story.append(note, now: now)
     }
 
     /// The machine has answered an event with these verbs.
     func note(_ id: TraceID, _ verbs: [CallVerb], now: Int64) {
         guard isKept(id.sequence), !verbs.isEmpty else { return }
-        entries[place(of: id.sequence)].story.append(verbs, now: now)
+        entries[index(of: id.sequence)].story.append(verbs, now: now)
     }
 
     /// A device, by its place in the machine, is the one of this binding.
@@ -83,7 +83,7 @@ final class Trace {
         let name = CallStory.Name(
             provider: provider, app: app, token: EngineLog.shortened(token),
             instance: EngineLog.shortened(Self.bare(instance)))
-        entries[place(of: id.sequence)].story.name(device, name)
+        entries[index(of: id.sequence)].story.name(device, name)
     }
 
     /// A push for one of its devices has ended.
@@ -92,12 +92,12 @@ final class Trace {
         let answer = PushAnswer(
             event: result.event, outcome: result.outcome, reason: result.reason, httpStatus: result.httpStatus,
             milliseconds: result.microseconds / 1000, isBindingRemoved: result.isBindingRemoved)
-        entries[place(of: id.sequence)].story.append(answer, device: device, now: now)
+        entries[index(of: id.sequence)].story.append(answer, device: device, now: now)
     }
 
     /// The story of a request; nil when it is forgotten.
     func story(of id: TraceID) -> CallStory? {
-        isKept(id.sequence) ? entries[place(of: id.sequence)].story : nil
+        isKept(id.sequence) ? entries[index(of: id.sequence)].story : nil
     }
 
     /// The newest requests, the newest first.
@@ -125,7 +125,7 @@ final class Trace {
         var found: [TraceID] = []
         var next = newest ?? 0
         while isKept(next), found.count < limit {
-            let (isMeant, before) = look(entries[place(of: next)])
+            let (isMeant, before) = look(entries[index(of: next)])
             if isMeant { found.append(TraceID(sequence: next)) }
             next = before
         }
@@ -136,12 +136,12 @@ final class Trace {
         sequence > 0 && sequence <= last && last - sequence < UInt64(entries.count)
     }
 
-    private func place(of sequence: UInt64) -> Int { Int((sequence - 1) % UInt64(capacity)) }
+    private func index(of sequence: UInt64) -> Int { Int((sequence - 1) % UInt64(capacity)) }
 
     /// Later requests of its Call-ID and AoR, which may still point to it, see that it is too old.
     private func forgetOldest() {
         let oldest = last - UInt64(capacity) + 1
-        let entry = entries[place(of: oldest)]
+        let entry = entries[index(of: oldest)]
         if newestByCall[entry.callKey] == oldest { newestByCall[entry.callKey] = nil }
         if newestByAoR[entry.aorKey] == oldest { newestByAoR[entry.aorKey] = nil }
     }

@@ -6,7 +6,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Pushes to one Apple environment with one key: one provider token, one connection pool.
-final class APNsLane: PooledLane {
+final class APNsChannel: PooledChannel {
     let label: String
     var breaker: Breaker
     let loop: Loop
@@ -90,11 +90,11 @@ final class APNsLane: PooledLane {
     }
 }
 
-/// The lanes to Apple: of each certificate, and of the `.p8` key where no certificate covers the topic.
-final class APNsLanes {
+/// The channels to Apple: of each certificate, and of the `.p8` key where no certificate covers the topic.
+final class APNsChannels {
     /// Nil without a `.p8` key.
-    let token: APNsTokenLanes?
-    let certified: [APNsCertifiedLanes]
+    let token: APNsTokenChannels?
+    let certified: [APNsCertifiedChannels]
     /// Where tokens belong whose phone did not say.
     private let standardIsSandbox: Bool
     private let choice: APNsCertificateChoice
@@ -103,25 +103,25 @@ final class APNsLanes {
     private static let mostWarm = 16
 
     /// `topic` is the rule by which requests get their topics.
-    init(token: APNsTokenLanes?, certified: [APNsCertifiedLanes], topic: APNsTopic, standardIsSandbox: Bool) {
+    init(token: APNsTokenChannels?, certified: [APNsCertifiedChannels], topic: APNsTopic, standardIsSandbox: Bool) {
         self.token = token
         self.certified = certified
         self.standardIsSandbox = standardIsSandbox
         choice = APNsCertificateChoice(certified.map(\.file.certificate), topic: topic)
     }
 
-    /// The lane of a push; nil when no credential is for it. `now` in seconds since 1970.
-    func lane(for binding: Binding, _ type: APNsPushType?, now: Int64) -> (any ProviderLane)? {
+    /// The channel of a push; nil when no credential is for it. `now` in seconds since 1970.
+    func channel(for binding: Binding, _ type: APNsPushType?, now: Int64) -> (any ProviderChannel)? {
         let isSandbox = binding.environment.isSandbox(ifStandard: standardIsSandbox)
         if !certified.isEmpty,
-            let place = choice.certificate(
+            let index = choice.certificate(
                 for: binding.app, type ?? (binding.service == .remote ? .alert : .voip),
                 in: isSandbox ? .sandbox : .production, now: now),
-            let lane = certified[place].lane(isSandbox: isSandbox)
+            let channel = certified[index].channel(isSandbox: isSandbox)
         {
-            return lane
+            return channel
         }
-        return token?.lane(isSandbox: isSandbox)
+        return token?.channel(isSandbox: isSandbox)
     }
 
     /// Certificates that are over or nearly so, with file and remedy.
@@ -129,53 +129,53 @@ final class APNsLanes {
 
     /// Connects to the environment of ordinary bindings.
     func warmUp(now: Int64) {
-        token?.lane(isSandbox: standardIsSandbox).warmUp()
-        for lanes in certified.filter({ $0.file.certificate.isValid(at: now) }).prefix(Self.mostWarm) {
-            lanes.lane(isSandbox: standardIsSandbox)?.warmUp()
+        token?.channel(isSandbox: standardIsSandbox).warmUp()
+        for channels in certified.filter({ $0.file.certificate.isValid(at: now) }).prefix(Self.mostWarm) {
+            channels.channel(isSandbox: standardIsSandbox)?.warmUp()
         }
     }
 }
 
-/// The lanes of one `.p8` key: one for each environment.
-struct APNsTokenLanes {
-    let production: APNsLane
-    let sandbox: APNsLane
+/// The channels of one `.p8` key: one for each environment.
+struct APNsTokenChannels {
+    let production: APNsChannel
+    let sandbox: APNsChannel
     /// What the key's file looked like before it was read.
     let stamp: FileStamp?
 
-    func lane(isSandbox: Bool) -> APNsLane { isSandbox ? sandbox : production }
+    func channel(isSandbox: Bool) -> APNsChannel { isSandbox ? sandbox : production }
 
-    /// Other lanes take their place.
+    /// Other channels take their place.
     func retire() {
         production.retire()
         sandbox.retire()
     }
 }
 
-/// The lanes of one certificate: one for each environment that it is for.
-struct APNsCertifiedLanes {
+/// The channels of one certificate: one for each environment that it is for.
+struct APNsCertifiedChannels {
     let file: APNsCertificateFile
     /// What its files looked like before they were read.
     var stamps: [FileStamp?]
-    let production: APNsLane?
-    let sandbox: APNsLane?
+    let production: APNsChannel?
+    let sandbox: APNsChannel?
 
-    func lane(isSandbox: Bool) -> APNsLane? { isSandbox ? sandbox : production }
+    func channel(isSandbox: Bool) -> APNsChannel? { isSandbox ? sandbox : production }
 
-    /// Other lanes take their place.
+    /// Other channels take their place.
     func retire() {
         production?.retire()
         sandbox?.retire()
     }
 }
 
-extension LaneBuilder {
+extension ChannelBuilder {
     /// Nil when it is not set up. What cannot be used is missing, or stays as it was before; `problems` says why.
     ///
-    /// With `keepsUnchanged` the lanes of files that have not changed go on as they are.
-    func openAPNs(replacing old: APNsLanes?, keepsUnchanged: Bool, _ problems: inout [String]) -> APNsLanes? {
+    /// With `keepsUnchanged` the channels of files that have not changed go on as they are.
+    func openAPNs(replacing old: APNsChannels?, keepsUnchanged: Bool, _ problems: inout [String]) -> APNsChannels? {
         guard !settings.text(.apnsKey).isEmpty || !settings.text(.apnsCert).isEmpty else { return nil }
-        return APNsLanes(
+        return APNsChannels(
             token: openAPNsKey(replacing: old?.token, keepsUnchanged, &problems),
             certified: openAPNsCertificates(replacing: old?.certified ?? [], keepsUnchanged, &problems),
             topic: apnsSettings.topic, standardIsSandbox: settings.text(.apnsEnvironment) == "sandbox")
@@ -184,21 +184,21 @@ extension LaneBuilder {
     // MARK: The key
 
     private func openAPNsKey(
-        replacing old: APNsTokenLanes?, _ keepsUnchanged: Bool, _ problems: inout [String]
-    ) -> APNsTokenLanes? {
+        replacing old: APNsTokenChannels?, _ keepsUnchanged: Bool, _ problems: inout [String]
+    ) -> APNsTokenChannels? {
         let stamp = FileStamp(settings.text(.apnsKey))
         if keepsUnchanged, let old, old.stamp == stamp { return old }
         return replace(old, .apnsKey, &problems, retire: { $0.retire() }) { () throws(KeyFileError) in
             let signer = try APNsKeyFile.read(settings.text(.apnsKey))
-            return APNsTokenLanes(
+            return APNsTokenChannels(
                 production: apns(.production, signer), sandbox: apns(.sandbox, signer), stamp: stamp)
         }
     }
 
-    private func apns(_ environment: Environment, _ signer: Signer) -> APNsLane {
+    private func apns(_ environment: Environment, _ signer: Signer) -> APNsChannel {
         let origin = apnsOrigin(environment)
         let label = "apns \(environment.name)"
-        return APNsLane(
+        return APNsChannel(
             label: label,
             pool: pool(origin, label, connections: settings.integer(.apnsConnections)),
             credential: APNsCredential(keyID: APNsKeyFile.keyID(settings), teamID: settings.text(.apnsTeamID)),
@@ -209,8 +209,8 @@ extension LaneBuilder {
     // MARK: Certificates
 
     private func openAPNsCertificates(
-        replacing old: [APNsCertifiedLanes], _ keepsUnchanged: Bool, _ problems: inout [String]
-    ) -> [APNsCertifiedLanes] {
+        replacing old: [APNsCertifiedChannels], _ keepsUnchanged: Bool, _ problems: inout [String]
+    ) -> [APNsCertifiedChannels] {
         guard !settings.text(.apnsCert).isEmpty else { return [] }
         let name = SettingsTable.description(of: .apnsCert).name
         let paths: [String]
@@ -226,54 +226,57 @@ extension LaneBuilder {
             uniquingKeysWith: { first, _ in first })
         let before = Dictionary(old.map { ($0.file.path, $0) }, uniquingKeysWith: { first, _ in first })
         let files = APNsCertificateFiles(paths, settings) { path in
-            guard let lanes = before[path], keepsUnchanged, lanes.stamps == stamps[path] else { return nil }
-            return lanes.file
+            guard let channels = before[path], keepsUnchanged, channels.stamps == stamps[path] else { return nil }
+            return channels.file
         }
-        var lanes: [APNsCertifiedLanes] = []
+        var channels: [APNsCertifiedChannels] = []
         for file in files.usable {
             let seen = stamps[file.path] ?? []
             if keepsUnchanged, var same = before[file.path], same.file.identity.isSame(as: file.identity) {
                 same.stamps = seen
-                lanes.append(same)
+                channels.append(same)
                 continue
             }
             do throws(TLSError) {
-                lanes.append(try certified(file, seen))
+                channels.append(try certified(file, seen))
             } catch {
                 problems.append("\(name): \(file.path): \(error.message)")
-                if let kept = before[file.path] { lanes.append(kept) }
+                if let kept = before[file.path] { channels.append(kept) }
             }
         }
         for problem in files.problems {
             let kept = before[problem.path]
             problems.append(
                 "\(name): \(problem.message)\(kept == nil ? "" : "; the certificate read before is still used")")
-            if let kept { lanes.append(kept) }
+            if let kept { channels.append(kept) }
         }
-        let current = lanes.compactMap { $0.production ?? $0.sandbox }.map { ObjectIdentifier($0) }
-        for lanes in old {
-            guard let lane = lanes.production ?? lanes.sandbox, !current.contains(ObjectIdentifier(lane)) else {
+        let current = channels.compactMap { $0.production ?? $0.sandbox }.map { ObjectIdentifier($0) }
+        for channels in old {
+            guard let channel = channels.production ?? channels.sandbox, !current.contains(ObjectIdentifier(channel))
+            else {
                 continue
             }
-            lanes.retire()
+            channels.retire()
         }
         let now = SystemClock.wallSeconds()
-        problems += lanes.compactMap { $0.file.timeProblem(now: now).map { "\(name): \($0)" } }
-        return lanes
+        problems += channels.compactMap { $0.file.timeProblem(now: now).map { "\(name): \($0)" } }
+        return channels
     }
 
-    private func certified(_ file: APNsCertificateFile, _ stamps: [FileStamp?]) throws(TLSError) -> APNsCertifiedLanes {
+    private func certified(_ file: APNsCertificateFile, _ stamps: [FileStamp?]) throws(TLSError)
+        -> APNsCertifiedChannels
+    {
         let tls = try Self.tls(settings, identity: file.identity)
-        return APNsCertifiedLanes(
+        return APNsCertifiedChannels(
             file: file, stamps: stamps,
             production: file.certificate.allowsProduction ? apns(.production, file, tls) : nil,
             sandbox: file.certificate.allowsSandbox ? apns(.sandbox, file, tls) : nil)
     }
 
-    private func apns(_ environment: Environment, _ file: APNsCertificateFile, _ tls: TLSContext) -> APNsLane {
+    private func apns(_ environment: Environment, _ file: APNsCertificateFile, _ tls: TLSContext) -> APNsChannel {
         let origin = apnsOrigin(environment)
         let label = "apns \(environment.name) \(file.certificate.topics.first ?? "")"
-        return APNsLane(
+        return APNsChannel(
             label: label,
             pool: pool(
                 origin, label, connections: settings.integer(.apnsConnections), tls: tls, certificate: file.path),

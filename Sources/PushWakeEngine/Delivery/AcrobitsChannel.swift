@@ -5,7 +5,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Pushes through Acrobits' mediator; it needs no credential.
-final class AcrobitsLane: PooledLane {
+final class AcrobitsChannel: PooledChannel {
     let label = "acrobits"
     var breaker: Breaker
     let loop: Loop
@@ -36,22 +36,22 @@ final class AcrobitsLane: PooledLane {
     }
 }
 
-extension LaneBuilder {
+extension ChannelBuilder {
     /// Nil when it is not set up, or when its URL cannot be used: then `problems` says so.
-    func openAcrobits(replacing old: AcrobitsLane?, _ problems: inout [String]) -> AcrobitsLane? {
+    func openAcrobits(replacing old: AcrobitsChannel?, _ problems: inout [String]) -> AcrobitsChannel? {
         guard settings.flag(.acrobits) else { return nil }
-        let lane = acrobits()
+        let channel = acrobits()
         old?.retire()
-        if lane == nil { problems.append("acrobits_url: is no https URL; no push goes through Acrobits") }
-        return lane
+        if channel == nil { problems.append("acrobits_url: is no https URL; no push goes through Acrobits") }
+        return channel
     }
 
-    func acrobits() -> AcrobitsLane? {
+    func acrobits() -> AcrobitsChannel? {
         let url = settings.text(.acrobitsURL)
         guard let origin = HTTPOrigin.split(url)?.0,
             let builder = AcrobitsRequest(settings: AcrobitsSettings(url: url, payload: PayloadSettings(settings)))
         else { return nil }
-        return AcrobitsLane(
+        return AcrobitsChannel(
             pool: pool(origin, "acrobits", connections: 2), builder: builder, maxFail: Int(settings.integer(.maxFail)),
             loop: loop)
     }

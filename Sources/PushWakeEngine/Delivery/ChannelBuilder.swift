@@ -5,15 +5,15 @@ internal import PushWakeCore
 internal import PushWakeSystem
 internal import PushWakeTransport
 
-/// Puts lanes together from settings.
-struct LaneBuilder {
+/// Puts channels together from settings.
+struct ChannelBuilder {
     let settings: Settings
     let tls: TLSContext
     let payloads: PayloadLibrary
     let resolver: Resolver
     let loop: Loop
     let log: EngineLog
-    var queues = LaneQueues(capacity: 100_000)
+    var queues = ChannelQueues(capacity: 100_000)
 
     /// What providers are verified against.
     static func tls(_ settings: Settings, identity: TLSIdentity? = nil) throws(TLSError) -> TLSContext {
@@ -21,18 +21,18 @@ struct LaneBuilder {
         return try TLSContext.client(caFile: file.isEmpty ? nil : file, identity: identity)
     }
 
-    /// A new lane for a key, and what is left to do for the one before; that one stays when the key cannot be used.
+    /// A new channel for a key, and what is left to do for the one before; that one stays when the key cannot be used.
     ///
-    /// `key` names the setting; while it is empty there is no lane.
-    func replace<Lane>(
-        _ old: Lane?, _ key: SettingKey, _ problems: inout [String], retire: (Lane) -> Void,
-        make: () throws(KeyFileError) -> Lane
-    ) -> Lane? {
+    /// `key` names the setting; while it is empty there is no channel.
+    func replace<Channel>(
+        _ old: Channel?, _ key: SettingKey, _ problems: inout [String], retire: (Channel) -> Void,
+        make: () throws(KeyFileError) -> Channel
+    ) -> Channel? {
         guard !settings.text(key).isEmpty else { return nil }
         do throws(KeyFileError) {
-            let lane = try make()
+            let channel = try make()
             if let old { retire(old) }
-            return lane
+            return channel
         } catch {
             let ending = old == nil ? "" : "; the key read before is still used"
             problems.append("\(SettingsTable.description(of: key).name): \(error.message)\(ending)")

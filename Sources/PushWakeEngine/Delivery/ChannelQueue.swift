@@ -4,11 +4,11 @@ internal import PushWakeCore
 internal import PushWakeSystem
 internal import PushWakeTransport
 
-/// The one place where the pushes of a lane wait: for a free stream, for an access token, for the end of a hold.
+/// The one place where the pushes of a channel wait: for a free stream, for an access token, for the end of a hold.
 ///
 /// While nothing waits and a stream is free, a push goes straight through. A push that has to wait is kept as it
 /// came: its request is built when its turn has come, with the credential of that moment.
-final class LaneQueue {
+final class ChannelQueue {
     private struct Entry {
         let job: PushJob
         /// Beside the job, so that a sweep reads one array.
@@ -16,7 +16,7 @@ final class LaneQueue {
     }
 
     /// How much was waiting for its memory to be worth asking back.
-    private static let jam = 10_000
+    private static let backlog = 10_000
     /// Milliseconds between two sweeps for pushes whose time is over.
     private static let sweepPause: Int64 = 100
 
@@ -28,7 +28,7 @@ final class LaneQueue {
     /// Nothing waits, holds or pauses: only the pool has to be asked.
     private var isDirect = true
     private var isDraining = false
-    /// Pushes that will come back to the lane after a pause of their own, by id; they take places too.
+    /// Pushes that will come back to the channel after a pause of their own, by id; they take places too.
     private var paused: [UInt64: PushJob] = [:]
     /// The most that waited since nothing did.
     private var mostWaiting = 0
@@ -54,12 +54,12 @@ final class LaneQueue {
     var inFlight: Int { pool.inFlightCount }
     /// How full it is, in parts of 100.
     var fill: Int { waiting.fill(beside: pausing) }
-    /// The provider asked for silence, and it is not over.
+    /// Backed off as the provider asked.
     var isHeld: Bool { throttle.heldUntil(now: loop.now) != nil }
     /// Whether a push of this class would be let in.
     func hasPlace(for priority: PushPriority) -> Bool { waiting.admits(priority, beside: pausing) }
 
-    /// True when the push may be sent now. Otherwise it waits, and its lane sends it when its turn has come, or has
+    /// True when the push may be sent now. Otherwise it waits, and its channel sends it when its turn has come, or has
     /// been refused.
     @inline(__always)
     func admits(_ job: PushJob) -> Bool {
@@ -115,7 +115,7 @@ final class LaneQueue {
     private func update() {
         isDirect = waiting.isEmpty && !isPaused && throttle.isFree
         let opens = throttle.opens(now: loop.now)
-        // A lane that may not send needs no connections.
+        // A channel that may not send needs no connections.
         pool.waitingOutside = isPaused || opens != nil ? 0 : waiting.count
         if let opens, turnTimer == nil {
             turnTimer = loop.schedule(at: opens) { [weak self] in
@@ -124,7 +124,7 @@ final class LaneQueue {
             }
         }
         if waiting.isEmpty, mostWaiting > 0 {
-            if mostWaiting >= Self.jam { pool.returnMemorySoon() }
+            if mostWaiting >= Self.backlog { pool.returnMemorySoon() }
             mostWaiting = 0
         }
     }
@@ -162,7 +162,7 @@ final class LaneQueue {
         update()
     }
 
-    /// What the lane lacked is there, or will not come.
+    /// What the channel lacked is there, or will not come.
     func resume() {
         isPaused = false
         update()
@@ -241,10 +241,10 @@ final class LaneQueue {
     }
 }
 
-/// The queues of all lanes, for what is to be known of them together. Lanes come and go; it keeps none alive.
-final class LaneQueues {
+/// The queues of all channels, for what is to be known of them together. Channels come and go; it keeps none alive.
+final class ChannelQueues {
     private struct Place {
-        weak var queue: LaneQueue?
+        weak var queue: ChannelQueue?
     }
 
     /// Pushes that may wait in each.
@@ -254,8 +254,8 @@ final class LaneQueues {
     init(capacity: Int) { self.capacity = capacity }
 
     /// Makes the queue in front of a pool; `share` is which part of the capacity it has.
-    func make(_ pool: HTTPConnectionPool, share: Int, isCounted: Bool = true, loop: Loop) -> LaneQueue {
-        let queue = LaneQueue(pool: pool, capacity: max(1, capacity / max(1, share)), loop: loop)
+    func make(_ pool: HTTPConnectionPool, share: Int, isCounted: Bool = true, loop: Loop) -> ChannelQueue {
+        let queue = ChannelQueue(pool: pool, capacity: max(1, capacity / max(1, share)), loop: loop)
         guard isCounted else { return queue }
         places.removeAll { $0.queue == nil }
         places.append(Place(queue: queue))
@@ -271,6 +271,6 @@ final class LaneQueues {
     var waiting: Int { places.reduce(0) { $0 + ($1.queue?.count ?? 0) } }
     /// Pushes without an answer.
     var inFlight: Int { places.reduce(0) { $0 + ($1.queue?.inFlight ?? 0) } }
-    /// Queues whose provider asked for silence.
+    /// Queues that are backed off.
     var held: Int { places.count { $0.queue?.isHeld ?? false } }
 }

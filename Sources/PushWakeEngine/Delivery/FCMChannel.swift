@@ -9,7 +9,7 @@ internal import PushWakeTransport
 ///
 /// Pushes that come while the first token is being fetched wait in the queue; a refresh ahead of need makes nobody
 /// wait.
-final class FCMLane: PooledLane {
+final class FCMChannel: PooledChannel {
     let label: String
     var breaker: Breaker
     let loop: Loop
@@ -26,8 +26,8 @@ final class FCMLane: PooledLane {
     private var random = Randomness()
     private var isTokenRefused = false
     /// Why there is no token; said once.
-    private var complaint: String?
-    /// Another lane has taken over: tokens are fetched for waiting pushes only, not ahead of need.
+    private var loggedReason: String?
+    /// Another channel has taken over: tokens are fetched for waiting pushes only, not ahead of need.
     private var isRetired = false
 
     /// `sign` makes an RS256 signature; nil when the key cannot.
@@ -100,8 +100,8 @@ final class FCMLane: PooledLane {
 
     func retire() {
         isRetired = true
-        pool.windDown()
-        tokenPool.windDown()
+        pool.drain()
+        tokenPool.drain()
     }
 
     private func fetchToken() {
@@ -123,8 +123,8 @@ final class FCMLane: PooledLane {
         case .token(let token, let lifetime):
             credential.fetched(token, lifetime: lifetime, now: loop.now)
             isTokenRefused = false
-            if complaint != nil { log(.notice, "\(label): there is an access token again") }
-            complaint = nil
+            if loggedReason != nil { log(.notice, "\(label): there is an access token again") }
+            loggedReason = nil
             scheduleRefresh()
             pool.queue.resume()
         case .unavailable(let reason, let after): tokenFailed(reason, after: after, isFinal: false)
@@ -135,8 +135,8 @@ final class FCMLane: PooledLane {
     private func tokenFailed(_ reason: String, after: Int64?, isFinal: Bool) {
         isTokenRefused = isFinal
         credential.fetchFailed(reason: reason, after: after, now: loop.now, random: random.next())
-        if complaint != reason { log(.warning, "\(label): no access token from \(account.tokenURI): \(reason)") }
-        complaint = reason
+        if loggedReason != reason { log(.warning, "\(label): no access token from \(account.tokenURI): \(reason)") }
+        loggedReason = reason
         scheduleRefresh()
         pool.queue.resume()
     }
@@ -150,37 +150,37 @@ final class FCMLane: PooledLane {
     }
 }
 
-/// The lanes to Google: one per service account.
-struct FCMLanes {
+/// The channels to Google: one per service account.
+struct FCMChannels {
     let keys: FCMKeys
-    private let lanes: [FCMLane?]
+    private let channels: [FCMChannel?]
     /// Says no to bindings that no account serves.
-    private let refusing: [RefusingLane]
-    private let nobody: RefusingLane
+    private let refusing: [RefusingChannel]
+    private let nobody: RefusingChannel
 
-    /// `makeLane` opens the lane of one account; accounts that have a lane in `kept` stay on it, with token and
+    /// `makeChannel` opens the channel of one account; accounts that have a channel in `kept` stay on it, with token and
     /// connections.
-    init(_ keys: FCMKeys, keeping kept: FCMLanes?, loop: Loop, makeLane: (FCMKeys.Key) -> FCMLane) {
+    init(_ keys: FCMKeys, keeping kept: FCMChannels?, loop: Loop, makeChannel: (FCMKeys.Key) -> FCMChannel) {
         self.keys = keys
         let before = kept?.distinct ?? []
-        var made: [FCMLane] = []
-        lanes = keys.keys.map { key in
+        var made: [FCMChannel] = []
+        channels = keys.keys.map { key in
             guard let key else { return nil }
             // Two files may hold the same account: Google counts by project, and so does the breaker.
             if let known = made.first(where: { $0.account == key.account }) { return known }
-            let lane = before.first { $0.account == key.account } ?? makeLane(key)
-            lane.isGuess = { keys.directory.isGuess(for: $0) }
-            made.append(lane)
-            return lane
+            let channel = before.first { $0.account == key.account } ?? makeChannel(key)
+            channel.isGuess = { keys.directory.isGuess(for: $0) }
+            made.append(channel)
+            return channel
         }
         refusing = keys.sources.map { source in
-            RefusingLane(
+            RefusingChannel(
                 label: "fcm \(source.setting)",
                 verdict: Verdict(
                     .misconfigured, reason: "NoServiceAccount (\(source.path) of \(source.setting) cannot be used)"),
                 loop: loop)
         }
-        nobody = RefusingLane(
+        nobody = RefusingChannel(
             label: "fcm",
             verdict: Verdict(
                 .misconfigured,
@@ -188,51 +188,51 @@ struct FCMLanes {
             loop: loop)
     }
 
-    /// The lane of a binding; one that refuses with the remedy when no account serves it.
-    func lane(for binding: Binding) -> any ProviderLane {
+    /// The channel of a binding; one that refuses with the remedy when no account serves it.
+    func channel(for binding: Binding) -> any ProviderChannel {
         switch keys.directory.choice(for: binding.app) {
-        case .account(let place): lanes[place] ?? nobody
-        case .broken(let place): refusing[place]
+        case .account(let index): channels[index] ?? nobody
+        case .broken(let index): refusing[index]
         case .none: nobody
         }
     }
 
     /// Connects each account.
-    func warmUp() { for lane in distinct { lane.warmUp() } }
+    func warmUp() { for channel in distinct { channel.warmUp() } }
 
-    /// Others have taken over, except for lanes that they took along; pushes under way finish.
-    func retire(replacedBy new: FCMLanes) {
+    /// Others have taken over, except for channels that they took along; pushes under way finish.
+    func retire(replacedBy new: FCMChannels) {
         let inUse = new.distinct
-        for lane in distinct where !inUse.contains(where: { $0 === lane }) { lane.retire() }
+        for channel in distinct where !inUse.contains(where: { $0 === channel }) { channel.retire() }
     }
 
-    private var distinct: [FCMLane] {
-        var seen: [FCMLane] = []
-        for case let lane? in lanes where !seen.contains(where: { $0 === lane }) { seen.append(lane) }
+    private var distinct: [FCMChannel] {
+        var seen: [FCMChannel] = []
+        for case let channel? in channels where !seen.contains(where: { $0 === channel }) { seen.append(channel) }
         return seen
     }
 }
 
-extension LaneBuilder {
+extension ChannelBuilder {
     /// Nil when it is not set up. An account that cannot be used is as it was before, or missing; `problems` says why.
     ///
-    /// With `keepsUnchanged` the lanes of accounts that have not changed go on as they are.
-    func openFCM(replacing old: FCMLanes?, keepsUnchanged: Bool, _ problems: inout [String]) -> FCMLanes? {
+    /// With `keepsUnchanged` the channels of accounts that have not changed go on as they are.
+    func openFCM(replacing old: FCMChannels?, keepsUnchanged: Bool, _ problems: inout [String]) -> FCMChannels? {
         guard FCMKeySources.areSet(in: settings) else { return nil }
         let keys = FCMKeys(settings, keeping: old?.keys)
         problems += keys.problems.map { "\($0.setting): \($0.message)" }
-        let lanes = FCMLanes(keys, keeping: keepsUnchanged ? old : nil, loop: loop, makeLane: fcm)
-        old?.retire(replacedBy: lanes)
-        return lanes
+        let channels = FCMChannels(keys, keeping: keepsUnchanged ? old : nil, loop: loop, makeChannel: fcm)
+        old?.retire(replacedBy: channels)
+        return channels
     }
 
-    /// The lane of one account.
-    func fcm(_ key: FCMKeys.Key) -> FCMLane {
+    /// The channel of one account.
+    func fcm(_ key: FCMKeys.Key) -> FCMChannel {
         let (account, signer) = (key.account, key.signer)
         let origin = HTTPOrigin(settings.text(.fcmURL)) ?? HTTPOrigin(host: "fcm.googleapis.com")
         let tokenOrigin = HTTPOrigin.split(account.tokenURI)?.0 ?? HTTPOrigin(host: "oauth2.googleapis.com")
         let label = "fcm \(account.project)"
-        return FCMLane(
+        return FCMChannel(
             account: account,
             pool: pool(origin, label, connections: settings.integer(.fcmConnections)) {
                 // Google answers more streams, and any PING, with GOAWAY.

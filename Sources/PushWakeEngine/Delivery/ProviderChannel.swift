@@ -5,7 +5,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// The way to one provider with one credential: an Apple environment and key, a Google project.
-protocol ProviderLane: AnyObject {
+protocol ProviderChannel: AnyObject {
     /// For logs: `apns production`, `fcm my-project`.
     var label: String { get }
 
@@ -16,12 +16,12 @@ protocol ProviderLane: AnyObject {
     var isHealthy: Bool { get }
 
     /// Where its pushes wait; nil when it has no connections.
-    var queue: LaneQueue? { get }
+    var queue: ChannelQueue? { get }
 
     /// Connects, and fetches what a push needs, before the first push does.
     func warmUp()
 
-    /// Another lane takes its place: what was submitted is still finished, then the connections end.
+    /// Another channel takes its place: what was submitted is still finished, then the connections end.
     func retire()
 
     /// Sends a push; it is finished sooner or later, whatever happens.
@@ -37,20 +37,20 @@ protocol ProviderLane: AnyObject {
     func ended(_ job: PushJob, _ result: HTTPResult)
 }
 
-/// A lane with connections and a queue of its own: all but those that only refuse.
-protocol PooledLane: ProviderLane {
+/// A channel with connections and a queue of its own: all but those that only refuse.
+protocol PooledChannel: ProviderChannel {
     var pool: ProviderPool { get }
     var loop: Loop { get }
 }
 
-extension PooledLane {
-    var queue: LaneQueue? { pool.queue }
+extension PooledChannel {
+    var queue: ChannelQueue? { pool.queue }
 
     var isHealthy: Bool { pool.isHealthy }
 
     func warmUp() { pool.warmUp() }
 
-    func retire() { pool.windDown() }
+    func retire() { pool.drain() }
 
     func submit(_ job: PushJob) {
         if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
@@ -65,7 +65,7 @@ extension PooledLane {
 }
 
 /// Where pushes go that must not leave.
-final class RefusingLane: ProviderLane {
+final class RefusingChannel: ProviderChannel {
     let label: String
     /// Never opens: these refusals are nobody's failures.
     var breaker = Breaker(maxFail: 0)
@@ -80,7 +80,7 @@ final class RefusingLane: ProviderLane {
 
     var isHealthy: Bool { false }
 
-    var queue: LaneQueue? { nil }
+    var queue: ChannelQueue? { nil }
 
     func warmUp() {}
 

@@ -5,21 +5,21 @@ internal import PushWakeCore
 internal import PushWakeSystem
 internal import PushWakeTransport
 
-/// Which lane a push takes.
-final class ProviderLanes {
-    private var apns: APNsLanes?
-    private var fcm: FCMLanes?
-    private var webPush: WebPushLanes?
-    private var acrobits: AcrobitsLane?
+/// Which channel a push takes.
+final class ProviderChannels {
+    private var apns: APNsChannels?
+    private var fcm: FCMChannels?
+    private var webPush: WebPushChannels?
+    private var acrobits: AcrobitsChannel?
     private var webhook: WebhookRoute?
-    private var builder: LaneBuilder?
-    /// The queues of all lanes, those of lanes that stay when others are made too.
-    let queues: LaneQueues
+    private var builder: ChannelBuilder?
+    /// The queues of all channels, those of channels that stay when others are made too.
+    let queues: ChannelQueues
 
-    /// No lane at all.
-    init(queues: LaneQueues) { self.queues = queues }
+    /// No channel at all.
+    init(queues: ChannelQueues) { self.queues = queues }
 
-    /// Reads templates and all keys, and makes new lanes. Where one cannot be made, `problems` says why, and the
+    /// Reads templates and all keys, and makes new channels. Where one cannot be made, `problems` says why, and the
     /// one before stays if there is one.
     func open(_ settings: Settings, loop: Loop, log: EngineLog, problems: inout [String]) {
         problems += ProxyFile.problems(settings).map { "\(SettingsTable.description(of: $0.key).name): \($0.text)" }
@@ -27,8 +27,8 @@ final class ProviderLanes {
         problems += templateProblems.map { "\(SettingsTable.description(of: .templateDirectory).name): \($0)" }
         guard let payloads else { return }
         do throws(TLSError) {
-            builder = LaneBuilder(
-                settings: settings, tls: try LaneBuilder.tls(settings), payloads: payloads,
+            builder = ChannelBuilder(
+                settings: settings, tls: try ChannelBuilder.tls(settings), payloads: payloads,
                 resolver: Resolver(loop: loop),
                 loop: loop, log: log, queues: queues)
             for provider in Provider.allCases { reopen(provider, keepsUnchanged: false, problems: &problems) }
@@ -37,9 +37,9 @@ final class ProviderLanes {
         }
     }
 
-    /// Reads the keys of one provider again. Pushes under way finish on the old lanes.
+    /// Reads the keys of one provider again. Pushes under way finish on the old channels.
     ///
-    /// With `keepsUnchanged` the lanes of files that have not changed go on as they are.
+    /// With `keepsUnchanged` the channels of files that have not changed go on as they are.
     func reopen(_ provider: Provider, keepsUnchanged: Bool, problems: inout [String]) {
         guard let builder else { return }
         switch provider {
@@ -55,7 +55,7 @@ final class ProviderLanes {
             acrobits?.warmUp()
         case .webhook:
             webhook = builder.openWebhook(replacing: webhook, &problems)
-            webhook?.lane.warmUp()
+            webhook?.channel.warmUp()
         }
     }
 
@@ -65,19 +65,19 @@ final class ProviderLanes {
     /// Certificates that are over or nearly so.
     func timeProblems(now: Int64) -> [String] { apns?.timeProblems(now: now) ?? [] }
 
-    /// The lane of a push; nil when none is set up for it. `type` is for Apple; `now` in seconds since 1970.
-    func lane(for binding: Binding, _ type: APNsPushType?, now: Int64) -> (any ProviderLane)? {
-        if let webhook, webhook.takes(binding) { return webhook.lane }
+    /// The channel of a push; nil when none is set up for it. `type` is for Apple; `now` in seconds since 1970.
+    func channel(for binding: Binding, _ type: APNsPushType?, now: Int64) -> (any ProviderChannel)? {
+        if let webhook, webhook.takes(binding) { return webhook.channel }
         return switch binding.provider {
-        case .apns: apns?.lane(for: binding, type, now: now)
-        case .fcm: fcm?.lane(for: binding)
-        case .webpush: webPush?.lane(for: binding)
+        case .apns: apns?.channel(for: binding, type, now: now)
+        case .fcm: fcm?.channel(for: binding)
+        case .webpush: webPush?.channel(for: binding)
         case .acrobits: acrobits
         case .webhook: nil
         }
     }
 
-    /// How a push ends for which there is no lane; `problems` is what was wrong with the keys.
+    /// How a push ends for which there is no channel; `problems` is what was wrong with the keys.
     func refusal(of binding: Binding, _ problems: [String]) -> Verdict {
         guard binding.provider == .apns, apns?.certified.isEmpty == false else {
             var verdict = Verdict(.misconfigured, reason: "NoCredential")

@@ -14,8 +14,8 @@ final class PushJob: HTTPExchange {
     let type: APNsPushType?
     /// Monotonic microseconds at which it was asked for.
     let startedAt: Int64
-    /// The lane that took it; nil until one has.
-    var lane: (any ProviderLane)?
+    /// The channel that took it; nil until one has.
+    var channel: (any ProviderChannel)?
     var attempts = 0
     var renewals = 0
     /// The last one: it says more than that the time is over.
@@ -24,9 +24,9 @@ final class PushJob: HTTPExchange {
     var isCancelled = false
     /// Runs once, when the push could not go at the first try and is tried again.
     var onRetry: (() -> Void)?
-    /// Which of its lane's credentials the last request carried.
+    /// Which of its channel's credentials the last request carried.
     var generation: UInt32 = 0
-    /// Nil where nobody counts pushes or changes lanes.
+    /// Nil where nobody counts pushes or changes channels.
     let delivery: Delivery?
     private let completion: (PushJob, Verdict, Int) -> Void
     private var isFinished = false
@@ -52,13 +52,13 @@ final class PushJob: HTTPExchange {
 
     /// Goes on after it waited.
     func takeTurn() {
-        guard let lane else { return finish(Verdict(.unavailable, reason: "NoLane"), status: 0) }
-        lane.send(self)
+        guard let channel else { return finish(Verdict(.unavailable, reason: "NoChannel"), status: 0) }
+        channel.send(self)
     }
 
     override func write(into request: inout HTTPRequest) throws(PushRefusal) {
-        guard let lane, !isCancelled else { throw .callOver }
-        try lane.write(self, into: &request)
+        guard let channel, !isCancelled else { throw .callOver }
+        try channel.write(self, into: &request)
     }
 
     /// A phone that knows the call already ignores the second copy, while a message would be shown twice. Apple's phones
@@ -74,8 +74,8 @@ final class PushJob: HTTPExchange {
     }
 
     override func ended(_ result: HTTPResult) {
-        guard let lane else { return finish(result.verdict(isRepeatable: false), status: 0) }
-        lane.ended(self, result)
+        guard let channel else { return finish(result.verdict(isRepeatable: false), status: 0) }
+        channel.ended(self, result)
     }
 
     /// An attempt failed, or there is no connection for one, and another will follow.
@@ -106,13 +106,13 @@ extension PushJob {
         return now >= deadline ? .deadlinePassed : nil
     }
 
-    /// Goes on as the verdict of an attempt says: ends here, or back to the lane now or later.
-    func conclude(_ verdict: Verdict, status: Int, on lane: any ProviderLane, _ loop: Loop) {
+    /// Goes on as the verdict of an attempt says: ends here, or back to the channel now or later.
+    func conclude(_ verdict: Verdict, status: Int, on channel: any ProviderChannel, _ loop: Loop) {
         if verdict.next == .finish { return finish(verdict, status: status) }
         if delivery?.hasEnded == true { return finish(.engineEnds, status: 0) }
         switch verdict.next {
-        case .hold(let pause): lane.queue?.hold(pause)
-        case .slow: lane.queue?.slow()
+        case .hold(let pause): channel.queue?.hold(pause)
+        case .slow: channel.queue?.slow()
         case .finish, .retry, .renewCredential: break
         }
         let step = RetryPolicy().step(
@@ -123,20 +123,20 @@ extension PushJob {
         case .finish(let final): finish(final, status: status)
         case .retry(let time):
             // Pauses take places in the queue: a provider out of order must not fill the memory.
-            guard let queue = lane.queue, queue.pause(self, until: time, { self.goOn(from: lane) }) else {
+            guard let queue = channel.queue, queue.pause(self, until: time, { self.goOn(from: channel) }) else {
                 return finish(verdict, status: status)
             }
             noteRetry()
         case .renewCredential:
             renewals += 1
-            goOn(from: lane)
+            goOn(from: channel)
         }
     }
 
-    /// Back to its lane, or to the one that has taken that one's place: a new key may be what the push needs.
-    private func goOn(from lane: any ProviderLane) {
-        guard let delivery else { return lane.submit(self) }
-        delivery.resubmit(self, from: lane)
+    /// Back to its channel, or to the one that has taken that one's place: a new key may be what the push needs.
+    private func goOn(from channel: any ProviderChannel) {
+        guard let delivery else { return channel.submit(self) }
+        delivery.resubmit(self, from: channel)
     }
 }
 

@@ -5,7 +5,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Pushes to one Web Push service: one VAPID token, one connection pool.
-final class WebPushLane: PooledLane {
+final class WebPushChannel: PooledChannel {
     let label: String
     var breaker: Breaker
     /// Requests without an answer.
@@ -84,10 +84,10 @@ final class WebPushLane: PooledLane {
     }
 }
 
-/// One lane per Web Push service. Phones name the services, so their number is bounded, and those that do not answer
+/// One channel per Web Push service. Phones name the services, so their number is bounded, and those that do not answer
 /// make room for others.
-final class WebPushLanes {
-    /// Services with a lane at a time; past it the one that was idle longest makes room, or the one that has not answered
+final class WebPushChannels {
+    /// Services with a channel at a time; past it the one that was idle longest makes room, or the one that has not answered
     /// for longest.
     static let mostServices = 64
     /// Milliseconds that a service has for an answer before it may have to make room.
@@ -95,55 +95,55 @@ final class WebPushLanes {
 
     private let sender: WebPushSender
     private let loop: Loop
-    private let makeLane: (HTTPOrigin, WebPushSender) -> WebPushLane
-    private var lanes: [HTTPOrigin: WebPushLane] = [:]
+    private let makeChannel: (HTTPOrigin, WebPushSender) -> WebPushChannel
+    private var channels: [HTTPOrigin: WebPushChannel] = [:]
 
     /// The VAPID key's point in base64url, as phones need it to subscribe.
     var publicKey: String { Base64URL.encode(sender.publicKey) }
 
-    /// Services that have a lane now.
-    var count: Int { lanes.count }
+    /// Services that have a channel now.
+    var count: Int { channels.count }
 
-    init(_ sender: WebPushSender, loop: Loop, makeLane: @escaping (HTTPOrigin, WebPushSender) -> WebPushLane) {
+    init(_ sender: WebPushSender, loop: Loop, makeChannel: @escaping (HTTPOrigin, WebPushSender) -> WebPushChannel) {
         self.loop = loop
         self.sender = sender
-        self.makeLane = makeLane
+        self.makeChannel = makeChannel
     }
 
-    /// The lane for a subscription; one that refuses every push when the subscription may not be used.
-    func lane(for binding: Binding) -> any ProviderLane {
+    /// The channel for a subscription; one that refuses every push when the subscription may not be used.
+    func channel(for binding: Binding) -> any ProviderChannel {
         do throws(PushRefusal) {
-            return lane(of: try WebPushRequest.target(of: binding.token, sender.settings).origin)
+            return channel(of: try WebPushRequest.target(of: binding.token, sender.settings).origin)
         } catch {
-            return RefusingLane(label: "webpush refused", verdict: error.verdict, loop: loop)
+            return RefusingChannel(label: "webpush refused", verdict: error.verdict, loop: loop)
         }
     }
 
-    /// Other lanes take their place.
-    func retire() { for lane in lanes.values { lane.retire() } }
+    /// Other channels take their place.
+    func retire() { for channel in channels.values { channel.retire() } }
 
-    private func lane(of origin: HTTPOrigin) -> any ProviderLane {
-        if let lane = lanes[origin] { return lane }
-        guard lanes.count < Self.mostServices || makeRoom() else {
-            return RefusingLane(
+    private func channel(of origin: HTTPOrigin) -> any ProviderChannel {
+        if let channel = channels[origin] { return channel }
+        guard channels.count < Self.mostServices || makeRoom() else {
+            return RefusingChannel(
                 label: "webpush full", verdict: Self.full, loop: loop)
         }
-        let lane = makeLane(origin, sender)
-        lanes[origin] = lane
-        return lane
+        let channel = makeChannel(origin, sender)
+        channels[origin] = channel
+        return channel
     }
 
     private func makeRoom() -> Bool {
-        let idle = lanes.filter(\.value.isIdle)
+        let idle = channels.filter(\.value.isIdle)
         if let oldest = idle.min(by: { $0.value.usedAt < $1.value.usedAt }) {
             oldest.value.close()
-            lanes[oldest.key] = nil
+            channels[oldest.key] = nil
             return true
         }
-        guard let mute = lanes.min(by: { $0.value.unansweredSince < $1.value.unansweredSince }),
+        guard let mute = channels.min(by: { $0.value.unansweredSince < $1.value.unansweredSince }),
             loop.now - mute.value.unansweredSince >= Self.patience
         else { return false }
-        lanes[mute.key] = nil
+        channels[mute.key] = nil
         mute.value.end(Self.full)
         return true
     }
@@ -163,34 +163,34 @@ struct WebPushSender {
     let sign: ([UInt8]) -> [UInt8]?
 }
 
-extension LaneBuilder {
+extension ChannelBuilder {
     /// Nil when it is not set up, or when there never was a key that could be used; `problems` says why.
-    func openWebPush(replacing old: WebPushLanes?, _ problems: inout [String]) -> WebPushLanes? {
+    func openWebPush(replacing old: WebPushChannels?, _ problems: inout [String]) -> WebPushChannels? {
         replace(old, .vapidKey, &problems, retire: { $0.retire() }) { () throws(KeyFileError) in
             try webPush()
         }
     }
 
     /// Services are found as phones name them, so nothing is connected yet.
-    func webPush() throws(KeyFileError) -> WebPushLanes {
+    func webPush() throws(KeyFileError) -> WebPushChannels {
         let signer = try VAPIDKeyFile.read(settings.text(.vapidKey))
         let sender = WebPushSender(
             publicKey: signer.key.publicPoint(), subject: settings.text(.vapidSubject),
             settings: WebPushSettings(settings), payloads: payloads, sign: { try? signer.sign($0) })
         // Phones name the hosts, and whoever has a host has its name server: slow ones must not hold up Apple's.
         let resolver = Resolver(loop: loop)
-        return WebPushLanes(sender, loop: loop) { origin, sender in webPush(to: origin, sender, resolver) }
+        return WebPushChannels(sender, loop: loop) { origin, sender in webPush(to: origin, sender, resolver) }
     }
 
-    /// The lane to one service. What its name resolves to is judged too: a public name may lead inside.
-    func webPush(to origin: HTTPOrigin, _ sender: WebPushSender, _ resolver: Resolver? = nil) -> WebPushLane {
+    /// The channel to one service. What its name resolves to is checked too: a public name may lead inside.
+    func webPush(to origin: HTTPOrigin, _ sender: WebPushSender, _ resolver: Resolver? = nil) -> WebPushChannel {
         let label = "webpush \(origin.authority)"
         // Phones name these services: no one of them may take the memory of all.
         let pool = pool(origin, label, connections: 1, share: 16, resolver: resolver) {
             $0.refusesLocalAddresses = !sender.settings.allowsPrivateAddresses
             $0.closeAfter = 60_000
         }
-        return WebPushLane(
+        return WebPushChannel(
             origin: origin, sender: sender, pool: pool, loop: loop, label: label,
             maxFail: Int(settings.integer(.maxFail)))
     }

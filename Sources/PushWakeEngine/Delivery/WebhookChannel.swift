@@ -5,7 +5,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Pushes to an HTTP server of the operator's own.
-final class WebhookLane: PooledLane {
+final class WebhookChannel: PooledChannel {
     let label: String
     var breaker: Breaker
     let loop: Loop
@@ -40,15 +40,15 @@ final class WebhookLane: PooledLane {
     }
 }
 
-/// The webhook's lane, and whom it serves.
+/// The webhook's channel, and whom it serves.
 struct WebhookRoute {
-    let lane: WebhookLane
+    let channel: WebhookChannel
     /// One bit for each of PushWake's own providers that it takes over.
     private let takenOver: UInt64
     private let providers: WebhookProviders
 
-    init(_ lane: WebhookLane, _ providers: WebhookProviders) {
-        self.lane = lane
+    init(_ channel: WebhookChannel, _ providers: WebhookProviders) {
+        self.channel = channel
         self.providers = providers
         takenOver = providers.known.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
     }
@@ -60,12 +60,12 @@ struct WebhookRoute {
     }
 }
 
-extension LaneBuilder {
+extension ChannelBuilder {
     /// Nil when it is not set up, or when something about it never made sense; `problems` says what.
     func openWebhook(replacing old: WebhookRoute?, _ problems: inout [String]) -> WebhookRoute? {
         do throws(SettingError) {
             let route = try WebhookSetup.load(settings).map { WebhookRoute(webhook($0), $0.providers) }
-            old?.lane.retire()
+            old?.channel.retire()
             return route
         } catch {
             let ending = old == nil ? "" : "; what was read before is still used"
@@ -74,12 +74,12 @@ extension LaneBuilder {
         }
     }
 
-    /// What the name in the URL resolves to is judged too: a public name may lead inside.
-    func webhook(_ setup: WebhookSetup) -> WebhookLane {
+    /// What the name in the URL resolves to is checked too: a public name may lead inside.
+    func webhook(_ setup: WebhookSetup) -> WebhookChannel {
         let label = "webhook \(setup.request.origin.authority)"
         let pool = pool(setup.request.origin, label, connections: settings.integer(.webhookConnections)) {
             $0.refusesLocalAddresses = !setup.allowsLocal
         }
-        return WebhookLane(setup, pool: pool, label: label, maxFail: Int(settings.integer(.maxFail)), loop: loop)
+        return WebhookChannel(setup, pool: pool, label: label, maxFail: Int(settings.integer(.maxFail)), loop: loop)
     }
 }

@@ -121,18 +121,18 @@ public struct PushExplanation: Sendable {
         }
         var plan = ExplainedPlan()
         switch push(for: request, event, settings.settings) {
-        case .failure(let silence):
-            for candidate in candidates { plan.skip(candidate.binding, candidate.obstacle ?? silence.reason) }
+        case .failure(let noPush):
+            for candidate in candidates { plan.skip(candidate.binding, candidate.obstacle ?? noPush.reason) }
         case .success(let (event, occasion)):
             let content = content(event, occasion, request, settings.settings, now)
             plan.add(candidates, content, wanted: wanted, settings, now: now, id: id)
         }
-        for contact in contacts { plan.skip(contact, silence(of: contact)) }
+        for contact in contacts { plan.skip(contact, reason(for: contact)) }
         return plan.json
     }
 
     /// Why a Contact binds nothing.
-    private static func silence(of contact: RegisteredContact) -> String {
+    private static func reason(for contact: RegisteredContact) -> String {
         if let problem = contact.problem { return text(problem) }
         return switch contact.push {
         case .none, .bind, .unusable: "the Contact has no push parameters"
@@ -142,7 +142,7 @@ public struct PushExplanation: Sendable {
     }
 
     /// Why a request wakes nobody.
-    private struct Silence: Error {
+    private struct NoPush: Error {
         let reason: String
     }
 
@@ -150,12 +150,12 @@ public struct PushExplanation: Sendable {
     /// the phone was given.
     private static func push(
         for request: IncomingRequest, _ asked: PushEvent?, _ settings: Settings
-    ) -> Result<(PushEvent, PushOccasion), Silence> {
-        var found: Result<(PushEvent, PushOccasion), Silence>
+    ) -> Result<(PushEvent, PushOccasion), NoPush> {
+        var found: Result<(PushEvent, PushOccasion), NoPush>
         switch RequestPolicy(settings).decision(on: request, hasPURR: !request.purr.isEmpty) {
         case .wakes(let event, let occasion, _): found = .success((event, occasion))
         case .ends(let ending): found = .success((ending.event, ending.occasion))
-        case .nobody(let reason): found = .failure(Silence(reason: reason))
+        case .nobody(let reason): found = .failure(NoPush(reason: reason))
         }
         guard let asked else { return found }
         if asked == .answeredElsewhere { return .success((asked, request.ending?.occasion ?? .usual)) }

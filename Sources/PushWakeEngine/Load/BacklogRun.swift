@@ -5,7 +5,7 @@ public import PushWakeCore
 internal import PushWakeSystem
 
 /// Fills the queue of a provider that cannot be reached, lets all pushes go, and weighs the process.
-public final class JamRun {
+public final class BacklogRun {
     /// What the process weighed, in bytes that it had in memory.
     public struct Report: Equatable, Sendable {
         /// Pushes that waited.
@@ -61,7 +61,7 @@ public final class JamRun {
         let deadline = loop.now + 5000 + Int64(count) / 20
         for index in 0..<count {
             let content = PushContent(
-                event: .call, callID: "jam-\(index)@127.0.0.1", fromURI: "sip:alice@example.com",
+                event: .call, callID: "backlog-\(index)@127.0.0.1", fromURI: "sip:alice@example.com",
                 fromDisplay: "Alice Example", toURI: "sip:bob@example.com", timeToLive: 40, sentAt: loop.wallSeconds)
             delivery.push(Push(Self.binding(index), content), type: .voip, deadline: deadline) { _, verdict, _ in
                 ended += 1

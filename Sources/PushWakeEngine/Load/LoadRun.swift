@@ -6,7 +6,7 @@ internal import PushWakeSystem
 
 /// Sends many pushes through the real delivery path, a fixed number at a time, and measures.
 ///
-/// Each push goes to a token of its own and is rendered, signed for, queued, sent and judged as a push of
+/// Each push goes to a token of its own and is rendered, signed for, queued, sent and read as a push of
 /// the engine is; only the store and the PBX are missing.
 public final class LoadRun {
     private let loop: Loop
@@ -135,8 +135,8 @@ public final class LoadRun {
         var digits = text.mutableSpan
         guard digits.count >= start + 16 else { return }
         var rest = UInt64(truncatingIfNeeded: index)
-        for place in (start..<start + 16).reversed() {
-            digits[place] = UInt8(truncatingIfNeeded: (rest & 15) < 10 ? 0x30 + (rest & 15) : 0x57 + (rest & 15))
+        for position in (start..<start + 16).reversed() {
+            digits[position] = UInt8(truncatingIfNeeded: (rest & 15) < 10 ? 0x30 + (rest & 15) : 0x57 + (rest & 15))
             rest >>= 4
         }
     }

@@ -51,7 +51,7 @@ struct FCMKeys {
     /// cannot be read, the app stands in for its project.
     func project(for app: String) -> String? {
         switch directory.choice(for: app) {
-        case .account(let place): keys[place]?.account.project
+        case .account(let index): keys[index]?.account.project
         case .broken, .none: sources.count > 1 ? nil : app
         }
     }

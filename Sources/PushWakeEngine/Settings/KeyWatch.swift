@@ -13,7 +13,7 @@ struct KeyWatch {
     private var pending: [String: FileStamp]?
 
     /// Watches files, and directories with all that is in them, or only with the files whose name fits; what they
-    /// look like now is no news.
+    /// look like now changes nothing.
     init(_ paths: [String], names isOurs: ((_ name: String) -> Bool)? = nil) {
         self.paths = paths.filter { !$0.isEmpty }
         self.isOurs = isOurs

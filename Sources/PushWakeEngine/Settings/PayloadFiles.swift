@@ -12,7 +12,7 @@ internal import PushWakeSystem
 enum PayloadFiles {
     /// What could be loaded, and what could not: a broken file leaves the built-in template in place.
     static func load(_ settings: Settings) -> (PayloadLibrary?, problems: [String]) {
-        // The setting was judged when it was set.
+        // The setting was checked when it was set.
         let families = (try? PayloadFamilies(setting: settings.text(.payload))) ?? PayloadFamilies(.plain)
         var problems: [String] = []
         var library: PayloadLibrary

@@ -29,7 +29,7 @@ struct APNsService {
 
     init(keys: [Key]) { self.keys = keys }
 
-    /// Judges one request. `now` is in milliseconds since the epoch, as Apple's timestamps are.
+    /// Checks one request. `now` is in milliseconds since the epoch, as Apple's timestamps are.
     mutating func answer(_ request: ReceivedRequest, session: inout APNsSession, now: Int64) -> ProviderAnswer {
         let id = request.bytes(.apnsID)
         do throws(APNsRefusal) {

@@ -37,7 +37,7 @@ struct OAuthService {
         self.audience = audience
     }
 
-    /// Judges one request; `now` in milliseconds since the epoch.
+    /// Checks one request; `now` in milliseconds since the epoch.
     func answer(_ request: ReceivedRequest, tokens: inout AccessTokens, now: Int64) -> ProviderAnswer {
         guard request.text(.method) == "POST" else {
             return Self.error(405, "invalid_request", "The token endpoint wants POST.")

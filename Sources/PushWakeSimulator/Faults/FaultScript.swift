@@ -33,7 +33,7 @@ public struct FaultScript: Equatable, Sendable {
         do throws(JSONReader.Failure) {
             document = try JSONReader.read(json)
         } catch {
-            let place = ScriptPlace(of: error.offset, in: json)
+            let place = ScriptPosition(of: error.offset, in: json)
             throw Mistake("line \(place.line), column \(place.column): this is not JSON: \(error.message)")
         }
         do throws(Mistake) {
@@ -41,7 +41,7 @@ public struct FaultScript: Equatable, Sendable {
         } catch {
             // Every mistake begins with the path of its member.
             let path = error.description.prefix { $0 != " " && $0 != ":" }
-            throw Mistake("line \(ScriptPlace(ofMember: path, in: json).line): \(error.description)")
+            throw Mistake("line \(ScriptPosition(ofMember: path, in: json).line): \(error.description)")
         }
     }
 
@@ -102,7 +102,7 @@ private enum AppleWorld: String, CaseIterable {
 }
 
 /// A place in a script's text, as an editor counts: lines and columns from 1.
-struct ScriptPlace: Equatable {
+struct ScriptPosition: Equatable {
     let line: Int
     let column: Int
 
@@ -204,7 +204,7 @@ struct ScriptReader {
     /// Whether anything is left but these members.
     func hasOther(than names: [String]) -> Bool { members.contains { !names.contains($0.name) } }
 
-    /// Complains about the first member that nobody took.
+    /// Throws for the first member that nobody took.
     func end() throws(FaultScript.Mistake) {
         guard let left = members.first else { return }
         throw FaultScript.Mistake(

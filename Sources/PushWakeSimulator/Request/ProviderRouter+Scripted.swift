@@ -2,7 +2,7 @@
 
 import PushWakeCore
 
-extension ProviderHouse {
+extension ProviderRouter {
     /// The answer that a rule asks for, in the vendor's form. A success counts as any other.
     mutating func answer(
         _ scripted: FaultRule.Answer, _ request: ReceivedRequest, provider: ProviderName,
@@ -27,7 +27,7 @@ extension ProviderHouse {
     private mutating func success(
         _ status: Int?, _ request: ReceivedRequest, provider: ProviderName, memory: inout ConnectionMemory, now: Int64
     ) -> ProviderAnswer {
-        var answer = judge(request, provider: provider, session: &memory.apns, now: now)
+        var answer = validate(request, provider: provider, session: &memory.apns, now: now)
         guard let status else { return answer }
         if answer.push == nil, provider.isPush {
             answer = forcedSuccess(request, provider: provider)
@@ -107,11 +107,11 @@ extension ProviderHouse {
         let routes = ["counters": "GET", "script": "POST", "reset": "POST", "revoke": "POST"]
         let name = String((request.text(.path) ?? "").dropFirst("/_simulator/".count).prefix { $0 != "?" })
         guard let method = routes[name] else {
-            return Self.complaint(
+            return Self.errorAnswer(
                 404, "there is no /_simulator/\(name); take GET counters, POST script, POST reset or POST revoke")
         }
         guard request.text(.method) == method else {
-            var answer = Self.complaint(405, "/_simulator/\(name) wants \(method)")
+            var answer = Self.errorAnswer(405, "/_simulator/\(name) wants \(method)")
             answer.headers.append(.init("allow", method))
             return answer
         }
@@ -121,19 +121,19 @@ extension ProviderHouse {
         case "revoke": revokeTokens()
         default:
             guard !request.isTooLarge else {
-                return Self.complaint(413, "a script has at most \(ReceivedRequest.longestBody) bytes")
+                return Self.errorAnswer(413, "a script has at most \(ReceivedRequest.longestBody) bytes")
             }
             do throws(FaultScript.Mistake) {
                 play(try FaultScript(json: request.body))
             } catch {
-                return Self.complaint(400, error.description)
+                return Self.errorAnswer(400, error.description)
             }
         }
         return ProviderAnswer(status: 204)
     }
 
     /// A refusal that says what was wrong.
-    static func complaint(_ status: Int, _ text: String) -> ProviderAnswer {
+    static func errorAnswer(_ status: Int, _ text: String) -> ProviderAnswer {
         ProviderAnswer(status: status, reason: text, json: .object([.init("error", .string(text))]))
     }
 }

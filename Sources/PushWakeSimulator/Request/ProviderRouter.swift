@@ -4,7 +4,7 @@ import PushWakeCore
 
 /// All providers under one roof: finds the one that a path belongs to, lets the script have its
 /// say, and counts. No I/O: time and connection come in, a reaction goes out.
-struct ProviderHouse {
+struct ProviderRouter {
     var apns: APNsService
     var oauth: OAuthService
     var fcm: FCMService
@@ -52,10 +52,10 @@ struct ProviderHouse {
     /// What the script says to a new connection.
     mutating func handshake(connection: Int) -> FaultRule.Handshake? { faults.handshake(connection: connection) }
 
-    /// Judges one request; `now` in milliseconds since the epoch.
+    /// Checks one request; `now` in milliseconds since the epoch.
     mutating func react(to request: ReceivedRequest, memory: inout ConnectionMemory, now: Int64) -> Reaction {
         guard let provider = ProviderName(path: request.bytes(.path) ?? []) else {
-            return Reaction(answer: Self.complaint(404, "no provider has this path"))
+            return Reaction(answer: Self.errorAnswer(404, "no provider has this path"))
         }
         if provider == .control { return Reaction(answer: answerControl(request), provider: .control) }
         counters.received(provider)
@@ -87,7 +87,7 @@ struct ProviderHouse {
     ) -> Reaction {
         guard !faults.isEmpty else {
             return Reaction(
-                answer: judge(request, provider: provider, session: &memory.apns, now: now), provider: provider)
+                answer: validate(request, provider: provider, session: &memory.apns, now: now), provider: provider)
         }
         if memory.ruleBook != books { (memory.ruleBook, memory.ruleMatches) = (books, [:]) }
         let token = faults.needsToken ? Self.token(of: request, provider: provider) : []
@@ -96,7 +96,7 @@ struct ProviderHouse {
                 provider: provider, token: token, connection: memory.number, matches: &memory.ruleMatches)
         else {
             return Reaction(
-                answer: judge(request, provider: provider, session: &memory.apns, now: now), provider: provider)
+                answer: validate(request, provider: provider, session: &memory.apns, now: now), provider: provider)
         }
         return carryOut(rule, request, provider: provider, memory: &memory, now: now)
     }
@@ -109,7 +109,7 @@ struct ProviderHouse {
         let isDropped = rule.isUnanswered || rule.effects.contains(where: \.endsStream)
         if isDropped, rule.answer == nil {
             if rule.countsAsAccepted {
-                reaction.silentPush = judge(request, provider: provider, session: &memory.apns, now: now).push
+                reaction.silentPush = validate(request, provider: provider, session: &memory.apns, now: now).push
             }
             counters.unanswered(provider, push: reaction.silentPush)
             return reaction
@@ -118,7 +118,7 @@ struct ProviderHouse {
         if let scripted = rule.answer {
             answer = self.answer(scripted, request, provider: provider, memory: &memory, now: now)
         } else {
-            answer = judge(request, provider: provider, session: &memory.apns, now: now)
+            answer = validate(request, provider: provider, session: &memory.apns, now: now)
         }
         for header in rule.headers {
             answer.headers.removeAll { $0.name == header.name }
@@ -129,7 +129,7 @@ struct ProviderHouse {
     }
 
     /// What the vendor says by itself.
-    mutating func judge(
+    mutating func validate(
         _ request: ReceivedRequest, provider: ProviderName, session: inout APNsSession, now: Int64
     ) -> ProviderAnswer {
         switch provider {

@@ -64,7 +64,7 @@ final class ServedConnection: LoopSource {
         case SSL_ERROR_WANT_READ: watch(writing: false)
         case SSL_ERROR_WANT_WRITE: watch(writing: true)
         default:
-            server.house.counters.handshakeFailures += 1
+            server.router.counters.handshakeFailures += 1
             close()
         }
     }
@@ -84,10 +84,10 @@ final class ServedConnection: LoopSource {
     }
 
     private func begin(isHTTP2: Bool) -> (any Conversation)? {
-        guard isHTTP2 else { return HTTP1Conversation(judge: self) }
-        let script = server.house.script
+        guard isHTTP2 else { return HTTP1Conversation(validator: self) }
+        let script = server.router.script
         let isSlow = script.isStrict && memory.apns.certificate == nil
-        return HTTP2Conversation(judge: self, maxStreams: isSlow ? 1 : script.maxStreams)
+        return HTTP2Conversation(validator: self, maxStreams: isSlow ? 1 : script.maxStreams)
     }
 
     /// A client that did not say what it speaks, as some of Apple's do, is told by how it begins (RFC 9113, 3.4).
@@ -136,7 +136,7 @@ final class ServedConnection: LoopSource {
         for effect in waiting where phase == .talking {
             switch effect {
             case .close(let isAbrupt):
-                server.house.counters.closes += 1
+                server.router.counters.closes += 1
                 if isAbrupt { abort() } else { shutDown() }
             case .pauseReading(let time):
                 isPaused = true
@@ -214,7 +214,7 @@ final class ServedConnection: LoopSource {
         guard phase != .closed else { return false }
         phase = .closed
         server.loop.unwatch(socket.descriptor)
-        server.house.counters.openConnections -= 1
+        server.router.counters.openConnections -= 1
         conversation = nil
         return true
     }
@@ -227,11 +227,11 @@ final class ServedConnection: LoopSource {
     }
 }
 
-extension ServedConnection: RequestJudge {
+extension ServedConnection: RequestValidator {
     var isFCM: Bool { memory.provider == .fcm }
 
-    func judge(_ request: ReceivedRequest, stream: Int32) -> Reaction {
-        let reaction = server.house.react(to: request, memory: &memory, now: server.now)
+    func validate(_ request: ReceivedRequest, stream: Int32) -> Reaction {
+        let reaction = server.router.react(to: request, memory: &memory, now: server.now)
         guard reaction.provider != .control else { return reaction }
         server.log?.add(request, reaction, memory, stream: stream, now: server.now)
         return reaction
@@ -239,7 +239,7 @@ extension ServedConnection: RequestJudge {
 
     func answerLeaves(_ reaction: Reaction) {
         guard let answer = reaction.answer else { return }
-        server.house.answered(reaction.provider, answer)
+        server.router.answered(reaction.provider, answer)
     }
 
     func later(_ milliseconds: Int64, _ action: @escaping () -> Void) {
@@ -254,7 +254,7 @@ extension ServedConnection: RequestJudge {
 
     func postpone(_ effect: FaultRule.Effect) { effects.append(effect) }
 
-    func count(_ change: (inout SimulatorCounters) -> Void) { change(&server.house.counters) }
+    func count(_ change: (inout SimulatorCounters) -> Void) { change(&server.router.counters) }
 }
 
 /// One HTTP/2 stream of a connection. The object outlives the stream and serves the next one.
@@ -279,10 +279,10 @@ protocol Conversation: AnyObject {
     func perform(_ effect: FaultRule.Effect)
 }
 
-/// The one who judges requests for a conversation.
-protocol RequestJudge: AnyObject {
-    /// Judges and logs a whole request.
-    func judge(_ request: ReceivedRequest, stream: Int32) -> Reaction
+/// Checks requests for a conversation.
+protocol RequestValidator: AnyObject {
+    /// Checks and logs a whole request.
+    func validate(_ request: ReceivedRequest, stream: Int32) -> Reaction
     /// Counts an answer that leaves now.
     func answerLeaves(_ reaction: Reaction)
     /// Runs an action later, if the connection still stands.

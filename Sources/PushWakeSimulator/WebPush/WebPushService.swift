@@ -34,7 +34,7 @@ struct WebPushService {
         self.verify = verify
     }
 
-    /// Judges one request; `now` in milliseconds since the epoch.
+    /// Checks one request; `now` in milliseconds since the epoch.
     mutating func answer(_ request: ReceivedRequest, now: Int64) -> ProviderAnswer {
         do throws(Refusal) {
             let subscription = try Self.subscription(request)

@@ -20,7 +20,8 @@ struct RegistrationPlan {
     private(set) var leftContacts: [String] = []
 
     init(
-        storing new: [Binding], over live: [Binding], marks: [RemovedBinding], perUser: Int = BindingLimits.perUser,
+        storing new: [Binding], over live: [Binding], tombstones: [RemovedBinding],
+        perUser: Int = BindingLimits.perUser,
         now: Int64
     ) {
         guard let first = new.first else {
@@ -33,10 +34,10 @@ struct RegistrationPlan {
             return
         }
         replaced = rules.matches(in: live)
-        cleared = rules.matches(in: marks.map(\.binding))
+        cleared = rules.matches(in: tombstones.map(\.binding))
         stored = Self.unique(new.filter { $0.aor.isSameBytes(as: first.aor) })
         leftContacts = Self.left(
-            by: replaced.map { live[$0] } + cleared.map { marks[$0].binding },
+            by: replaced.map { live[$0] } + cleared.map { tombstones[$0].binding },
             staying: stored + live.indices.filter { !replaced.contains($0) && live[$0].forgetAt > now }.map { live[$0] }
         )
         // ORDER: last, since a phone that gives way is still registered under its contact.

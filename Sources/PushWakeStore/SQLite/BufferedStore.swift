@@ -21,7 +21,7 @@ public final class BufferedStore: BindingStore {
         /// Live rows in the order of their ids, forgotten ones included.
         var rows: [RefreshJournal.Row]
         /// Nil until a REGISTER needs them.
-        var marks: [RemovedBinding]?
+        var tombstones: [RemovedBinding]?
     }
 
     private let store: SQLiteStore
@@ -101,9 +101,10 @@ public final class BufferedStore: BindingStore {
         guard buffers, let aor = bindings.first?.aor else { return try store.register(bindings, now: now) }
         let key = Array(aor.utf8)
         var user = try known(aor, key)
-        if user.marks == nil { user.marks = try store.removed(of: aor) }
+        if user.tombstones == nil { user.tombstones = try store.removed(of: aor) }
         let plan = RegistrationPlan(
-            storing: bindings, over: user.rows.map(\.binding), marks: user.marks ?? [], perUser: store.perUser, now: now
+            storing: bindings, over: user.rows.map(\.binding), tombstones: user.tombstones ?? [],
+            perUser: store.perUser, now: now
         )
         guard !plan.isStale else { return [] }
         guard plan.keepsRows, let first = user.rows.first, !store.hasDamage(besides: first.id) else {
@@ -195,10 +196,10 @@ public final class BufferedStore: BindingStore {
     }
 
     public func ending(
-        after place: EndPlace, by end: Int64, refreshingThemselves: Bool, limit: Int
+        after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
     ) throws(StoreError) -> [EndingBinding] {
         try flush()
-        return try store.ending(after: place, by: end, refreshingThemselves: refreshingThemselves, limit: limit)
+        return try store.ending(after: cursor, by: end, refreshingThemselves: refreshingThemselves, limit: limit)
     }
 
     public func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String] {

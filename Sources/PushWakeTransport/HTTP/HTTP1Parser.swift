@@ -76,7 +76,7 @@ struct HTTP1Parser {
         while true {
             switch state {
             case .head:
-                guard try readHead() else { return nil }
+                guard try readHeaderBlock() else { return nil }
                 // An informational answer is none (RFC 9110, 15.2).
                 if isClient, message.startLine.dropFirst(9).first == "1" {
                     (state, message) = (.head, Message())
@@ -148,7 +148,7 @@ struct HTTP1Parser {
         return line
     }
 
-    private mutating func readHead() throws(Failure) -> Bool {
+    private mutating func readHeaderBlock() throws(Failure) -> Bool {
         guard let length = headLength() else {
             if buffer.count - consumed > headLimit { throw .tooLong }
             return false

@@ -24,14 +24,14 @@ final class HTTP2ClientSession {
     private let streamCap: Int
     private var ended: [HTTPExchange] = []
     private var fields: [nghttp2_nv] = []
-    /// What `fields` begins with: a head's fields around so many of a request's own pseudo fields, so many in all.
-    private var layout: (head: LastingHead?, pseudo: Int, count: Int) = (nil, 0, 0)
+    /// What `fields` begins with: a header block's fields around so many of a request's own pseudo fields, so many in all.
+    private var layout: (headerBlock: RepeatedHeaderBlock?, pseudo: Int, count: Int) = (nil, 0, 0)
     /// The request that is being written, and room for bodies until they have been sent: with many streams open,
     /// memory that is warm is worth more than the work.
     private var request = HTTPRequest()
     private var spareBodies: [[UInt8]] = []
     /// The head of the last request: most often the next one's too.
-    private var latestHead: LastingHead?
+    private var latestHeaderBlock: RepeatedHeaderBlock?
     /// Where the bytes that are gathered now will lie in the connection's output.
     private var gatherPosition: UInt64 = 0
 
@@ -95,14 +95,14 @@ final class HTTP2ClientSession {
         exchange.reset()
         exchange.submittedAt = now
         let count = request.storage.count + request.body.count
-        let head = request.head.map { lasting($0) }
+        let headerBlock = request.headerBlock.map { lasting($0) }
         // Nghttp2's pointer keeps nothing alive: `open` does, until the stream is closed.
-        let streamID = submit(head, Unmanaged.passUnretained(exchange).toOpaque())
+        let streamID = submit(headerBlock, Unmanaged.passUnretained(exchange).toOpaque())
         guard streamID > 0 else {
             isExhausted = true
             return 0
         }
-        exchange.head = head
+        exchange.headerBlock = headerBlock
         swap(&exchange.body, &request.body)
         if let spare = spareBodies.popLast() { request.body = spare }
         exchange.streamID = streamID
@@ -121,19 +121,19 @@ final class HTTP2ClientSession {
         spareBodies.append(body)
     }
 
-    /// The head's fields, at addresses that last.
-    private func lasting(_ head: HTTPHead) -> LastingHead {
-        if let latestHead, latestHead.head === head { return latestHead }
-        let made = LastingHead(head)
-        latestHead = made
+    /// The header block's fields, at addresses that last.
+    private func lasting(_ headerBlock: HTTPHeaderBlock) -> RepeatedHeaderBlock {
+        if let latestHeaderBlock, latestHeaderBlock.headerBlock === headerBlock { return latestHeaderBlock }
+        let made = RepeatedHeaderBlock(headerBlock)
+        latestHeaderBlock = made
         return made
     }
 
     /// nghttp2 copies the request's own names and values, so that these pointers need to live only for the call.
-    private func submit(_ head: LastingHead?, _ user: UnsafeMutableRawPointer) -> Int32 {
+    private func submit(_ headerBlock: RepeatedHeaderBlock?, _ user: UnsafeMutableRawPointer) -> Int32 {
         request.storage.withUnsafeBufferPointer { storage in
             guard let base = storage.baseAddress else { return -1 }
-            collect(head, base)
+            collect(headerBlock, base)
             if request.body.isEmpty {
                 return nghttp2_submit_request(session, nil, fields, fields.count, nil, user)
             }
@@ -143,22 +143,24 @@ final class HTTP2ClientSession {
         }
     }
 
-    /// Puts the fields in order: the head's stay where they are from one request to the next.
-    private func collect(_ head: LastingHead?, _ base: UnsafePointer<UInt8>) {
+    /// Puts the fields in order: the header block's stay where they are from one request to the next.
+    private func collect(_ headerBlock: RepeatedHeaderBlock?, _ base: UnsafePointer<UInt8>) {
         var pseudo = 0
         for field in request.fields where base[Int(field.nameStart)] == UInt8(ascii: ":") { pseudo += 1 }
-        if layout.head === head, layout.pseudo == pseudo, layout.count > 0 {
+        if layout.headerBlock === headerBlock, layout.pseudo == pseudo, layout.count > 0 {
             fields.removeLast(fields.count - layout.count)
         } else {
-            fields = (head?.pseudoFields ?? []) + Array(repeating: nghttp2_nv(), count: pseudo) + (head?.fields ?? [])
-            layout = (head, pseudo, fields.count)
+            fields =
+                (headerBlock?.pseudoFields ?? []) + Array(repeating: nghttp2_nv(), count: pseudo)
+                + (headerBlock?.fields ?? [])
+            layout = (headerBlock, pseudo, fields.count)
         }
-        var place = head?.pseudoFields.count ?? 0
+        var index = headerBlock?.pseudoFields.count ?? 0
         for field in request.fields {
             let pair = nghttp2_nv(field, in: base)
             if pair.isPseudo {
-                fields[place] = pair
-                place += 1
+                fields[index] = pair
+                index += 1
             } else {
                 fields.append(pair)
             }

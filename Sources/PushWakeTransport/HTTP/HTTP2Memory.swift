@@ -11,7 +11,7 @@ internal import CNGHTTP2
 final class HTTP2Memory {
     /// Before each block: its class (0 when it belongs to no list) and its size. Sixteen bytes keep blocks aligned.
     private struct Header {
-        var place: Int
+        var sizeClass: Int
         var size: Int
     }
 
@@ -42,9 +42,9 @@ final class HTTP2Memory {
     }
 
     deinit {
-        for place in 0..<Self.classes {
-            while let block = lists[place] {
-                lists[place] = block.load(as: UnsafeMutableRawPointer?.self)
+        for sizeClass in 0..<Self.classes {
+            while let block = lists[sizeClass] {
+                lists[sizeClass] = block.load(as: UnsafeMutableRawPointer?.self)
                 free(block - MemoryLayout<Header>.size)
             }
         }
@@ -54,26 +54,26 @@ final class HTTP2Memory {
 
     private static func take(_ size: Int, _ user: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         guard let user, size >= 0, size <= Int.max - 64 else { return nil }
-        let place = max(1, (size + 15) >> 4)
-        guard place < classes else { return allocate(size, place: 0) }
-        let list = user.assumingMemoryBound(to: UnsafeMutableRawPointer?.self) + place
-        guard let block = list.pointee else { return allocate(place << 4, place: place) }
+        let sizeClass = max(1, (size + 15) >> 4)
+        guard sizeClass < classes else { return allocate(size, sizeClass: 0) }
+        let list = user.assumingMemoryBound(to: UnsafeMutableRawPointer?.self) + sizeClass
+        guard let block = list.pointee else { return allocate(sizeClass << 4, sizeClass: sizeClass) }
         list.pointee = block.load(as: UnsafeMutableRawPointer?.self)
         return block
     }
 
-    private static func allocate(_ size: Int, place: Int) -> UnsafeMutableRawPointer? {
+    private static func allocate(_ size: Int, sizeClass: Int) -> UnsafeMutableRawPointer? {
         guard let base = malloc(size + MemoryLayout<Header>.size) else { return nil }
-        base.storeBytes(of: Header(place: place, size: size), as: Header.self)
+        base.storeBytes(of: Header(sizeClass: sizeClass, size: size), as: Header.self)
         return base + MemoryLayout<Header>.size
     }
 
     private static func giveBack(_ block: UnsafeMutableRawPointer?, _ user: UnsafeMutableRawPointer?) {
         guard let block, let user else { return }
         let base = block - MemoryLayout<Header>.size
-        let place = base.load(as: Header.self).place
-        guard place > 0 else { return free(base) }
-        let list = user.assumingMemoryBound(to: UnsafeMutableRawPointer?.self) + place
+        let sizeClass = base.load(as: Header.self).sizeClass
+        guard sizeClass > 0 else { return free(base) }
+        let list = user.assumingMemoryBound(to: UnsafeMutableRawPointer?.self) + sizeClass
         block.storeBytes(of: list.pointee, as: UnsafeMutableRawPointer?.self)
         list.pointee = block
     }
@@ -83,7 +83,7 @@ final class HTTP2Memory {
     ) -> UnsafeMutableRawPointer? {
         guard let block else { return take(size, user) }
         let old = (block - MemoryLayout<Header>.size).load(as: Header.self)
-        if old.place > 0, size <= old.size { return block }
+        if old.sizeClass > 0, size <= old.size { return block }
         guard let larger = take(size, user) else { return nil }
         memcpy(larger, block, min(size, old.size))
         giveBack(block, user)

@@ -281,7 +281,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
                 cancelTimer()
                 owner?.connectionStands(self)
             }
-            if let goAway = session.goAway { sentAway(goAway) }
+            if let goAway = session.goAway { goAwayReceived(goAway) }
             if session.goAway != nil || session.isExhausted { drain() }
             guard !isClosed else { return }
             // SETTINGS may have raised the limit, or left nothing of it.
@@ -296,11 +296,11 @@ final class HTTPConnection: LoopSource, TurnEnding {
         }
     }
 
-    private func sentAway(_ goAway: HTTP2ClientSession.GoAway) {
+    private func goAwayReceived(_ goAway: HTTP2ClientSession.GoAway) {
         guard machine.isUsable, goAway.code != 0 || !goAway.debugData.isEmpty else { return }
         let words = goAway.debugData.map { $0 < 0x20 || $0 >= 0x7F ? 0x2E : $0 }
         owner?.connection(
-            self, wasSentAway: "code \(goAway.code) \(String(decoding: words.prefix(200), as: UTF8.self))")
+            self, hasReceivedGoAway: "code \(goAway.code) \(String(decoding: words.prefix(200), as: UTF8.self))")
     }
 
     private func report(_ exchanges: [HTTPExchange]) {
@@ -447,7 +447,7 @@ protocol HTTPConnectionOwner: AnyObject {
     /// Requests have ended, each with its `end`; streams may be free.
     func connection(_ connection: HTTPConnection, ended exchanges: [HTTPExchange])
     /// The server said why it sends this client away.
-    func connection(_ connection: HTTPConnection, wasSentAway reason: String)
+    func connection(_ connection: HTTPConnection, hasReceivedGoAway reason: String)
     /// It takes no more requests. Those that are open may still be answered.
     func connectionDrains(_ connection: HTTPConnection)
     /// It is over; all its requests have been reported before.

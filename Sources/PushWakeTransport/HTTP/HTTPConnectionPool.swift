@@ -25,7 +25,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     /// Text for the log when an attempt fails for another reason than the last.
     public var onNotice: ((String) -> Void)?
     /// Text for the log whenever the server ends a connection with a reason; another takes its place.
-    public var onSentAway: ((String) -> Void)?
+    public var onGoAway: ((String) -> Void)?
     /// The server refuses the client certificate, or wants one: text for the log, once until a request is answered.
     public var onRefusal: ((String) -> Void)?
     /// Streams have become free and nothing waits here: hand over more.
@@ -53,7 +53,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private var connections: [HTTPConnection] = []
     private var draining: [HTTPConnection] = []
     /// Ids of connections that have stood, until they are closed.
-    private var stood: Set<Int> = []
+    private var established: Set<Int> = []
     private var lastID = 0
     private var connectTimer: Loop.TimerID?
     private var isLookingUp = false
@@ -64,7 +64,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     /// The server refused the certificate, and has answered no request since.
     public private(set) var isRefused = false
     private var isClosed = false
-    private var isWindingDown = false
+    private var isDraining = false
 
     /// Opens nothing yet.
     public init(
@@ -132,8 +132,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     }
 
     /// Another pool takes over: what is open or waiting here is still answered, and no connection stays idle.
-    public func windDown() {
-        isWindingDown = true
+    public func drain() {
+        isDraining = true
         retireConnections()
     }
 
@@ -182,7 +182,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         if !waiting.isEmpty || waitingOutside > 0 { seekConnection() }
     }
 
-    /// Asks the allocator to give back, in half a second, what a jam that is over has left: by itself it keeps it.
+    /// Asks the allocator to give back, in half a second, what a backlog that is over has left: by itself it keeps it.
     public func returnMemorySoon() { loop.schedule(after: 500) { HeapReserve.returnRest() } }
 
     // MARK: Connections
@@ -265,7 +265,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     }
 
     func connectionStands(_ connection: HTTPConnection) {
-        if stood.insert(connection.id).inserted {
+        if established.insert(connection.id).inserted {
             statistics.connectionsOpened += 1
             if !isRefused { lastProblem = "" }
             machine.attemptSucceeded()
@@ -309,8 +309,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         if exchange.deadline < timerDeadline { setDeadlineTimer(exchange.deadline) }
     }
 
-    func connection(_ connection: HTTPConnection, wasSentAway reason: String) {
-        onSentAway?("\(origin.authority) ends the connection: GOAWAY \(reason)")
+    func connection(_ connection: HTTPConnection, hasReceivedGoAway reason: String) {
+        onGoAway?("\(origin.authority) ends the connection: GOAWAY \(reason)")
     }
 
     func connectionDrains(_ connection: HTTPConnection) {
@@ -322,9 +322,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     func connectionClosed(_ connection: HTTPConnection, reason: String) {
         draining.removeAll { $0 === connection }
         if let refusal = connection.refusal, !isClosed { refused(refusal) }
-        let hasStood = stood.remove(connection.id) != nil
+        let wasEstablished = established.remove(connection.id) != nil
         guard connections.contains(where: { $0 === connection }) else { return drainQueue() }
-        guard hasStood else {
+        guard wasEstablished else {
             connections.removeAll { $0 === connection }
             return isClosed ? () : attemptFailed(reason)
         }
@@ -350,7 +350,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private func offerCapacity() {
         if let onCapacity, hasRoom { onCapacity() }
         // A new connection takes one request until the server's SETTINGS are there: it ends when all have gone.
-        if isWindingDown, waiting.isEmpty, waitingOutside == 0 { retireConnections() }
+        if isDraining, waiting.isEmpty, waitingOutside == 0 { retireConnections() }
     }
 
     // MARK: Time

@@ -30,8 +30,8 @@ open class HTTPExchange {
 
     /// What a session keeps here rather than in a table of its own.
     final var streamID: Int32 = -1
-    /// The head that its request refers to, as long as the request may not have been serialised.
-    final var head: LastingHead?
+    /// The header block that its request refers to, as long as the request may not have been serialised.
+    final var headerBlock: RepeatedHeaderBlock?
     /// What of the request has not been given to the connection yet; the header fields have.
     final var body: [UInt8] = []
     final var bodyOffset = 0

@@ -3,26 +3,26 @@
 internal import CNGHTTP2
 internal import PushWakeCore
 
-/// A head as nghttp2 takes it: at addresses that last, so that no request copies it.
+/// A header block as nghttp2 takes it: at addresses that last, so that no request copies it.
 ///
 /// Whoever hands `fields` to nghttp2 keeps this alive until the frame has been serialised.
-final class LastingHead {
-    let head: HTTPHead
+final class RepeatedHeaderBlock {
+    let headerBlock: HTTPHeaderBlock
     /// `:method` and the like, and then the others.
     let pseudoFields: [nghttp2_nv]
     let fields: [nghttp2_nv]
     private let bytes: UnsafeMutablePointer<UInt8>
 
-    init(_ head: HTTPHead) {
-        self.head = head
-        let count = head.storage.count
+    init(_ headerBlock: HTTPHeaderBlock) {
+        self.headerBlock = headerBlock
+        let count = headerBlock.storage.count
         let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: max(count, 1))
-        head.storage.withUnsafeBufferPointer { source in
+        headerBlock.storage.withUnsafeBufferPointer { source in
             if let base = source.baseAddress { bytes.initialize(from: base, count: count) }
         }
         self.bytes = bytes
         let lasting = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
-        let all = head.fields.map { nghttp2_nv($0, in: bytes, flags: UInt8(truncatingIfNeeded: lasting)) }
+        let all = headerBlock.fields.map { nghttp2_nv($0, in: bytes, flags: UInt8(truncatingIfNeeded: lasting)) }
         pseudoFields = all.filter(\.isPseudo)
         fields = all.filter { !$0.isPseudo }
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-@testable import PushWakeEngine
 import PushWakeTransport
 import Testing
+
+@testable import PushWakeEngine
 
 /// Explains requests to one phone, with Flexisip's payloads and without keys.
 struct ExplainFixture {

@@ -2,6 +2,7 @@
 
 import CNGHTTP2
 import PushWakeCore
+
 @testable import PushWakeTransport
 
 /// The server's end of an HTTP/2 connection, without I/O. Same contract as the client's end.

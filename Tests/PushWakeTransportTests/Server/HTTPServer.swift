@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+
 @testable import PushWakeSystem
 @testable import PushWakeTransport
 

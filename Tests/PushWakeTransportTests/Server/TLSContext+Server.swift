@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import COpenSSL
+
 @testable import PushWakeTransport
 
 extension TLSContext {

@@ -49,14 +49,16 @@ public struct APNsRequestBuilder: Sendable {
         let app: String
         let type: APNsPushType
         let isUrgent: Bool
-        let head: HTTPHead
+        let headerBlock: HTTPHeaderBlock
         let template: PayloadTemplate
 
-        init(_ app: String, _ type: APNsPushType, isUrgent: Bool, head: HTTPHead, template: PayloadTemplate) {
+        init(
+            _ app: String, _ type: APNsPushType, isUrgent: Bool, headerBlock: HTTPHeaderBlock, template: PayloadTemplate
+        ) {
             self.app = app
             self.type = type
             self.isUrgent = isUrgent
-            self.head = head
+            self.headerBlock = headerBlock
             self.template = template
         }
     }
@@ -106,7 +108,7 @@ public struct APNsRequestBuilder: Sendable {
         // A refresh is silent, and as slow as Apple wants it; one that somebody wants shown by hand is to be seen.
         let isUrgent = push.content.event == .refresh || push.content.isUrgent(settings.payload)
         let shape = try shape(push.binding.app, type, isUrgent: isUrgent)
-        request.head = shape.head
+        request.headerBlock = shape.headerBlock
         request.append(":path", neverIndexed: true) { out in
             out.append(contentsOf: "/3/device/".utf8)
             out.append(contentsOf: push.binding.token.utf8)
@@ -130,14 +132,14 @@ public struct APNsRequestBuilder: Sendable {
         _ app: String, _ type: APNsPushType, isUrgent: Bool
     ) throws(PushRefusal) -> Shape {
         if let latest, latest.type == type, latest.isUrgent == isUrgent, latest.app == app { return latest }
-        let place = Int(type.rawValue) * 2 + (isUrgent ? 1 : 0)
-        if let shape = shapes[app]?[place] {
+        let index = Int(type.rawValue) * 2 + (isUrgent ? 1 : 0)
+        if let shape = shapes[app]?[index] {
             latest = shape
             return shape
         }
         if shapes.count >= Self.mostApps { shapes.removeAll(keepingCapacity: true) }
         let shape = try makeShape(app, type, isUrgent: isUrgent)
-        shapes[app, default: Array(repeating: nil, count: APNsPushType.allCases.count * 2)][place] = shape
+        shapes[app, default: Array(repeating: nil, count: APNsPushType.allCases.count * 2)][index] = shape
         latest = shape
         return shape
     }
@@ -154,7 +156,7 @@ public struct APNsRequestBuilder: Sendable {
         if let topic { request.append("apns-topic", topic) }
         if settings.pushType != .omitted { request.append("apns-push-type", type.name) }
         request.append("apns-priority", isUrgent ? type.priority : APNsPushType.lowPriority)
-        return Shape(app, type, isUrgent: isUrgent, head: HTTPHead(request), template: template)
+        return Shape(app, type, isUrgent: isUrgent, headerBlock: HTTPHeaderBlock(request), template: template)
     }
 
     /// 0 for "now or never", else the second at which Apple may forget the push.

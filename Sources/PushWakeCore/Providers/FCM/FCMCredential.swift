@@ -107,7 +107,7 @@ public struct FCMCredential: ~Copyable {
         backoff.reset()
     }
 
-    /// A fetch failed; `after` in milliseconds is the server's wish, `random` spreads the next attempt.
+    /// A fetch failed; `after` in milliseconds is what the server asks for, `random` spreads the next attempt.
     public mutating func fetchFailed(reason: String, after: Int64?, now: Int64, random: UInt64) {
         let pause = backoff.next(random: random)
         fetch = .resting(until: now + max(pause, min(max(after ?? 0, 0), 3_600_000)), reason: reason)

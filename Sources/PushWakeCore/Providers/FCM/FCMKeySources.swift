@@ -83,9 +83,9 @@ public struct FCMKeySources: Equatable, Sendable {
                     message: "\(app) has \(other.path) already (\(other.setting)); \(source.path) is not used for it"))
             return true
         }
-        guard let place = all.firstIndex(where: { $0.path == source.path }) else { return all.append(source) }
-        for app in source.apps where !all[place].apps.contains(app) { all[place].apps.append(app) }
-        if source.isDefault { all[place].isDefault = true }
+        guard let index = all.firstIndex(where: { $0.path == source.path }) else { return all.append(source) }
+        for app in source.apps where !all[index].apps.contains(app) { all[index].apps.append(app) }
+        if source.isDefault { all[index].isDefault = true }
     }
 
     private static func package(in name: String) -> String? {

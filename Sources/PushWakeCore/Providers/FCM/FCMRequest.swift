@@ -24,13 +24,13 @@ public enum FCMRequest {
 public struct FCMRequestBuilder: Sendable {
     /// Value of the `authorization` field (`Bearer …`).
     public var authorization: [UInt8] = [] {
-        didSet { head = nil }
+        didSet { headerBlock = nil }
     }
 
     private let payloads: PayloadLibrary
     private let settings: FCMSettings
     private let authority: String
-    private var head: HTTPHead?
+    private var headerBlock: HTTPHeaderBlock?
 
     private static let longestToken = 2048
 
@@ -57,7 +57,7 @@ public struct FCMRequestBuilder: Sendable {
         guard !binding.token.isEmpty, binding.token.utf8.count <= Self.longestToken else { throw .unusableToken }
         let platform = FCMPlatform(of: binding)
         guard let template = payloads.fcm(app: binding.app, event, platform) else { throw .noTemplate }
-        request.head = try sharedHead()
+        request.headerBlock = try sharedHeaderBlock()
         let values = PayloadValues(
             push, settings.payload, pushType: Self.pushType(of: event).name,
             timeToLive: min(push.content.timeToLive, FCMRequest.longestTimeToLive), now: now)
@@ -76,8 +76,8 @@ public struct FCMRequestBuilder: Sendable {
         }
     }
 
-    private mutating func sharedHead() throws(PushRefusal) -> HTTPHead {
-        if let head { return head }
+    private mutating func sharedHeaderBlock() throws(PushRefusal) -> HTTPHeaderBlock {
+        if let headerBlock { return headerBlock }
         guard HeaderText.isPathSegment(settings.project, atMost: 255) else { throw .unusableApp }
         var request = HTTPRequest(reservingBytes: 256 + authorization.count, fields: 6)
         request.append(":method", "POST")
@@ -90,8 +90,8 @@ public struct FCMRequestBuilder: Sendable {
         }
         request.append("authorization") { $0.append(contentsOf: authorization) }
         request.append("content-type", "application/json")
-        let made = HTTPHead(request)
-        head = made
+        let made = HTTPHeaderBlock(request)
+        headerBlock = made
         return made
     }
 }
@@ -99,12 +99,12 @@ public struct FCMRequestBuilder: Sendable {
 /// What kind of phone a registration token of Google's leads to.
 public enum FCMPlatform: UInt8, Sendable, CaseIterable {
     case android = 0
-    /// An iPhone whose app takes its pushes through Firebase (the phone's wish `pn-platform=ios`).
+    /// An iPhone whose app takes its pushes through Firebase (the phone's attribute `pn-platform=ios`).
     case ios = 1
 
-    /// The platform that the phone wished; Android unless it said otherwise.
+    /// The platform that the phone asked for; Android unless it said otherwise.
     public init(of binding: Binding) {
-        self = binding.wishes["pn-platform"]?.lowercased() == "ios" ? .ios : .android
+        self = binding.attributes["pn-platform"]?.lowercased() == "ios" ? .ios : .android
     }
 
     /// Sections of a message that are meant for others.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// Judges what a webhook answered.
+/// Reads what a webhook answered.
 public enum WebhookResponse {
     private static let pause: Int64 = 2000
 
-    /// Judges an answer by the operator's table; `now` in seconds since 1970.
+    /// Reads an answer by the operator's table; `now` in seconds since 1970.
     public static func verdict(_ response: HTTPResponse, _ answers: WebhookAnswers, now: Int64 = 0) -> Verdict {
         let outcome = answers.outcome(of: response.status)
         let reason = outcome == .accepted ? "" : "HTTP \(response.status)"

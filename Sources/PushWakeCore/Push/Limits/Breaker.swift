@@ -23,7 +23,7 @@ public struct Breaker: Equatable, Sendable {
     /// Opens after so many failures in a row; 0 never does.
     public init(maxFail: Int) { self.maxFail = max(maxFail, 0) }
 
-    /// True while the credential rests.
+    /// True while the circuit is open.
     public var isOpen: Bool { nextProbe != nil }
 
     /// Asks for leave to send at `now` (milliseconds).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Bounds how many lines of one kind a log gets, so that a provider's bad day does not fill the disk.
+/// Bounds how many lines of one kind a log gets, so that the failures of a provider do not fill the disk.
 public struct LineBudget: Equatable, Sendable {
     /// What to do with a line.
     public enum Admission: Equatable, Sendable {

@@ -60,7 +60,7 @@ public struct LoadPolicies: Equatable, Sendable {
         refreshes = policy(.loadRefresh)
     }
 
-    /// The policy of an event; voicemail, REFER and texts by hand go with chat, news of an answer elsewhere with cancel.
+    /// The policy of an event; voicemail, REFER and texts by hand go with chat, the notice of an answer elsewhere with cancel.
     public subscript(event: PushEvent) -> LoadPolicy {
         switch event {
         case .call: calls

@@ -22,7 +22,7 @@ public struct Throttle: Equatable, Sendable {
 
     public init() {}
 
-    /// False once the lane holds or ramps up.
+    /// False once the channel holds or ramps up.
     public var isFree: Bool { end == nil && pace.isFree }
 
     /// The end of a hold that lasts at `now`; nil when there is none. All times in milliseconds.

@@ -3,8 +3,8 @@
 /// Stops the removal of tokens when most tokens of one topic and environment are called bad: then the setup
 /// is wrong (sandbox for production, another topic), not the tokens.
 ///
-/// Counts fade: every ten minutes they are halved, so that the brake lets go by itself.
-public struct TokenRemovalBrake: Sendable {
+/// Counts fade: every ten minutes they are halved, so that the guard lets go by itself.
+public struct TokenRemovalGuard: Sendable {
     /// What to do with the binding.
     public enum Decision: Equatable, Sendable {
         case remove
@@ -29,10 +29,10 @@ public struct TokenRemovalBrake: Sendable {
 
     public init() {}
 
-    /// Judges a verdict about a binding; nil when there is no question of removing it. `now` in seconds.
+    /// Decides about the binding of a verdict; nil when there is no question of removing it. `now` in seconds.
     ///
     /// A token with a time of death is gone for certain: neither counted nor kept.
-    public mutating func judge(_ verdict: Verdict, _ binding: Binding, now: Int64) -> Decision? {
+    public mutating func decide(_ verdict: Verdict, _ binding: Binding, now: Int64) -> Decision? {
         let isBad = verdict.outcome == .tokenGone
         guard isBad || verdict.outcome == .accepted else { return nil }
         if isBad, verdict.goneSince != nil { return .remove }

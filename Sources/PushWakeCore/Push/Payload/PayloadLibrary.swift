@@ -145,8 +145,8 @@ extension PayloadLibrary {
         /// Replaces what one of Apple's push types carries. The text is for this type alone, so no section is unwanted.
         mutating func replace(_ type: APNsPushType, by source: [UInt8]) throws(PayloadTemplateError) {
             let template = try PayloadTemplate(json: source, rules: PayloadRules(dropped: ["headers"]))
-            let place = Int(type.rawValue)
-            if templates.indices.contains(place) { templates[place] = template }
+            let index = Int(type.rawValue)
+            if templates.indices.contains(index) { templates[index] = template }
         }
 
         var only: PayloadTemplate? { templates.first }

@@ -2,9 +2,9 @@
 
 /// What an operator decides about payloads, for all providers alike.
 public struct PayloadSettings: Equatable, Sendable {
-    /// Value of SOUND for calls, unless the phone wished one with `pn-call-snd`.
+    /// Value of SOUND for calls, unless the phone asked for one with `pn-call-snd`.
     public var callSound: String
-    /// Value of SOUND for messages, unless the phone wished one with `pn-msg-snd`.
+    /// Value of SOUND for messages, unless the phone asked for one with `pn-msg-snd`.
     public var messageSound: String
     /// Value of SOUND for every other event.
     public var otherSound: String

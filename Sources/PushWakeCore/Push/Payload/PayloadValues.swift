@@ -80,17 +80,17 @@ public struct PayloadValues: Sendable {
         }
     }
 
-    /// Texts that settings, wishes and the event decide.
+    /// Texts that settings, attributes and the event decide.
     private func settledText(of field: PayloadField) -> String {
         let hasDetails = !isGivenUp(.deviceDetails)
         switch field {
         case .priority: return content.isUrgent(settings) ? "high" : "normal"
         case .notificationPriority: return notificationPriority
         case .instance: return hasDetails ? binding.instance : ""
-        case .selector: return hasDetails ? binding.wishes["pn-selector"] ?? "" : ""
+        case .selector: return hasDetails ? binding.attributes["pn-selector"] ?? "" : ""
         case .sound: return hasDetails ? sound : ""
-        case .alertSound: return hasDetails ? wishedSound ?? "empty" : "empty"
-        case .alertKey: return PayloadWording.alertKey(of: content.event, content.occasion, wishes: keyWishes)
+        case .alertSound: return hasDetails ? soundAttribute ?? "empty" : "empty"
+        case .alertKey: return PayloadWording.alertKey(of: content.event, content.occasion, attributes: keyAttributes)
         default: return ""
         }
     }
@@ -141,17 +141,17 @@ public struct PayloadValues: Sendable {
         return String(text[..<end])
     }
 
-    private var keyWishes: Binding.Wishes { isGivenUp(.title) ? Binding.Wishes() : binding.wishes }
+    private var keyAttributes: Binding.Attributes { isGivenUp(.title) ? Binding.Attributes() : binding.attributes }
 
-    private var wishedSound: String? {
+    private var soundAttribute: String? {
         switch content.event {
-        case .call: binding.wishes["pn-call-snd"]
-        default: binding.wishes["pn-msg-snd"]
+        case .call: binding.attributes["pn-call-snd"]
+        default: binding.attributes["pn-msg-snd"]
         }
     }
 
     private var sound: String {
-        if let wished = wishedSound { return wished }
+        if let own = soundAttribute { return own }
         switch content.event {
         case .call: return settings.callSound
         case .chat, .groupChat: return settings.messageSound

@@ -60,17 +60,19 @@ enum PayloadWording {
         }
     }
 
-    /// `loc-key` of an Apple push: the phone's wish, or Flexisip's default.
-    static func alertKey(of event: PushEvent, _ occasion: PushOccasion, wishes: Binding.Wishes) -> String {
-        if occasion == .declinedElsewhere { return wishes["pn-call-declined-elsewhere-str"] ?? "Declined elsewhere" }
+    /// `loc-key` of an Apple push: the phone's attribute, or Flexisip's default.
+    static func alertKey(of event: PushEvent, _ occasion: PushOccasion, attributes: Binding.Attributes) -> String {
+        if occasion == .declinedElsewhere {
+            return attributes["pn-call-declined-elsewhere-str"] ?? "Declined elsewhere"
+        }
         return switch event {
-        case .call: wishes["pn-call-str"] ?? "IC_MSG"
-        case .chat, .custom: wishes["pn-msg-str"] ?? "IM_MSG"
-        case .groupChat: wishes["pn-groupchat-str"] ?? "GC_MSG"
-        case .voicemail: wishes["pn-mwi-str"] ?? "MWI_NOTIFY_STR"
+        case .call: attributes["pn-call-str"] ?? "IC_MSG"
+        case .chat, .custom: attributes["pn-msg-str"] ?? "IM_MSG"
+        case .groupChat: attributes["pn-groupchat-str"] ?? "GC_MSG"
+        case .voicemail: attributes["pn-mwi-str"] ?? "MWI_NOTIFY_STR"
         case .refer: "IC_SIL"
-        case .cancel, .missed: wishes["pn-missing-call-str"] ?? "Missing call"
-        case .answeredElsewhere: wishes["pn-call-accepted-elsewhere-str"] ?? "Accepted elsewhere"
+        case .cancel, .missed: attributes["pn-missing-call-str"] ?? "Missing call"
+        case .answeredElsewhere: attributes["pn-call-accepted-elsewhere-str"] ?? "Accepted elsewhere"
         case .refresh: ""
         }
     }

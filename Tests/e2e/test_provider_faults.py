@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A provider's bad day as the engine meets it: each push has one outcome, the right one, in its time; the log stays short."""
+"""Faults of a provider as the engine meets them: each push has one outcome, the right one, in its time; the log stays short."""
 
 import collections
 import json

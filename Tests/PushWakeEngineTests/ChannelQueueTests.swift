@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-@testable import PushWakeClient
 import PushWakeCore
-@testable import PushWakeEngine
-@testable import PushWakeSimulator
 import PushWakeStore
 import PushWakeSystem
 import Testing
 
-@Suite struct `Lane queue` {
+@testable import PushWakeClient
+@testable import PushWakeEngine
+@testable import PushWakeSimulator
+
+@Suite struct `Channel queue` {
     private static let oneForEver = #"{"streams":{"max_concurrent":1},"rules":[{"provider":"apns","no_answer":true}]}"#
     private static let oneByOne = #"{"streams":{"max_concurrent":1},"rules":[{"delay_ms":60}]}"#
 
@@ -224,30 +225,30 @@ import Testing
             script: #"{"streams":{"max_concurrent":1},"rules":[{"provider":"apns","no_answer":true}]}"#,
             [.queueSize: "100"])
         defer { bench.fixture.end() }
-        let desk = EngineDesk(
+        let core = EngineCore(
             settings: bench.fixture.settings, store: MemoryStore(), delivery: bench.delivery, log: bench.log)
-        desk.load.start()
+        core.load.start()
         bench.push(.call, "first")
         #expect(bench.run { bench.delivery.queues.inFlight == 1 })
         for number in 0..<90 { bench.push(.call, "call\(number)", seconds: 8) }
-        #expect(bench.run { desk.load.meter.level == .extreme })
-        #expect(desk.load.meter.sample.queueFill == 90)
-        #expect(desk.refusal(of: .call) == nil)
-        #expect(desk.refusal(of: .chat) == Verdict(.overloaded, reason: "LoadLevel 4"))
+        #expect(bench.run { core.load.meter.level == .extreme })
+        #expect(core.load.meter.sample.queueFill == 90)
+        #expect(core.refusal(of: .call) == nil)
+        #expect(core.refusal(of: .chat) == Verdict(.overloaded, reason: "LoadLevel 4"))
         var end: PushResult?
         let binding = Binding(
             aor: "bob", provider: .apns, app: "com.example.phone", token: "chat", dialect: .rfc8599)
         bench.delivery.push(
             Push(binding, PushContent(event: .chat, callID: "c")), type: .alert, deadline: bench.loop.now + 5000,
-            refusal: desk.refusal(of: .chat)
-        ) { job, verdict, status in end = desk.settle(job, verdict, status) }
+            refusal: core.refusal(of: .chat)
+        ) { job, verdict, status in end = core.settle(job, verdict, status) }
         #expect(end == nil)
         bench.loop.turn(waitingUpTo: 0)
         #expect(end?.outcome == .overloaded)
-        #expect(desk.statistics.rows().contains { $0.name == "apns_overloaded" && $0.value == 1 })
+        #expect(core.statistics.rows().contains { $0.name == "apns_overloaded" && $0.value == 1 })
         #expect(bench.run { bench.ends.count == 90 })
-        #expect(bench.run { desk.load.meter.level < .extreme })
-        #expect(desk.refusal(of: .chat) == nil)
+        #expect(bench.run { core.load.meter.level < .extreme })
+        #expect(core.refusal(of: .chat) == nil)
         #expect(try bench.arrivals() == ["first"])
     }
 
@@ -255,7 +256,7 @@ import Testing
         let bench = try QueueBench([.loadChat: "never"])
         defer { bench.fixture.end() }
         let store = MemoryStore()
-        let desk = EngineDesk(
+        let core = EngineCore(
             settings: bench.fixture.settings, store: store, delivery: bench.delivery, log: bench.log)
         var binding = Binding(
             aor: "bob", provider: .apns, app: "com.example.phone", token: "abc", dialect: .rfc8599)
@@ -263,11 +264,11 @@ import Testing
         binding.expiresAt = binding.registeredAt + 60
         binding.forgetAt = binding.registeredAt + 60
         _ = store.register([binding], now: binding.registeredAt)
-        _ = desk.send(PushContent(event: .chat, callID: "1"), to: "bob")
-        _ = desk.send(PushContent(event: .call, callID: "2"), to: "bob")
+        _ = core.send(PushContent(event: .chat, callID: "1"), to: "bob")
+        _ = core.send(PushContent(event: .call, callID: "2"), to: "bob")
         #expect(bench.run { bench.delivery.queued == 0 })
-        #expect(desk.statistics.pushed == 1)
-        #expect(desk.statistics.rows().contains { $0.name == "apns_rejected" && $0.value == 1 })
-        #expect(desk.statistics.rows().contains { $0.name == "apns_accepted" && $0.value == 1 })
+        #expect(core.statistics.pushed == 1)
+        #expect(core.statistics.rows().contains { $0.name == "apns_rejected" && $0.value == 1 })
+        #expect(core.statistics.rows().contains { $0.name == "apns_accepted" && $0.value == 1 })
     }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-@testable import PushWakeClient
-@testable import PushWakeEngine
 import PushWakeCore
 import PushWakeStore
 import PushWakeSystem
 import Testing
+
+@testable import PushWakeClient
+@testable import PushWakeEngine
 
 private let apns = "pn-provider=apns;pn-param=T.com.example.phone.voip;pn-prid=00fc13ad"
 private let fcm = "pn-provider=fcm;pn-param=project;pn-prid=abc:def"
@@ -22,14 +23,14 @@ private let fcm = "pn-provider=fcm;pn-param=project;pn-prid=abc:def"
     }
 
     private func register(
-        _ bench: DeskBench, _ parameters: String, instance: String = "1", cseq: Int64 = 1, expires: String = "3600"
+        _ bench: CoreBench, _ parameters: String, instance: String = "1", cseq: Int64 = 1, expires: String = "3600"
     ) throws -> [String] {
         let contact = "<sip:bob@10.0.0.\(instance):5060;\(parameters)>;+sip.instance=\"<\(instance)>\""
         return caps(try bench.register(contact, callID: instance, cseq: cseq, expires: expires))
     }
 
     @Test func `is told a PURR beside its push service, the same at every refresh`() throws {
-        let bench = try DeskBench(["purr": "1"])
+        let bench = try CoreBench(["purr": "1"])
         let line = try #require(try register(bench, apns).first)
         let purr = try purr(line)
         #expect(line == "Feature-Caps: *;+sip.pns=\"apns\";+sip.pnspurr=\"\(purr)\"")
@@ -40,12 +41,12 @@ private let fcm = "pn-provider=fcm;pn-param=project;pn-prid=abc:def"
     }
 
     @Test func `is found by it, in capitals too, with all that it has`() throws {
-        let bench = try DeskBench(["purr": "1"])
+        let bench = try CoreBench(["purr": "1"])
         let line = try #require(try register(bench, apns).first)
         _ = try register(bench, fcm, instance: "2")
         let purr = try purr(line)
         for text in [purr, purr.uppercased()] {
-            let device = try #require(try bench.desk.device(ofPURR: text))
+            let device = try #require(try bench.core.device(ofPURR: text))
             #expect(device.aor == "bob")
             #expect(device.instance == "<1>")
             #expect(device.bindings.map(\.token) == ["00fc13ad"])
@@ -53,7 +54,7 @@ private let fcm = "pn-provider=fcm;pn-param=project;pn-prid=abc:def"
     }
 
     @Test func `is found by nothing else`() throws {
-        let bench = try DeskBench(["purr": "1"])
+        let bench = try CoreBench(["purr": "1"])
         let line = try #require(try register(bench, apns).first)
         let purr = try purr(line)
         let altered = purr.indices.map { place in
@@ -64,16 +65,16 @@ private let fcm = "pn-provider=fcm;pn-param=project;pn-prid=abc:def"
             String(repeating: "0", count: 32), String(repeating: "f", count: 1_000_000), "\u{0}", "é\u{301}",
             purr.map { "%3\($0)" }.joined(),
         ]
-        for text in altered + hostile { #expect(try bench.desk.device(ofPURR: text) == nil, "\(text.prefix(80))") }
+        for text in altered + hostile { #expect(try bench.core.device(ofPURR: text) == nil, "\(text.prefix(80))") }
     }
 
     @Test func `is told no PURR and found by none unless it is set`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         let line = try #require(try register(bench, apns).first)
         #expect(line == "Feature-Caps: *;+sip.pns=\"apns\"")
         let stored = try #require(bench.store.bindings(of: "bob", now: SystemClock.wallSeconds()).first)
         let purr = try #require(bench.store.purr(of: stored, now: SystemClock.wallSeconds()) { PURR(high: 1, low: 2) })
-        #expect(try bench.desk.device(ofPURR: purr.text) == nil)
+        #expect(try bench.core.device(ofPURR: purr.text) == nil)
     }
 
     @Test(arguments: [
@@ -82,20 +83,20 @@ private let fcm = "pn-provider=fcm;pn-param=project;pn-prid=abc:def"
         ("pn-type=firebase;app-id=project;pn-tok=abc", "3600"), ("transport=tcp", "3600"),
     ])
     func `is told none where no push is promised in RFC 8599's way`(parameters: String, expires: String) throws {
-        let bench = try DeskBench(["purr": "1"])
+        let bench = try CoreBench(["purr": "1"])
         let lines = try register(bench, parameters, expires: expires)
         #expect(lines.allSatisfy { !$0.contains("pnspurr") })
     }
 
     @Test func `is told none when a proxy nearer to it pushes`() throws {
-        let bench = try DeskBench(["purr": "1"])
+        let bench = try CoreBench(["purr": "1"])
         let reply = try bench.register(
             "<sip:bob@10.0.0.1;\(apns)>", headers: [("Feature-Caps", "*;+sip.pns=\"apns\"")])
         #expect(caps(reply).isEmpty)
     }
 
     @Test func `is told one for each of its services, and one for several contacts of one`() throws {
-        let bench = try DeskBench(["purr": "1"])
+        let bench = try CoreBench(["purr": "1"])
         let two = try caps(bench.register("<sip:bob@10.0.0.1;\(apns)>,<sip:bob@10.0.0.1;\(fcm)>", callID: "a"))
         #expect(two.count == 2)
         #expect(two.allSatisfy { $0.contains("+sip.pns=") && $0.contains("+sip.pnspurr=") })
@@ -105,12 +106,12 @@ private let fcm = "pn-provider=fcm;pn-param=project;pn-prid=abc:def"
     }
 
     @Test func `keeps its PURR with another token, and loses it when it is unbound`() throws {
-        let bench = try DeskBench(["purr": "1"])
+        let bench = try CoreBench(["purr": "1"])
         let purr = try purr(try #require(try register(bench, fcm).first))
         let renewed = try register(bench, "pn-provider=fcm;pn-param=project;pn-prid=new:token", cseq: 2)
         #expect(try self.purr(try #require(renewed.first)) == purr)
-        #expect(try bench.desk.device(ofPURR: purr)?.bindings.map(\.token) == ["new:token"])
+        #expect(try bench.core.device(ofPURR: purr)?.bindings.map(\.token) == ["new:token"])
         _ = try register(bench, "pn-provider=fcm;pn-param=project;pn-prid=null", cseq: 3)
-        #expect(try bench.desk.device(ofPURR: purr) == nil)
+        #expect(try bench.core.device(ofPURR: purr) == nil)
     }
 }

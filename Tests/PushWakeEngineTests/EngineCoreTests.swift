@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-@testable import PushWakeClient
 import PushWakeCore
-@testable import PushWakeEngine
 import PushWakeStore
 import PushWakeSystem
 import PushWakeTransport
 import Testing
 
-/// A desk with a store in memory and keys that do not exist: everything but the providers.
-final class DeskBench {
-    let desk: EngineDesk
+@testable import PushWakeClient
+@testable import PushWakeEngine
+
+/// A core with a store in memory and keys that do not exist: everything but the providers.
+final class CoreBench {
+    let core: EngineCore
     let store = MemoryStore()
     let loop: Loop
 
@@ -25,19 +26,19 @@ final class DeskBench {
         let log = EngineLog(threshold: .error) { _, _ in }
         let delivery = Delivery(settings: settings, loop: loop, log: log)
         _ = delivery.open()
-        desk = EngineDesk(settings: settings, store: store, delivery: delivery, log: log)
+        core = EngineCore(settings: settings, store: store, delivery: delivery, log: log)
     }
 
     /// Sends one message over a real socket and gives the reply.
     func ask(_ kind: EngineProtocol.Kind, _ fill: (inout MessageWriter) -> Void) throws -> MessageReader {
-        let path = "/tmp/pushwake-desk-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
+        let path = "/tmp/pushwake-core-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
         let listener = try LocalSocket.listen(path: path)
         let client = try LocalSocket.connect(path: path)
         let peer = EnginePeer(socket: try #require(listener.accept()))
         var writer = MessageWriter()
         writer.begin(kind, id: 9)
         fill(&writer)
-        desk.handle(try #require(MessageReader(writer.bytes)), from: peer)
+        core.handle(try #require(MessageReader(writer.bytes)), from: peer)
         var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
         var arrival = client.receive(into: &buffer)
         if arrival == .wouldBlock {
@@ -78,9 +79,9 @@ final class DeskBench {
 
 private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def>"
 
-@Suite struct `Engine desk` {
+@Suite struct `Engine core` {
     @Test func `stores a binding before the reply promises pushes`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         let reply = try bench.register(fcm)
         #expect(EngineClient.number(.outcome, in: reply) == 1)
         #expect(EngineClient.text(.featureCaps, in: reply) == "Feature-Caps: *;+sip.pns=\"fcm\"\r\n")
@@ -90,7 +91,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
 
     @Test(arguments: [Int64.max, Int64.min, -1])
     func `survives any grant that a client claims`(granted: Int64) throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         _ = try bench.ask(.register) { writer in
             writer.put(.aor, "bob")
             writer.put(.callID, "a@b")
@@ -104,7 +105,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     }
 
     @Test func `promises nothing for what cannot be used, and names the parameter`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         let reply = try bench.register("<sip:bob@10.0.0.1;pn-provider=fcm;pn-param=project;pn-prid=a%00b>")
         #expect(EngineClient.number(.outcome, in: reply) == 4)
         #expect(EngineClient.text(.featureCaps, in: reply).isEmpty)
@@ -113,7 +114,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     }
 
     @Test func `stores no token of a provider that is not set up`() throws {
-        let bench = try DeskBench(["fcm_key": ""])
+        let bench = try CoreBench(["fcm_key": ""])
         let reply = try bench.register(fcm)
         #expect(EngineClient.text(.problem, in: reply).contains("set fcm_key"))
         #expect(bench.currentTokens().isEmpty)
@@ -126,29 +127,29 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     }
 
     @Test func `forgets requests that are over, oldest first, when there are too many`() throws {
-        let bench = try DeskBench(["wakes_kept": "1000"])
+        let bench = try CoreBench(["wakes_kept": "1000"])
         try bench.register(fcm)
         for number in 0..<1500 {
-            _ = try bench.desk.wake(call(number))
-            bench.desk.endCall(aor: "bob", callID: "call-\(number)", .cancelled)
+            _ = try bench.core.wake(call(number))
+            bench.core.endCall(aor: "bob", callID: "call-\(number)", .cancelled)
         }
-        #expect(bench.desk.calls.count == 1000)
-        #expect(bench.desk.calls.forgottenEarly == 500)
-        #expect(bench.desk.calls.requests(for: "bob").first?.message.callID == "call-500")
+        #expect(bench.core.calls.count == 1000)
+        #expect(bench.core.calls.forgottenEarly == 500)
+        #expect(bench.core.calls.requests(for: "bob").first?.message.callID == "call-500")
     }
 
     @Test func `holds as many requests as it may, and pushes no others`() throws {
-        let bench = try DeskBench(["wakes_kept": "1000"])
+        let bench = try CoreBench(["wakes_kept": "1000"])
         try bench.register(fcm)
-        let answers = try (0..<1200).map { try bench.desk.wake(call($0)) }
+        let answers = try (0..<1200).map { try bench.core.wake(call($0)) }
         #expect(answers.count { $0.bindings > 0 } == 1000)
-        #expect(bench.desk.statistics.wakesRefused == 200)
-        bench.desk.endCall(aor: "bob", callID: "call-0", .cancelled)
-        #expect(try bench.desk.wake(call(2000)).bindings == 1)
+        #expect(bench.core.statistics.wakesRefused == 200)
+        bench.core.endCall(aor: "bob", callID: "call-0", .cancelled)
+        #expect(try bench.core.wake(call(2000)).bindings == 1)
     }
 
     @Test func `reports the contact that a phone without instance has left`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         try bench.register("<sip:bob@10.0.0.1:5060>", headers: [("X-MPUSH", "a:project:t:1")], callID: "one")
         let reply = try bench.register(
             "<sip:bob@10.0.0.1:6070>", headers: [("X-MPUSH", "a:project:t:1")], callID: "two")
@@ -161,7 +162,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         ("<sip:bob@10.0.0.9:5060>;+sip.instance=\"<1>\"", false),
     ])
     func `knows that a phone which it keeps has unregistered`(contact: String, isOver: Bool) throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         try bench.register(fcm + ";+sip.instance=\"<1>\"")
         try bench.register(contact, cseq: 2, expires: "0")
         let now = SystemClock.wallSeconds()
@@ -170,12 +171,12 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     }
 
     @Test func `keeps the binding of a phone that unregisters, unless told otherwise`() throws {
-        let keeping = try DeskBench()
+        let keeping = try CoreBench()
         try keeping.register(fcm)
         try keeping.register("<sip:bob@10.0.0.1:5060>", cseq: 2, expires: "0")
         #expect(keeping.currentTokens() == ["abc:def"])
 
-        let removing = try DeskBench(["unregister_policy": "remove"])
+        let removing = try CoreBench(["unregister_policy": "remove"])
         try removing.register(fcm)
         let reply = try removing.register("<sip:bob@10.0.0.1:5060>", cseq: 2, expires: "0")
         #expect(EngineClient.number(.outcome, in: reply) == 2)
@@ -189,7 +190,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     func `unbinds on a null token, from wherever the phone sends it`(contact: String, headers: [(String, String)])
         throws
     {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         try bench.register(fcm)
         try bench.register(contact, headers: headers, callID: "other@call", cseq: 5)
         #expect(bench.currentTokens().isEmpty)
@@ -197,14 +198,14 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     }
 
     @Test func `leaves push to a proxy nearer to the phone`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         let reply = try bench.register(fcm, headers: [("Feature-Caps", "*;+sip.pns=\"fcm\"")])
         #expect(EngineClient.text(.featureCaps, in: reply).isEmpty)
         #expect(bench.currentTokens().isEmpty)
     }
 
     @Test func `says nothing about a user without bindings and pushes once for copies of a request`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         func wake() throws -> MessageReader {
             try bench.ask(.wake) { writer in
                 writer.put(.event, Int64(0))
@@ -224,12 +225,12 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         // There is no key, so nobody may rely on the push: the contact is rung.
         #expect(first.verdicts == [0])
         #expect(EngineClient.number(.pushed, in: try wake()) == 1)
-        #expect(bench.desk.statistics.pushed == 1)
+        #expect(bench.core.statistics.pushed == 1)
     }
 
     /// Two calls within the window; then the window passes.
-    private func callTwice(event: PushEvent = .call, meanwhile: (DeskBench) throws -> Void) throws -> Statistics {
-        let bench = try DeskBench(["ignore_same": "200"])
+    private func callTwice(event: PushEvent = .call, meanwhile: (CoreBench) throws -> Void) throws -> Statistics {
+        let bench = try CoreBench(["ignore_same": "200"])
         try bench.register(fcm)
         for call in ["call@1", "call@2"] {
             let reply = try bench.ask(.wake) { writer in
@@ -239,12 +240,12 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
             }
             #expect(EngineClient.number(.pushed, in: reply) == 1)
         }
-        #expect(bench.desk.statistics.pushed == 1)
-        #expect(bench.desk.statistics.suppressed == 1)
+        #expect(bench.core.statistics.pushed == 1)
+        #expect(bench.core.statistics.suppressed == 1)
         try meanwhile(bench)
         let end = SystemClock.monotonicMilliseconds() + 500
         while SystemClock.monotonicMilliseconds() < end { bench.loop.turn(waitingUpTo: 10) }
-        return bench.desk.statistics
+        return bench.core.statistics
     }
 
     @Test(arguments: [
@@ -255,33 +256,33 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     func `keeps the push for a request at a provider while it is worth anything`(
         event: PushEvent, occasion: PushOccasion, seconds: Int64, life: UInt32
     ) throws {
-        let bench = try DeskBench(["message_ttl": "3600"])
+        let bench = try CoreBench(["message_ttl": "3600"])
         var message = WakeMessage()
         (message.event, message.occasion, message.seconds) = (event, occasion, seconds)
-        #expect(bench.desk.makeRequest(message, [], 0).content.timeToLive == life)
+        #expect(bench.core.makeRequest(message, [], 0).content.timeToLive == life)
     }
 
     @Test func `puts the push of a second call off until the window is over`() throws {
         #expect(try callTwice { _ in }.pushed == 2)
-        let firstIsOver = try callTwice { $0.desk.endCall(aor: "bob", callID: "call@1", .cancelled) }
+        let firstIsOver = try callTwice { $0.core.endCall(aor: "bob", callID: "call@1", .cancelled) }
         #expect(firstIsOver.pushed == 2)
     }
 
     @Test func `drops the push that was put off when the phone has come or the call is over`() throws {
         #expect(try callTwice { try $0.register(fcm, cseq: 2) }.pushed == 1)
-        let isOver = try callTwice { $0.desk.endCall(aor: "bob", callID: "call@2", .cancelled) }
+        let isOver = try callTwice { $0.core.endCall(aor: "bob", callID: "call@2", .cancelled) }
         #expect(isOver.pushed == 1)
     }
 
     @Test func `sends the push of a message that nobody holds any more, unless it was delivered`() throws {
-        let isOver = try callTwice(event: .chat) { $0.desk.endCall(aor: "bob", callID: "call@2", .cancelled) }
+        let isOver = try callTwice(event: .chat) { $0.core.endCall(aor: "bob", callID: "call@2", .cancelled) }
         #expect(isOver.pushed == 2)
-        let isDelivered = try callTwice(event: .chat) { $0.desk.endCall(aor: "bob", callID: "call@2", .answered) }
+        let isDelivered = try callTwice(event: .chat) { $0.core.endCall(aor: "bob", callID: "call@2", .answered) }
         #expect(isDelivered.pushed == 1)
     }
 
     @Test func `counts a phone with an open connection as awake`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         try bench.register(fcm)
         let reply = try bench.ask(.wake) { writer in
             writer.put(.event, Int64(0))
@@ -301,7 +302,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         ("message/cpim", 1),
     ])
     func `wakes nobody to say that somebody is typing`(type: String, pushes: Int64) throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         try bench.register(fcm)
         let reply = try bench.ask(.wake) { writer in
             writer.put(.event, Int64(1))
@@ -312,11 +313,11 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         }
         #expect(EngineClient.number(.bindings, in: reply) == 1)
         #expect(EngineClient.number(.pushed, in: reply) == pushes)
-        #expect(bench.desk.statistics.pushed == Int(pushes))
+        #expect(bench.core.statistics.pushed == Int(pushes))
     }
 
     @Test func `counts a phone as awake when one of its flows is open`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         try bench.register("\(fcm);+sip.instance=\"<urn:uuid:1>\";reg-id=2")
         let reply = try bench.ask(.wake) { writer in
             writer.put(.event, Int64(0))
@@ -334,7 +335,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     }
 
     @Test func `tells a user without bindings from a request that cannot be meant`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         let missing = try bench.ask(.send) { $0.put(.aor, "bob") }
         #expect(ClientError(missing) == .notFound("bob has no push binding"))
         let both = try bench.ask(.send) { writer in
@@ -345,7 +346,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     }
 
     @Test func `explains what it would push to a user, with its own store`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         try bench.register("<sip:bob@192.0.2.1;pn-provider=fcm;pn-prid=abc;pn-param=my-project>")
         let request = ExplainFixture.request("INVITE")
         let reply = try bench.ask(.query) { writer in
@@ -375,13 +376,16 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
             ("apns", [(.pushType, "loud")], "there is no push type \"loud\""),
             ("apns", [(.pushType, "voip")], "this token takes no push of the type asked for"),
             ("apns", [(.service, "voip"), (.pushType, "alert")], "this token takes no push of the type asked for"),
-            ("webpush", [(.wishName, "pn-auth"), (.wishValue, "x")], "a subscription has both p256dh and auth"),
+            (
+                "webpush", [(.attributeName, "pn-auth"), (.attributeValue, "x")],
+                "a subscription has both p256dh and auth"
+            ),
             ("apns", [(.aor, "bob")], "a user and a token are both given"),
         ] as [(String, [(EngineProtocol.Tag, String)], String)])
     func `refuses a push by hand that cannot be meant`(
         provider: String, fields: [(EngineProtocol.Tag, String)], text: String
     ) throws {
-        let reply = try DeskBench().ask(.send) { writer in
+        let reply = try CoreBench().ask(.send) { writer in
             writer.put(.event, Int64(PushEvent.chat.rawValue))
             writer.put(.provider, provider)
             writer.put(.token, "00ff")
