@@ -83,7 +83,7 @@ let package = Package(
         .executableTarget(
             name: "pushwake",
             dependencies: [
-                "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient",
+                "CPushWake", "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient",
                 "PushWakeEngine", "PushWakeSimulator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

@@ -145,9 +145,12 @@ public final class ChildProcess {
         return path.split(separator: ":").map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
     }
 
+    /// The file that this code was loaded from: a library or a program; nil when the loader does not tell.
+    public static var ownFile: String? { clinux_own_file().map { String(cString: $0) } }
+
     private static func locate(_ program: String) -> String {
-        guard !program.utf8.contains(UInt8(ascii: "/")), let file = clinux_own_file() else { return program }
-        let directory = String(cString: file).split(separator: "/", omittingEmptySubsequences: false).dropLast()
+        guard !program.utf8.contains(UInt8(ascii: "/")), let file = ownFile else { return program }
+        let directory = file.split(separator: "/", omittingEmptySubsequences: false).dropLast()
             .joined(separator: "/")
         let places = ["\(directory)/\(program)", "\(directory)/../bin/\(program)", "\(directory)/../../bin/\(program)"]
         return places.first { access($0, X_OK) == 0 } ?? program

@@ -4,6 +4,19 @@ internal import CLinux
 
 /// Small questions about descriptors that somebody else opened.
 public enum Descriptor {
+    public static let standardInput: Int32 = 0
+    public static let standardError: Int32 = 2
+
+    /// The next byte, waited for; nil at the end.
+    public static func readByte(_ descriptor: Int32) -> UInt8? {
+        var byte: UInt8 = 0
+        while true {
+            let count = CLinux.read(descriptor, &byte, 1)
+            if count < 0 && clinux_errno() == EINTR { continue }
+            return count == 1 ? byte : nil
+        }
+    }
+
     /// Reads what is there and throws it away; true when the other end has closed.
     public static func isAtEnd(_ descriptor: Int32) -> Bool {
         var chunk = [UInt8](repeating: 0, count: 4096)

@@ -32,6 +32,16 @@ public enum FileContent {
         return Array(bytes[..<got])
     }
 
+    /// Where a symbolic link leads; nil when it is none.
+    public static func target(ofLink path: String) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { text in
+            guard let base = text.baseAddress else { return nil }
+            let count = readlink(path, base, text.count)
+            guard count > 0 else { return nil }
+            return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
+
     /// Names in a directory that end with a suffix, sorted.
     public static func names(in directory: String, ending suffix: String) throws(SystemError) -> [String] {
         guard let handle = opendir(directory) else { throw SystemError.last("list \(directory)") }

@@ -37,7 +37,7 @@ struct CheckCommand: ParsableCommand {
             report.add("\(file): warning: \(problem)")
         }
         let reader = try becomeReader(settings)
-        for finding in SettingsInspection.inspect(settings, surroundings: true) {
+        for finding in SettingsInspection.inspect(settings, depth: .surroundings) {
             let location = report.location(of: finding.setting).map { "\($0.file):\($0.line)" } ?? file
             report.add("\(location): \(finding.level.name): \(finding.setting): \(finding.message)")
         }

@@ -91,7 +91,8 @@ public final class EngineSupervisor {
     private func start(_ now: Int64) {
         policy.started(now: now)
         do throws(ChildProcess.Failure) {
-            let started = try ChildProcess.start(settings.text(.enginePath), arguments: ["engine", "--supervised"])
+            let started = try ChildProcess.start(
+                settings.text(.enginePath), arguments: ["engine", "--supervised"] + Self.library())
             started.write(settings.lines() + "\n")
             members.add(started.exitDescriptor)
             members.add(started.errorDescriptor)
@@ -103,6 +104,13 @@ public final class EngineSupervisor {
             hasLogged = true
             startAt = now + policy.died(now: now)
         }
+    }
+
+    /// The engine runs from the file that the PBX has loaded: no second version, and the pages are shared.
+    private static func library() -> [String] {
+        guard let file = ChildProcess.ownFile, file.split(separator: "/").last?.hasPrefix("libpushwake.so") == true
+        else { return [] }
+        return ["--library", file]
     }
 
     private func collectChild(_ now: Int64) {

@@ -63,7 +63,9 @@ public final class EngineService {
         core = EngineCore(
             settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log,
             isSupervised: isSupervised)
-        for problem in delivery.open() { log(.warning, problem) }
+        let problems = delivery.open()
+        for problem in problems { log(.warning, problem) }
+        Self.logFindings(settings, besides: problems, log)
         do throws(SystemError) {
             try loop.watch(listener.descriptor, for: .readable, Listener(self))
         } catch {
@@ -83,6 +85,14 @@ public final class EngineService {
             let watch = RefreshWatch(core: core, lead: lead, now: loop.wallSeconds)
             refreshes = watch
             watch.start()
+        }
+    }
+
+    /// What nobody else says of keys that can be read and will not do.
+    private static func logFindings(_ settings: Settings, besides known: [String], _ log: EngineLog) {
+        for finding in SettingsInspection.inspect(settings) {
+            let text = "\(finding.setting): \(finding.message)"
+            if !known.contains(text) { log(finding.level, text) }
         }
     }
 

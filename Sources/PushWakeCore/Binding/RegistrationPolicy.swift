@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-public import PushWakeCore
-
 /// What the settings make of a REGISTER. The library asks it before the registrar saves, the engine
 /// after: both see the same.
 public struct RegistrationPolicy: Sendable {
@@ -23,7 +21,7 @@ public struct RegistrationPolicy: Sendable {
     private let minExpires: Int
     private let webPush: WebPushSettings
     /// The public point in base64url that phones are told; empty without one.
-    var vapidKey: String
+    public var vapidKey: String
     /// What a webhook serves.
     public let others: WebhookProviders
 
