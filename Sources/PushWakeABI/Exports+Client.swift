@@ -103,7 +103,7 @@ public func pushwake_registered(_ client: OpaquePointer!, _ aor: pushwake_str, _
 public func pushwake_send(
     _ queued: UnsafeMutablePointer<CInt>!, _ client: OpaquePointer!, _ request: UnsafePointer<pushwake_send_request>!
 ) -> CInt {
-    guard let request, 
+    guard let request,
         let wanted = whole(
             request, size: request.pointee.size, smallest: smallestSendRequest, empty: pushwake_send_request())
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
