@@ -215,6 +215,10 @@ typedef struct pushwake_verb {
 
 /* A REGISTER as it came. The library picks the headers it knows (Contact, Expires,
  * X-MPUSH, Feature-Caps, X-PIID, ...); hand over all of them, in order. */
+/* 1: a parameter of this name in a Contact URI is about push, in any dialect. What
+ * others see of a contact is without it (RFC 8599, 4.1). Asks nobody. */
+int pushwake_is_push_parameter(pushwake_str name);
+
 typedef struct pushwake_register_request {
     size_t size;
     pushwake_str aor;     /* the registrar's key: "user" or "user@domain" */

@@ -7,6 +7,11 @@ internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeEngine
 
+@_cdecl("pushwake_is_push_parameter") @implementation
+public func pushwake_is_push_parameter(_ name: pushwake_str) -> CInt {
+    PushParameterName.isAboutPush(name.bytes.span) ? 1 : 0
+}
+
 @_cdecl("pushwake_register_check") @implementation
 public func pushwake_register_check(
     _ out: UnsafeMutablePointer<pushwake_register_result>!, _ client: OpaquePointer!,

@@ -107,8 +107,8 @@ extension Binding {
 }
 
 extension Binding {
-    /// The contact URI as a registrar has it that keeps no push parameters: `pn-…`, `push-token-…` and
-    /// `app-id` taken out, everything else as it came.
+    /// The contact URI as a registrar has it that keeps no push parameters: they are taken out,
+    /// everything else is as it came.
     public var contactWithoutPushParameters: String { Self.withoutPushParameters(contact) }
 
     /// The same for any contact URI.
@@ -120,18 +120,12 @@ extension Binding {
         var start = parts.parameters.lowerBound
         while start < upper {
             let end = bytes[(start + 1)..<upper].firstIndex(of: ASCII.semicolon) ?? upper
-            if !isAboutPush(bytes[(start + 1)..<end]) { kept += bytes[start..<end] }
+            let name = bytes[(start + 1)..<end].prefix { $0 != UInt8(ascii: "=") }
+            if !PushParameterName.isAboutPush(name.span) { kept += bytes[start..<end] }
             start = end
         }
         kept += bytes[upper...]
         return String(decoding: kept, as: UTF8.self)
-    }
-
-    private static func isAboutPush(_ parameter: ArraySlice<UInt8>) -> Bool {
-        let name = parameter.span.extracting(
-            first: (parameter.firstIndex(of: UInt8(ascii: "=")) ?? parameter.endIndex) - parameter.startIndex)
-        return name.startsIgnoringCase(with: "pn-") || name.startsIgnoringCase(with: "push-token-")
-            || name.equalsIgnoringCase("app-id")
     }
 }
 

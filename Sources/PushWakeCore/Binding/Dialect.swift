@@ -29,7 +29,7 @@ public enum Dialect: UInt8, Sendable, CaseIterable {
 }
 
 /// Contact parameters that are about push; the raw values are the names in lower case.
-enum PushParameterName: String {
+public enum PushParameterName: String, Sendable {
     // RFC 8599, 8.7
     case provider = "pn-provider"
     case param = "pn-param"
@@ -79,6 +79,16 @@ enum PushParameterName: String {
             return
         }
         return nil
+    }
+
+    /// Says whether a parameter of a Contact URI is about push, whatever dialect it is of: the one list of what is
+    /// stripped from contacts that others see, and of what makes no difference between two of them.
+    public static func isAboutPush(_ name: Span<UInt8>) -> Bool {
+        if name.startsIgnoringCase(with: "pn-") || name.startsIgnoringCase(with: "push-token-") { return true }
+        for other in ["app-id", "appid", "devicetoken", "selector", "x-mpush"] where name.equalsIgnoringCase(other) {
+            return true
+        }
+        return false
     }
 
     /// Says whether the value goes with the binding as an attribute.

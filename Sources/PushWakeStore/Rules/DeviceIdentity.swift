@@ -76,11 +76,6 @@ extension String {
 struct ContactAddress: Equatable {
     private let bytes: [UInt8]
 
-    /// Names that carry a token or its settings, lower case, `pn-` aside.
-    private static let pushParameters: Set<String> = [
-        "app-id", "appid", "devicetoken", "selector", "x-mpush", "push-token-type", "push-token-app", "push-token-id",
-    ]
-
     init(_ contact: String) {
         let source = Array(contact.utf8)
         // A user part may hold semicolons of its own: parameters start after the host.
@@ -90,24 +85,15 @@ struct ContactAddress: Equatable {
         kept += source[..<host]
         var isFirst = true
         for part in source[host...].split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false) {
+            let name = part.prefix { $0 != UInt8(ascii: "=") }
             if isFirst {
                 kept += part
-            } else if !Self.isPushParameter(part) {
+            } else if !PushParameterName.isAboutPush(name.span) {
                 kept.append(UInt8(ascii: ";"))
                 kept += part
             }
             isFirst = false
         }
         bytes = kept
-    }
-
-    private static func isPushParameter(_ parameter: ArraySlice<UInt8>) -> Bool {
-        let name = parameter.prefix { $0 != UInt8(ascii: "=") }
-        let lowered = String(decoding: name.map(lowercase), as: UTF8.self)
-        return lowered.hasPrefix("pn-") || pushParameters.contains(lowered)
-    }
-
-    private static func lowercase(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 }
