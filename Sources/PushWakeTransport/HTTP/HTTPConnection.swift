@@ -64,7 +64,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         self.owner = owner
         lastAnswer = loop.now
         machine = ConnectionStateMachine(
-            probesFirst: configuration.probesFirst, pingAfter: configuration.pingAfter, now: loop.now)
+            pingAfter: configuration.pingAfter, now: loop.now)
         if configuration.proxy != nil { tunnel = ProxyTunnel(to: origin, proxy: configuration.proxy) }
         connector = Connector(loop: loop, addresses: addresses) { self.connected($0) }
         timer = loop.schedule(after: configuration.connectTimeout) {
@@ -308,13 +308,12 @@ final class HTTPConnection: LoopSource, TurnEnding {
         var mustClose = false
         for exchange in exchanges {
             let status = exchange.response.status
-            let isGood = exchange.end == .answered && status < 500 && ![401, 403, 429].contains(status)
-            if isGood { hasServed = true }
+            if exchange.end == .answered && status < 500 && ![401, 403, 429].contains(status) { hasServed = true }
             if exchange.end == .answered {
                 answers += 1
                 lastAnswer = loop.now
             }
-            if machine.streamEnded(isGood: isGood) == .close { mustClose = true }
+            if machine.streamEnded() == .close { mustClose = true }
         }
         owner?.connection(self, ended: exchanges)
         if openStreams == 0 { setTimer(after: idleTime) }
