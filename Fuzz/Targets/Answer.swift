@@ -2,9 +2,9 @@
 
 import PushWakeCore
 
-/// Judges any answer of any provider: an outcome, a bounded reason and a bounded pause.
+/// Reads any answer of any provider: an outcome, a bounded reason and a bounded pause.
 ///
-/// The first byte picks the status, a line follows for Retry-After, the rest is the body; it is judged as text and,
+/// The first byte picks the status, a line follows for Retry-After, the rest is the body; it is read as text and,
 /// where it is JSON, as that.
 public func fuzzAnswer(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard count > 1 else { return 0 }
@@ -21,7 +21,6 @@ public func fuzzAnswer(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let wait = RetryAfter.milliseconds(response, now: now)
     check(Verdict(.unavailable, next: .retry(after: wait ?? 0)))
     check(APNsResponse.verdict(response, body))
-    check(APNsResponse.goAway(body))
     check(FCMResponse.verdict(response, body, now: now))
     check(WebPushResponse.verdict(response, body, now: now))
     check(AcrobitsResponse.verdict(response, body, now: now))

@@ -20,9 +20,8 @@ public struct Dedupe: Sendable {
     private let capacity: Int
     private let seed: UInt64
     private var ends: [UInt64: Int64] = [:]
-    /// Fingerprints in order of arrival, with a read position; each is in `ends` or was replaced there.
-    private var order: [(key: UInt64, end: Int64)] = []
-    private var oldest = 0
+    /// Fingerprints in order of arrival; each is in `ends` or was replaced there.
+    private var order = RingBuffer<(key: UInt64, end: Int64)>()
 
     /// `window` in milliseconds, twice as long for messages, 0 for none; `seed` keeps callers from
     /// making Call-IDs that collide.
@@ -79,16 +78,28 @@ public struct Dedupe: Sendable {
     /// Drops what is over, a few per call, and the oldest when there is too much.
     private mutating func forget(now: Int64) {
         var budget = 4
-        while oldest < order.count, budget > 0 || order.count - oldest > capacity {
-            let entry = order[oldest]
-            guard entry.end <= now || order.count - oldest > capacity else { break }
+        while let entry = order.first, budget > 0 || order.count > capacity {
+            guard entry.end <= now || order.count > capacity else { break }
             if ends[entry.key] == entry.end { ends[entry.key] = nil }
-            oldest += 1
+            _ = order.popFirst()
             budget -= 1
         }
-        if oldest > 1024, oldest * 2 > order.count {
-            order.removeFirst(oldest)
-            oldest = 0
-        }
+    }
+}
+
+/// 64 bits that stand for a text: FNV-1a with a final mix. No secret, no protection against an attacker.
+enum Fingerprint {
+    /// The fingerprint of some bytes, continuing from another one.
+    static func of(_ bytes: some Sequence<UInt8>, from seed: UInt64 = 0xCBF2_9CE4_8422_2325) -> UInt64 {
+        var hash = seed
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        hash ^= hash >> 32
+        return hash &* 0x9E37_79B9_7F4A_7C15
+    }
+
+    /// Appends the fingerprint of a text as sixteen hexadecimal digits.
+    static func appendHex(of text: String, to out: inout [UInt8]) {
+        let hash = of(text.utf8)
+        for index in UInt64(0)..<16 { out.append(Hex.digit(UInt8(truncatingIfNeeded: hash >> (60 - 4 * index)))) }
     }
 }

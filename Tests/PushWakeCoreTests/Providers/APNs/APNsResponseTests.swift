@@ -77,7 +77,7 @@ import Testing
         (418, .rejected), (429, .throttled), (500, .unavailable), (502, .unavailable), (503, .unavailable),
         (302, .unavailable), (408, .unavailable), (204, .accepted),
     ])
-    func `judges by status when the reason is new`(status: Int, outcome: Outcome) {
+    func `decides by status when the reason is new`(status: Int, outcome: Outcome) {
         #expect(verdict(status, "SomethingNew").outcome == outcome)
         #expect(APNsResponse.verdict(HTTPResponse(status: status), nil).outcome == outcome)
     }
@@ -99,17 +99,5 @@ import Testing
         #expect(APNsResponse.sparing(alert, Samples.remote, .alert).outcome == .tokenGone)
         let gone = verdict(410, "Unregistered")
         #expect(APNsResponse.sparing(gone, Samples.untyped, .alert).outcome == .tokenGone)
-    }
-
-    @Test(arguments: ["Shutdown", "IdleTimeout", "BadDeviceToken", "PayloadEmpty", "whatever"])
-    func `sends unprocessed pushes elsewhere after a GOAWAY`(reason: String) {
-        let verdict = APNsResponse.goAway(.object([.init("reason", .string(reason))]))
-        #expect(verdict == Verdict(.unavailable, reason: reason, next: .retry(after: 0), connection: .retire))
-    }
-
-    @Test func `calls the operator when a GOAWAY names the credential`() {
-        let verdict = APNsResponse.goAway(.object([.init("reason", .string("BadCertificate"))]))
-        #expect(verdict == Verdict(.misconfigured, reason: "BadCertificate", connection: .retire))
-        #expect(APNsResponse.goAway(nil).next == .retry(after: 0))
     }
 }
