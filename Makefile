@@ -127,9 +127,9 @@ test-kamailio: ## the core of test-e2e on Kamailio 6.0 and 6.1, in chroots (need
 	done
 
 # Other releases than this one build the C module and the packages in a chroot, around the same Swift output.
-test-packages: deb ## packages in fresh Debian 12 and 13: install, ring, upgrade, downgrade, purge (needs root)
+test-packages: build ## packages in fresh Debian 12 and 13: install, ring, upgrade, downgrade, purge (needs root)
 	@$(SETUP) --test-packages
-	@for suite in $(SUITES); do $(AS_ROOT) scripts/deb-chroot.sh $$suite || exit 1; done
+	@for suite in $(SUITES) asterisk; do $(AS_ROOT) scripts/deb-chroot.sh $$suite || exit 1; done
 	$(AS_ROOT) env PUSHWAKE_SUITES="$(SUITES)" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/packages
 
 test-phones: ## PJSIP, Linphone and baresip with a real Kamailio (needs build)
