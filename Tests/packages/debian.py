@@ -64,7 +64,7 @@ class Debian:
     def files(self):
         """All files but those in which Debian keeps its books."""
         books = ("/var/lib/dpkg", "/var/cache", "/var/log", "/tmp", "/root", "/proc", "/sys", "/dev", "/var/lib/apt",
-                 "/var/lib/systemd", "/etc/passwd-", "/etc/group-", "/etc/shadow-", "/etc/gshadow-", "/etc/.pwd.lock")
+                 "/var/lib/systemd", "/etc/apt", "/etc/passwd-", "/etc/group-", "/etc/shadow-", "/etc/gshadow-", "/etc/.pwd.lock")
         found = set()
         for directory, names, files in os.walk(self.path):
             inside = "/" + str(pathlib.Path(directory).relative_to(self.path))

@@ -8,6 +8,8 @@ import pytest
 from debian import ENVIRONMENT, Debian
 from servers import ROOT, wait_until
 
+# As the unit of Debian has it; with -G Asterisk leaves all groups but that one.
+AS_THE_UNIT = ["asterisk", "-g", "-f", "-U", "asterisk", "-G", "asterisk"]
 NAMES = ["libpushwake1", "pushwake", "asterisk-pushwake-module"]
 
 
@@ -42,25 +44,29 @@ def test_lintian_finds_no_error(built):
 def test_asterisk_loads_it_and_its_engine_answers(sid, built):
     sid.install(built, *NAMES)
     assert sid.processes() == []
-    (sid / "etc/asterisk/pushwake.conf").write_text("wake_timeout = 10\n")
+    (sid / "etc/asterisk/pushwake.conf").write_text("[general]\nwake_timeout = 10\n")
     # Nobody else's port: the sample configuration of the package listens on 5060.
     (sid / "etc/asterisk/pjsip.conf").write_text("[udp]\ntype = transport\nprotocol = udp\nbind = 127.0.0.1:0\n")
     log = sid / "var/tmp/asterisk.out"
     with log.open("wb") as output:
-        asterisk = subprocess.Popen(sid.command("asterisk", "-f", "-U", "asterisk", "-G", "asterisk"), env=ENVIRONMENT,
-                                    stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+        asterisk = subprocess.Popen(sid.command(*AS_THE_UNIT), env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                                    stdout=output, stderr=subprocess.STDOUT)
         try:
             def module():
                 return sid.run("asterisk", "-rx", "module show like res_pushwake", check=False).stdout
 
             wait_until("the module runs", lambda: "Running" in module() or asterisk.poll() is not None, 60, step=0.5)
             assert asterisk.poll() is None, log.read_text()
-            wait_until("the engine answers", lambda: "bindings" in sid.run("pushwake", "stats", check=False).stdout, 10)
+            wait_until("the engine answers", lambda: "bindings" in sid.run("pushwake", "stats", check=False).stdout, 10,
+                       step=0.2)
             owner = sid.run("stat", "-c", "%U %G", "/var/lib/pushwake/bindings.db").stdout.split()
             assert owner == ["asterisk", "pushwake"]
         finally:
-            sid.run("asterisk", "-rx", "core stop now", check=False)
-            asterisk.wait(30)
+            asterisk.terminate()
+            try:
+                asterisk.wait(20)
+            finally:
+                asterisk.kill()
 
 
 def test_purge_leaves_nothing(sid):
