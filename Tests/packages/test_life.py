@@ -3,14 +3,15 @@
 
 import os
 import re
+import shutil
 import stat
 import time
 
 import pytest
 
-from debian import DOMAIN, PUSHWAKE_PACKAGES, PackagedKamailio, ServiceManager
+from debian import DOMAIN, ENVIRONMENT, PUSHWAKE_PACKAGES, PackagedKamailio, ServiceManager
 from phones import rfc8599_fcm
-from servers import wait_until
+from servers import ROOT, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +52,25 @@ def rings(kamailio, wire, simulator, phone=None, user="2000"):
     return awake
 
 
+def page():
+    """The commands of docs/install.md, a text for each step."""
+    return re.findall(r"```sh\n(.*?)```", (ROOT / "docs/install.md").read_text(), re.S)
+
+
+def follow(debian, commands):
+    """Does in a Debian without systemd and sudo what the page says."""
+    for name, text in (("sudo", 'exec "$@"'), ("systemctl", 'echo "$@" >> /root/systemctl')):
+        (debian / f"usr/local/bin/{name}").write_text(f"#!/bin/sh\n{text}\n")
+        (debian / f"usr/local/bin/{name}").chmod(0o755)
+    path = "/usr/local/bin:" + ENVIRONMENT["PATH"]
+    return debian.run("sh", "-ec", f"cd /root\n{commands.replace('apt install', 'apt-get install -qy')}", PATH=path)
+
+
 def test_apt_installs_them_with_kamailio_and_starts_nothing(debian, packages, stopwatch):
-    debian.run("apt-get", "install", "-y", "--no-install-recommends", "ca-certificates")
+    for name in PUSHWAKE_PACKAGES:
+        shutil.copy(packages[name], debian / "root")
     begin = time.monotonic()
-    debian.install(packages)
+    follow(debian, page()[0])
     stopwatch(debian.suite, "apt install, Kamailio and its download included", time.monotonic() - begin)
     assert [state for state, _ in debian.versions().values()] == ["ii"] * 3
     assert debian.processes() == []
@@ -92,11 +108,21 @@ def test_completions_and_the_manual_are_there(debian):
         assert f"/usr/share/man/man1/pushwake-{command}.1.gz" in listed
 
 
-def test_the_call_rings_with_kamailios_own_configuration(debian, host, wire, simulator, stopwatch):
+def test_keys_and_configuration_as_the_page_has_them(debian, simulator, stopwatch):
+    for setting, name in (("apns_key", "AuthKey_ABC123DEFG.p8"), ("fcm_key", "service-account.json")):
+        shutil.copy(simulator.settings()[setting], debian / "root" / name)
     begin = time.monotonic()
-    debian.run("sh", "-c", "cd /etc/kamailio && cp kamailio.cfg kamailio.cfg.before && "
-               "/usr/share/pushwake/kamailio-stock.sh kamailio.cfg.before > kamailio.cfg")
-    stopwatch(debian.suite, "editing kamailio.cfg", time.monotonic() - begin)
+    follow(debian, page()[1])
+    said = follow(debian, page()[2]).stdout
+    stopwatch(debian.suite, "keys, kamailio.cfg, pushwake check", time.monotonic() - begin)
+    assert "all is well for user kamailio" in said
+    assert (debian / "root/systemctl").read_text() == "restart kamailio\n"
+    before = (debian / "etc/kamailio/kamailio.cfg.before").read_text().splitlines()
+    after = (debian / "etc/kamailio/kamailio.cfg").read_text().splitlines()
+    assert 9 <= len(set(after) - set(before)) <= 12, "ten lines"
+
+
+def test_the_call_rings_with_kamailios_own_configuration(debian, host, wire, simulator, stopwatch):
     begin = time.monotonic()
     host.start()
     stopwatch(debian.suite, "start of Kamailio until the engine answers", time.monotonic() - begin)
@@ -104,6 +130,8 @@ def test_the_call_rings_with_kamailios_own_configuration(debian, host, wire, sim
     host.sleeper = rings(host.kamailio, wire, simulator)
     stopwatch(debian.suite, "a phone registers, sleeps, is called and pushed, wakes, answers", time.monotonic() - begin)
     assert (debian / "var/lib/pushwake/bindings.db").exists()
+    said = follow(debian, page()[3]).stdout
+    assert host.sleeper.user in said and "answered" in said
 
 
 def test_check_finds_nothing_wrong(debian, host):
@@ -184,6 +212,7 @@ def test_remove_keeps_settings_and_bindings(debian, host):
 
 def test_purge_leaves_nothing(debian):
     debian.run("apt-get", "purge", "-y", *PUSHWAKE_PACKAGES)
+    (debian / "root/kamailio.cfg.new").unlink()
     assert debian.versions() == {}
     left = [path for path in debian.files() if "pushwake" in path]
     assert left == ["/etc/kamailio/pushwake.cfg"], "what the administrator has written"
