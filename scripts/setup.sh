@@ -34,7 +34,7 @@ for option in "$@"; do
         --bench) extra="$extra $test $bench" bench_too=yes ;;
         --phones) extra="$extra $test $phones" phones_too=yes ;;
         --packages) extra="$extra $packages" ;;
-        --test-packages) extra="$extra $test $packages lintian mandoc" ;;
+        --test-packages) extra="$extra $test $packages lintian mandoc systemd-container" ;;
         *) echo "setup: there is no option $option; see the head of $0" >&2; exit 2 ;;
     esac
 done
