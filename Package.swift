@@ -62,25 +62,29 @@ let package = Package(
             ],
             sources: ["Sources/CPushWake/layout.c"], publicHeadersPath: "include"),
         .target(name: "PushWakeCore", swiftSettings: safe),
+        .target(name: "PushWakeSystem", dependencies: ["PushWakeCore", "CLinux"], swiftSettings: common),
         .target(
             name: "PushWakeTransport",
-            dependencies: ["PushWakeCore", "COpenSSL", "CNGHTTP2", "CJansson", "CLinux"],
+            dependencies: ["PushWakeCore", "PushWakeSystem", "COpenSSL", "CNGHTTP2", "CJansson", "CLinux"],
             swiftSettings: common),
         .target(name: "PushWakeStore", dependencies: ["PushWakeCore", "CSQLite"], swiftSettings: common),
+        .target(name: "PushWakeClient", dependencies: ["PushWakeCore", "PushWakeSystem"], swiftSettings: safe),
         .target(
-            name: "PushWakeEngine", dependencies: ["PushWakeCore", "PushWakeTransport", "PushWakeStore"],
+            name: "PushWakeEngine",
+            dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient"],
             swiftSettings: safe),
         .target(
-            name: "PushWakeABI", dependencies: ["CPushWake", "PushWakeCore", "PushWakeEngine"],
+            name: "PushWakeABI", dependencies: ["CPushWake", "PushWakeCore", "PushWakeClient", "PushWakeEngine"],
             swiftSettings: common, linkerSettings: libraryLinking),
         .target(
             name: "PushWakeSimulator",
-            dependencies: ["PushWakeCore", "PushWakeTransport", "COpenSSL", "CNGHTTP2", "CLinux"], swiftSettings: common
-        ),
+            dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "COpenSSL", "CNGHTTP2", "CLinux"],
+            swiftSettings: common),
         .executableTarget(
             name: "pushwake",
             dependencies: [
-                "PushWakeCore", "PushWakeTransport", "PushWakeStore", "PushWakeEngine", "PushWakeSimulator",
+                "CPushWake", "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient",
+                "PushWakeEngine", "PushWakeSimulator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: common, linkerSettings: executableLinking),
@@ -88,16 +92,21 @@ let package = Package(
             name: "PushWakeCoreTests", dependencies: ["PushWakeCore"], exclude: ["Fixtures"], swiftSettings: common),
         .testTarget(
             name: "PushWakeTransportTests",
-            dependencies: ["PushWakeTransport", "PushWakeSimulator", "COpenSSL", "CNGHTTP2"], swiftSettings: common),
+            dependencies: ["PushWakeSystem", "PushWakeTransport", "PushWakeSimulator", "COpenSSL", "CNGHTTP2"],
+            swiftSettings: common),
         .testTarget(name: "PushWakeStoreTests", dependencies: ["PushWakeStore"], swiftSettings: common),
         .testTarget(
-            name: "PushWakeEngineTests", dependencies: ["PushWakeEngine", "PushWakeSimulator"], swiftSettings: common),
+            name: "PushWakeEngineTests",
+            dependencies: ["PushWakeClient", "PushWakeEngine", "PushWakeSystem", "PushWakeSimulator"],
+            swiftSettings: common),
         .testTarget(
             name: "PushWakeSimulatorTests", dependencies: ["PushWakeSimulator"], swiftSettings: common),
         // The fuzz targets as functions: what once broke one is run again by `swift test`.
         .testTarget(
             name: "PushWakeFuzzTests",
-            dependencies: ["PushWakeCore", "PushWakeTransport", "PushWakeEngine", "CJansson"], path: "Fuzz",
+            dependencies: [
+                "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeClient", "PushWakeEngine", "CJansson",
+            ], path: "Fuzz",
             exclude: ["Dictionaries", "Seeds", "FailCases", "README.md", "run"],
             sources: ["Targets", "ReplayTests.swift"],
             swiftSettings: common),

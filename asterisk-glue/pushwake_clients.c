@@ -33,20 +33,20 @@ static int idle_count;
 AST_MUTEX_DEFINE_STATIC(line_lock);
 static struct pushwake__client *line;
 
-static void lease_free(struct pushwake__client *lease)
+static void handle_free(struct pushwake__client *handle)
 {
-	pushwake_client_free(lease->client);
-	ast_free(lease);
+	pushwake_client_free(handle->client);
+	ast_free(handle);
 }
 
 /*! Makes every client of before useless; the list is locked. */
 static void retire(void)
 {
-	struct pushwake__client *lease;
+	struct pushwake__client *handle;
 
 	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
-	while ((lease = AST_LIST_REMOVE_HEAD(&idle, next))) {
-		lease_free(lease);
+	while ((handle = AST_LIST_REMOVE_HEAD(&idle, next))) {
+		handle_free(handle);
 	}
 	idle_count = 0;
 	pushwake_settings_free(current);
@@ -79,37 +79,37 @@ void pushwake__clients_stop(void)
 
 struct pushwake__client *pushwake__client_take(void)
 {
-	struct pushwake__client *lease;
+	struct pushwake__client *handle;
 
 	AST_LIST_LOCK(&idle);
-	lease = AST_LIST_REMOVE_HEAD(&idle, next);
-	if (lease) {
+	handle = AST_LIST_REMOVE_HEAD(&idle, next);
+	if (handle) {
 		idle_count--;
-	} else if (current && (lease = ast_calloc(1, sizeof(*lease)))) {
-		lease->generation = generation;
-		if (pushwake_client_new(&lease->client, current) < 0) {
-			ast_free(lease);
-			lease = NULL;
+	} else if (current && (handle = ast_calloc(1, sizeof(*handle)))) {
+		handle->generation = generation;
+		if (pushwake_client_new(&handle->client, current) < 0) {
+			ast_free(handle);
+			handle = NULL;
 		}
 	}
 	AST_LIST_UNLOCK(&idle);
-	return lease;
+	return handle;
 }
 
-void pushwake__client_give(struct pushwake__client *lease)
+void pushwake__client_give(struct pushwake__client *handle)
 {
-	if (!lease) {
+	if (!handle) {
 		return;
 	}
 	AST_LIST_LOCK(&idle);
-	if (lease->generation == generation && current && idle_count < MAX_IDLE) {
-		AST_LIST_INSERT_HEAD(&idle, lease, next);
+	if (handle->generation == generation && current && idle_count < MAX_IDLE) {
+		AST_LIST_INSERT_HEAD(&idle, handle, next);
 		idle_count++;
-		lease = NULL;
+		handle = NULL;
 	}
 	AST_LIST_UNLOCK(&idle);
-	if (lease) {
-		lease_free(lease);
+	if (handle) {
+		handle_free(handle);
 	}
 }
 
@@ -131,7 +131,7 @@ void pushwake__line_unlock(void)
 	ast_mutex_unlock(&line_lock);
 }
 
-pushwake_client *pushwake__client_of(struct pushwake__client *lease)
+pushwake_client *pushwake__client_of(struct pushwake__client *handle)
 {
-	return lease->client;
+	return handle->client;
 }

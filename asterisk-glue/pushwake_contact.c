@@ -21,18 +21,9 @@
 
 int pushwake__is_push_parameter(const char *name, size_t len)
 {
-	static const char *const prefixes[] = { "pn-", "push-token-" };
-	size_t index;
+	pushwake_str text = { name, len };
 
-	for (index = 0; index < ARRAY_LEN(prefixes); index++) {
-		size_t prefix = strlen(prefixes[index]);
-
-		if (len >= prefix && !strncasecmp(name, prefixes[index], prefix)) {
-			return 1;
-		}
-	}
-	/* Older Linphone names the app beside pn-type and pn-tok. */
-	return len == 6 && !strncasecmp(name, "app-id", 6);
+	return pushwake_is_push_parameter(text);
 }
 
 void pushwake__uri_strip(char *uri)

@@ -53,8 +53,8 @@ pushwake_settings *pushwake__clients_settings(void);
 void pushwake__clients_stop(void);
 
 struct pushwake__client *pushwake__client_take(void);
-void pushwake__client_give(struct pushwake__client *lease);
-pushwake_client *pushwake__client_of(struct pushwake__client *lease);
+void pushwake__client_give(struct pushwake__client *handle);
+pushwake_client *pushwake__client_of(struct pushwake__client *handle);
 
 /*! The client for what is told without an answer: one for all threads, so that the engine hears it in its
  * order. NULL when there is none; either way unlock it. */

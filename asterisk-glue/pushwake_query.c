@@ -13,9 +13,9 @@
 #include "pushwake_internal.h"
 #include "pushwake_query.h"
 
-static void say(char *error, size_t size, struct pushwake__client *lease, int status)
+static void say(char *error, size_t size, struct pushwake__client *handle, int status)
 {
-	pushwake_str text = pushwake_client_error(pushwake__client_of(lease));
+	pushwake_str text = pushwake_client_error(pushwake__client_of(handle));
 
 	if (text.len) {
 		pushwake__copy(error, size, text);
@@ -27,19 +27,19 @@ static void say(char *error, size_t size, struct pushwake__client *lease, int st
 int pushwake__query(int kind, const char *argument, pushwake_row_fn on_row, void *context,
 	char *error, size_t size)
 {
-	struct pushwake__client *lease = pushwake__client_take();
+	struct pushwake__client *handle = pushwake__client_take();
 	int status;
 
-	if (!lease) {
+	if (!handle) {
 		ast_copy_string(error, pushwake__clients_settings() ? "out of memory" :
 			"push is off: pushwake.conf has errors, see the log; correct them, then: pushwake reload", size);
 		return PUSHWAKE_ERR_UNAVAILABLE;
 	}
-	status = pushwake_query(pushwake__client_of(lease), kind, pushwake__str(argument), on_row, context);
+	status = pushwake_query(pushwake__client_of(handle), kind, pushwake__str(argument), on_row, context);
 	if (status < 0) {
-		say(error, size, lease, status);
+		say(error, size, handle, status);
 	}
-	pushwake__client_give(lease);
+	pushwake__client_give(handle);
 	return status;
 }
 
@@ -66,7 +66,7 @@ int pushwake__query_count(const char *aor, char *error, size_t size)
 
 int pushwake__send(const char *event, pushwake_send_request *request, char *error, size_t size)
 {
-	struct pushwake__client *lease;
+	struct pushwake__client *handle;
 	int queued = 0;
 	int status;
 
@@ -76,17 +76,17 @@ int pushwake__send(const char *event, pushwake_send_request *request, char *erro
 			"elsewhere, group-chat, voicemail or refer", event);
 		return PUSHWAKE_ERR_INVALID_ARGUMENT;
 	}
-	lease = pushwake__client_take();
-	if (!lease) {
+	handle = pushwake__client_take();
+	if (!handle) {
 		ast_copy_string(error, pushwake__clients_settings() ? "out of memory" :
 			"push is off: pushwake.conf has errors, see the log; correct them, then: pushwake reload", size);
 		return PUSHWAKE_ERR_UNAVAILABLE;
 	}
-	status = pushwake_send(&queued, pushwake__client_of(lease), request);
+	status = pushwake_send(&queued, pushwake__client_of(handle), request);
 	if (status < 0) {
-		say(error, size, lease, status);
+		say(error, size, handle, status);
 	}
-	pushwake__client_give(lease);
+	pushwake__client_give(handle);
 	return status < 0 ? status : queued;
 }
 

@@ -122,19 +122,19 @@ static int check(struct pushwake__request *request, pjsip_rx_data *rdata)
 {
 	pushwake_register_request message = PUSHWAKE_REGISTER_REQUEST_INIT;
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
-	struct pushwake__client *lease = pushwake__client_take();
+	struct pushwake__client *handle = pushwake__client_take();
 	int is_answered = 0;
 
-	if (!lease) {
+	if (!handle) {
 		return 0;
 	}
 	pushwake__request_fill(&message, request);
-	if (pushwake_register_check(&result, pushwake__client_of(lease), &message) >= 0 && result.reply_code) {
+	if (pushwake_register_check(&result, pushwake__client_of(handle), &message) >= 0 && result.reply_code) {
 		log_problems(request, result.problems);
 		refuse(rdata, &result);
 		is_answered = 1;
 	}
-	pushwake__client_give(lease);
+	pushwake__client_give(handle);
 	return is_answered;
 }
 
@@ -155,7 +155,7 @@ static pj_bool_t on_rx_request(pjsip_rx_data *rdata)
 		if (is_answered) {
 			end_request();
 		} else {
-			pushwake__request_mask(request, rdata);
+			pushwake__request_strip(request, rdata);
 		}
 	}
 	ao2_cleanup(endpoint);
@@ -228,13 +228,13 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 {
 	pushwake_register_request message = PUSHWAKE_REGISTER_REQUEST_INIT;
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
-	struct pushwake__client *lease = pushwake__client_take();
+	struct pushwake__client *handle = pushwake__client_take();
 	pushwake_contact asked[PUSHWAKE__MAX_CONTACTS] = { { .reachable = 0 } };
 	struct pushwake__contacts contacts;
 	size_t index;
 	int status;
 
-	if (!lease) {
+	if (!handle) {
 		return;
 	}
 	pushwake__contacts_get(&contacts, request->aor);
@@ -245,11 +245,11 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 	}
 	message.contacts = asked;
 	message.contact_count = index;
-	status = pushwake_register(&result, pushwake__client_of(lease), &message);
+	status = pushwake_register(&result, pushwake__client_of(handle), &message);
 	if (status < 0) {
 		ast_log(LOG_WARNING, "REGISTER of '%s' (Call-ID %s): its push binding is not stored: %.*s\n",
 			request->aor, request->call_id,
-			PUSHWAKE__PRINT(pushwake_client_error(pushwake__client_of(lease))));
+			PUSHWAKE__PRINT(pushwake_client_error(pushwake__client_of(handle))));
 		join(request->aor, &contacts);
 	} else {
 		log_problems(request, result.problems);
@@ -265,7 +265,7 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 		}
 	}
 	pushwake__contacts_free(&contacts);
-	pushwake__client_give(lease);
+	pushwake__client_give(handle);
 }
 
 static void outgoing_response(struct ast_sip_endpoint *endpoint, struct ast_sip_contact *contact,
@@ -283,7 +283,7 @@ static void outgoing_response(struct ast_sip_endpoint *endpoint, struct ast_sip_
 			ast_copy_string(request->aor, contact->aor, sizeof(request->aor));
 		}
 		/* ORDER: the calls that wait look the contact up, and it is saved by now. */
-		pushwake__request_unmask(request, tdata);
+		pushwake__request_restore(request, tdata);
 		if (!ast_strlen_zero(request->aor)) {
 			store(request, tdata);
 		}

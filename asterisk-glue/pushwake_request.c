@@ -194,25 +194,25 @@ static char *take_parameters(pjsip_sip_uri *uri)
 	return text;
 }
 
-void pushwake__request_mask(struct pushwake__request *request, pjsip_rx_data *rdata)
+void pushwake__request_strip(struct pushwake__request *request, pjsip_rx_data *rdata)
 {
 	pjsip_msg *msg = rdata->msg_info.msg;
 	pjsip_contact_hdr *contact = pjsip_msg_find_hdr(msg, PJSIP_H_CONTACT, NULL);
 
 	for (; contact; contact = pjsip_msg_find_hdr(msg, PJSIP_H_CONTACT, contact->next)) {
-		struct pushwake__masked *masked = &request->contacts[request->contact_count];
+		struct pushwake__stripped *stripped = &request->contacts[request->contact_count];
 		pjsip_sip_uri *uri = contact_uri(contact);
 
 		if (!uri || request->contact_count == PUSHWAKE__MAX_CONTACTS) {
 			continue;
 		}
-		masked->parameters = take_parameters(uri);
-		masked->uri = uri_text(uri);
-		masked->granted = -1;
-		if (masked->uri) {
+		stripped->parameters = take_parameters(uri);
+		stripped->uri = uri_text(uri);
+		stripped->granted = -1;
+		if (stripped->uri) {
 			request->contact_count++;
 		} else {
-			ast_free(masked->parameters);
+			ast_free(stripped->parameters);
 		}
 	}
 }
@@ -254,7 +254,7 @@ static void give_parameters(pj_pool_t *pool, pjsip_sip_uri *uri, const char *par
 	}
 }
 
-static struct pushwake__masked *find_masked(struct pushwake__request *request, const char *uri)
+static struct pushwake__stripped *find_stripped(struct pushwake__request *request, const char *uri)
 {
 	size_t index;
 
@@ -266,21 +266,21 @@ static struct pushwake__masked *find_masked(struct pushwake__request *request, c
 	return NULL;
 }
 
-void pushwake__request_unmask(struct pushwake__request *request, pjsip_tx_data *tdata)
+void pushwake__request_restore(struct pushwake__request *request, pjsip_tx_data *tdata)
 {
 	pjsip_contact_hdr *contact = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_CONTACT, NULL);
 
 	for (; contact; contact = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_CONTACT, contact->next)) {
 		pjsip_sip_uri *uri = contact_uri(contact);
 		char *text = uri ? uri_text(uri) : NULL;
-		struct pushwake__masked *masked = find_masked(request, text);
+		struct pushwake__stripped *stripped = find_stripped(request, text);
 
-		if (masked) {
+		if (stripped) {
 			if ((uint32_t) contact->expires != PJSIP_EXPIRES_NOT_SPECIFIED) {
-				masked->granted = (int) MIN((uint32_t) contact->expires, (uint32_t) INT_MAX);
+				stripped->granted = (int) MIN((uint32_t) contact->expires, (uint32_t) INT_MAX);
 			}
-			if (masked->parameters) {
-				give_parameters(tdata->pool, uri, masked->parameters);
+			if (stripped->parameters) {
+				give_parameters(tdata->pool, uri, stripped->parameters);
 			}
 		}
 		ast_free(text);
@@ -289,7 +289,7 @@ void pushwake__request_unmask(struct pushwake__request *request, pjsip_tx_data *
 
 int pushwake__request_names(const struct pushwake__request *request, const char *uri)
 {
-	return find_masked((struct pushwake__request *) request, uri) != NULL;
+	return find_stripped((struct pushwake__request *) request, uri) != NULL;
 }
 
 void pushwake__request_drop_contact(pjsip_tx_data *tdata, const char *uri)
@@ -311,7 +311,7 @@ void pushwake__request_drop_contact(pjsip_tx_data *tdata, const char *uri)
 
 int pushwake__request_granted(const struct pushwake__request *request, const char *uri)
 {
-	const struct pushwake__masked *masked = find_masked((struct pushwake__request *) request, uri);
+	const struct pushwake__stripped *stripped = find_stripped((struct pushwake__request *) request, uri);
 
-	return masked ? masked->granted : -1;
+	return stripped ? stripped->granted : -1;
 }

@@ -16,7 +16,7 @@ struct ast_sip_endpoint;
 #define PUSHWAKE__MAX_CONTACTS 16
 
 /*! One Contact as the registrar gets it, and what was taken out of it. */
-struct pushwake__masked {
+struct pushwake__stripped {
 	/*! URI without its push parameters. */
 	char *uri;
 	/*! "name=value" lines for each of them; NULL when there was none. */
@@ -34,7 +34,7 @@ struct pushwake__request {
 	size_t header_count;
 	size_t contact_count;
 	pushwake_header headers[PUSHWAKE__MAX_HEADERS];
-	struct pushwake__masked contacts[PUSHWAKE__MAX_CONTACTS];
+	struct pushwake__stripped contacts[PUSHWAKE__MAX_CONTACTS];
 	/*! Text of all headers; headers[] points into it. */
 	char *text;
 };
@@ -49,13 +49,13 @@ int pushwake__request_read(struct pushwake__request *request, struct ast_sip_end
 void pushwake__request_fill(pushwake_register_request *message, const struct pushwake__request *request);
 
 /*! Takes the push parameters out of the Contacts before the registrar sees them. */
-void pushwake__request_mask(struct pushwake__request *request, pjsip_rx_data *rdata);
+void pushwake__request_strip(struct pushwake__request *request, pjsip_rx_data *rdata);
 
 /*! Whether this response answers the request. */
 int pushwake__request_matches(const struct pushwake__request *request, pjsip_tx_data *tdata);
 
 /*! Gives the Contacts of the 200 their parameters back, and learns what was granted. */
-void pushwake__request_unmask(struct pushwake__request *request, pjsip_tx_data *tdata);
+void pushwake__request_restore(struct pushwake__request *request, pjsip_tx_data *tdata);
 
 /*! Whether the REGISTER names this contact. */
 int pushwake__request_names(const struct pushwake__request *request, const char *uri);

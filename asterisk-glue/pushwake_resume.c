@@ -63,17 +63,17 @@ static int ask(struct pushwake__call *call, pushwake_client *client)
 
 static void resume(struct pushwake__call *call, void *context)
 {
-	struct pushwake__client *lease;
+	struct pushwake__client *handle;
 	int is_alive;
 
 	ao2_lock(call);
 	is_alive = call->watched && !call->ended && call->ticket;
 	ao2_unlock(call);
-	if (!is_alive || !(lease = pushwake__client_take())) {
+	if (!is_alive || !(handle = pushwake__client_take())) {
 		return;
 	}
-	*(int *) context += ask(call, pushwake__client_of(lease)) == PUSHWAKE_OK;
-	pushwake__client_give(lease);
+	*(int *) context += ask(call, pushwake__client_of(handle)) == PUSHWAKE_OK;
+	pushwake__client_give(handle);
 }
 
 void pushwake__calls_resume(void)

@@ -128,7 +128,7 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 {
 	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
 	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
-	struct pushwake__client *lease = pushwake__client_take();
+	struct pushwake__client *handle = pushwake__client_take();
 	enum outcome outcome = OUTCOME_ALONE;
 	struct pushwake__contacts contacts;
 	struct pushwake__caller caller;
@@ -138,7 +138,7 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 
 	pushwake__contacts_get(&contacts, call->aor);
 	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
-	if (lease && asked) {
+	if (handle && asked) {
 		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
 			pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
 		}
@@ -147,20 +147,20 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 		request.handle = is_waiting(wake) ? call->handle : 0;
 		request.contacts = asked;
 		request.contact_count = AST_VECTOR_SIZE(&contacts);
-		if (pushwake_wake(&result, pushwake__client_of(lease), &request) >= 0) {
+		if (pushwake_wake(&result, pushwake__client_of(handle), &request) >= 0) {
 			rung = take_legs(wake, call, &contacts, asked);
 			take_result(call, &result, rung);
 			outcome = rung ? OUTCOME_RUNG : !result.bindings ? OUTCOME_NOBODY
 				: result.hold_ms > 0 || !is_waiting(wake) ? OUTCOME_WAITS : OUTCOME_FAILED;
 		} else {
 			ast_log(LOG_WARNING, "PushWake(%s): no push: %.*s\n", call->aor,
-				PUSHWAKE__PRINT(pushwake_client_error(pushwake__client_of(lease))));
+				PUSHWAKE__PRINT(pushwake_client_error(pushwake__client_of(handle))));
 		}
 	}
 	if (outcome == OUTCOME_ALONE) {
 		dial_anyway(wake, call, &contacts);
 	}
-	pushwake__client_give(lease);
+	pushwake__client_give(handle);
 	ast_free(asked);
 	pushwake__contacts_free(&contacts);
 	if (call->has_waited) {

@@ -17,7 +17,7 @@
  * Structs    Start from the _INIT macro, which stores sizeof in .size. Fields are
  *            only ever appended; a zero field means its default.
  * Threads    An object is used by one thread at a time; different objects are
- *            independent. The library starts no thread.
+ *            independent. The library starts no thread, but in pushwake_engine_run().
  * Processes  A settings object and a client may be made before fork(): a client
  *            opens its connection to the engine at the first call in each process.
  *            A supervisor is made in the process that runs it.
@@ -119,9 +119,9 @@ int pushwake_settings_replace(pushwake_settings *settings, pushwake_settings *ea
 /* Called once per finding, errors first. */
 typedef void (*pushwake_problem_fn)(void *context, int level, pushwake_str setting, pushwake_str message);
 
-/* Looks at all values together and at the files they name. Returns the number of
- * findings that must stop the start (PUSHWAKE_LOG_ERROR): values that cannot be
- * meant. A key file that cannot be read is a warning: calls still go through. */
+/* Looks at all values together. Returns the number of findings that must stop the
+ * start (PUSHWAKE_LOG_ERROR): values that cannot be meant. Reads no key: what is
+ * wrong with key files the engine says when it starts, and calls still go through. */
 int pushwake_settings_check(pushwake_settings *settings, pushwake_problem_fn on_problem, void *context);
 
 /* Text of the last failure on these settings. */
@@ -215,6 +215,10 @@ typedef struct pushwake_verb {
 
 /* A REGISTER as it came. The library picks the headers it knows (Contact, Expires,
  * X-MPUSH, Feature-Caps, X-PIID, ...); hand over all of them, in order. */
+/* 1: a parameter of this name in a Contact URI is about push, in any dialect. What
+ * others see of a contact is without it (RFC 8599, 4.1). Asks nobody. */
+int pushwake_is_push_parameter(pushwake_str name);
+
 typedef struct pushwake_register_request {
     size_t size;
     pushwake_str aor;     /* the registrar's key: "user" or "user@domain" */
@@ -570,6 +574,16 @@ int pushwake_supervisor_engine_pid(pushwake_supervisor *supervisor);
 
 /* Ends the engine: asks, waits at most two seconds, then kills it. */
 void pushwake_supervisor_free(pushwake_supervisor *supervisor);
+
+/* ---- Engine: the process that owns bindings, queue and provider connections --- */
+
+/* Runs the engine in this process until SIGTERM. For a process of its own, such as
+ * the program pushwake, and never for that of a PBX: it loads what reads keys and
+ * speaks to providers, takes signals, and starts threads. supervised 1: more settings
+ * come over standard input, up to an empty line; the engine ends with that input.
+ * PUSHWAKE_ERR_CONFIG: it could not start, and has written the reason to standard
+ * error. */
+int pushwake_engine_run(pushwake_settings *settings, int supervised);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The whole engine in the benchmark: cost per push with few and with many bindings, a provider's bad day, and a jam."""
+"""The whole engine in the benchmark: cost per push with few and with many bindings, provider faults, and a backlog."""
 import json
 import os
 import random
@@ -115,7 +115,7 @@ def bindings(pushwake, directory, server, keys, counts, pushes, pin):
 
 
 def script(count):
-    """A provider's bad day: what the rules do is in docs/simulator.md."""
+    """Provider faults: what the rules do is in docs/simulator.md."""
     return {"rules": [
         {"provider": "apns", "every": 1000, "goaway": {"reason": "Shutdown"}},
         {"provider": "apns", "every": 5000, "close": "fin"},
@@ -124,7 +124,7 @@ def script(count):
         {"provider": "apns", "after": count // 2, "count": 1, "reason": "ExpiredProviderToken"}]}
 
 
-def bad_day(server, keys, client, count, concurrency):
+def provider_faults(server, keys, client, count, concurrency):
     """Prints what became of so many pushes, as their sender and as the simulator counted them."""
     context = ssl.create_default_context(cafile=keys.ca)
 
@@ -143,21 +143,21 @@ def bad_day(server, keys, client, count, concurrency):
            "goaways": seen["goaways_sent"], "closed": seen["closes"],
            "refused": seen["providers"]["apns"]["reasons"]}
     refused = ", ".join(f"{number:,} {reason}" for reason, number in row["refused"].items())
-    print(f"\na bad day: {count:,} pushes, {concurrency} at a time, through {row['goaways']} GOAWAYs, {row['closed']} closed "
+    print(f"\nprovider faults: {count:,} pushes, {concurrency} at a time, through {row['goaways']} GOAWAYs, {row['closed']} closed "
           f"connections (FIN and RST), {refused}")
     print(f"  lost {row['lost']}, doubled {row['doubled']}, not accepted {row['not_accepted']}; {row['requests']:,} requests in "
           f"{row['seconds']:.1f} s", flush=True)
     return row
 
 
-def jam(pushwake, keys, count):
+def backlog(pushwake, keys, count):
     """Prints what so many pushes weigh that wait for a provider out of reach, and what is left when they have gone."""
-    done = subprocess.run([str(pushwake), "load", "--jam", "--dir", str(keys.directory), "--count", str(count), "--json"],
+    done = subprocess.run([str(pushwake), "load", "--backlog", "--dir", str(keys.directory), "--count", str(count), "--json"],
                           capture_output=True, text=True, timeout=600, check=False)
     if done.returncode != 0:
-        sys.exit(f"bench: pushwake load --jam: {done.stderr.strip()}")
+        sys.exit(f"bench: pushwake load --backlog: {done.stderr.strip()}")
     row = json.loads(done.stdout)
     before, during, after = (row[f"{name}_bytes"] / 1e6 for name in ("before", "during", "after"))
-    print(f"\na jam: {count:,} queued pushes take {row['bytes_per_push']:,} bytes each")
+    print(f"\na backlog: {count:,} queued pushes take {row['bytes_per_push']:,} bytes each")
     print(f"  memory MB: {before:.1f} before, {during:.1f} while they wait, {after:.1f} when they have gone", flush=True)
     return row

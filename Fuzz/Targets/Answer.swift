@@ -2,9 +2,9 @@
 
 import PushWakeCore
 
-/// Judges any answer of any provider: an outcome, a bounded reason and a bounded pause.
+/// Reads any answer of any provider: an outcome, a bounded reason and a bounded pause.
 ///
-/// The first byte picks the status, a line follows for Retry-After, the rest is the body; it is judged as text and,
+/// The first byte picks the status, a line follows for Retry-After, the rest is the body; it is read as text and,
 /// where it is JSON, as that.
 public func fuzzAnswer(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard count > 1 else { return 0 }

@@ -18,27 +18,27 @@ public func fuzzHTTP2(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 private final class HTTP2Play {
     /// A request of this size, with a head that others share or all its own.
     private final class Request: HTTPExchange {
-        static let head: HTTPHead = {
+        static let head: HTTPHeaderBlock = {
             var request = HTTPRequest()
             request.append(":method", "POST")
             request.append(":scheme", "https")
             request.append(":authority", "api.push.apple.com")
             request.append("apns-topic", "com.example.phone.voip")
-            return HTTPHead(request)
+            return HTTPHeaderBlock(request)
         }()
 
         let size: Int
-        let sharesHead: Bool
+        let sharesHeaderBlock: Bool
 
-        init(size: Int, sharesHead: Bool) {
+        init(size: Int, sharesHeaderBlock: Bool) {
             self.size = size
-            self.sharesHead = sharesHead
+            self.sharesHeaderBlock = sharesHeaderBlock
             super.init(deadline: .max)
         }
 
         override func write(into request: inout HTTPRequest) {
-            if sharesHead {
-                request.head = Self.head
+            if sharesHeaderBlock {
+                request.headerBlock = Self.head
             } else {
                 request.append(":method", "POST")
                 request.append(":scheme", "https")
@@ -88,8 +88,8 @@ private final class HTTP2Play {
         case 2: return gather(buffer.count)
         case 3: return gather(Int(next()) + 1)
         case 4:
-            let place = Int(next())
-            if place < session.open.count { session.cancel(session.open[place], "late") }
+            let index = Int(next())
+            if index < session.open.count { session.cancel(session.open[index], "late") }
         case 5:
             session.ping()
             _ = session.takePong()
@@ -117,7 +117,7 @@ private final class HTTP2Play {
 
     private func submit(_ step: UInt8) {
         guard session.freeStreams > 0, requests.count < 200 else { return }
-        let request = Request(size: Self.sizes[Int(step >> 6)], sharesHead: step % 12 == 0)
+        let request = Request(size: Self.sizes[Int(step >> 6)], sharesHeaderBlock: step % 12 == 0)
         if let count = try? session.submit(request, now: 0), count > 0 { requests.append(request) }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-@testable import PushWakeEngine
+@testable import PushWakeClient
 
 /// Reads any bytes as a message of the local socket: every field lies within the message, and the reader ends.
 public func fuzzMessage(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

@@ -3,8 +3,8 @@
 // What a SIP worker asks the engine, and the wait of a host that holds a call in a thread.
 
 public import CPushWake
+internal import PushWakeClient
 internal import PushWakeCore
-internal import PushWakeEngine
 
 @_cdecl("pushwake_client_new") @implementation
 public func pushwake_client_new(_ out: UnsafeMutablePointer<OpaquePointer?>!, _ settings: OpaquePointer!) -> CInt {
@@ -103,7 +103,10 @@ public func pushwake_registered(_ client: OpaquePointer!, _ aor: pushwake_str, _
 public func pushwake_send(
     _ queued: UnsafeMutablePointer<CInt>!, _ client: OpaquePointer!, _ request: UnsafePointer<pushwake_send_request>!
 ) -> CInt {
-    guard let request, let wanted = whole(request) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let request,
+        let wanted = whole(
+            request, size: request.pointee.size, smallest: smallestSendRequest, empty: pushwake_send_request())
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     return ask(
         client, .send,
         { engine in
@@ -123,50 +126,48 @@ public func pushwake_send(
             for (name, value) in [
                 ("pn-p256dh", wanted.p256dh), ("pn-auth", wanted.auth), ("pn-selector", wanted.selector),
             ] where !value.isEmpty {
-                engine.put(.wishName, name)
-                engine.put(.wishValue, value.bytes.span)
+                engine.put(.attributeName, name)
+                engine.put(.attributeValue, value.bytes.span)
             }
         },
         then: { queued?.pointee = CInt(clamping: EngineClient.number(.pushed, in: $0)) })
 }
 
-/// The request of a caller that may have been built for an older header: fields that it lacks are empty. Nil when it
-/// is smaller than the first of all.
-private func whole(_ request: UnsafePointer<pushwake_send_request>) -> pushwake_send_request? {
-    var wanted = pushwake_send_request()
-    let size = MemoryLayout<pushwake_send_request>.size
-    let first = MemoryLayout<pushwake_send_request>.offset(of: \.push_type) ?? size
-    guard request.pointee.size >= first else { return nil }
-    let given = UnsafeRawBufferPointer(start: request, count: min(request.pointee.size, size))
-    withUnsafeMutableBytes(of: &wanted) { $0.copyMemory(from: given) }
-    return wanted
+/// Bytes of the first header's send request, which ended with the text.
+private let smallestSendRequest = MemoryLayout<pushwake_send_request>.offset(of: \.push_type) ?? 0
+
+/// Where the value of a name belongs, in bytes from the begin of the request; nil for a name that nobody knows.
+private func sendOffset(_ name: String) -> Int? {
+    typealias Request = pushwake_send_request
+    return switch name {
+    case "aor": MemoryLayout<Request>.offset(of: \.aor)
+    case "platform": MemoryLayout<Request>.offset(of: \.provider)
+    case "package": MemoryLayout<Request>.offset(of: \.app)
+    case "token": MemoryLayout<Request>.offset(of: \.token)
+    case "call-id": MemoryLayout<Request>.offset(of: \.call_id)
+    case "from": MemoryLayout<Request>.offset(of: \.from_uri)
+    case "name": MemoryLayout<Request>.offset(of: \.from_display)
+    case "title": MemoryLayout<Request>.offset(of: \.title)
+    case "text": MemoryLayout<Request>.offset(of: \.text)
+    case "push-type": MemoryLayout<Request>.offset(of: \.push_type)
+    case "environment": MemoryLayout<Request>.offset(of: \.environment)
+    case "service": MemoryLayout<Request>.offset(of: \.service)
+    case "p256dh": MemoryLayout<Request>.offset(of: \.p256dh)
+    case "auth": MemoryLayout<Request>.offset(of: \.auth)
+    case "selector": MemoryLayout<Request>.offset(of: \.selector)
+    default: nil
+    }
 }
 
 @_cdecl("pushwake_send_set") @implementation
 public func pushwake_send_set(
     _ request: UnsafeMutablePointer<pushwake_send_request>!, _ name: pushwake_str, _ value: pushwake_str
 ) -> CInt {
-    guard let request, request.pointee.size >= MemoryLayout<pushwake_send_request>.size else {
-        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
-    }
-    switch name.string {
-    case "aor": request.pointee.aor = value
-    case "platform": request.pointee.provider = value
-    case "package": request.pointee.app = value
-    case "token": request.pointee.token = value
-    case "call-id": request.pointee.call_id = value
-    case "from": request.pointee.from_uri = value
-    case "name": request.pointee.from_display = value
-    case "title": request.pointee.title = value
-    case "text": request.pointee.text = value
-    case "push-type": request.pointee.push_type = value
-    case "environment": request.pointee.environment = value
-    case "service": request.pointee.service = value
-    case "p256dh": request.pointee.p256dh = value
-    case "auth": request.pointee.auth = value
-    case "selector": request.pointee.selector = value
-    default: return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
-    }
+    // A caller with an older header has no room for the newer ones.
+    guard let request, let offset = sendOffset(name.string),
+        offset + MemoryLayout<pushwake_str>.size <= request.pointee.size
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    (UnsafeMutableRawPointer(request) + offset).assumingMemoryBound(to: pushwake_str.self).pointee = value
     return PUSHWAKE_OK.rawValue
 }
 

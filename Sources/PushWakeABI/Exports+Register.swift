@@ -3,8 +3,14 @@
 // REGISTERs: what they say about push, before and after the registrar has them.
 
 public import CPushWake
+internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeEngine
+
+@_cdecl("pushwake_is_push_parameter") @implementation
+public func pushwake_is_push_parameter(_ name: pushwake_str) -> CInt {
+    PushParameterName.isAboutPush(name.bytes.span) ? 1 : 0
+}
 
 @_cdecl("pushwake_register_check") @implementation
 public func pushwake_register_check(

@@ -3,6 +3,7 @@
 // Versions, names, and the settings as a host fills them in.
 
 public import CPushWake
+internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeEngine
 
@@ -100,7 +101,7 @@ public func pushwake_settings_check(
     guard let handle = borrow(settings, as: SettingsHandle.self) else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
-    let findings = SettingsInspection.inspect(handle.settings)
+    let findings = SettingsInspection.inspect(handle.settings, depth: .values)
     handle.said = findings.map { "\($0.setting): \($0.message)" }
     let arena = TextArena()
     for finding in findings {

@@ -3,18 +3,20 @@
 // The engine as a child of the host.
 
 public import CPushWake
+internal import PushWakeClient
 internal import PushWakeCore
-internal import PushWakeEngine
 
 @_cdecl("pushwake_supervisor_new") @implementation
 public func pushwake_supervisor_new(
     _ out: UnsafeMutablePointer<OpaquePointer?>!, _ settings: OpaquePointer!,
     _ config: UnsafePointer<pushwake_supervisor_config>!
 ) -> CInt {
-    guard let out, let config, config.pointee.size >= MemoryLayout<pushwake_supervisor_config>.size,
-        let handle = borrow(settings, as: SettingsHandle.self)
+    // The first header ended with `context`.
+    let smallest = MemoryLayout<pushwake_supervisor_config>.offset(of: \.on_verb) ?? 0
+    guard let out, let config, let handle = borrow(settings, as: SettingsHandle.self),
+        let callbacks = whole(
+            config, size: config.pointee.size, smallest: smallest, empty: pushwake_supervisor_config())
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
-    let callbacks = config.pointee
     let supervisor = EngineSupervisor(
         settings: handle.settings, host: handle.host,
         onResult: { report($0, to: callbacks) },

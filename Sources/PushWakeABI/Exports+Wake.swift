@@ -3,8 +3,8 @@
 // Requests to users whose phones may sleep: asked about once, then reported on.
 
 public import CPushWake
+internal import PushWakeClient
 internal import PushWakeCore
-internal import PushWakeEngine
 
 @_cdecl("pushwake_may_wake") @implementation
 public func pushwake_may_wake(_ client: OpaquePointer!, _ aor: pushwake_str) -> CInt {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import CPushWake
+internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeEngine
 

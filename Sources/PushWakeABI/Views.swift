@@ -4,8 +4,8 @@
 // does not have is zero.
 
 internal import CPushWake
+internal import PushWakeClient
 internal import PushWakeCore
-internal import PushWakeEngine
 
 /// A copy of the first `size` bytes of a caller's struct, the rest zero; nil when it is smaller than the first of all.
 func whole<Value>(_ pointer: UnsafePointer<Value>, size: Int, smallest: Int, empty: Value) -> Value? {

@@ -32,7 +32,7 @@ public protocol BindingStore: AnyObject {
     /// Removed bindings of one user, newest first.
     func removed(of aor: String) throws(StoreError) -> [RemovedBinding]
 
-    /// Drops bindings whose time is over and marks of removal that are old, at most `limit` of both together;
+    /// Drops bindings whose time is over and tombstones that are old, at most `limit` of both together;
     /// returns how many. Call again while it returns `limit`.
     func forget(now: Int64, limit: Int) throws(StoreError) -> Int
 
@@ -43,7 +43,7 @@ public protocol BindingStore: AnyObject {
     /// Bindings whose registration ends after a place and by `end`, in the order of the ends, at most `limit`: of phones
     /// that refresh by themselves, or of the others. The last one's place finds the next ones.
     func ending(
-        after place: EndPlace, by end: Int64, refreshingThemselves: Bool, limit: Int
+        after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
     ) throws(StoreError) -> [EndingBinding]
 
     /// AoRs with live bindings after `cursor` in the order of their bytes, at most `limit`: for listing
@@ -63,4 +63,132 @@ public protocol BindingStore: AnyObject {
 
     /// Number of bindings that are neither removed nor dropped by `forget`.
     func count() throws(StoreError) -> Int
+}
+
+/// Which bindings of a user are meant.
+public enum BindingSelector: Equatable, Sendable {
+    case all
+    /// Exactly this token.
+    case token(provider: Provider, app: String, token: String)
+    /// All tokens of one device: the same instance; when either side has none, the same contact
+    /// (push parameters aside) or the same Call-ID. Empty texts match nothing.
+    case device(instance: String, contact: String, callID: String)
+}
+
+/// Bounds that keep one user from filling the store.
+public enum BindingLimits {
+    /// Bindings of one user that any store has room for; settings allow less.
+    public static let perUser = 256
+    /// Marks of removal of one user; the oldest gives way.
+    public static let tombstonesPerUser = 32
+    /// Seconds for which a tombstone stays when its phone never registers again: 30 days.
+    public static let tombstoneLifetime: Int64 = 30 * 86_400
+}
+
+/// For how long PURRs are good, and how many of one device are kept; times in seconds.
+public struct PURRLimits: Equatable, Sendable {
+    /// PURRs of one device; the oldest gives way.
+    public static let perDevice = 32
+    /// A use is noted so often: a write for each would cost more than the lookup.
+    static let noteAfter: Int64 = 86_400
+
+    /// Age at which the device is told another one.
+    public let rotation: Int64
+    /// A PURR stays good for so long after it was told or used last, and for a day more.
+    public let lifetime: Int64
+
+    /// As many as `lifetime` takes must fit: where they do not, `rotation` is longer than asked for.
+    public init(rotation: Int64 = 86_400, lifetime: Int64 = 7 * 86_400) {
+        self.lifetime = max(lifetime, 0)
+        let most = Int64(Self.perDevice - 1)
+        let shortest = self.lifetime.addingSaturating(Self.noteAfter).addingSaturating(most - 1) / most
+        self.rotation = max(rotation, shortest, 1)
+    }
+
+    /// A PURR that was made then is not told any more.
+    func isOld(madeAt: Int64, now: Int64) -> Bool { now.subtractingSaturating(madeAt) >= rotation }
+
+    /// A PURR that was told or used then counts no more.
+    func isOver(usedAt: Int64, now: Int64) -> Bool {
+        now.subtractingSaturating(usedAt) > lifetime.addingSaturating(Self.noteAfter)
+    }
+
+    /// A use is to be noted.
+    static func isDue(usedAt: Int64, now: Int64) -> Bool { now.subtractingSaturating(usedAt) >= noteAfter }
+}
+
+extension Int64 {
+    /// Subtracts without leaving the range.
+    func subtractingSaturating(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? (other < 0 ? .max : .min) : difference
+    }
+}
+
+/// A place in the order in which registrations end.
+public struct ExpiryCursor: Comparable, Sendable {
+    /// Seconds since 1970.
+    public let time: Int64
+    /// Tells bindings apart that end in the same second; the store's own number.
+    public let row: Int64
+
+    /// Makes a place; `.max` for `row` is behind all that ends in that second.
+    public init(time: Int64, row: Int64 = .max) {
+        self.time = time
+        self.row = row
+    }
+
+    /// Earlier ends come first.
+    public static func < (left: ExpiryCursor, right: ExpiryCursor) -> Bool {
+        (left.time, left.row) < (right.time, right.row)
+    }
+}
+
+/// A binding and its place in the order in which registrations end.
+public struct EndingBinding: Equatable, Sendable {
+    public let binding: Binding
+    public let cursor: ExpiryCursor
+
+    public init(binding: Binding, cursor: ExpiryCursor) {
+        self.binding = binding
+        self.cursor = cursor
+    }
+}
+
+/// A binding that is gone, kept visible until the phone registers again.
+public struct RemovedBinding: Equatable, Sendable {
+    /// What it was.
+    public var binding: Binding
+    /// `unregistered`, `token-gone BadDeviceToken`, `by hand`, ...
+    public var reason: String
+    /// Seconds since 1970.
+    public var removedAt: Int64
+
+    /// Marks `binding` as removed.
+    public init(binding: Binding, reason: String, removedAt: Int64) {
+        self.binding = binding
+        self.reason = reason
+        self.removedAt = removedAt
+    }
+}
+
+/// Why a store could not do what it was asked. Nothing was changed then.
+///
+/// The text names the file or server and says what to do about it.
+public enum StoreError: Error, Equatable, Sendable {
+    /// The file or server cannot be used: missing, not permitted, locked, or of another program.
+    case unusable(String)
+    /// No room is left where the bindings are kept; reading still works.
+    case full(String)
+    /// What is kept cannot be understood; it is left as it is.
+    case corrupt(String)
+}
+
+extension StoreError: CustomStringConvertible {
+    /// The text alone: it says what failed and what to do.
+    public var description: String {
+        switch self {
+        case .unusable(let text), .full(let text), .corrupt(let text): text
+        }
+    }
 }

@@ -20,7 +20,7 @@ public final class MemoryStore: BindingStore {
 
     struct User {
         var live: [Row] = []
-        var marks: [RemovedBinding] = []
+        var tombstones: [RemovedBinding] = []
         /// In the order in which they were made.
         var purrs: [Told] = []
     }
@@ -29,17 +29,17 @@ public final class MemoryStore: BindingStore {
     /// Whose each PURR is.
     var owners: [PURR: [UInt8]] = [:]
     let limits: PURRLimits
-    private let markLifetime: Int64
+    private let tombstoneLifetime: Int64
     private let perUser: Int
     private var lastID = 0
 
-    /// Keeps marks of removal for `markLifetime` seconds.
+    /// Keeps tombstones for `tombstoneLifetime` seconds.
     public init(
-        markLifetime: Int64 = BindingLimits.markLifetime, perUser: Int = BindingLimits.perUser,
+        tombstoneLifetime: Int64 = BindingLimits.tombstoneLifetime, perUser: Int = BindingLimits.perUser,
         purrs: PURRLimits = PURRLimits()
     ) {
         self.perUser = perUser
-        self.markLifetime = markLifetime
+        self.tombstoneLifetime = tombstoneLifetime
         limits = purrs
     }
 
@@ -53,7 +53,7 @@ public final class MemoryStore: BindingStore {
         guard let aor = bindings.first?.aor else { return [] }
         var user = users[Array(aor.utf8)] ?? User()
         let plan = RegistrationPlan(
-            storing: bindings, over: user.live.map(\.binding), marks: user.marks, perUser: perUser, now: now)
+            storing: bindings, over: user.live.map(\.binding), tombstones: user.tombstones, perUser: perUser, now: now)
         guard !plan.isStale else { return [] }
         let stored = plan.stored.map { binding in
             lastID += 1
@@ -63,18 +63,18 @@ public final class MemoryStore: BindingStore {
             user.handOver(user.live[index].id, to: plan.evicted.contains(index) ? nil : stored.first?.id)
         }
         user.live = user.live.indices.filter { !plan.replaced.contains($0) }.map { user.live[$0] } + stored
-        user.marks = user.marks.indices.filter { !plan.cleared.contains($0) }.map { user.marks[$0] }
+        user.tombstones = user.tombstones.indices.filter { !plan.cleared.contains($0) }.map { user.tombstones[$0] }
         put(user, for: aor)
         return plan.leftContacts
     }
 
-    /// Removes bindings and marks them; gives those removed.
+    /// Removes bindings and leaves tombstones; gives those removed.
     public func remove(_ selector: BindingSelector, of aor: String, reason: String, now: Int64) -> [Binding] {
         guard var user = users[Array(aor.utf8)] else { return [] }
         let gone = selector.select(from: user.live.map(\.binding).filter { $0.forgetAt > now }).sortedByAge()
         user.drop { gone.contains($0.binding) }
-        user.marks += gone.map { RemovedBinding(binding: $0, reason: reason, removedAt: now) }
-        user.marks = user.marks.suffix(BindingLimits.marksPerUser)
+        user.tombstones += gone.map { RemovedBinding(binding: $0, reason: reason, removedAt: now) }
+        user.tombstones = user.tombstones.suffix(BindingLimits.tombstonesPerUser)
         put(user, for: aor)
         return gone
     }
@@ -90,9 +90,9 @@ public final class MemoryStore: BindingStore {
         put(user, for: aor)
     }
 
-    /// Reads the marks of one user, newest first.
+    /// Reads the tombstones of one user, newest first.
     public func removed(of aor: String) -> [RemovedBinding] {
-        (users[Array(aor.utf8)]?.marks ?? []).sortedByRemoval()
+        (users[Array(aor.utf8)]?.tombstones ?? []).sortedByRemoval()
     }
 
     /// Keeps the age of what is stored when the clock is put right.
@@ -111,13 +111,13 @@ public final class MemoryStore: BindingStore {
     public func forget(now: Int64, limit: Int) -> Int {
         var left = limit
         for (key, var user) in users where left > 0 {
-            let before = user.live.count + user.marks.count
+            let before = user.live.count + user.tombstones.count
             let over = Set(user.live.filter { $0.binding.forgetAt <= now }.prefix(left).map(\.id))
             user.drop { over.contains($0.id) }
-            user.marks.removeFirst(left - (before - user.live.count - user.marks.count)) {
-                $0.removedAt <= now.addingSaturating(-markLifetime)
+            user.tombstones.removeFirst(left - (before - user.live.count - user.tombstones.count)) {
+                $0.removedAt <= now.addingSaturating(-tombstoneLifetime)
             }
-            left -= before - user.live.count - user.marks.count
+            left -= before - user.live.count - user.tombstones.count
             put(user, forKey: key)
         }
         return limit - left
@@ -125,20 +125,20 @@ public final class MemoryStore: BindingStore {
 
     /// Finds registrations that end soon.
     public func ending(
-        after place: EndPlace, by end: Int64, refreshingThemselves: Bool, limit: Int
+        after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
     ) -> [EndingBinding] {
         var found: [EndingBinding] = []
         for binding in users.values.lazy.flatMap({ $0.live.map(\.binding) })
         where binding.refreshesItself == refreshingThemselves && binding.expiresAt <= end {
-            guard binding.expiresAt >= place.time else { continue }
+            guard binding.expiresAt >= cursor.time else { continue }
             // Any number will do that stays the same while this process lives.
             var hasher = Hasher()
             hasher.combine(binding.aor)
             hasher.combine(binding.token)
-            let own = EndPlace(time: binding.expiresAt, row: Int64(hasher.finalize()))
-            if own > place { found.append(EndingBinding(binding: binding, place: own)) }
+            let own = ExpiryCursor(time: binding.expiresAt, row: Int64(hasher.finalize()))
+            if own > cursor { found.append(EndingBinding(binding: binding, cursor: own)) }
         }
-        return Array(found.sorted { $0.place < $1.place }.prefix(max(0, limit)))
+        return Array(found.sorted { $0.cursor < $1.cursor }.prefix(max(0, limit)))
     }
 
     /// Lists users after `cursor` in the order of bytes.
@@ -171,7 +171,7 @@ public final class MemoryStore: BindingStore {
             let kept = Set(user.purrs.map(\.purr))
             for told in old where !kept.contains(told.purr) { owners[told.purr] = nil }
         }
-        users[key] = user.live.isEmpty && user.marks.isEmpty ? nil : user
+        users[key] = user.live.isEmpty && user.tombstones.isEmpty ? nil : user
     }
 }
 
@@ -225,5 +225,49 @@ extension Int64 {
     func addingSaturating(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other > 0 ? .max : .min) : sum
+    }
+}
+
+extension MemoryStore {
+    /// The PURR that a device is told now.
+    public func purr(of binding: Binding, now: Int64, fresh: () -> PURR) -> PURR? {
+        let key = Array(binding.aor.utf8)
+        guard var user = users[key] else { return nil }
+        let device = DeviceIdentity(of: binding)
+        let rows = user.live.filter { device.owns($0.binding) }.map(\.id)
+        guard let first = rows.first else { return nil }
+        let own = user.purrs.indices.filter { rows.contains(user.purrs[$0].row) }
+        if let newest = own.last, !limits.isOld(madeAt: user.purrs[newest].madeAt, now: now) {
+            if PURRLimits.isDue(usedAt: user.purrs[newest].usedAt, now: now) {
+                user.purrs[newest].usedAt = now
+                users[key] = user
+            }
+            return user.purrs[newest].purr
+        }
+        let over = own.filter { limits.isOver(usedAt: user.purrs[$0].usedAt, now: now) }
+        let excess = own.filter { !over.contains($0) }.dropLast(PURRLimits.perDevice - 1)
+        let gone = Set((over + excess).map { user.purrs[$0].purr })
+        user.purrs.removeAll { gone.contains($0.purr) }
+        let purr = fresh()
+        user.purrs.append(Told(purr: purr, row: first, madeAt: now, usedAt: now))
+        put(user, for: binding.aor)
+        owners[purr] = key
+        return purr
+    }
+
+    /// Bindings of the device that was told a PURR.
+    public func bindings(ofPURR purr: PURR, now: Int64) -> [Binding] {
+        guard let key = owners[purr], var user = users[key],
+            let index = user.purrs.firstIndex(where: { $0.purr == purr }),
+            !limits.isOver(usedAt: user.purrs[index].usedAt, now: now)
+        else { return [] }
+        let live = user.live.filter { $0.binding.forgetAt > now }
+        guard let own = live.first(where: { $0.id == user.purrs[index].row }) else { return [] }
+        if PURRLimits.isDue(usedAt: user.purrs[index].usedAt, now: now) {
+            user.purrs[index].usedAt = now
+            users[key] = user
+        }
+        let device = DeviceIdentity(of: own.binding)
+        return live.map(\.binding).filter(device.owns).sortedByAge()
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import CLinux
+internal import PushWakeSystem
 
 /// A TCP connection with or without TLS: bytes in, bytes out, nothing about HTTP.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import ArgumentParser
-import PushWakeEngine
+import PushWakeClient
 
 struct BindingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,10 +22,27 @@ struct BindingsCommand: ParsableCommand {
     func run() throws {
         let rows = try Engine.ask(options, .bindings, aor ?? "")
         if rows.isEmpty && !json {
-            Console.complain(aor.map { "\($0) has no push binding" } ?? "there are no bindings")
+            Console.printError(aor.map { "\($0) has no push binding" } ?? "there are no bindings")
         }
         let shown = json ? rows : rows.map { row in row.filter { !Self.hidden.contains($0.name) } }
         Console.show(shown, asJSON: json)
         if rows.isEmpty && aor != nil { throw ExitCode(1) }
+    }
+}
+
+struct RegisteredCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "registered", abstract: "Tells the engine that a user has registered: whoever waits goes on.")
+
+    @OptionGroup var options: SettingsOptions
+    @Argument(help: "AoR, as the registrar has it.") var aor: String
+    @Argument(help: "Contact URI.") var contact: String?
+
+    func run() throws {
+        let client = EngineClient(settings: try options.load())
+        client.begin(.registered)
+        client.put(.aor, aor)
+        client.put(.contactURI, contact ?? "")
+        _ = try Engine.answer(client)
     }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import ArgumentParser
+internal import PushWakeClient
 import PushWakeCore
 import PushWakeEngine
-import PushWakeTransport
+import PushWakeSystem
 
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -26,7 +27,7 @@ struct CheckCommand: ParsableCommand {
 
     func run() throws {
         guard let text = TextFile.read(file) else {
-            Console.complain("cannot read \(file); give a readable file")
+            Console.printError("cannot read \(file); give a readable file")
             throw ExitCode(2)
         }
         var report = CheckReport()
@@ -36,9 +37,9 @@ struct CheckCommand: ParsableCommand {
             report.add("\(file): warning: \(problem)")
         }
         let reader = try becomeReader(settings, isKamailio: isKamailio)
-        for finding in SettingsInspection.inspect(settings, surroundings: true) {
-            let place = report.place(of: finding.setting).map { "\($0.file):\($0.line)" } ?? file
-            report.add("\(place): \(finding.level.name): \(finding.setting): \(finding.message)")
+        for finding in SettingsInspection.inspect(settings, depth: .surroundings) {
+            let location = report.location(of: finding.setting).map { "\($0.file):\($0.line)" } ?? file
+            report.add("\(location): \(finding.level.name): \(finding.setting): \(finding.message)")
         }
         for line in report.lines { Console.say(line) }
         guard report.lines.isEmpty else {
@@ -53,7 +54,7 @@ struct CheckCommand: ParsableCommand {
         let reader: ProcessUser
         if let user {
             guard let named = ProcessUser(named: user) else {
-                Console.complain("there is no user \(user); name the one that the PBX runs as with --user")
+                Console.printError("there is no user \(user); name the one that the PBX runs as with --user")
                 throw ExitCode(2)
             }
             reader = named
@@ -69,7 +70,7 @@ struct CheckCommand: ParsableCommand {
         do throws(SystemError) {
             try reader.become()
         } catch {
-            Console.complain("cannot \(error); run it as root or as that user")
+            Console.printError("cannot \(error); run it as root or as that user")
             throw ExitCode(2)
         }
         return reader.name
@@ -90,19 +91,21 @@ extension CheckCommand {
 /// What `check` has to say of one file, and where in it each setting is.
 struct CheckReport {
     private(set) var lines: [String] = []
-    private var places: [String: KamailioConfiguration.Place] = [:]
+    private var locations: [String: KamailioConfiguration.Location] = [:]
 
     mutating func add(_ line: String) { lines.append(line) }
 
     /// Where a setting has its value from; nil for a default.
-    func place(of setting: String) -> KamailioConfiguration.Place? { places[setting] }
+    func location(of setting: String) -> KamailioConfiguration.Location? { locations[setting] }
 
-    private mutating func note(_ setting: String, _ place: KamailioConfiguration.Place) {
-        if let first = places[setting] {
-            let before = first.file == place.file ? "line \(first.line)" : "\(first.file):\(first.line)"
-            add("\(place.file):\(place.line): warning: \(setting): is set in \(before) already; only this one counts")
+    private mutating func note(_ setting: String, _ location: KamailioConfiguration.Location) {
+        if let first = locations[setting] {
+            let before = first.file == location.file ? "line \(first.line)" : "\(first.file):\(first.line)"
+            add(
+                "\(location.file):\(location.line): warning: \(setting): is set in \(before) already; only this one counts"
+            )
         }
-        places[setting] = place
+        locations[setting] = location
     }
 
     /// Reads `name = value` lines.
@@ -114,7 +117,7 @@ struct CheckReport {
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let name = line.drop { $0 == " " || $0 == "\t" }.prefix { $0 != "=" && $0 != " " && $0 != "\t" }
             guard settings.text(named: String(name)) != nil else { continue }
-            note(String(name), KamailioConfiguration.Place(file: file, line: index + 1))
+            note(String(name), KamailioConfiguration.Location(file: file, line: index + 1))
         }
         return settings
     }
@@ -128,15 +131,15 @@ struct CheckReport {
             do throws(SettingError) {
                 try settings.set(parameter.name, to: parameter.value)
             } catch {
-                add("\(parameter.place.file):\(parameter.place.line): error: \(error.setting): \(error.message)")
+                add("\(parameter.location.file):\(parameter.location.line): error: \(error.setting): \(error.message)")
             }
-            if settings.text(named: parameter.name) != nil { note(parameter.name, parameter.place) }
+            if settings.text(named: parameter.name) != nil { note(parameter.name, parameter.location) }
         }
         let findings = KamailioInspection.inspect(configuration, file: file)
-            .sorted { ($0.place.file, $0.place.line) < ($1.place.file, $1.place.line) }
+            .sorted { ($0.location.file, $0.location.line) < ($1.location.file, $1.location.line) }
         for finding in findings {
             let level = finding.isError ? "error" : "warning"
-            add("\(finding.place.file):\(finding.place.line): \(level): \(finding.message)")
+            add("\(finding.location.file):\(finding.location.line): \(level): \(finding.message)")
         }
         return settings
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import ArgumentParser
-import PushWakeEngine
+import PushWakeClient
 
 /// Talks to the engine for a subcommand.
 enum Engine {
@@ -33,10 +33,10 @@ enum Engine {
         case .unavailable(let text):
             // Some reasons come with their own remedy.
             let remedy = text.contains(";") ? "" : "; start the PBX or `pushwake engine`, or give --socket"
-            Console.complain("no engine answers: \(text)\(remedy)")
-        case .timeout: Console.complain("the engine did not answer in time")
-        case .tooLarge: Console.complain("the request is longer than one message to the engine")
-        case .refused(let text), .notFound(let text): Console.complain(text)
+            Console.printError("no engine answers: \(text)\(remedy)")
+        case .timeout: Console.printError("the engine did not answer in time")
+        case .tooLarge: Console.printError("the request is longer than one message to the engine")
+        case .refused(let text), .notFound(let text): Console.printError(text)
         }
         return ExitCode(1)
     }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Glibc
+import PushWakeClient
 import PushWakeCore
 import PushWakeEngine
 
@@ -33,15 +34,15 @@ struct ExplainCommand: ParsableCommand {
     func run() throws {
         let chosen = event.flatMap { PushEvent(name: $0) }
         if let event, chosen == nil {
-            throw complaint(
+            throw failure(
                 "there is no event \(event); write one of \(PushEvent.names)", 2)
         }
         let wanted = pushType.flatMap { APNsPushType(name: $0) }
         if let pushType, wanted == nil {
-            throw complaint("there is no push type \(pushType); write voip, alert or background", 2)
+            throw failure("there is no push type \(pushType); write voip, alert or background", 2)
         }
         guard let request, (register == nil) != (aor == nil) else {
-            throw complaint("give --request FILE, and --register FILE or --aor AOR", 2)
+            throw failure("give --request FILE, and --register FILE or --aor AOR", 2)
         }
         let settings = try options.load()
         do throws(PushExplanation.Failure) {
@@ -53,12 +54,12 @@ struct ExplainCommand: ParsableCommand {
                     register: try contents(register ?? ""), request: try contents(request), event: chosen,
                     wanted: wanted, settings: settings)
             }
-            for problem in explanation.problems { Console.complain(problem) }
+            for problem in explanation.problems { Console.printError(problem) }
             Console.write(explanation.json + [0x0A], to: STDOUT_FILENO)
         } catch {
             switch error {
-            case .notSIP(let message): throw complaint(message, 1)
-            case .unreadable(let message): throw complaint(message, 2)
+            case .notSIP(let message): throw failure(message, 1)
+            case .unreadable(let message): throw failure(message, 2)
             }
         }
     }
@@ -94,8 +95,8 @@ struct ExplainCommand: ParsableCommand {
         return bytes
     }
 
-    private func complaint(_ message: String, _ code: Int32) -> ExitCode {
-        Console.complain(message)
+    private func failure(_ message: String, _ code: Int32) -> ExitCode {
+        Console.printError(message)
         return ExitCode(code)
     }
 }

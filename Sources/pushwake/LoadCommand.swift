@@ -18,7 +18,7 @@ struct LoadCommand: ParsableCommand {
     @Option(name: .long, help: "Pushes to send.") var count = 10_000
     @Option(name: .long, help: "Pushes under way at once.") var concurrency = 100
     @Option(name: .long, help: "Connections at most.") var connections = 1
-    @Flag(name: .long, help: "Sends nothing: lets the pushes wait and go, and weighs the process.") var jam = false
+    @Flag(name: .long, help: "Sends nothing: lets the pushes wait and go, and weighs the process.") var backlog = false
     @Flag(name: .long, help: "One JSON object instead of lines.") var json = false
 
     func validate() throws {
@@ -40,36 +40,36 @@ struct LoadCommand: ParsableCommand {
             try settings.set(.fcmConnections, to: String(connections))
             try settings.set(.queueSize, to: String(max(concurrency, 100_000)))
         } catch {
-            Console.complain("\(error.setting): \(error.message)")
+            Console.printError("\(error.setting): \(error.message)")
             throw ExitCode(2)
         }
-        if jam { return try weigh(settings) }
+        if backlog { return try weigh(settings) }
         let report: LoadReport
         do throws(EngineFailure) {
             report = try LoadRun(
                 settings: settings, provider: provider == "fcm" ? .fcm : .apns, count: count, concurrency: concurrency
             ).run()
         } catch {
-            Console.complain(error.message)
+            Console.printError(error.message)
             throw ExitCode(1)
         }
         show(report)
         if report.accepted != report.count {
-            Console.complain("not all pushes were accepted: \(report.firstReason)")
+            Console.printError("not all pushes were accepted: \(report.firstReason)")
             throw ExitCode(1)
         }
     }
 
     private func weigh(_ settings: Settings) throws {
-        let report: JamRun.Report?
+        let report: BacklogRun.Report?
         do throws(EngineFailure) {
-            report = try JamRun(settings: settings, count: count).run()
+            report = try BacklogRun(settings: settings, count: count).run()
         } catch {
-            Console.complain(error.message)
+            Console.printError(error.message)
             throw ExitCode(1)
         }
         guard let report else {
-            Console.complain("not all pushes waited for their deadline")
+            Console.printError("not all pushes waited for their deadline")
             throw ExitCode(1)
         }
         show([

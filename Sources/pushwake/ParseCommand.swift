@@ -13,7 +13,7 @@ struct ParseCommand: ParsableCommand {
 
     func run() throws {
         guard let bytes = TextFile.readBytes(file) else {
-            Console.complain("cannot read \(file); give a readable file of at most 16 MB, or - for standard input")
+            Console.printError("cannot read \(file); give a readable file of at most 16 MB, or - for standard input")
             throw ExitCode(2)
         }
         let (document, isSIP) = RegisterDocument.parse(bytes.span)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import ArgumentParser
+import PushWakeClient
 import PushWakeCore
-import PushWakeEngine
 
 struct SendCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -91,8 +91,8 @@ struct SendCommand: ParsableCommand {
         client.put(.token, token ?? "")
         for (name, value) in [("pn-p256dh", p256dh), ("pn-auth", auth), ("pn-selector", selector)] {
             guard let value else { continue }
-            client.put(.wishName, name)
-            client.put(.wishValue, value)
+            client.put(.attributeName, name)
+            client.put(.attributeValue, value)
         }
         if let environment { client.put(.environment, environment) }
         if let service { client.put(.service, service) }
@@ -106,7 +106,7 @@ struct SendCommand: ParsableCommand {
         client.put(.seconds, Int64(timeout))
         let reply = try Engine.answer(client, milliseconds: Int64(timeout) * 1000 + 2000)
         let rows = EngineClient.rows(of: reply)
-        if rows.isEmpty { Console.complain("nothing was sent") }
+        if rows.isEmpty { Console.printError("nothing was sent") }
         Console.show(rows, asJSON: json)
         let isDone =
             !rows.isEmpty && rows.allSatisfy { row in row.contains { $0.name == "outcome" && $0.text == "accepted" } }

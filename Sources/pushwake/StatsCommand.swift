@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import ArgumentParser
-import PushWakeEngine
+internal import PushWakeClient
 
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

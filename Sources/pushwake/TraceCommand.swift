@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import ArgumentParser
-import PushWakeEngine
+import PushWakeClient
 
 struct TraceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -20,7 +20,7 @@ struct TraceCommand: ParsableCommand {
         if json {
             Console.say(report.json)
         } else if name == nil {
-            if report.table.isEmpty { Console.complain("there was no request yet") }
+            if report.table.isEmpty { Console.printError("there was no request yet") }
             Console.show(report.table, asJSON: false)
         } else {
             Console.say(report.text)

@@ -2,6 +2,7 @@
 
 import Testing
 
+@testable import PushWakeClient
 @testable import PushWakeCore
 @testable import PushWakeEngine
 
@@ -66,7 +67,7 @@ import Testing
     func `names the call by its Call-ID, or by the channel`(_ reply: String, _ callID: String) {
         var session = introduced("wake", "100", "40")
         var expected = WakeMessage()
-        (expected.aor, expected.seconds, expected.callID, expected.isBlind) = ("100", 40, callID, true)
+        (expected.aor, expected.seconds, expected.callID, expected.hasNoContacts) = ("100", 40, callID, true)
         (expected.fromURI, expected.fromDisplay, expected.toURI) = ("sip:42@asterisk", "Ann", "100")
         #expect(session.line(reply, now: 5) == [.wake(expected)])
         #expect(session.isWaiting)

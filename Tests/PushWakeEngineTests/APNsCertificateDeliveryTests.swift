@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
+import PushWakeClient
 import PushWakeCore
+import PushWakeSystem
 import PushWakeTransport
 import Testing
 

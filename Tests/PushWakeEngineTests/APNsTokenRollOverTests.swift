@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
-@testable import PushWakeEngine
 @testable import PushWakeSimulator
 
 @Suite struct `An APNs provider token that is called expired` {

@@ -3,13 +3,12 @@
 import PushWakeCore
 import Testing
 
-@testable import PushWakeEngine
 @testable import PushWakeSimulator
 
 @Suite struct `Acrobits` {
     private func binding(_ token: String) -> Binding {
         var binding = Binding(provider: .acrobits, app: "com.example.softphone", token: token, dialect: .acrobitsTuple)
-        binding.wishes["pn-selector"] = "7A6F"
+        binding.attributes["pn-selector"] = "7A6F"
         return binding
     }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
-@testable import PushWakeEngine
+@testable import PushWakeClient
 
 /// A directory with a place for a file, gone with this object.
-final class FilterPlace {
+final class FilterFile {
     let directory: String
     var path: String { BindingFilterFile.path(besides: socket) }
     var socket: String { directory + "/engine.sock" }
@@ -47,7 +47,7 @@ extension BindingFilterReader {
 
 @Suite struct `A file of users with bindings` {
     @Test func `tells a client who has none`() throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         try place.publish(["alice", "jürgen"])
         let reader = BindingFilterReader(path: place.path)
         #expect(reader.mayHold("alice", now: 0))
@@ -58,7 +58,7 @@ extension BindingFilterReader {
     }
 
     @Test func `shows who is put in later at once`() throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         let file = try place.publish([])
         let reader = BindingFilterReader(path: place.path)
         #expect(!reader.mayHold("bob", now: 0))
@@ -68,7 +68,7 @@ extension BindingFilterReader {
     }
 
     @Test func `says nothing when it is not there, and is found when it comes`() throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         let reader = BindingFilterReader(path: place.path)
         #expect(reader.mayHold("bob", now: 0))
         try place.publish([])
@@ -77,14 +77,14 @@ extension BindingFilterReader {
     }
 
     @Test func `says nothing while it is made`() throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         let file = try place.publish([])
         file.state = .making
         #expect(BindingFilterReader(path: place.path).mayHold("bob", now: 0))
     }
 
     @Test func `says nothing once dead, and the next one is taken at once`() throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         let first = try place.publish([])
         let reader = BindingFilterReader(path: place.path)
         #expect(!reader.mayHold("bob", now: 0))
@@ -99,7 +99,7 @@ extension BindingFilterReader {
     }
 
     @Test func `is marked by an engine that has not made it`() throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         #expect(BindingFilterFile.kill(place.path), "nothing is there")
         try place.publish([])
         let reader = BindingFilterReader(path: place.path)
@@ -109,7 +109,7 @@ extension BindingFilterReader {
     }
 
     @Test func `is believed no longer than a moment when somebody has removed it`() throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         try place.publish([])
         let reader = BindingFilterReader(path: place.path)
         #expect(!reader.mayHold("bob", now: 0))
@@ -121,7 +121,7 @@ extension BindingFilterReader {
     }
 
     @Test func `survives any time`() throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         try place.publish([])
         let reader = BindingFilterReader(path: place.path)
         for now in [Int64.min, -1, 0, .max, .max - 1, .min] { #expect(!reader.mayHold("bob", now: now)) }
@@ -131,7 +131,7 @@ extension BindingFilterReader {
         [BindingFilterFile.magic, 2, 1, 2048, 0, 0, 0, 0] + Array(repeating: UInt64(0), count: 2048)
 
     @Test func `of this form is believed`() throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         try place.write(Self.good)
         #expect(!BindingFilterReader(path: place.path).mayHold("bob", now: 0))
     }
@@ -142,7 +142,7 @@ extension BindingFilterReader {
             (3, 2049), (3, 4096), (3, 1 << 24), (3, 1 << 63), (3, .max),
         ] as [(Int, UInt64)])
     func `with a wrong header says nothing`(index: Int, word: UInt64) throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         var words = Self.good
         words[index] = word
         try place.write(words)
@@ -151,7 +151,7 @@ extension BindingFilterReader {
 
     @Test(arguments: [0, 1, 4, 7, 8, 9, 2055, 2057, 5000])
     func `of a wrong size says nothing`(count: Int) throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         try place.write(Array((Self.good + Self.good + Self.good).prefix(count)))
         #expect(BindingFilterReader(path: place.path).mayHold("bob", now: 0))
         try place.write(Self.good, longerBy: 1)
@@ -159,7 +159,7 @@ extension BindingFilterReader {
     }
 
     @Test func `of any content does no harm`() throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         var random = SplitMix(seed: 5)
         for _ in 0..<300 {
             var words = (0..<Int(random.next() % 64)).map { _ in random.next() }
@@ -176,7 +176,7 @@ extension BindingFilterReader {
     }
 
     @Test func `that is no file says nothing, and stops nobody`() throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         #expect(mkfifo(place.path, 0o600) == 0)
         #expect(BindingFilterReader(path: place.path).mayHold("bob", now: 0))
         #expect(!BindingFilterFile.kill(place.path))
@@ -186,7 +186,7 @@ extension BindingFilterReader {
     }
 
     @Test func `of somebody else is not written to`() throws {
-        let place = try FilterPlace()
+        let place = try FilterFile()
         try place.write(Array(repeating: 7, count: 100))
         #expect(!BindingFilterFile.kill(place.path))
         #expect(SharedWords.open(place.path)?.load(1) == 7)

@@ -3,14 +3,15 @@
 import Glibc
 import PushWakeCore
 import PushWakeStore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
+@testable import PushWakeClient
 @testable import PushWakeEngine
 
 /// The store of an engine with its filter, and a client that reads it.
 private final class FilterBench {
-    let place: FilterPlace
+    let file: FilterFile
     let loop: Loop
     let publisher: BindingFilterPublisher
     let store: FilteredStore
@@ -22,17 +23,17 @@ private final class FilterBench {
     final class LineLog { var lines: [String] = [] }
 
     /// As an engine starts: what one of before has left is marked.
-    init(_ place: FilterPlace, _ inner: any BindingStore, share: StoreShare? = nil, reader: BindingFilterReader? = nil)
+    init(_ file: FilterFile, _ inner: any BindingStore, share: StoreShare? = nil, reader: BindingFilterReader? = nil)
         throws
     {
-        self.place = place
+        self.file = file
         loop = try Loop()
         lineLog = LineLog()
         let log = EngineLog(threshold: .debug) { [lineLog] _, text in lineLog.lines.append(text) }
-        #expect(BindingFilterFile.kill(place.path))
-        publisher = BindingFilterPublisher(path: place.path, store: inner, share: share, loop: loop, log: log)
+        #expect(BindingFilterFile.kill(file.path))
+        publisher = BindingFilterPublisher(path: file.path, store: inner, share: share, loop: loop, log: log)
         store = FilteredStore(inner, publisher)
-        self.reader = reader ?? BindingFilterReader(path: place.path)
+        self.reader = reader ?? BindingFilterReader(path: file.path)
     }
 
     var log: [String] { lineLog.lines }
@@ -54,16 +55,16 @@ private final class FilterBench {
     /// Turns the loop until no walk is under way; the file that is there by then.
     func finishWalk() throws -> BindingFilterFile {
         let end = SystemClock.monotonicMilliseconds() + 20_000
-        while FileStamp(place.path + ".new") != nil, SystemClock.monotonicMilliseconds() < end {
+        while FileStamp(file.path + ".new") != nil, SystemClock.monotonicMilliseconds() < end {
             loop.turn(waitingUpTo: 5)
         }
-        return try #require(SharedWords.open(place.path).flatMap { BindingFilterFile($0) })
+        return try #require(SharedWords.open(file.path).flatMap { BindingFilterFile($0) })
     }
 }
 
 @Suite struct `An engine that says who has bindings` {
     @Test func `knows a user before the store has the binding`() throws {
-        let bench = try FilterBench(FilterPlace(), MemoryStore())
+        let bench = try FilterBench(FilterFile(), MemoryStore())
         bench.publisher.start()
         #expect(!bench.mayHold("bob"))
         try bench.register("bob")
@@ -72,7 +73,7 @@ private final class FilterBench {
     }
 
     @Test func `keeps a user whose bindings have gone: that costs a question and no call`() throws {
-        let bench = try FilterBench(FilterPlace(), MemoryStore())
+        let bench = try FilterBench(FilterFile(), MemoryStore())
         bench.publisher.start()
         try bench.register("bob")
         #expect(try bench.store.remove(.all, of: "bob", reason: "by hand", now: 1001).count == 1)
@@ -80,17 +81,17 @@ private final class FilterBench {
     }
 
     @Test func `knows everybody again after a restart, and clients leave the old file`() throws {
-        let place = try FilterPlace()
+        let file = try FilterFile()
         let inner = MemoryStore()
-        let reader = BindingFilterReader(path: place.path)
-        let first = try FilterBench(place, inner, reader: reader)
+        let reader = BindingFilterReader(path: file.path)
+        let first = try FilterBench(file, inner, reader: reader)
         first.publisher.start()
         for user in 0..<1000 { try first.register("user\(user)") }
         first.publisher.withdraw()
         #expect(reader.mayHold("nobody", now: 0))
-        #expect(FileStamp(place.path) == nil)
+        #expect(FileStamp(file.path) == nil)
 
-        let second = try FilterBench(place, inner, reader: reader)
+        let second = try FilterBench(file, inner, reader: reader)
         #expect(second.mayHold("nobody"))
         second.publisher.start()
         _ = try second.finishWalk()
@@ -100,16 +101,16 @@ private final class FilterBench {
 
     /// What is killed marks nothing: its file is right until the next engine, which marks it before it stores.
     @Test func `leaves a file that is right when it is killed, and the next one marks it`() throws {
-        let place = try FilterPlace()
+        let file = try FilterFile()
         let inner = MemoryStore()
-        let reader = BindingFilterReader(path: place.path)
+        let reader = BindingFilterReader(path: file.path)
         // No deinit runs in a process that is killed.
-        let killed = try FilterBench(place, inner, reader: reader)
+        let killed = try FilterBench(file, inner, reader: reader)
         killed.publisher.start()
         try killed.register("bob")
         #expect(!reader.mayHold("carol", now: 0))
         try withExtendedLifetime(killed) {
-            let next = try FilterBench(place, inner, reader: reader)
+            let next = try FilterBench(file, inner, reader: reader)
             #expect(reader.mayHold("carol", now: 1), "the old file is believed beside a new engine")
             next.publisher.start()
             try next.register("carol")
@@ -119,7 +120,7 @@ private final class FilterBench {
     }
 
     @Test func `goes to a larger file when the first is full, and forgets nobody on the way`() throws {
-        let bench = try FilterBench(FilterPlace(), MemoryStore())
+        let bench = try FilterBench(FilterFile(), MemoryStore())
         bench.publisher.start()
         let small = try bench.finishWalk()
         let capacity = try #require(small.filter.capacity)
@@ -139,12 +140,12 @@ private final class FilterBench {
     }
 
     @Test func `forgets users who have gone when there are many`() throws {
-        let bench = try FilterBench(FilterPlace(), MemoryStore())
+        let bench = try FilterBench(FilterFile(), MemoryStore())
         bench.publisher.start()
         for user in 0..<1500 { try bench.register("user\(user)") }
         for user in 0..<1024 { _ = try bench.store.remove(.all, of: "user\(user)", reason: "by hand", now: 1001) }
         bench.publisher.look()
-        #expect(FileStamp(bench.place.path + ".new") == nil, "too few to be worth a walk")
+        #expect(FileStamp(bench.file.path + ".new") == nil, "too few to be worth a walk")
         _ = try bench.store.remove(.all, of: "user1024", reason: "by hand", now: 1001)
         bench.publisher.look()
         _ = try bench.finishWalk()
@@ -153,13 +154,13 @@ private final class FilterBench {
     }
 
     @Test func `says nothing while another engine writes to its store`() throws {
-        let place = try FilterPlace()
+        let file = try FilterFile()
         let inner = MemoryStore()
-        let bench = try FilterBench(place, inner, share: StoreShare(storePath: place.store))
+        let bench = try FilterBench(file, inner, share: StoreShare(storePath: file.store))
         bench.publisher.start()
         #expect(!bench.mayHold("bob"))
         do {
-            let other = try #require(StoreShare(storePath: place.store))
+            let other = try #require(StoreShare(storePath: file.store))
             #expect(other.isReliedOn)
             bench.publisher.look()
             #expect(!other.isReliedOn)
@@ -173,17 +174,17 @@ private final class FilterBench {
     }
 
     @Test func `goes on without a file where none can be made, says so once, and tries again later`() throws {
-        let place = try FilterPlace()
-        let bench = try FilterBench(place, MemoryStore())
-        #expect(mkdir(place.path + ".new", 0o700) == 0)
+        let file = try FilterFile()
+        let bench = try FilterBench(file, MemoryStore())
+        #expect(mkdir(file.path + ".new", 0o700) == 0)
         bench.publisher.look()
         bench.publisher.look()
         try bench.register("bob")
         #expect(bench.mayHold("bob") && bench.mayHold("carol"))
         #expect(bench.log.count { $0.hasPrefix("users without bindings are not known") } == 1)
-        rmdir(place.path + ".new")
+        rmdir(file.path + ".new")
         bench.publisher.look()
-        #expect(FileStamp(place.path) == nil)
+        #expect(FileStamp(file.path) == nil)
     }
 
     /// Phones come and go, walks begin and end, engines end and are killed, in any order: whoever has a binding is
@@ -191,12 +192,12 @@ private final class FilterBench {
     @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
     func `never denies a user who has a binding`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
-        let place = try FilterPlace()
+        let file = try FilterFile()
         let isFile = seed % 2 == 0
-        var inner: any BindingStore = isFile ? try SQLiteStore(path: place.store) : MemoryStore()
-        let reader = BindingFilterReader(path: place.path)
+        var inner: any BindingStore = isFile ? try SQLiteStore(path: file.store) : MemoryStore()
+        let reader = BindingFilterReader(path: file.path)
         var killed: [FilterBench] = []
-        var bench = try FilterBench(place, inner, reader: reader)
+        var bench = try FilterBench(file, inner, reader: reader)
         bench.publisher.start()
         let names = (0..<700).map { ["user\($0)", "\($0)@exämple.com", "\u{0}\($0)"][$0 % 3] }
         var bound: Set<String> = []
@@ -219,8 +220,8 @@ private final class FilterBench {
                 bench.publisher.look()
             default:
                 if random.next() % 2 == 0 { bench.publisher.withdraw() } else { killed.append(bench) }
-                if isFile { inner = try SQLiteStore(path: place.store) }
-                bench = try FilterBench(place, inner, reader: reader)
+                if isFile { inner = try SQLiteStore(path: file.store) }
+                bench = try FilterBench(file, inner, reader: reader)
                 bench.publisher.start()
             }
             clock += Int64(random.next() % 150)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
+import PushWakeClient
 import PushWakeCore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
 @testable import PushWakeEngine
@@ -180,8 +181,8 @@ final class DeliveryFixture {
         var binding = Binding(provider: .webpush, token: "\(origin)/push/\(name)", dialect: .rfc8599)
         guard keys else { return binding }
         let file = try JSONReader.read(try FileContent.read(directory + "/files/subscription.json"))
-        binding.wishes["pn-p256dh"] = file["p256dh"]?.string
-        binding.wishes["pn-auth"] = file["auth"]?.string
+        binding.attributes["pn-p256dh"] = file["p256dh"]?.string
+        binding.attributes["pn-auth"] = file["auth"]?.string
         return binding
     }
 }

@@ -2,24 +2,25 @@
 
 import PushWakeCore
 import PushWakeStore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
+@testable import PushWakeClient
 @testable import PushWakeEngine
 
 private let host: Int64 = 7
 private let handle: Int64 = 99
 private let contact = "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def"
 
-extension DeskBench {
+extension CoreBench {
     /// A call that an engine before this one began, with the bindings that it left. Gives the call's ticket.
     fileprivate func callOfAnEarlierEngine() throws -> [UInt8] {
-        let first = try DeskBench()
+        let first = try CoreBench()
         try first.register("<\(contact)>")
         var message = WakeMessage()
         (message.aor, message.callID, message.method) = ("bob", "call@1", "INVITE")
         (message.host, message.handle) = (UInt64(host), UInt64(handle))
-        let answer = try first.desk.wake(message)
+        let answer = try first.core.wake(message)
         #expect(answer.pushed == 1)
         let now = SystemClock.wallSeconds()
         _ = store.register(first.store.bindings(of: "bob", now: now), now: now)
@@ -38,7 +39,7 @@ extension DeskBench {
         #expect(reply.kind == .reply)
         var kinds: [Int64] = []
         var rung = ""
-        for bytes in desk.unsentVerbs.take(for: UInt64(host), now: SystemClock.monotonicMilliseconds()) {
+        for bytes in core.unsentVerbs.take(for: UInt64(host), now: SystemClock.monotonicMilliseconds()) {
             var reader = try #require(MessageReader(bytes))
             while let field = reader.next() {
                 if field.tag == .verb { kinds.append(reader.number(field)) }
@@ -54,19 +55,19 @@ extension DeskBench {
 
     @Test(arguments: [0, 1] as [Int64])
     func `ring as soon as it does, and are pushed no more`(pushed: Int64) throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         let ticket = try bench.callOfAnEarlierEngine()
         try bench.register("<\(contact)>", cseq: 2)
         let verbs = try bench.resume(ticket, pushed: pushed)
         #expect(verbs.kinds.contains(Self.ring))
         #expect(verbs.rung == contact)
-        #expect(bench.desk.statistics.pushed == 0)
+        #expect(bench.core.statistics.pushed == 0)
         // A supervisor that connects again tells of it again.
         #expect(try !bench.resume(ticket, pushed: pushed).kinds.contains(Self.ring))
     }
 
     @Test func `ring too when a channel's host reports them`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         let ticket = try bench.callOfAnEarlierEngine()
         _ = try bench.ask(.registered) { writer in
             writer.put(.aor, "bob")
@@ -76,7 +77,7 @@ extension DeskBench {
     }
 
     @Test func `are not rung when they have left again, nor when others registered`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         let ticket = try bench.callOfAnEarlierEngine()
         try bench.register("<\(contact)>", cseq: 2)
         try bench.register("<\(contact)>", cseq: 3, expires: "0")
@@ -86,7 +87,7 @@ extension DeskBench {
         }
         let verbs = try bench.resume(ticket, pushed: 1)
         #expect(!verbs.kinds.contains(Self.ring))
-        #expect(bench.desk.calls.live == 1)
+        #expect(bench.core.calls.live == 1)
     }
 
     @Test func `are bounded, and forgotten after ten seconds`() {

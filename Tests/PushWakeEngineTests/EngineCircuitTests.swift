@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import PushWakeEngine
+@testable import PushWakeClient
 
 @Suite struct `A circuit to the engine` {
     @Test func `is closed at first and lets everything through`() {

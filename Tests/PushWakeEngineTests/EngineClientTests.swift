@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
-@testable import PushWakeEngine
+@testable import PushWakeClient
 
 /// An engine that says only what the test lets it say.
 private final class MuteEngine {

@@ -3,7 +3,7 @@
 import PushWakeCore
 import Testing
 
-@testable import PushWakeEngine
+@testable import PushWakeClient
 
 @Suite struct `Engine protocol` {
     @Test func `carries text, bytes and numbers unchanged`() throws {

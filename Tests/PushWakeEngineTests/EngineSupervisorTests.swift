@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
+import PushWakeClient
 import PushWakeCore
-import PushWakeEngine
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
 @Suite struct `A supervisor of somebody else's engine` {

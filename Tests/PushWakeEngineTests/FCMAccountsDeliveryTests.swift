@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
+import PushWakeClient
 import PushWakeCore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
 @testable import PushWakeEngine
@@ -115,7 +116,7 @@ import Testing
         #expect(tokens.count == 2)
     }
 
-    @Test func `are judged by check, each under its setting`() throws {
+    @Test func `are checked by pushwake check, each under its setting`() throws {
         let fixture = try DeliveryFixture()
         defer { fixture.end() }
         try fixture.setFCM()

@@ -2,6 +2,7 @@
 
 import Glibc
 import PushWakeCore
+import PushWakeSystem
 import PushWakeTransport
 import Testing
 
@@ -157,7 +158,7 @@ import Testing
         fixture.turn(seconds: 3) { fixture.counter("open_connections") == 2 }
         #expect(fixture.counter("duplicates") == 0)
         #expect(fixture.counter("distinct") == 51)
-        // One for the new lane, and the one that asks for the counters.
+        // One for the new channel, and the one that asks for the counters.
         #expect(fixture.counter("open_connections") == 2)
     }
 

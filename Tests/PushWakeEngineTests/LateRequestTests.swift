@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
+@testable import PushWakeClient
 @testable import PushWakeEngine
 
-extension DeskBench {
-    /// Hands a message to the desk that was sent at 1000 with a patience of 100, and gives the reply if there is one.
+extension CoreBench {
+    /// Hands a message to the core that was sent at 1000 with a patience of 100, and gives the reply if there is one.
     fileprivate func hand(
         _ kind: EngineProtocol.Kind, at now: Int64, _ fill: (inout MessageWriter) -> Void
     ) throws -> MessageReader? {
@@ -20,7 +21,7 @@ extension DeskBench {
         fill(&writer)
         writer.put(.sentAt, Int64(1000))
         writer.put(.patience, Int64(100))
-        desk.handle(try #require(MessageReader(writer.bytes)), from: peer, now: now)
+        core.handle(try #require(MessageReader(writer.bytes)), from: peer, now: now)
         var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
         guard case .message(let count) = client.receive(into: &buffer) else { return nil }
         return MessageReader(Array(buffer[..<count]))
@@ -40,24 +41,24 @@ extension DeskBench {
 
     @Test(arguments: [EngineProtocol.Kind.wake, .wait, .send])
     func `pushes nothing once its sender has given up`(kind: EngineProtocol.Kind) throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         try bench.register(Self.contact)
         let late = try #require(try bench.call(kind, at: 1101))
         #expect(late.kind == .failure)
         #expect(late.id == 9)
-        #expect(bench.desk.statistics.wakesExpired == 1)
-        #expect(bench.desk.statistics.pushed == 0)
-        #expect(bench.desk.calls.count == 0)
+        #expect(bench.core.statistics.wakesExpired == 1)
+        #expect(bench.core.statistics.pushed == 0)
+        #expect(bench.core.calls.count == 0)
 
         // The caller tries again, and this time the engine is there.
         let inTime = try #require(try bench.call(kind, at: 1100))
         #expect(EngineClient.number(.pushed, in: inTime) == 1)
-        #expect(bench.desk.statistics.pushed == 1)
-        #expect(bench.desk.statistics.wakesExpired == 1)
+        #expect(bench.core.statistics.pushed == 1)
+        #expect(bench.core.statistics.wakesExpired == 1)
     }
 
     @Test func `stores a binding, however late, and answers nobody`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         func register(at now: Int64) throws -> MessageReader? {
             try bench.hand(.register, at: now) { writer in
                 writer.put(.aor, "bob")
@@ -73,8 +74,8 @@ extension DeskBench {
 
     @Test(arguments: [EngineProtocol.Kind.callEnded, .registered, .stopWaiting])
     func `is carried out when it is news`(kind: EngineProtocol.Kind) throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         #expect(try bench.call(kind, at: 600_000)?.kind == .reply)
-        #expect(bench.desk.statistics.wakesExpired == 0)
+        #expect(bench.core.statistics.wakesExpired == 0)
     }
 }

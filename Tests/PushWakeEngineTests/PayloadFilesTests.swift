@@ -2,7 +2,7 @@
 
 import Glibc
 import PushWakeCore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
 @testable import PushWakeEngine

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeClient
 import PushWakeCore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
 @testable import PushWakeEngine

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeClient
 import PushWakeCore
 import PushWakeStore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
 @testable import PushWakeEngine
@@ -12,7 +13,7 @@ import Testing
 @Suite(.serialized) struct `A phone whose registration ends` {
     private final class Bench {
         let fixture: DeliveryFixture
-        let desk: EngineDesk
+        let core: EngineCore
         let store: any BindingStore = MemoryStore()
         private(set) var watch: RefreshWatch
 
@@ -22,14 +23,14 @@ import Testing
             for (name, value) in settings { try fixture.set(name, value) }
             let delivery = fixture.delivery()
             #expect(delivery.open() == [])
-            desk = EngineDesk(
+            core = EngineCore(
                 settings: fixture.settings, store: store, delivery: delivery,
                 log: EngineLog(threshold: .error) { _, _ in })
-            watch = RefreshWatch(desk: desk, lead: lead, now: `A phone whose registration ends`.begin)
+            watch = RefreshWatch(core: core, lead: lead, now: `A phone whose registration ends`.begin)
         }
 
         /// As after a restart of the engine.
-        func restart(lead: Int64 = 150, at now: Int64) { watch = RefreshWatch(desk: desk, lead: lead, now: now) }
+        func restart(lead: Int64 = 150, at now: Int64) { watch = RefreshWatch(core: core, lead: lead, now: now) }
 
         func register(
             _ user: String, expires: Int64 = 600, at time: Int64 = `A phone whose registration ends`.begin,
@@ -47,7 +48,7 @@ import Testing
         func look(at now: Int64) throws -> [String] {
             fixture.loop.updateTime()
             _ = watch.look(now: now)
-            fixture.turn(seconds: 10) { desk.delivery.queued == 0 }
+            fixture.turn(seconds: 10) { core.delivery.queued == 0 }
             return try bodies().compactMap { $0["message"]?["token"]?.string }
         }
 

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import PushWakeEngine
+@testable import PushWakeClient
 
 @Suite struct `A request's deadline` {
     private func deadline(_ fill: (inout MessageWriter) -> Void) throws -> RequestDeadline {

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import PushWakeEngine
+@testable import PushWakeClient
 
 @Suite struct `Restart of the engine` {
     @Test func `comes within a second at first and slows down when it keeps dying`() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
+import PushWakeClient
 import PushWakeCore
 import PushWakeEngine
 import Testing

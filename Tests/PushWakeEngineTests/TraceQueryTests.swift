@@ -2,12 +2,14 @@
 
 import PushWakeCore
 import PushWakeStore
+import PushWakeSystem
 import PushWakeTransport
 import Testing
 
+@testable import PushWakeClient
 @testable import PushWakeEngine
 
-extension DeskBench {
+extension CoreBench {
     /// All pages of an answer, and how many there were.
     fileprivate func rows(
         _ query: EngineQuery, _ argument: String
@@ -30,7 +32,7 @@ extension DeskBench {
     }
 
     fileprivate func call(_ callID: String, to aor: String = "bob") -> TraceID {
-        desk.trace.begin(
+        core.trace.begin(
             method: "INVITE", aor: aor, callID: callID, cseq: 1, from: "sip:alice@example.com",
             now: SystemClock.monotonicMilliseconds())
     }
@@ -45,26 +47,26 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
 
 @Suite struct `Trace over the socket` {
     /// Two phones: one sleeps, the other is silent.
-    private func tell(_ desk: EngineDesk, _ id: TraceID, at start: Int64) {
+    private func tell(_ core: EngineCore, _ id: TraceID, at start: Int64) {
         let home = CallContact(key: "sip:bob@192.0.2.7:5061;transport=tls;pn-prid=abcdef0123456789:xyz", reach: .open)
         let phones = [
             Binding(provider: .apns, app: "com.example.phone", token: "740f4707bebcf74f9b7c25d4", dialect: .rfc8599),
             Binding(provider: .fcm, app: "my-project", token: "dQw4w9WgXcQ:APA91bHun4MP", dialect: .rfc8599),
         ]
-        for (place, binding) in phones.enumerated() { desk.trace.name(id, device: place, binding) }
+        for (place, binding) in phones.enumerated() { core.trace.name(id, device: place, binding) }
         var machine = CallMachine(
             event: .call, isCall: true,
             devices: [
                 CallDevice(tokens: [phones[0].token], canBePushed: true),
                 CallDevice(tokens: [phones[1].token], contacts: [home], isAwake: true, canBePushed: true),
             ], policy: CallPolicy(), endsAt: start + 40_000)
-        func note(_ verbs: [CallVerb], _ at: Int64) { desk.trace.note(id, verbs, now: start + at) }
+        func note(_ verbs: [CallVerb], _ at: Int64) { core.trace.note(id, verbs, now: start + at) }
         func accept(_ device: Int, _ event: PushEvent, after milliseconds: Int64, at: Int64) {
             let result = PushResult(
                 id: 1, event: event, outcome: .accepted, httpStatus: 200, isBindingRemoved: false,
                 microseconds: milliseconds * 1000, aor: "bob", callID: "", provider: phones[device].provider, app: "",
                 token: "", reason: "")
-            desk.trace.answered(id, device: device, result, now: start + at)
+            core.trace.answered(id, device: device, result, now: start + at)
             note(machine.pushEnded(device: device, isAccepted: true, now: start + at), at)
         }
         note(machine.start(now: start), 0)
@@ -102,12 +104,12 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
         """
 
     @Test func `says why a phone did not ring`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         let start = SystemClock.monotonicMilliseconds() - 42_500
-        let id = bench.desk.trace.begin(
+        let id = bench.core.trace.begin(
             method: "INVITE", aor: "bob", callID: "3848276298220188511@192.0.2.44", cseq: 1,
             from: "sip:alice@example.com", now: start)
-        tell(bench.desk, id, at: start)
+        tell(bench.core, id, at: start)
         let byCall = try bench.rows(.trace, "3848276298220188511@192.0.2.44").rows
         #expect(TraceReport(byCall).text == Self.story)
         let byUser = try bench.rows(.trace, "bob").rows
@@ -122,10 +124,10 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
     }
 
     @Test func `is one document of JSON, a request with its lines`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         for call in ["one", "two"] {
             let id = bench.call(call)
-            bench.desk.trace.note(id, .asleep(device: 0), now: SystemClock.monotonicMilliseconds())
+            bench.core.trace.note(id, .asleep(device: 0), now: SystemClock.monotonicMilliseconds())
         }
         let document = try JSONParser.parse(Array(TraceReport(try bench.rows(.trace, "bob").rows).json.utf8))
         let requests = try #require(document.array)
@@ -136,10 +138,10 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
     }
 
     @Test func `lists the newest requests without their lines`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         #expect(try bench.rows(.trace, "").rows.isEmpty)
         for index in 0..<25 {
-            bench.desk.trace.note(bench.call("call\(index)"), .copied, now: SystemClock.monotonicMilliseconds())
+            bench.core.trace.note(bench.call("call\(index)"), .copied, now: SystemClock.monotonicMilliseconds())
         }
         let rows = try bench.rows(.trace, "").rows
         #expect(rows.compactMap { $0.text("call_id") } == (5..<25).reversed().map { "call\($0)" })
@@ -148,13 +150,13 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
     }
 
     @Test func `answers in as many messages as it takes`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         let now = SystemClock.monotonicMilliseconds()
         for index in 0..<30 {
             let id = bench.call("call\(index)")
             for line in 0..<64 {
                 let contact = "sip:bob@198.51.100.23:\(line);\(String(repeating: "x", count: 200))"
-                bench.desk.trace.note(id, .rung(device: line, leg: line, contact: contact), now: now)
+                bench.core.trace.note(id, .rung(device: line, leg: line, contact: contact), now: now)
             }
         }
         let (rows, pages) = try bench.rows(.trace, "bob")
@@ -164,15 +166,15 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
     }
 
     @Test func `fits the longest story into a message`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         let now = SystemClock.monotonicMilliseconds()
         let rest = String(repeating: "\u{FFFD}", count: 300)
         for index in 0..<3 {
-            let id = bench.desk.trace.begin(
+            let id = bench.core.trace.begin(
                 method: rest, aor: "bob\(rest)", callID: "\(index)\(rest)", cseq: 1, from: rest, now: now)
             for line in 0..<100 {
-                bench.desk.trace.name(id, device: line, provider: .webhook, app: rest, token: rest, instance: rest)
-                bench.desk.trace.note(id, .rung(device: line % 8, leg: line, contact: "\(line % 16)\(rest)"), now: now)
+                bench.core.trace.name(id, device: line, provider: .webhook, app: rest, token: rest, instance: rest)
+                bench.core.trace.note(id, .rung(device: line % 8, leg: line, contact: "\(line % 16)\(rest)"), now: now)
             }
         }
         let rows = try bench.rows(.trace, "bob\(rest)").rows
@@ -180,7 +182,7 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
     }
 
     @Test func `says when there was no such request, and that such a user has no binding`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         func refusal(_ name: String) throws -> ClientError? {
             ClientError(
                 try bench.ask(.query) { writer in
@@ -198,17 +200,17 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
 
 @Suite struct `Wakes over the socket` {
     @Test func `shows what pushes to each binding have come to`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         try bench.register(phone)
         let before = try #require(try bench.rows(.bindings, "bob").rows.first)
         #expect(before.text("verdict") == "not pushed since the engine started")
         #expect(before.number("last_push_ago") == -1 && before.number("wake_percent") == -1)
         let binding = try #require(bench.store.bindings(of: "bob", now: SystemClock.wallSeconds()).first)
         bench.loop.updateTime()
-        for _ in 0..<12 { bench.desk.accepted(binding, now: bench.loop.now - 30_000) }
+        for _ in 0..<12 { bench.core.accepted(binding, now: bench.loop.now - 30_000) }
         let silent = try #require(try bench.rows(.bindings, "bob").rows.first)
         #expect(silent.text("verdict") == "accepted 12, woke 0: notifications off?")
-        bench.desk.woke(binding, milliseconds: 1200, now: bench.loop.now)
+        bench.core.woke(binding, milliseconds: 1200, now: bench.loop.now)
         let after = try #require(try bench.rows(.bindings, "").rows.first)
         #expect(after.text("verdict") == "wakes in 1.2 s, 1 times of 12")
         #expect(after.number("woke") == 1 && after.number("accepted") == 12 && after.number("wake_percent") == 8)
@@ -218,7 +220,7 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
     }
 
     @Test func `counts a push that failed`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         try bench.register(phone)
         _ = try bench.ask(.wake) { writer in
             writer.put(.event, Int64(0))
@@ -231,7 +233,7 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
     }
 
     @Test func `lists more bindings than one message holds`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         let instance = String(repeating: "i", count: 300)
         for user in ["ann", "bob", "c c"] {
             var bindings: [Binding] = []
@@ -255,9 +257,9 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
     }
 
     @Test func `tells how fast the phones of each provider wake`() throws {
-        let bench = try DeskBench()
+        let bench = try CoreBench()
         let binding = Binding(provider: .apns, app: "a", token: "t", dialect: .mpush)
-        for time in 1...100 as ClosedRange<Int64> { bench.desk.woke(binding, milliseconds: time * 10, now: 1) }
+        for time in 1...100 as ClosedRange<Int64> { bench.core.woke(binding, milliseconds: time * 10, now: 1) }
         let row = try #require(try bench.rows(.stats, "").rows.first)
         #expect(row.number("apns_woke") == 100)
         let percentiles = try ["apns_wake_p50_ms", "apns_wake_p90_ms", "apns_wake_p99_ms"].map { name in

@@ -2,6 +2,7 @@
 
 import Testing
 
+@testable import PushWakeClient
 @testable import PushWakeCore
 @testable import PushWakeEngine
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeClient
 import PushWakeCore
+import PushWakeSystem
 import PushWakeTransport
 import Testing
 
@@ -97,7 +99,7 @@ import Testing
         defer { fixture.end() }
         try fixture.setWebPush()
         var binding = try fixture.subscription("phone", keys: true)
-        binding.wishes["pn-p256dh"] = PushWakeCore.Base64URL.encode([UInt8](repeating: 4, count: 65))
+        binding.attributes["pn-p256dh"] = PushWakeCore.Base64URL.encode([UInt8](repeating: 4, count: 65))
         #expect(try fixture.push(binding, call).verdict == Verdict(.rejected, reason: "UnusableKeys"))
     }
 }
@@ -107,23 +109,25 @@ import Testing
         Binding(provider: .webpush, token: "https://push\(number).example.com/x", dialect: .rfc8599)
     }
 
-    private func builder(_ fixture: DeliveryFixture) throws -> LaneBuilder {
-        LaneBuilder(
-            settings: fixture.settings, tls: try LaneBuilder.tls(fixture.settings),
+    private func builder(_ fixture: DeliveryFixture) throws -> ChannelBuilder {
+        ChannelBuilder(
+            settings: fixture.settings, tls: try ChannelBuilder.tls(fixture.settings),
             payloads: try #require(PayloadFiles.load(fixture.settings).0), resolver: Resolver(loop: fixture.loop),
             loop: fixture.loop, log: EngineLog(threshold: .error) { _, _ in })
     }
 
-    @Test func `have one lane each, and the idle ones make room`() throws {
+    @Test func `have one channel each, and the idle ones make room`() throws {
         let fixture = try DeliveryFixture()
         defer { fixture.end() }
         try fixture.setWebPush(hosts: "*.example.com", allowsLocal: false)
-        let lanes = try builder(fixture).webPush()
-        let first = lanes.lane(for: binding(0))
-        #expect(lanes.lane(for: binding(0)) === first)
+        let channels = try builder(fixture).webPush()
+        let first = channels.channel(for: binding(0))
+        #expect(channels.channel(for: binding(0)) === first)
         #expect(first.label == "webpush push0.example.com")
-        for number in 1...WebPushLanes.mostServices { #expect(lanes.lane(for: binding(number)) is WebPushLane) }
-        #expect(lanes.count == WebPushLanes.mostServices)
+        for number in 1...WebPushChannels.mostServices {
+            #expect(channels.channel(for: binding(number)) is WebPushChannel)
+        }
+        #expect(channels.count == WebPushChannels.mostServices)
     }
 
     @Test func `that are dead make room for one that lives`() throws {
@@ -134,7 +138,7 @@ import Testing
         #expect(delivery.open() == [])
         // Connections are taken, and nothing is ever said.
         var deaf: [Socket] = []
-        for _ in 0..<WebPushLanes.mostServices + 6 {
+        for _ in 0..<WebPushChannels.mostServices + 6 {
             deaf.append(try Socket.listen(on: try #require(SocketAddress(ip: "127.0.0.1", port: 0))))
         }
         var ends: [Verdict] = []
@@ -173,7 +177,7 @@ import Testing
             publicKey: signer.key.publicPoint(), subject: "mailto:ops@example.com",
             settings: WebPushSettings(fixture.settings), payloads: builder.payloads, sign: { try? signer.sign($0) })
         let port = try #require(UInt16(fixture.origin.split(separator: ":")[2]))
-        let lane = builder.webPush(to: HTTPOrigin(host: "localhost", port: port), sender)
+        let channel = builder.webPush(to: HTTPOrigin(host: "localhost", port: port), sender)
         let target = isAllowed ? "https://localhost:\(port)/push/x" : "https://push.example.com/push/x"
         var end: Verdict?
         fixture.loop.updateTime()
@@ -183,8 +187,8 @@ import Testing
                 Binding(provider: .webpush, token: target, dialect: .rfc8599), PushContent(event: .call, callID: "c")),
             type: nil, deadline: fixture.loop.now + 1000, startedAt: 0
         ) { _, verdict, _ in end = verdict }
-        job.lane = lane
-        lane.submit(job)
+        job.channel = channel
+        channel.submit(job)
         for _ in 0..<50 where end == nil { fixture.loop.turn(waitingUpTo: 100) }
         #expect(end?.outcome == outcome)
         #expect((end?.reason.contains("only local addresses") ?? false) == !isAllowed)

@@ -2,9 +2,10 @@
 
 import Glibc
 import PushWakeCore
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
+@testable import PushWakeClient
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
 
@@ -180,7 +181,7 @@ import Testing
         ("webhook_body", "{\"a\":FROM}", .error), ("webhook_secret_file", "/nonexistent", .warning),
         ("webhook_header_file", "/nonexistent", .warning), ("webhook_body_file", "/nonexistent", .warning),
     ])
-    func `is judged by check`(name: String, value: String, level: LogLevel) throws {
+    func `is checked by pushwake check`(name: String, value: String, level: LogLevel) throws {
         var settings = Settings()
         try settings.set(.webhookURL, to: "https://push.example.com/$token")
         try settings.set(name, to: value)

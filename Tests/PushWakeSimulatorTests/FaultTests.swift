@@ -6,17 +6,17 @@ import Testing
 @testable import PushWakeSimulator
 
 @Suite struct `Fault script` {
-    private func play(_ script: String) throws -> ProviderHouse {
-        var house = ServiceFixture.makeHouse()
-        house.play(try FaultScript(json: Array(script.utf8)))
-        return house
+    private func play(_ script: String) throws -> ProviderRouter {
+        var router = ServiceFixture.makeRouter()
+        router.play(try FaultScript(json: Array(script.utf8)))
+        return router
     }
 
     private func reactions(_ script: String, count: Int, path: String = "/3/device/ab") throws -> [Reaction] {
-        var house = try play(script)
+        var router = try play(script)
         var memory = ConnectionMemory(number: 1)
         return (0..<count).map { _ in
-            house.react(to: ServiceFixture.makePush(path: path), memory: &memory, now: ServiceFixture.now)
+            router.react(to: ServiceFixture.makePush(path: path), memory: &memory, now: ServiceFixture.now)
         }
     }
 
@@ -49,10 +49,11 @@ import Testing
     }
 
     @Test func `counts on each connection by itself when asked`() throws {
-        var house = try play(#"{"rules":[{"every":2,"per_connection":true,"status":503}]}"#)
+        var router = try play(#"{"rules":[{"every":2,"per_connection":true,"status":503}]}"#)
         var memories = [ConnectionMemory(number: 1), ConnectionMemory(number: 2)]
         let statuses = [0, 1, 0, 1].map { index in
-            house.react(to: ServiceFixture.makePush(), memory: &memories[index], now: ServiceFixture.now).answer?.status
+            router.react(to: ServiceFixture.makePush(), memory: &memories[index], now: ServiceFixture.now).answer?
+                .status
         }
         #expect(statuses == [200, 200, 503, 503])
     }
@@ -90,31 +91,31 @@ import Testing
     }
 
     @Test func `opens the streams after the first accepted push`() throws {
-        var house = try play(#"{"streams":{"one_until_first_push":true,"max_concurrent":500}}"#)
+        var router = try play(#"{"streams":{"one_until_first_push":true,"max_concurrent":500}}"#)
         var memory = ConnectionMemory(number: 1)
         let bad = ServiceFixture.makePush(path: "/3/device/invalid")
-        #expect(house.react(to: bad, memory: &memory, now: ServiceFixture.now).effects.isEmpty)
-        let first = house.react(to: ServiceFixture.makePush(), memory: &memory, now: ServiceFixture.now)
+        #expect(router.react(to: bad, memory: &memory, now: ServiceFixture.now).effects.isEmpty)
+        let first = router.react(to: ServiceFixture.makePush(), memory: &memory, now: ServiceFixture.now)
         #expect(first.effects == [.settings([.init(id: 3, value: 500)])])
-        #expect(house.react(to: ServiceFixture.makePush(), memory: &memory, now: ServiceFixture.now).effects.isEmpty)
+        #expect(router.react(to: ServiceFixture.makePush(), memory: &memory, now: ServiceFixture.now).effects.isEmpty)
     }
 
     @Test func `shortens token lives`() throws {
-        let house = try play(#"{"apns":{"token_age_s":60},"oauth":{"expires_in_s":10}}"#)
-        #expect(house.apns.rules.tokenAge == 60)
-        #expect(house.oauth.lifetime == 10)
+        let router = try play(#"{"apns":{"token_age_s":60},"oauth":{"expires_in_s":10}}"#)
+        #expect(router.apns.rules.tokenAge == 60)
+        #expect(router.oauth.lifetime == 10)
     }
 
     @Test func `fails handshakes as often as it says`() throws {
-        var house = try play(#"{"rules":[{"tls":"fail","count":1},{"tls":"stall","connection":3}]}"#)
-        #expect((1...4).map { house.handshake(connection: $0) } == [.fail, nil, .stall, nil])
+        var router = try play(#"{"rules":[{"tls":"fail","count":1},{"tls":"stall","connection":3}]}"#)
+        #expect((1...4).map { router.handshake(connection: $0) } == [.fail, nil, .stall, nil])
     }
 
     @Test func `answers FCM in Google's form`() throws {
-        var house = try play(#"{"rules":[{"status":429,"headers":{"Retry-After":"30"}}]}"#)
+        var router = try play(#"{"rules":[{"status":429,"headers":{"Retry-After":"30"}}]}"#)
         var memory = ConnectionMemory(number: 1)
         let request = ReceivedRequest("POST", "/v1/projects/p/messages:send")
-        let answer = house.react(to: request, memory: &memory, now: ServiceFixture.now).answer
+        let answer = router.react(to: request, memory: &memory, now: ServiceFixture.now).answer
         #expect(answer?.status == 429)
         #expect(answer?["retry-after"] == "30")
         #expect(answer?.json?["error"]?["details"]?.array?.first?["errorCode"]?.string == "QUOTA_EXCEEDED")
@@ -124,18 +125,18 @@ import Testing
         "/3/device/ab", "/v1/projects/p/messages:send", "/push/ab", "/pnm2/send", "/webhook/ab",
     ])
     func `counts a success that it was told to give`(path: String) throws {
-        var house = try play(#"{"rules":[{"status":200}]}"#)
+        var router = try play(#"{"rules":[{"status":200}]}"#)
         var memory = ConnectionMemory(number: 1)
         for _ in 0..<2 {
-            let reaction = house.react(
+            let reaction = router.react(
                 to: ServiceFixture.makePush(path: path), memory: &memory, now: ServiceFixture.now)
             let answer = try #require(reaction.answer)
             #expect(answer.status == 200)
             #expect(answer.json?["error"] == nil)
-            house.answered(reaction.provider, answer)
+            router.answered(reaction.provider, answer)
         }
-        #expect(house.counters.json["distinct"]?.integer == 1)
-        #expect(house.counters.json["duplicates"]?.integer == 1)
+        #expect(router.counters.json["distinct"]?.integer == 1)
+        #expect(router.counters.json["duplicates"]?.integer == 1)
     }
 
     @Test(arguments: [
@@ -173,22 +174,22 @@ import Testing
 
     @Test func `counts afresh on open connections when another script begins`() throws {
         let script = #"{"rules":[{"every":2,"per_connection":true,"status":503}]}"#
-        var house = try play(script)
+        var router = try play(script)
         var memory = ConnectionMemory(number: 1)
         func status() -> Int? {
-            house.react(to: ServiceFixture.makePush(), memory: &memory, now: ServiceFixture.now).answer?.status
+            router.react(to: ServiceFixture.makePush(), memory: &memory, now: ServiceFixture.now).answer?.status
         }
         #expect(status() == 200)
-        house.play(try FaultScript(json: Array(script.utf8)))
+        router.play(try FaultScript(json: Array(script.utf8)))
         #expect([status(), status()] == [200, 503])
     }
 
     @Test func `lowers the streams of a connection that fetched its token first`() throws {
-        var house = try play("{}")
+        var router = try play("{}")
         var memory = ConnectionMemory(number: 1)
-        _ = house.react(to: ReceivedRequest("POST", "/token"), memory: &memory, now: ServiceFixture.now)
+        _ = router.react(to: ReceivedRequest("POST", "/token"), memory: &memory, now: ServiceFixture.now)
         let request = ReceivedRequest("POST", "/v1/projects/p/messages:send")
-        let effects = house.react(to: request, memory: &memory, now: ServiceFixture.now).effects
+        let effects = router.react(to: request, memory: &memory, now: ServiceFixture.now).effects
         #expect(effects == [.settings([.init(id: 3, value: 100)])])
         #expect(memory.provider == .fcm)
     }
@@ -198,10 +199,10 @@ import Testing
         ("GET", "counters?x=1", 200),
     ])
     func `tells who asks the control endpoint wrongly`(method: String, path: String, status: Int) throws {
-        var house = try play("{}")
+        var router = try play("{}")
         var memory = ConnectionMemory(number: 1)
         let request = ReceivedRequest(method, "/_simulator/\(path)")
-        let answer = house.react(to: request, memory: &memory, now: ServiceFixture.now).answer
+        let answer = router.react(to: request, memory: &memory, now: ServiceFixture.now).answer
         #expect(answer?.status == status)
         #expect((answer?.json?["error"]?.string ?? "").isEmpty == (status == 200))
     }
@@ -274,13 +275,13 @@ import Testing
     }
 
     private func counted(_ requests: [ReceivedRequest]) -> JSONValue {
-        var house = ServiceFixture.makeHouse()
+        var router = ServiceFixture.makeRouter()
         var memory = ConnectionMemory(number: 1)
         for request in requests {
-            let reaction = house.react(to: request, memory: &memory, now: ServiceFixture.now)
-            if let answer = reaction.answer { house.answered(reaction.provider, answer) }
+            let reaction = router.react(to: request, memory: &memory, now: ServiceFixture.now)
+            if let answer = reaction.answer { router.answered(reaction.provider, answer) }
         }
-        return house.counters.json
+        return router.counters.json
     }
 
     @Test func `tell a push that came twice`() {
@@ -317,13 +318,13 @@ import Testing
     }
 
     @Test func `start afresh after a reset`() {
-        var house = ServiceFixture.makeHouse()
+        var router = ServiceFixture.makeRouter()
         var memory = ConnectionMemory(number: 1)
-        _ = house.react(to: push(nil), memory: &memory, now: ServiceFixture.now)
+        _ = router.react(to: push(nil), memory: &memory, now: ServiceFixture.now)
         let reset = ReceivedRequest("POST", "/_simulator/reset")
-        #expect(house.react(to: reset, memory: &memory, now: ServiceFixture.now).answer?.status == 204)
+        #expect(router.react(to: reset, memory: &memory, now: ServiceFixture.now).answer?.status == 204)
         let counters = ReceivedRequest("GET", "/_simulator/counters")
-        let answer = house.react(to: counters, memory: &memory, now: ServiceFixture.now).answer
+        let answer = router.react(to: counters, memory: &memory, now: ServiceFixture.now).answer
         #expect(answer?.json?["requests"]?.integer == 0)
     }
 }

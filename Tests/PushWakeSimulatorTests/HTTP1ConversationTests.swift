@@ -6,11 +6,11 @@ import Testing
 
 @Suite struct `Simulator's HTTP/1.1` {
     /// Never answers.
-    private final class SilentJudge: RequestJudge {
+    private final class SilentValidator: RequestValidator {
         var requests = 0
         var isFCM: Bool { false }
 
-        func judge(_ request: ReceivedRequest, stream: Int32) -> Reaction {
+        func validate(_ request: ReceivedRequest, stream: Int32) -> Reaction {
             requests += 1
             return Reaction(answer: nil)
         }
@@ -21,11 +21,11 @@ import Testing
     }
 
     @Test func `keeps no more than a request while another one waits`() {
-        let judge = SilentJudge()
-        let conversation = HTTP1Conversation(judge: judge)
+        let validator = SilentValidator()
+        let conversation = HTTP1Conversation(validator: validator)
         let head = Array("POST /3/device/a HTTP/1.1\r\nhost: x\r\n\r\n".utf8)
         #expect(head.withUnsafeBytes { conversation.receive($0) })
-        #expect(judge.requests == 1)
+        #expect(validator.requests == 1)
         let chunk = [UInt8](repeating: 0x41, count: 16_384)
         let taken = (0..<200).prefix { _ in chunk.withUnsafeBytes { conversation.receive($0) } }.count
         #expect(taken > 0)

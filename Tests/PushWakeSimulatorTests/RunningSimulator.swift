@@ -2,6 +2,7 @@
 
 import Glibc
 import PushWakeCore
+import PushWakeSystem
 import PushWakeTransport
 import Testing
 

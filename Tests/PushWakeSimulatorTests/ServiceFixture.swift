@@ -58,8 +58,8 @@ enum ServiceFixture {
     /// Stands for an HMAC.
     static func makeCode(_ bytes: [UInt8]) -> [UInt8] { bytes.reversed().prefix(32).map { $0 ^ 0x5A } }
 
-    static func makeHouse() -> ProviderHouse {
-        ProviderHouse(
+    static func makeRouter() -> ProviderRouter {
+        ProviderRouter(
             apns: makeAPNs(),
             oauth: OAuthService(
                 accounts: [

@@ -52,7 +52,7 @@ import Testing
                 contact: "sip:alice%20x;p=1@[2001:db8::1]:5061;transport=tls;pn-prid=https%3A%2F%2Fpush",
                 callID: "a84b4c76e66710@pc33",
                 cseq: .max,
-                wishes: .init([.init(name: "pn-timeout", value: "0"), .init(name: "pn-auth", value: "\u{1}\u{0}")]),
+                attributes: .init([.init(name: "pn-timeout", value: "0"), .init(name: "pn-auth", value: "\u{1}\u{0}")]),
                 registeredAt: start, expiresAt: start + 60, forgetAt: start + 86_400, refreshesItself: true)
             let plain = makeBinding(aor: "bob", service: nil, instance: "", contact: "", callID: "")
             _ = try store.register([full], now: start)
@@ -339,14 +339,14 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `shows the newest removal first and no more than a few`(kind: StoreKind) throws {
         try kind.withStore { (store) throws in
-            let count = BindingLimits.marksPerUser + 3
+            let count = BindingLimits.tombstonesPerUser + 3
             for index in 0..<count {
                 let time = start + Int64(index)
                 _ = try store.register([makePhone("phone \(index)", at: time)], now: time)
                 _ = try store.remove(.all, of: "alice@example.com", reason: "unregistered", now: time)
             }
-            let marks = try store.removed(of: "alice@example.com")
-            #expect(marks.map(\.binding.token) == (3..<count).reversed().map { "phone \($0)" })
+            let tombstones = try store.removed(of: "alice@example.com")
+            #expect(tombstones.map(\.binding.token) == (3..<count).reversed().map { "phone \($0)" })
         }
     }
 
@@ -398,11 +398,11 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `forgets marks of removal after their time`(kind: StoreKind) throws {
+    func `forgets tombstones after their time`(kind: StoreKind) throws {
         try kind.withStore { (store) throws in
             _ = try store.register([makeBinding()], now: start)
             _ = try store.remove(.all, of: "alice@example.com", reason: "by hand", now: start)
-            let end = start + BindingLimits.markLifetime
+            let end = start + BindingLimits.tombstoneLifetime
             #expect(try store.forget(now: end - 1, limit: 10) == 0)
             #expect(try store.removed(of: "alice@example.com").count == 1)
             #expect(try store.forget(now: end, limit: 10) == 1)
@@ -438,20 +438,21 @@ import Testing
             var found: [EndingBinding] = []
             while true {
                 let page = try store.ending(
-                    after: found.last?.place ?? EndPlace(time: start), by: start + 101, refreshingThemselves: false,
+                    after: found.last?.cursor ?? ExpiryCursor(time: start), by: start + 101,
+                    refreshingThemselves: false,
                     limit: 6)
                 guard !page.isEmpty else { break }
                 found += page
             }
             let users = (0..<20).filter { ![3, 4, 5].contains($0) }.map { "user\($0)" }
             #expect(found.map(\.binding.aor).sorted() == users.sorted())
-            #expect(found.map(\.place) == found.map(\.place).sorted())
+            #expect(found.map(\.cursor) == found.map(\.cursor).sorted())
             #expect(found.first?.binding.expiresAt == start + 100)
             let own = try store.ending(
-                after: EndPlace(time: start), by: start + 999, refreshingThemselves: true, limit: 6)
+                after: ExpiryCursor(time: start), by: start + 999, refreshingThemselves: true, limit: 6)
             #expect(own.map(\.binding.aor) == ["user3"])
             let ended = try store.ending(
-                after: EndPlace(time: start + 102), by: start + 200, refreshingThemselves: false, limit: 6)
+                after: ExpiryCursor(time: start + 102), by: start + 200, refreshingThemselves: false, limit: 6)
             #expect(ended.isEmpty)
         }
     }

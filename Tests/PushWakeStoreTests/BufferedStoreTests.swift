@@ -78,7 +78,7 @@ import Testing
                 aor: "bob", provider: .webpush, environment: .sandbox, app: "an.app", team: "A1B2C3D4E5",
                 service: .remote,
                 token: "https://push.example.net/p", dialect: .flexisip, instance: "", contact: "sip:bob@[2001:db8::1]",
-                callID: "", cseq: .max, wishes: .init([.init(name: "pn-auth", value: "\u{1}\u{0}ü")]),
+                callID: "", cseq: .max, attributes: .init([.init(name: "pn-auth", value: "\u{1}\u{0}ü")]),
                 registeredAt: start, expiresAt: start + 60, forgetAt: start + 86_400, refreshesItself: true)
             for at in [start, start + 5] {
                 var binding = full
@@ -97,7 +97,7 @@ import Testing
             try store.bindings(of: "alice@example.com", now: start) == [makeBinding(callID: "call-2", at: start + 60)])
         let bob = try #require(try store.bindings(of: "bob", now: start).first)
         #expect(bob.registeredAt == start + 5)
-        #expect(bob.wishes == .init([.init(name: "pn-auth", value: "\u{1}\u{0}ü")]))
+        #expect(bob.attributes == .init([.init(name: "pn-auth", value: "\u{1}\u{0}ü")]))
         #expect(bob.cseq == .max && bob.refreshesItself && bob.provider == .webpush)
     }
 

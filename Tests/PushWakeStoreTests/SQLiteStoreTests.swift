@@ -39,7 +39,7 @@ import Testing
                 let store = try SQLiteStore(path: directory + "/bindings.db", options: options)
                 _ = try store.register([makeBinding(expires: 60)], now: start)
                 let found = try store.ending(
-                    after: EndPlace(time: start), by: start + 60, refreshingThemselves: false, limit: 9)
+                    after: ExpiryCursor(time: start), by: start + 60, refreshingThemselves: false, limit: 9)
                 #expect(found.map(\.binding) == [makeBinding(expires: 60)])
                 let database = try SQLiteDatabase(path: directory + "/bindings.db", busyTimeout: 100)
                 let count = "SELECT count(*) FROM sqlite_schema WHERE name IN ('bindings_by_end', 'users_by_uid')"
@@ -285,7 +285,7 @@ import Testing
                 """)
             for index in 0..<3 {
                 var binding = makeBinding(aor: "user\(index)", app: "another.\(index)", service: nil)
-                binding.wishes["pn-timeout"] = "0"
+                binding.attributes["pn-timeout"] = "0"
                 _ = try store.register([binding], now: start)
                 #expect(try store.bindings(of: binding.aor, now: start) == [binding])
                 _ = try store.remove(.all, of: binding.aor, reason: "by hand", now: start)
@@ -298,7 +298,7 @@ import Testing
     @Test func `drops users of whom nothing is left`() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/bindings.db"
-            let store = try SQLiteStore(path: path, options: .init(markLifetime: 10))
+            let store = try SQLiteStore(path: path, options: .init(tombstoneLifetime: 10))
             for index in 0..<50 {
                 _ = try store.register([makeBinding(aor: "user\(index)", keep: index == 7 ? 1000 : 10)], now: start)
             }

@@ -2,6 +2,7 @@
 
 import PushWakeCore
 
+@testable import PushWakeSystem
 @testable import PushWakeTransport
 
 /// A small CONNECT proxy: one plain HTTP/1.1 head, then bytes both ways.
@@ -46,12 +47,12 @@ final class ForwardProxy: LoopSource {
         }
 
         func ready(_ readiness: Loop.Readiness) {
-            guard let server else { return isOver ? () : readHead() }
+            guard let server else { return isOver ? () : readHeaderBlock() }
             copy(from: client, to: server)
             if !isOver { copy(from: server, to: client) }
         }
 
-        private func readHead() {
+        private func readHeaderBlock() {
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
             defer { buffer.deallocate() }
             guard case .bytes(let count) = client.receive(into: buffer) else { return }

@@ -3,6 +3,7 @@
 import PushWakeCore
 import Testing
 
+@testable import PushWakeSystem
 @testable import PushWakeTransport
 
 @Suite(.serialized) struct `HTTP connection pool` {
@@ -94,7 +95,7 @@ import Testing
         var answered = 0
         var lost = 0
         var notices: [String] = []
-        pool.onSentAway = { notices.append($0) }
+        pool.onGoAway = { notices.append($0) }
         for number in 0..<200 {
             pool.send(makeRequest("/\(number)"), deadline: .max) { result in
                 if result.response != nil { answered += 1 } else { lost += 1 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
 @Suite struct `A log that nobody reads` {

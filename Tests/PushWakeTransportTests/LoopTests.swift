@@ -3,7 +3,7 @@
 import CLinux
 import Testing
 
-@testable import PushWakeTransport
+@testable import PushWakeSystem
 
 @Suite struct `Event loop` {
     @Test func `fires timers in the order of their deadlines, cancelled ones never`() throws {

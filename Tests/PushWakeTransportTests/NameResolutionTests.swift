@@ -2,10 +2,11 @@
 
 import Glibc
 import PushWakeCore
+import PushWakeTransport
 import Synchronization
 import Testing
 
-@testable import PushWakeTransport
+@testable import PushWakeSystem
 
 /// Counts in any thread.
 private final class Counter: Sendable {

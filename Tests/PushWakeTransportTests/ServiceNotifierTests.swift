@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import CLinux
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
 @Suite struct `A service manager` {

@@ -2,7 +2,7 @@
 
 import CLinux
 import Glibc
-import PushWakeTransport
+import PushWakeSystem
 import Testing
 
 @Suite struct `Words that processes share` {

@@ -4,6 +4,7 @@ import Glibc
 import PushWakeCore
 import Testing
 
+@testable import PushWakeSystem
 @testable import PushWakeTransport
 
 /// Certificates with keys in all the forms that people have them in; the files are made by the openssl command,

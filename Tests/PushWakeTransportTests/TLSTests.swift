@@ -3,6 +3,7 @@
 import PushWakeCore
 import Testing
 
+@testable import PushWakeSystem
 @testable import PushWakeTransport
 
 @Suite(.serialized) struct `TLS` {

@@ -3,6 +3,7 @@
 import PushWakeCore
 import Testing
 
+@testable import PushWakeSystem
 @testable import PushWakeTransport
 
 /// A loop, a CA, a server with a script, and pools to it: all in one thread, on loopback.

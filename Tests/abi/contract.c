@@ -258,6 +258,10 @@ static void check_requests(pushwake_client *client)
     request.size = offsetof(pushwake_send_request, push_type);
     request.text = nothing;
     CHECK(pushwake_send(&queued, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_send_set(&request, text("aor"), text("alice")) == PUSHWAKE_OK);
+    CHECK(request.aor.len == 5);
+    INVALID(pushwake_send_set(&request, text("selector"), text("S")));
+    CHECK(request.selector.len == 0);
     request.size = sizeof(request);
     CHECK(pushwake_send_set(&request, text("selector"), text("S")) == PUSHWAKE_OK);
     CHECK(request.selector.len == 1);
@@ -296,8 +300,10 @@ static void check_supervisor(pushwake_settings *settings)
     CHECK(pushwake_supervisor_engine_pid(NULL) <= 0);
     pushwake_supervisor_free(NULL);
 
-    /* external: it starts nothing, finds nothing and goes on looking. */
-    config.size = sizeof(config);
+    INVALID(pushwake_engine_run(NULL, 0));
+
+    /* external: it starts nothing, finds nothing and goes on looking; as of the first release. */
+    config.size = offsetof(pushwake_supervisor_config, on_verb);
     CHECK(pushwake_settings_set(settings, text("engine_mode"), text("external")) == PUSHWAKE_OK);
     CHECK(pushwake_supervisor_new(&supervisor, settings, &config) == PUSHWAKE_OK);
     for (int round = 0; round < 5; round++)

@@ -47,11 +47,25 @@ def rfc8599_fcm():
                 sip_pns="fcm")
 
 
+def push_token():
+    return Push("push-token-*", fcm_token(), contact=";push-token-type=android;push-token-app=com.example.phone;push-token-id=@TOKEN@")
+
+
+def old_linphone():
+    return Push("older Linphone", fcm_token(), contact=";app-id=com.example.phone;pn-type=firebase;pn-tok=@TOKEN@")
+
+
+def flexisip():
+    return Push("Flexisip", apns_token(),
+                contact=";pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip&remote;pn-prid=@TOKEN@:voip&@TOKEN@:remote",
+                sip_pns="apns")
+
+
 def no_push():
     return Push("no push", "none")
 
 
-DIALECTS = [mpush_ios, rfc8599_apns, rfc8599_fcm, mpush_android]
+DIALECTS = [mpush_ios, rfc8599_apns, rfc8599_fcm, mpush_android, push_token, old_linphone, flexisip]
 
 
 class Phone:

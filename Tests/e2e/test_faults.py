@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Many pushes through a provider's bad day: none lost, none doubled, as the simulator counts them."""
+"""Many pushes through faults of a provider: none lost, none doubled, as the simulator counts them."""
 
 import json
 import ssl
@@ -46,7 +46,7 @@ class BadDay:
 
 
 @pytest.fixture
-def bad_day(tmp_path):
+def many_pushes(tmp_path):
     made = []
 
     def make(script):
@@ -54,8 +54,8 @@ def bad_day(tmp_path):
         return made[-1]
 
     yield make
-    for day in made:
-        day.stop()
+    for run in made:
+        run.stop()
 
 
 def rules(*rules, provider="apns", **rest):
@@ -72,14 +72,14 @@ ALL = [
 
 
 @pytest.mark.parametrize("concurrency", [100, 1000])
-def test_nothing_is_lost_and_nothing_doubled_on_a_bad_day(bad_day, concurrency):
-    day = bad_day(rules(*ALL))
-    said = day.load(COUNT, concurrency)
-    seen = day.counters()
+def test_nothing_is_lost_and_nothing_doubled_by_all_of_them(many_pushes, concurrency):
+    run = many_pushes(rules(*ALL))
+    said = run.load(COUNT, concurrency)
+    seen = run.counters()
     assert said["accepted"] == COUNT
     assert seen["distinct"] == COUNT
     assert seen["duplicates"] == seen["resends"] == seen["repeats"] == 0
-    # The day was as bad as it was meant to be.
+    # The run was as bad as it was meant to be.
     reasons = seen["providers"]["apns"]["reasons"]
     assert seen["goaways_sent"] >= COUNT // 1000 and seen["closes"] >= 7
     assert reasons["ServiceUnavailable"] > COUNT // 200 and reasons["ExpiredProviderToken"] == 1
@@ -96,42 +96,42 @@ def test_nothing_is_lost_and_nothing_doubled_on_a_bad_day(bad_day, concurrency):
     {"every": 3000, "no_answer": True},
     {"every": 500, "reason": "ExpiredProviderToken"},
 ], ids=lambda rule: "-".join(str(key) for key in rule if key != "every"))
-def test_nothing_is_lost_and_nothing_doubled_by(bad_day, rule):
-    day = bad_day(rules(rule, {"every": 333, "settings": {"max_concurrent_streams": 500}}))
-    said = day.load(5000, 200)
-    seen = day.counters()
+def test_nothing_is_lost_and_nothing_doubled_by(many_pushes, rule):
+    run = many_pushes(rules(rule, {"every": 333, "settings": {"max_concurrent_streams": 500}}))
+    said = run.load(5000, 200)
+    seen = run.counters()
     assert said["accepted"] == seen["distinct"] == 5000, said
     assert seen["duplicates"] == seen["resends"] == seen["repeats"] == 0
 
 
 @pytest.mark.parametrize("close", ["fin", "rst"])
-def test_a_push_whose_answer_was_lost_goes_out_again_under_the_same_id(bad_day, close):
+def test_a_push_whose_answer_was_lost_goes_out_again_under_the_same_id(many_pushes, close):
     """Nobody can tell it from one that was not processed; for a call a second copy does no harm."""
-    day = bad_day(rules({"every": 1000, "close": close, "accept": True}))
-    said = day.load(5000, 100)
-    seen = day.counters()
+    run = many_pushes(rules({"every": 1000, "close": close, "accept": True}))
+    said = run.load(5000, 100)
+    seen = run.counters()
     assert said["accepted"] == seen["distinct"] == 5000
     assert seen["duplicates"] == seen["repeats"] == 0 and seen["resends"] == 5
 
 
-def test_pushes_that_wait_get_the_new_provider_token(bad_day):
+def test_pushes_that_wait_get_the_new_provider_token(many_pushes):
     # 1,000 a second until the token is too old and for a second more; the rest goes fast, since the new token must
     # last to the end: two that are refused within 20 minutes count as a wrong clock.
-    day = bad_day(rules({"count": 5300, "delay_ms": 100}, streams={"max_concurrent": 100}, apns={"token_age_s": 4}))
-    said = day.load(7000, 6000)
-    seen = day.counters()
+    run = many_pushes(rules({"count": 5300, "delay_ms": 100}, streams={"max_concurrent": 100}, apns={"token_age_s": 4}))
+    said = run.load(7000, 6000)
+    seen = run.counters()
     assert said["accepted"] == seen["distinct"] == 7000, said
     assert 0 < seen["providers"]["apns"]["reasons"]["ExpiredProviderToken"] <= 200
     assert seen["connections"] <= 5
 
 
-def test_google_has_a_bad_day_too(bad_day):
+def test_nothing_is_lost_at_google_either(many_pushes):
     script = rules({"every": 500, "goaway": {}}, {"every": 1300, "close": "fin"}, {"every": 700, "reset": "INTERNAL_ERROR"},
                    {"probability": 0.01, "status": 503, "headers": {"retry-after": "1"}},
                    {"after": 2500, "count": 1, "status": 401}, provider="fcm")
     script["rules"].append({"provider": "oauth", "count": 1, "status": 500, "reason": "internal_failure"})
-    day = bad_day(script)
-    said = day.load(5000, 100, provider="fcm")
-    seen = day.counters()
+    run = many_pushes(script)
+    said = run.load(5000, 100, provider="fcm")
+    seen = run.counters()
     assert said["accepted"] == seen["distinct"] == 5000, said
     assert seen["duplicates"] == seen["resends"] == 0

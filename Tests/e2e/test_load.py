@@ -13,7 +13,7 @@ LOAD = ["load_level", "load_queue_percent", "load_lag_ms", "load_cpu_percent"]
 
 def test_a_jam_of_100_000_pushes_is_small_and_its_memory_comes_back(simulator):
     """`run` waits until every push has ended by its deadline."""
-    done = subprocess.run([PUSHWAKE, "load", "--jam", "--dir", simulator.directory / "files", "--count", "100000", "--json"],
+    done = subprocess.run([PUSHWAKE, "load", "--backlog", "--dir", simulator.directory / "files", "--count", "100000", "--json"],
                           capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     weighed = json.loads(done.stdout)

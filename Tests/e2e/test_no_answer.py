@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from phones import rfc8599_apns, rfc8599_fcm
+from phones import DIALECTS, rfc8599_apns, rfc8599_fcm
 
 
 @pytest.fixture(scope="module")
@@ -273,3 +273,27 @@ def test_asked_to_of_a_call_that_is_not_held_it_does_nothing(server, wire, voice
     desk.register()
     call = wire.call(server, "desk-only", to(voicemail), "X-Keep: 10")
     call.wait_status(200)
+
+
+@pytest.mark.parametrize("push", DIALECTS)
+def test_a_lone_phone_that_declines_ends_the_call_at_once_in_every_dialect(server, wire, push):
+    phone = wire.phone(server, f"declines-{push.__name__}", "tcp", push())
+    phone.answers["INVITE"] = (180, 486)
+    phone.register()
+    call = wire.call(server, phone.user)
+    assert call.wait_final().status == 486
+    assert call.answers[-1].at - call.sent_at < 0.5
+
+
+@pytest.mark.parametrize("push", DIALECTS)
+def test_a_phone_that_wakes_and_declines_ends_the_call_at_once_in_every_dialect(server, wire, simulator, push):
+    phone = wire.phone(server, f"woken-declines-{push.__name__}", "tcp", push())
+    phone.register()
+    phone.suspend()
+    call = wire.call(server, phone.user)
+    simulator.wait_event(phone.push.token, "call")
+    woken = wire.again(phone)
+    woken.answers["INVITE"] = (180, 486)
+    registered = woken.register()
+    assert call.wait_final().status == 486
+    assert call.answers[-1].at - registered.at < 0.5

@@ -5,21 +5,22 @@
 enum AcrobitsTuple {
     /// The binding of a Contact whose provider is `acrobits`.
     static func read(
-        _ parameters: PushParameters, token: String, wishes: Binding.Wishes
+        _ parameters: PushParameters, token: String, attributes: Binding.Attributes
     ) throws(Problem) -> Binding {
         try binding(
             appID: parameters.required(.param, for: "acrobits"), deviceToken: token,
-            selector: parameters[.selector] ?? "", wishes: wishes)
+            selector: parameters[.selector] ?? "", attributes: attributes)
     }
 
     /// The binding of a reported tuple; the selector may be empty.
     static func binding(
-        appID: String, deviceToken: String, selector: String, wishes: Binding.Wishes = .init()
+        appID: String, deviceToken: String, selector: String, attributes: Binding.Attributes = .init()
     ) throws(Problem) -> Binding {
         try TokenRules.check(app: appID, from: "pn-param")
         try TokenRules.check(token: deviceToken, of: .acrobits, from: "pn-prid")
-        var wishes = wishes
-        wishes["pn-selector"] = selector.isEmpty ? nil : selector
-        return Binding(provider: .acrobits, app: appID, token: deviceToken, dialect: .acrobitsTuple, wishes: wishes)
+        var attributes = attributes
+        attributes["pn-selector"] = selector.isEmpty ? nil : selector
+        return Binding(
+            provider: .acrobits, app: appID, token: deviceToken, dialect: .acrobitsTuple, attributes: attributes)
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// One push token of one device of one user: where to push, and what the phone wishes.
+/// One push token of one device of one user: where to push, and what the phone asks for.
 ///
 /// A phone with a PushKit token and a remote token has two bindings that share
 /// `instance` and `contact`.
@@ -29,8 +29,8 @@ public struct Binding: Equatable, Sendable {
     public var callID: String
     /// CSeq of the last REGISTER.
     public var cseq: UInt32
-    /// What the phone wishes for its pushes.
-    public var wishes: Wishes
+    /// What the phone asks for in its pushes.
+    public var attributes: Attributes
     /// Seconds since 1970 of the last REGISTER.
     public var registeredAt: Int64
     /// Seconds since 1970 at which the SIP registration ends.
@@ -44,7 +44,7 @@ public struct Binding: Equatable, Sendable {
     public init(
         aor: String = "", provider: Provider, environment: Environment = .standard, app: String = "",
         team: String = "", service: Service? = nil, token: String, dialect: Dialect, instance: String = "",
-        contact: String = "", callID: String = "", cseq: UInt32 = 0, wishes: Wishes = Wishes(),
+        contact: String = "", callID: String = "", cseq: UInt32 = 0, attributes: Attributes = Attributes(),
         registeredAt: Int64 = 0, expiresAt: Int64 = 0, forgetAt: Int64 = 0, refreshesItself: Bool = false
     ) {
         self.aor = aor
@@ -59,7 +59,7 @@ public struct Binding: Equatable, Sendable {
         self.contact = contact
         self.callID = callID
         self.cseq = cseq
-        self.wishes = wishes
+        self.attributes = attributes
         self.registeredAt = registeredAt
         self.expiresAt = expiresAt
         self.forgetAt = forgetAt
@@ -68,14 +68,14 @@ public struct Binding: Equatable, Sendable {
 }
 
 extension Binding {
-    /// Per-binding wishes of the phone, under the names of the Contact parameters
+    /// Per-binding attributes of the phone, under the names of the Contact parameters
     /// (`pn-timeout`, `pn-call-str`, `pn-msg-str`, `pn-groupchat-str`, `pn-call-snd`,
     /// `pn-msg-snd`, and our own `pn-selector`, `pn-p256dh`, `pn-auth`), values unescaped.
-    public struct Wishes: Equatable, Sendable {
+    public struct Attributes: Equatable, Sendable {
         /// In the order the phone sent them.
         public private(set) var entries: [Entry]
 
-        /// One wish.
+        /// One attribute.
         public struct Entry: Equatable, Sendable {
             /// Lower case.
             public let name: String
@@ -89,10 +89,10 @@ extension Binding {
             }
         }
 
-        /// Starts with these wishes.
+        /// Starts with these attributes.
         public init(_ entries: [Entry] = []) { self.entries = entries }
 
-        /// The phone wishes nothing.
+        /// The phone asks for nothing.
         public var isEmpty: Bool { entries.isEmpty }
 
         /// The value under a lower-case name; setting nil removes it.
@@ -104,4 +104,135 @@ extension Binding {
             }
         }
     }
+}
+
+extension Binding {
+    /// The contact URI as a registrar has it that keeps no push parameters: they are taken out,
+    /// everything else is as it came.
+    public var contactWithoutPushParameters: String { Self.withoutPushParameters(contact) }
+
+    /// The same for any contact URI.
+    public static func withoutPushParameters(_ contact: String) -> String {
+        let bytes = Array(contact.utf8)
+        let parts = SIPURI(bytes.span, in: 0..<bytes.count)
+        let upper = bytes[parts.parameters].firstIndex(of: ASCII.question) ?? parts.parameters.upperBound
+        var kept = Array(bytes[..<parts.parameters.lowerBound])
+        var start = parts.parameters.lowerBound
+        while start < upper {
+            let end = bytes[(start + 1)..<upper].firstIndex(of: ASCII.semicolon) ?? upper
+            let name = bytes[(start + 1)..<end].prefix { $0 != UInt8(ascii: "=") }
+            if !PushParameterName.isAboutPush(name.span) { kept += bytes[start..<end] }
+            start = end
+        }
+        kept += bytes[upper...]
+        return String(decoding: kept, as: UTF8.self)
+    }
+}
+
+/// Push services that a binding can name.
+public enum Provider: UInt8, Sendable, CaseIterable {
+    case apns = 1
+    case fcm = 2
+    case webpush = 3
+    case acrobits = 4
+    /// A URL of the operator's own, filled in from a template.
+    case webhook = 5
+
+    /// The value of `pn-provider` (RFC 8599, 10 to 12), and the name in logs and JSON.
+    public var name: String {
+        switch self {
+        case .apns: "apns"
+        case .fcm: "fcm"
+        case .webpush: "webpush"
+        case .acrobits: "acrobits"
+        case .webhook: "webhook"
+        }
+    }
+}
+
+/// Which of a provider's two worlds a token belongs to.
+public enum Environment: UInt8, Sendable, CaseIterable {
+    /// As the settings say.
+    case standard = 0
+    case production = 1
+    case sandbox = 2
+
+    /// Says whether it is the sandbox, when the settings say so of `standard` or not.
+    public func isSandbox(ifStandard standard: Bool) -> Bool {
+        switch self {
+        case .standard: standard
+        case .production: false
+        case .sandbox: true
+        }
+    }
+
+    /// The name in JSON: `default`, `production` or `sandbox`.
+    public var name: String {
+        switch self {
+        case .standard: "default"
+        case .production: "production"
+        case .sandbox: "sandbox"
+        }
+    }
+}
+
+/// What an Apple token is good for.
+public enum Service: UInt8, Sendable, CaseIterable {
+    /// PushKit: rings through CallKit. Never used for anything but a call.
+    case voip = 1
+    /// An ordinary notification token.
+    case remote = 2
+
+    /// The name in logs and JSON, and in `pn-param`.
+    public var name: String {
+        switch self {
+        case .voip: "voip"
+        case .remote: "remote"
+        }
+    }
+
+    /// Reads `voip` or `remote`. Small letters only: a bundle id may well end in `Voip`.
+    init?(label: Span<UInt8>) {
+        if label.equals("voip") {
+            self = .voip
+        } else if label.equals("remote") {
+            self = .remote
+        } else {
+            return nil
+        }
+    }
+}
+
+/// Text that must not reach a log: printing it shows dots.
+public struct Secret: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The text itself, for the one who needs it.
+    public let revealed: String
+
+    /// Hides a text.
+    public init(_ text: String) { revealed = text }
+
+    /// Dots.
+    public var description: String { "…" }
+    /// Dots.
+    public var debugDescription: String { description }
+    /// Empty: `dump` shows nothing either.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Where a gateway shall keep the phone registered, and with what (Mizutech's `X-` headers).
+public struct UpstreamAccount: Equatable, Sendable {
+    /// `X-PIID`: MD5(user:realm:password) in hex digits.
+    public var credential: Secret?
+    /// `X-Sy.Uppersrv`: host or host:port of the SIP server; empty when not said.
+    public var server = ""
+    /// `X-Sy.Uppersrvd`: its domain when that is another; empty when not said.
+    public var domain = ""
+    /// `X-Sy.Upperproxy`: a proxy on the way; empty when not said.
+    public var proxy = ""
+
+    /// Says nothing.
+    public init() {}
+
+    /// Nothing was said.
+    public var isEmpty: Bool { credential == nil && server.isEmpty && domain.isEmpty && proxy.isEmpty }
 }

@@ -55,7 +55,7 @@ public struct BindingFilter: Equatable, Sendable {
 
     private func probe(_ hash: UInt64) -> Probe {
         var mask: UInt64 = 0
-        for place in 0..<UInt64(4) { mask |= 1 << (hash >> (6 * place) & 63) }
+        for index in 0..<UInt64(4) { mask |= 1 << (hash >> (6 * index) & 63) }
         return Probe(word: Int(truncatingIfNeeded: hash >> 24) & (wordCount - 1), mask: mask)
     }
 

@@ -27,3 +27,89 @@ public enum Dialect: UInt8, Sendable, CaseIterable {
         }
     }
 }
+
+/// Contact parameters that are about push; the raw values are the names in lower case.
+public enum PushParameterName: String, Sendable {
+    // RFC 8599, 8.7
+    case provider = "pn-provider"
+    case param = "pn-param"
+    case prid = "pn-prid"
+    case purr = "pn-purr"
+    // Older Linphone
+    case legacyType = "pn-type"
+    case legacyApp = "app-id"
+    case legacyToken = "pn-tok"
+    // Older Mizutech
+    case tokenType = "push-token-type"
+    case tokenApp = "push-token-app"
+    case tokenID = "push-token-id"
+    // Attributes of Flexisip's phones
+    case timeout = "pn-timeout"
+    case silent = "pn-silent"
+    case callText = "pn-call-str"
+    case messageText = "pn-msg-str"
+    case groupChatText = "pn-groupchat-str"
+    case waitingText = "pn-mwi-str"
+    case callSound = "pn-call-snd"
+    case messageSound = "pn-msg-snd"
+    case repeatInterval = "pn-call-remote-push-interval"
+    case missedText = "pn-missing-call-str"
+    case elsewhereText = "pn-call-accepted-elsewhere-str"
+    case declinedText = "pn-call-declined-elsewhere-str"
+    // Our own
+    case selector = "pn-selector"
+    case publicKey = "pn-p256dh"
+    case authSecret = "pn-auth"
+
+    /// Recognises a name in any case; nil for parameters about other things.
+    init?(_ name: Span<UInt8>) {
+        let candidates: [PushParameterName]
+        switch name.count {
+        case 6: candidates = Self.ofSix
+        case 7: candidates = Self.ofSeven
+        case 8: candidates = Self.ofEight
+        case 11: candidates = Self.ofEleven
+        case 9, 10, 12...30: candidates = Self.others
+        default: return nil
+        }
+        let first = ASCII.lowercased(name[0])
+        guard first == UInt8(ascii: "p") || first == UInt8(ascii: "a") else { return nil }
+        for candidate in candidates where name.equalsIgnoringCase(candidate.rawValue) {
+            self = candidate
+            return
+        }
+        return nil
+    }
+
+    /// Says whether a parameter of a Contact URI is about push, whatever dialect it is of: the one list of what is
+    /// stripped from contacts that others see, and of what makes no difference between two of them.
+    public static func isAboutPush(_ name: Span<UInt8>) -> Bool {
+        if name.startsIgnoringCase(with: "pn-") || name.startsIgnoringCase(with: "push-token-") { return true }
+        for other in ["app-id", "appid", "devicetoken", "selector", "x-mpush"] where name.equalsIgnoringCase(other) {
+            return true
+        }
+        return false
+    }
+
+    /// Says whether the value goes with the binding as an attribute.
+    var isAttribute: Bool {
+        switch self {
+        case .provider, .param, .prid, .purr, .legacyType, .legacyApp, .legacyToken, .tokenType, .tokenApp, .tokenID:
+            false
+        default: true
+        }
+    }
+
+    /// Says whether the value is a number of seconds.
+    var isNumber: Bool { self == .timeout || self == .repeatInterval || self == .silent }
+
+    // By length, so that the parameters of most phones are found at the first or second try.
+    private static let ofSix: [PushParameterName] = [.legacyToken, .legacyApp]
+    private static let ofSeven: [PushParameterName] = [.prid, .purr, .legacyType, .authSecret]
+    private static let ofEight: [PushParameterName] = [.param]
+    private static let ofEleven: [PushParameterName] = [.provider, .callText, .callSound, .selector]
+    private static let others: [PushParameterName] = [
+        .tokenType, .tokenApp, .tokenID, .timeout, .silent, .messageText, .groupChatText, .waitingText, .messageSound,
+        .repeatInterval, .missedText, .elsewhereText, .declinedText, .publicKey,
+    ]
+}

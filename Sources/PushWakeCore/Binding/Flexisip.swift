@@ -5,14 +5,14 @@
 enum Flexisip {
     /// The bindings of one Apple Contact, one per token, in the order given.
     static func bindings(
-        _ param: AppleParam, prid: String, environment: Environment, wishes: Binding.Wishes
+        _ param: AppleParam, prid: String, environment: Environment, attributes: Binding.Attributes
     ) throws(Problem) -> [Binding] {
         if param.services.count == 1, environment == .standard, isSingle(prid) {
             try TokenRules.check(token: prid, of: .apns, from: "pn-prid")
             return [
                 Binding(
                     provider: .apns, app: param.bundle, team: param.team, service: param.services.first, token: prid,
-                    dialect: .rfc8599, wishes: wishes)
+                    dialect: .rfc8599, attributes: attributes)
             ]
         }
         let tokens = split(prid)
@@ -31,7 +31,7 @@ enum Flexisip {
                 Binding(
                     provider: .apns, environment: environment, app: param.bundle, team: param.team,
                     service: services[index], token: token.text, dialect: isPlain ? .rfc8599 : .flexisip,
-                    wishes: wishes))
+                    attributes: attributes))
         }
         return bindings
     }

@@ -13,19 +13,21 @@ enum LegacyLinphone {
         let type = try parameters.required(.legacyType, for: "pn-tok")
         let token = try parameters.required(.legacyToken, for: "pn-type")
         let app = try parameters.required(.legacyApp, for: "pn-type")
-        let wishes = parameters.wishes(warnings: &warnings)
+        let attributes = parameters.attributes(warnings: &warnings)
 
         guard let provider = provider(named: type) else {
             if others.serves(named: type) {
                 try TokenRules.check(app: app, from: "app-id")
                 try TokenRules.check(token: token, of: .webhook, from: "pn-tok")
                 return .bind([
-                    Binding(otherService: type, app: app, token: token, dialect: .legacyLinphone, wishes: wishes)
+                    Binding(
+                        otherService: type, app: app, token: token, dialect: .legacyLinphone, attributes: attributes)
                 ])
             }
             throw TokenRules.unknownProvider(type, "pn-type", known: "apple, android, firebase or google")
         }
-        var binding = Binding(provider: provider, app: app, token: token, dialect: .legacyLinphone, wishes: wishes)
+        var binding = Binding(
+            provider: provider, app: app, token: token, dialect: .legacyLinphone, attributes: attributes)
         if provider == .apns { readSuffixes(of: app, into: &binding) }
         try TokenRules.check(app: binding.app, from: "app-id")
         try TokenRules.check(token: token, of: provider, from: "pn-tok")

@@ -29,7 +29,7 @@ enum MPush {
         if provider != .webpush || !app.isEmpty { try TokenRules.check(app: app, from: header) }
         try TokenRules.check(token: token, of: provider, from: header)
         var binding = Binding(provider: provider, environment: environment, app: app, token: token, dialect: .mpush)
-        if value.part(letter).equalsIgnoringCase("j") { binding.wishes["pn-platform"] = "ios" }
+        if value.part(letter).equalsIgnoringCase("j") { binding.attributes["pn-platform"] = "ios" }
         return .bind([binding])
     }
 

@@ -50,23 +50,23 @@ struct PushParameters {
         entries.append(Entry(name: name, value: value, place: place))
     }
 
-    /// The phone's wishes for its pushes; those that make no sense are left out with a warning.
-    func wishes(warnings: inout [Problem]) -> Binding.Wishes {
-        var wishes: [Binding.Wishes.Entry] = []
-        for entry in entries where entry.name.isWish && !entry.value.isEmpty {
+    /// The phone's attributes for its pushes; those that make no sense are left out with a warning.
+    func attributes(warnings: inout [Problem]) -> Binding.Attributes {
+        var attributes: [Binding.Attributes.Entry] = []
+        for entry in entries where entry.name.isAttribute && !entry.value.isEmpty {
             if entry.name.isNumber, entry.value.utf8.span.decimal() == nil {
                 warnings.append(
                     Problem(.badNumber, entry.name.rawValue, "is no number and was ignored; send whole seconds"))
             } else {
-                wishes.append(.init(name: entry.name.rawValue, value: entry.value))
+                attributes.append(.init(name: entry.name.rawValue, value: entry.value))
             }
         }
-        return Binding.Wishes(wishes)
+        return Binding.Attributes(attributes)
     }
 
     private static func decode(_ bytes: Span<UInt8>, of name: PushParameterName) throws(Problem) -> String {
         // An escape takes three bytes for one.
-        let limit = name.isWish ? SIPLimits.longestWish : SIPLimits.longestToken
+        let limit = name.isAttribute ? SIPLimits.longestAttribute : SIPLimits.longestToken
         guard bytes.count <= limit * 3 else { throw TokenRules.tooLong(name.rawValue, limit) }
         let value: String
         do throws(PercentDecoding.Failure) {
@@ -76,5 +76,40 @@ struct PushParameters {
         }
         guard value.utf8.count <= limit else { throw TokenRules.tooLong(name.rawValue, limit) }
         return value
+    }
+}
+
+/// What one Contact wants of push.
+public enum PushRequest: Equatable, Sendable {
+    /// Nothing about push.
+    case none
+    /// Pushes to these tokens.
+    case bind([Binding])
+    /// An answer to which services are supported; the name as sent, empty for all (RFC 8599, 4.1.5).
+    case query(provider: String)
+    /// No more pushes for this device: a token of `null`.
+    case unbind
+    /// Something that cannot be used: see the problems.
+    case unusable
+}
+
+extension PushRequest {
+    /// Reads the parameters of one Contact in the dialect they are written in. With several dialects in one
+    /// Contact RFC 8599 counts, then the older Linphone form, then `push-token-*`.
+    /// `others` are services that are not known and served all the same.
+    static func read(
+        _ parameters: PushParameters, others: WebhookProviders = .none, warnings: inout [Problem]
+    ) throws(Problem) -> PushRequest {
+        if parameters.isEmpty { return .none }
+        if parameters[.provider] != nil || parameters[.prid] != nil {
+            return try RFC8599.read(parameters, others: others, warnings: &warnings)
+        }
+        if parameters[.legacyType] != nil || parameters[.legacyToken] != nil {
+            return try LegacyLinphone.read(parameters, others: others, warnings: &warnings)
+        }
+        if parameters[.tokenType] != nil || parameters[.tokenID] != nil {
+            return try PushToken.read(parameters, warnings: &warnings)
+        }
+        return .none
     }
 }

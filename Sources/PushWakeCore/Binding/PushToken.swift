@@ -19,8 +19,8 @@ enum PushToken {
             try TokenRules.check(app: app, from: "push-token-app")
         }
         try TokenRules.check(token: token, of: provider, from: "push-token-id")
-        let wishes = parameters.wishes(warnings: &warnings)
-        return .bind([Binding(provider: provider, app: app, token: token, dialect: .pushToken, wishes: wishes)])
+        let attributes = parameters.attributes(warnings: &warnings)
+        return .bind([Binding(provider: provider, app: app, token: token, dialect: .pushToken, attributes: attributes)])
     }
 
     private static func provider(named type: String) -> Provider? {
@@ -29,5 +29,67 @@ enum PushToken {
         for name in ["ios", "apple", "apns", "i"] where bytes.equalsIgnoringCase(name) { return .apns }
         for name in ["webpush", "w"] where bytes.equalsIgnoringCase(name) { return .webpush }
         return nil
+    }
+}
+
+/// What tokens and app names may hold, so that each is safe where a request puts it: a path segment for
+/// Apple and for the project of FCM, a header for the topic, a URL for Web Push, a JSON text for the others.
+enum TokenRules {
+    /// Checks a token for its provider; `parameter` is where it came from.
+    static func check(token: String, of provider: Provider, from parameter: String) throws(Problem) {
+        guard !token.isEmpty else {
+            throw Problem(.badToken, parameter, "holds no token; send the one the push service gave")
+        }
+        guard token.utf8.count <= SIPLimits.longestToken else { throw tooLong(parameter, SIPLimits.longestToken) }
+        switch provider {
+        case .apns:
+            guard ByteClass.appleToken.containsAll(of: token) else {
+                throw Problem(
+                    .badToken, parameter, "holds bytes that no Apple device token has; send the token as hex digits")
+            }
+        case .webpush:
+            guard ByteClass.url.containsAll(of: token), HTTPOrigin.split(token) != nil else {
+                throw Problem(.badURL, parameter, "is no https URL with a host; send the endpoint of the subscription")
+            }
+        case .fcm, .acrobits, .webhook:
+            guard ByteClass.plainText.containsAll(of: token) else {
+                throw Problem(
+                    .badToken, parameter, "holds spaces, quotes or other bytes that no token has; send it as received")
+            }
+        }
+    }
+
+    /// Checks a bundle id, package, project or AppId.
+    static func check(app: String, from parameter: String) throws(Problem) {
+        guard app.utf8.count <= SIPLimits.longestApp else { throw tooLong(parameter, SIPLimits.longestApp) }
+        guard !app.isEmpty, ByteClass.app.containsAll(of: app), app.utf8.first != ASCII.dot, app.utf8.last != ASCII.dot
+        else {
+            throw Problem(
+                .badApp, parameter, "is no bundle id, package or project: letters, digits, '.', '-', '_' and ':' only")
+        }
+    }
+
+    /// The problem of a value that cannot be unescaped.
+    static func problem(_ failure: PercentDecoding.Failure, _ parameter: String) -> Problem {
+        switch failure {
+        case .escape:
+            Problem(.badEscape, parameter, "holds a '%' without two hex digits after it; write '%' itself as %25")
+        case .control:
+            Problem(.controlByte, parameter, "holds a NUL, line end or other control byte; leave it out")
+        case .encoding:
+            Problem(.badEncoding, parameter, "is not UTF-8; escape the UTF-8 bytes of the text")
+        }
+    }
+
+    /// The problem of a value that is longer than `limit` bytes.
+    static func tooLong(_ parameter: String, _ limit: Int) -> Problem {
+        Problem(.tooLong, parameter, "is longer than \(limit) bytes; send a shorter one")
+    }
+
+    /// The problem of a provider that is none of ours; `name` comes from the phone.
+    static func unknownProvider(_ name: String, _ parameter: String, known: String) -> Problem {
+        let isShowable = name.utf8.count <= 32 && ByteClass.token.containsAll(of: name)
+        let said = isShowable ? "'\(name)'" : "what it says"
+        return Problem(.unknownProvider, parameter, "\(said) is no push service that is known; use \(known)")
     }
 }

@@ -28,20 +28,22 @@ enum RFC8599 {
             }
             throw TokenRules.unknownProvider(name, "pn-provider", known: "apns, apns.dev, fcm, webpush or acrobits")
         }
-        let wishes = parameters.wishes(warnings: &warnings)
+        let attributes = parameters.attributes(warnings: &warnings)
         switch provider {
         case .apns:
             let param = try AppleParam(parameters.required(.param, for: "apns"))
-            return .bind(try Flexisip.bindings(param, prid: token, environment: environment, wishes: wishes))
+            return .bind(try Flexisip.bindings(param, prid: token, environment: environment, attributes: attributes))
         case .webpush:
-            return .bind([try webPush(parameters, token: token, wishes: wishes, warnings: &warnings)])
+            return .bind([try webPush(parameters, token: token, attributes: attributes, warnings: &warnings)])
         case .acrobits:
-            return .bind([try AcrobitsTuple.read(parameters, token: token, wishes: wishes)])
+            return .bind([try AcrobitsTuple.read(parameters, token: token, attributes: attributes)])
         case .fcm, .webhook:
             let app = try parameters.required(.param, for: name)
             try TokenRules.check(app: app, from: "pn-param")
             try TokenRules.check(token: token, of: provider, from: "pn-prid")
-            return .bind([Binding(provider: provider, app: app, token: token, dialect: .rfc8599, wishes: wishes)])
+            return .bind([
+                Binding(provider: provider, app: app, token: token, dialect: .rfc8599, attributes: attributes)
+            ])
         }
     }
 
@@ -67,11 +69,11 @@ enum RFC8599 {
         try TokenRules.check(token: token, of: .webhook, from: "pn-prid")
         return Binding(
             otherService: name, app: app, token: token, dialect: .rfc8599,
-            wishes: parameters.wishes(warnings: &warnings))
+            attributes: parameters.attributes(warnings: &warnings))
     }
 
     private static func webPush(
-        _ parameters: PushParameters, token: String, wishes: Binding.Wishes, warnings: inout [Problem]
+        _ parameters: PushParameters, token: String, attributes: Binding.Attributes, warnings: inout [Problem]
     ) throws(Problem) -> Binding {
         if parameters[.param] != nil {
             warnings.append(
@@ -80,7 +82,67 @@ enum RFC8599 {
                     "is not used with webpush and was ignored (RFC 8599, 12); leave it out"))
         }
         try TokenRules.check(token: token, of: .webpush, from: "pn-prid")
-        let wishes = WebPushKeys.checked(wishes, warnings: &warnings)
-        return Binding(provider: .webpush, token: token, dialect: .rfc8599, wishes: wishes)
+        let attributes = WebPushKeys.checked(attributes, warnings: &warnings)
+        return Binding(provider: .webpush, token: token, dialect: .rfc8599, attributes: attributes)
+    }
+}
+
+/// `pn-param` of Apple's service: `TEAM.BUNDLE.SERVICE` (RFC 8599, 10).
+///
+/// The RFC makes whatever follows the last dot the service. Phones in the field leave the service out,
+/// so only words known as services count as one; else the bundle id reaches to the end, for ordinary pushes.
+///
+/// Mizutech's phones may leave the team out too, and send the bundle id alone. A team id is of capitals and digits
+/// (Apple: ten of them), which no bundle id begins with.
+struct AppleParam {
+    /// Empty when the phone does not say.
+    let team: String
+    /// Without the service.
+    let bundle: String
+    /// In the order given, each once; never empty.
+    let services: [Service]
+
+    init(_ text: String) throws(Problem) {
+        let bytes = text.utf8.span
+        var cursor = Cursor(bytes)
+        var team = cursor.skip(to: ASCII.dot)
+        let isTeam = !bytes.part(team).contains(where: { $0 &- 0x61 < 26 })
+        guard !team.isEmpty, cursor.take(ASCII.dot), !cursor.isAtEnd else {
+            throw Problem(
+                .missingParameter, "pn-param",
+                "names no app: send TEAM.BUNDLE.voip, the team id and bundle id of the app")
+        }
+        if !isTeam { team = 0..<0 }
+        let rest = (isTeam ? cursor.position : 0)..<bytes.count
+        var lastDot = rest.upperBound
+        while lastDot > rest.lowerBound, bytes[lastDot &- 1] != ASCII.dot { lastDot &-= 1 }
+
+        var bundle = rest
+        var services = Self.remote
+        if lastDot > rest.lowerBound, let named = Self.services(bytes.part(lastDot..<rest.upperBound)) {
+            bundle = rest.lowerBound..<(lastDot &- 1)
+            services = named
+        }
+        self.team = bytes.text(team)
+        self.bundle = bytes.text(bundle)
+        self.services = services
+        if isTeam { try TokenRules.check(app: self.team, from: "pn-param") }
+        try TokenRules.check(app: self.bundle, from: "pn-param")
+    }
+
+    private static let remote: [Service] = [.remote]
+    private static let voip: [Service] = [.voip]
+
+    /// `voip`, `remote`, or several of them with `&` between; nil when any other word is there.
+    private static func services(_ label: Span<UInt8>) -> [Service]? {
+        if label.equals("voip") { return voip }
+        var found: [Service] = []
+        var cursor = Cursor(label)
+        repeat {
+            let word = label.part(cursor.skip(to: ASCII.ampersand))
+            guard let service = Service(label: word) else { return nil }
+            if !found.contains(service) { found.append(service) }
+        } while cursor.take(ASCII.ampersand)
+        return found
     }
 }

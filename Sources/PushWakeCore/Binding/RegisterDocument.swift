@@ -79,8 +79,8 @@ public enum RegisterDocument {
         object.member("dialect", binding.dialect.name)
         object.member("instance", orNull: binding.instance)
         object.name("wishes")
-        object.object { wishes in
-            for wish in binding.wishes.entries { wishes.member(wish.name, wish.value) }
+        object.object { attributes in
+            for attribute in binding.attributes.entries { attributes.member(attribute.name, attribute.value) }
         }
     }
 

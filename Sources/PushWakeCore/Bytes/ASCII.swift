@@ -33,3 +33,46 @@ enum ASCII {
     @inline(__always)
     static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
 }
+
+/// A set of ASCII bytes in two words: a test costs a shift, no table and no branch on the byte.
+struct ByteClass: Sendable {
+    private let low: UInt64
+    private let high: UInt64
+
+    private init(low: UInt64, high: UInt64) {
+        self.low = low
+        self.high = high
+    }
+
+    @inline(__always)
+    func contains(_ byte: UInt8) -> Bool {
+        let word = byte < 64 ? low : high
+        return byte < 128 && word &>> UInt64(byte & 63) & 1 == 1
+    }
+
+    /// Says whether every byte of `text` is in the class.
+    func containsAll(of text: String) -> Bool {
+        let bytes = text.utf8.span
+        for index in bytes.indices where !contains(bytes[index]) { return false }
+        return true
+    }
+
+    /// `token` of RFC 3261, 25.1.
+    static let token = ByteClass(low: 0x03FF_6CA2_0000_0000, high: 0x47FF_FFFF_87FF_FFFE)
+    /// `tag-value` of RFC 3840, 9, without its leading `!`: what a feature-capability may hold.
+    static let tagValue = ByteClass(low: 0x03FF_6CA0_0000_0000, high: 0x47FF_FFFF_87FF_FFFE)
+    /// Digits and letters of hexadecimal.
+    static let hex = ByteClass(low: 0x03FF_0000_0000_0000, high: 0x0000_007E_0000_007E)
+    /// 0 to 9.
+    static let digit = ByteClass(low: 0x03FF_0000_0000_0000, high: 0)
+    /// Bundle ids, packages and projects: letters, digits, `.`, `_`, `-`, `:`.
+    static let app = ByteClass(low: 0x07FF_6000_0000_0000, high: 0x07FF_FFFE_87FF_FFFE)
+    /// What may stand in a path segment unescaped and in an Apple token: unreserved (RFC 3986, 2.3) and `:`.
+    static let appleToken = ByteClass(low: 0x07FF_6000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
+    /// Visible ASCII that no JSON string and no log line has to escape.
+    static let plainText = ByteClass(low: 0xAFFF_FFFA_0000_0000, high: 0x47FF_FFFE_AFFF_FFFF)
+    /// A URL without fragment (RFC 3986, 2).
+    static let url = ByteClass(low: 0xAFFF_FFF2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFF)
+    /// Host names, addresses and ports.
+    static let host = ByteClass(low: 0x07FF_6000_0000_0000, high: 0x07FF_FFFE_AFFF_FFFE)
+}

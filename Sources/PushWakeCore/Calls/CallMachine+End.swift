@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension CallMachine {
-    /// Milliseconds for which the news of an end is of use.
+    /// Milliseconds for which an end notice is of use.
     static let noticeLife: Int64 = 30_000
 
     /// The request has its final answer. Every phone that was pushed and does not hear of it over SIP hears of it by

@@ -14,7 +14,7 @@ extension CallMachine {
 
     /// The device of a registration takes part; true when that may change how the request stands.
     mutating func join(_ registration: CallRegistration, _ now: Int64, _ verbs: inout [CallVerb]) -> Bool {
-        guard let index = place(of: registration) else {
+        guard let index = index(of: registration) else {
             guard !isClosed else { return false }
             devices.append(
                 DeviceState(
@@ -55,7 +55,7 @@ extension CallMachine {
     }
 
     /// The device of a registration: by its instance, else by a token, else by a contact.
-    private func place(of registration: CallRegistration) -> Int? {
+    private func index(of registration: CallRegistration) -> Int? {
         if !registration.instance.isEmpty,
             let index = devices.firstIndex(where: { $0.device.instance == registration.instance })
         {

@@ -2,7 +2,7 @@
 
 /// What the settings say about held requests; times in milliseconds.
 public struct CallPolicy: Equatable, Sendable {
-    /// Whom the news of a cancelled call is pushed to (Mizutech's `pushnotification_cancel_when`).
+    /// Whom the end notice of a cancelled call is pushed to (Mizutech's `pushnotification_cancel_when`).
     public enum CancelRule: String, Sendable, CaseIterable {
         /// Phones that were pushed and have not answered over SIP.
         case unanswered
@@ -61,4 +61,12 @@ extension CallPolicy {
         policy.unanswered = isInDialog ? 504 : method == "MESSAGE" ? unansweredMessage : unanswered
         return policy
     }
+}
+
+/// How a host sends legs and ends a request; raw values are `enum pushwake_host`.
+public enum CallHost: UInt8, Sendable {
+    /// It sends a leg when it is told to, and answers the caller by itself when the last one has failed.
+    case proxy = 0
+    /// Its script sends legs when it comes to them, and goes on when it is told that nobody is waited for.
+    case dialplan = 1
 }

@@ -153,7 +153,7 @@ public struct CallStory: Equatable, Sendable {
 
     /// "It sleeps" and "it is pushed" of one moment are one line.
     private mutating func takeCause(of device: Int, at: UInt32) -> StoryLine? {
-        guard let last = lines.last, last.kind == .asleep || last.kind == .silent, last.place == device, last.at == at
+        guard let last = lines.last, last.kind == .asleep || last.kind == .silent, last.index == device, last.at == at
         else { return nil }
         return lines.popLast()
     }

@@ -34,3 +34,210 @@ public struct IncomingRequest: Equatable, Sendable {
     /// Knows nothing but the method.
     public init(method: String) { self.method = method }
 }
+
+extension IncomingRequest {
+    /// Reads a request whose lines end in CRLF or LF; nil when the bytes are no SIP request.
+    public init?(file bytes: Span<UInt8>) {
+        guard let message = SIPMessage(bytes), !message.method.isEmpty else { return nil }
+        var reader = RequestReader(method: message.method.utf8.span, uri: bytes.part(message.requestURI))
+        for header in message.headers {
+            reader.header(name: bytes.part(header.name), value: bytes.part(header.value))
+        }
+        reader.body(bytes.part(message.body))
+        self = reader.finish()
+    }
+}
+
+/// What the body of a MESSAGE is to a phone that sleeps.
+public enum MessageBody: Equatable, Sendable {
+    /// Text that its user reads.
+    case text
+    /// Something else that its user waits for: a file, a container.
+    case other
+    /// Nothing that a user waits for, and why nobody is woken.
+    case notice(String)
+
+    /// Decides by the value of Content-Type; without one it is text.
+    public init(contentType: String) {
+        let type = Self.mediaType(of: contentType)
+        switch type {
+        // RFC 3994
+        case "application/im-iscomposing+xml": self = .notice("the MESSAGE only says that somebody is typing")
+        // RFC 5438
+        case "message/imdn+xml": self = .notice("the MESSAGE only says that another one arrived")
+        default: self = type.isEmpty || type.hasPrefix("text/") ? .text : .other
+        }
+    }
+
+    /// True for the Content-Type of an INVITE that brings its user into a chat room, with the list of its members
+    /// (RFC 5366).
+    public static func isInvitationToGroup(_ contentType: String) -> Bool {
+        mediaType(of: contentType) == "application/resource-lists+xml"
+    }
+
+    /// The type in lower case and without parameters.
+    private static func mediaType(of contentType: String) -> String {
+        let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
+        return String(decoding: type, as: UTF8.self).lowercased()
+    }
+}
+
+/// Reads a request header by header, in any order, and then its body.
+///
+///     var reader = RequestReader(method: method, uri: uri)
+///     for each header { reader.header(name: name, value: value) }
+///     reader.body(bytes)
+///     let request = reader.finish()
+///
+/// Headers are raw: names may be compact, lines folded, and any bytes are allowed; spans are borrowed for the call only.
+/// The first header of a name counts, except Route. What makes no sense is as if it were not there.
+public struct RequestReader: ~Copyable {
+    private var request: IncomingRequest
+    private var seen: Set<RequestHeader> = []
+    private var contentLength = Int.max
+
+    /// Longest text that is taken from a body, in bytes; a payload holds less.
+    private static let longestText = 65_536
+    /// Bytes in which a message summary says what it has to say.
+    private static let longestSummary = 4096
+
+    /// Begins a request; `uri` is its Request-URI.
+    public init(method: Span<UInt8>, uri: Span<UInt8>) {
+        request = IncomingRequest(method: method.part(0..<SIPLimits.longestName).text())
+        request.purr = Self.purr(in: uri)
+    }
+
+    /// Whether a header of this name tells this reader anything.
+    public static func reads(_ name: Span<UInt8>) -> Bool { RequestHeader(name) != nil }
+
+    /// Takes one header.
+    public mutating func header(name: Span<UInt8>, value: Span<UInt8>) {
+        guard let known = RequestHeader(name), value.count <= SIPLimits.longestHeader,
+            seen.insert(known).inserted || known == .route
+        else { return }
+        if value.hasControls(), HeaderFolding.isPresent(in: value) {
+            let line = HeaderFolding.unfold(value)
+            take(known, line.span.trimmed())
+        } else {
+            take(known, value.trimmed())
+        }
+    }
+
+    /// Takes the body, after all headers; what Content-Length leaves out is none of it.
+    public mutating func body(_ bytes: Span<UInt8>) {
+        let body = bytes.part(0..<contentLength)
+        switch request.method {
+        case "MESSAGE" where MessageBody(contentType: request.contentType) == .text:
+            request.text = body.part(0..<Self.longestText).text()
+        case "NOTIFY" where request.eventPackage == RequestPolicy.mailboxPackage:
+            readSummary(body.part(0..<Self.longestSummary))
+        default: break
+        }
+    }
+
+    /// Ends the reading.
+    public consuming func finish() -> IncomingRequest { request }
+}
+
+extension RequestReader {
+    private mutating func take(_ name: RequestHeader, _ value: Span<UInt8>) {
+        switch name {
+        case .from:
+            guard let address = NameAddress(value) else { return }
+            (request.fromURI, request.fromDisplay) = (address.uri, address.displayName)
+        case .to:
+            guard let address = NameAddress(value) else { return }
+            (request.toURI, request.isInDialog) = (address.uri, address.hasTag)
+        case .callID: request.callID = value.text()
+        case .contentType: request.contentType = value.text()
+        case .contentLength: contentLength = value.decimal().map { Int($0) } ?? Int.max
+        case .event: request.eventPackage = Self.word(value)
+        case .priority: request.isNonUrgent = value.equalsIgnoringCase("non-urgent")
+        case .messageType: request.isForChatService = value.equalsIgnoringCase("chat-service")
+        case .replaces: request.replacesCall = true
+        case .reason: request.ending = CallEnding(reason: value.text())
+        case .route: if request.purr.isEmpty { request.purr = Self.purr(inRoute: value) }
+        }
+    }
+
+    /// The lines of a message summary look like headers (RFC 3842, 5).
+    private mutating func readSummary(_ body: Span<UInt8>) {
+        var lines = Cursor(body)
+        while !lines.isAtEnd {
+            var line = Cursor(body, in: lines.skip(to: ASCII.lineFeed))
+            lines.advance()
+            let name = body.part(line.trimmingBlanks(line.skip(to: ASCII.colon)))
+            guard line.take(ASCII.colon) else { continue }
+            let value = body.part(line.position..<line.end).trimmed()
+            if name.equalsIgnoringCase("messages-waiting") {
+                request.saysNoMessageWaits = value.equalsIgnoringCase("no")
+            } else if name.equalsIgnoringCase("voice-message"), request.text.isEmpty {
+                request.text = value.part(0..<SIPLimits.longestName).text()
+            }
+        }
+    }
+
+    /// In lower case, up to the first parameter.
+    private static func word(_ value: Span<UInt8>) -> String {
+        var cursor = Cursor(value)
+        return value.text(cursor.skip { $0 != ASCII.semicolon && !ASCII.isBlank($0) }).lowercased()
+    }
+
+    private static func purr(in uri: Span<UInt8>) -> String {
+        let parts = SIPURI(uri, in: 0..<uri.count)
+        var parameters = ParameterCursor(uri, in: parts.parameters, of: .uri)
+        while let parameter = parameters.next() {
+            guard uri.part(parameter.name).equalsIgnoringCase("pn-purr") else { continue }
+            let value = uri.part(parameter.value)
+            guard value.count <= SIPLimits.longestName, let text = try? PercentDecoding.decode(value) else { return "" }
+            return text
+        }
+        return ""
+    }
+
+    /// Route has the same form as Contact: a list of URIs in angle brackets.
+    private static func purr(inRoute value: Span<UInt8>) -> String {
+        var routes = ContactCursor(value)
+        while let route = try? routes.next() {
+            let found = purr(in: value.part(route.uri))
+            if !found.isEmpty { return found }
+        }
+        return ""
+    }
+}
+
+/// Headers of a request that decide whom it wakes, or that phones are told of.
+private enum RequestHeader: Hashable {
+    case from, to, callID, contentType, contentLength, event, priority, messageType, replaces, reason, route
+
+    /// Recognises a name in any case, compact forms too (RFC 3261, 7.3.3; RFC 6665, 8.2.1); nil for all others.
+    init?(_ name: Span<UInt8>) {
+        switch name.count {
+        case 1: self.init(compact: ASCII.lowercased(name[0]))
+        case 2 where name.equalsIgnoringCase("to"): self = .to
+        case 4 where name.equalsIgnoringCase("from"): self = .from
+        case 5 where name.equalsIgnoringCase("event"): self = .event
+        case 5 where name.equalsIgnoringCase("route"): self = .route
+        case 6 where name.equalsIgnoringCase("reason"): self = .reason
+        case 7 where name.equalsIgnoringCase("call-id"): self = .callID
+        case 8 where name.equalsIgnoringCase("priority"): self = .priority
+        case 8 where name.equalsIgnoringCase("replaces"): self = .replaces
+        case 12 where name.equalsIgnoringCase("content-type"): self = .contentType
+        case 14 where name.equalsIgnoringCase("content-length"): self = .contentLength
+        case 17 where name.equalsIgnoringCase("x-fs-message-type"): self = .messageType
+        default: return nil
+        }
+    }
+
+    private init?(compact letter: UInt8) {
+        switch letter {
+        case UInt8(ascii: "f"): self = .from
+        case UInt8(ascii: "t"): self = .to
+        case UInt8(ascii: "i"): self = .callID
+        case UInt8(ascii: "c"): self = .contentType
+        case UInt8(ascii: "l"): self = .contentLength
+        case UInt8(ascii: "o"): self = .event
+        default: return nil
+        }
+    }
+}

@@ -48,7 +48,7 @@ public struct RequestPolicy: Sendable {
         if request.isForChatService { return .nobody("the request is for the chat service, not for its user") }
         if request.method == "CANCEL", let ending = request.ending { return .ends(ending) }
         if Self.neverWakes(request.method) { return .nobody("\(request.method) wakes no phone") }
-        if let reason = silence(of: request, hasPURR: hasPURR) { return .nobody(reason) }
+        if let reason = reasonToWakeNobody(for: request, hasPURR: hasPURR) { return .nobody(reason) }
         if !request.isInDialog, !methods.contains(request.method) {
             return .nobody(
                 WakingMethods.known.contains(request.method)
@@ -69,7 +69,7 @@ public struct RequestPolicy: Sendable {
     }
 
     /// Why a request says nothing that a user or phone waits for; nil when it does.
-    private func silence(of request: IncomingRequest, hasPURR: Bool) -> String? {
+    private func reasonToWakeNobody(for request: IncomingRequest, hasPURR: Bool) -> String? {
         switch request.method {
         case "INVITE" where request.replacesCall && !hasPURR:
             return "the INVITE replaces a call that is answered already"
@@ -94,4 +94,49 @@ public struct RequestPolicy: Sendable {
         default: return (.refresh, .requestWaiting)
         }
     }
+}
+
+/// What a request does to phones that sleep.
+public enum RequestDecision: Equatable, Sendable {
+    /// They are pushed with this event, and the request is held for at most so many seconds.
+    case wakes(PushEvent, PushOccasion = .usual, holdSeconds: Int64)
+    /// Those that were pushed for the call and have not come hear how it ended.
+    case ends(CallEnding)
+    /// Nothing, and why: the request goes to whoever is awake.
+    case nobody(String)
+}
+
+/// The methods whose requests wake phones outside of a dialog (`wake_requests`).
+public struct WakingMethods: Equatable, Sendable {
+    /// What a setting says wrongly.
+    public struct Mistake: Error, Equatable, Sendable {
+        /// What to write instead.
+        public let remedy: String
+    }
+
+    /// What may be written: every method that makes sense to a phone outside of a dialog.
+    public static let known = ["INVITE", "MESSAGE", "REFER", "NOTIFY", "OPTIONS", "SUBSCRIBE", "PUBLISH", "INFO"]
+
+    private let names: Set<String>
+
+    /// Reads `INVITE, MESSAGE`, in any case; an empty text names none.
+    public init(setting: String) throws(Mistake) {
+        var names: Set<String> = []
+        for word in setting.split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" }) {
+            let name = word.uppercased()
+            guard Self.known.contains(name) else {
+                throw Mistake(remedy: "write some of \(Self.known.joined(separator: ", "))")
+            }
+            names.insert(name)
+        }
+        self.names = names
+    }
+
+    /// Those that are set; a value that `Settings` has let through names no other.
+    public init(_ settings: Settings) { self = (try? Self(setting: settings.text(.wakeRequests))) ?? Self(names: []) }
+
+    private init(names: Set<String>) { self.names = names }
+
+    /// Whether a method is named; SIP's methods are case-sensitive (RFC 3261, 7.1).
+    public func contains(_ method: String) -> Bool { names.contains(method) }
 }

@@ -137,7 +137,7 @@ public struct StoryLine: Equatable, Sendable {
     }
 
     /// Place of the device it is about, from 0.
-    public var place: Int? { device == Self.nobody ? nil : Int(device) }
+    public var index: Int? { device == Self.nobody ? nil : Int(device) }
 
     /// How the request ended; nil for every other line.
     public var end: CallEnd? {

@@ -18,8 +18,8 @@ public struct HTTPRequest: Equatable, Sendable {
         public let isNeverIndexed: Bool
     }
 
-    /// Fields that it shares with others. Its own pseudo fields go out after the head's, its others last.
-    public var head: HTTPHead?
+    /// Fields that it shares with others. Its own pseudo fields go out after the header block's, its others last.
+    public var headerBlock: HTTPHeaderBlock?
     /// Names and values of all own fields, one after the other.
     public private(set) var storage: [UInt8] = []
     /// Its own fields, in the order in which they were appended.
@@ -50,7 +50,7 @@ public struct HTTPRequest: Equatable, Sendable {
 
     /// Empties it and keeps its room, so that writing many requests into one costs no allocation.
     public mutating func removeAll() {
-        head = nil
+        headerBlock = nil
         storage.removeAll(keepingCapacity: true)
         fields.removeAll(keepingCapacity: true)
         body.removeAll(keepingCapacity: true)
@@ -59,7 +59,8 @@ public struct HTTPRequest: Equatable, Sendable {
     /// All fields in the order in which they go out. For HTTP/1.1, `explain` and tests; it allocates.
     public var headerList: [FieldText] {
         let own = fields.map { FieldText($0, in: storage) }
-        let shared = head.map { head in head.fields.map { FieldText($0, in: head.storage) } } ?? []
+        let shared =
+            headerBlock.map { headerBlock in headerBlock.fields.map { FieldText($0, in: headerBlock.storage) } } ?? []
         func pseudo(_ list: [FieldText]) -> ArraySlice<FieldText> { list.prefix { $0.name.hasPrefix(":") } }
         func rest(_ list: [FieldText]) -> ArraySlice<FieldText> { list.drop { $0.name.hasPrefix(":") } }
         return Array(pseudo(shared) + pseudo(own) + rest(shared) + rest(own))
@@ -80,4 +81,52 @@ public struct HTTPRequest: Equatable, Sendable {
             isNeverIndexed = field.isNeverIndexed
         }
     }
+}
+
+/// The header fields that many requests share, written once: what does not depend on the push.
+///
+/// Its bytes never change, so that a connection can refer to them instead of copying them for every request.
+public final class HTTPHeaderBlock: Equatable, Sendable {
+    /// All names and values, one after the other.
+    public let storage: [UInt8]
+    /// Ranges into `storage`.
+    public let fields: [HTTPRequest.Field]
+
+    /// Takes the fields of a request that has no head itself; its body is left out.
+    public init(_ request: HTTPRequest) {
+        storage = request.storage
+        fields = request.fields
+    }
+
+    public static func == (a: HTTPHeaderBlock, b: HTTPHeaderBlock) -> Bool {
+        a === b || a.storage == b.storage && a.fields == b.fields
+    }
+}
+
+/// One HTTP answer, bounded: the transport cuts bodies and header lists that are too long.
+public struct HTTPResponse: Equatable, Sendable {
+    /// One header field; a name that came twice stands in two.
+    public struct Header: Equatable, Sendable {
+        /// Lower case.
+        public let name: String
+        public let value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public var status: Int
+    public var headers: [Header]
+    public var body: [UInt8]
+
+    public init(status: Int, headers: [Header] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// First value under a lower-case name.
+    public subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
 }

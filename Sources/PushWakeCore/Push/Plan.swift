@@ -15,7 +15,7 @@ public struct Plan: Equatable, Sendable {
         public let index: Int
         /// For Apple; nil for the others.
         public let type: APNsPushType?
-        /// Milliseconds that the phone wished to be left alone first (`pn-timeout`).
+        /// Milliseconds that the phone asked for to be left alone first (`pn-timeout`).
         public let delay: Int64
 
         public init(index: Int, type: APNsPushType?, delay: Int64) {
@@ -53,7 +53,7 @@ public struct Plan: Equatable, Sendable {
     /// Every binding that is in none of `pushes`.
     public private(set) var skipped: [Skipped] = []
 
-    /// Longest wait that a phone may wish for, seconds.
+    /// Longest wait that a phone may ask for, seconds.
     private static let longestDelay: Int64 = 600
 
     /// What was asked for by hand, for Apple; nil as a rule.
@@ -137,20 +137,20 @@ public struct Plan: Equatable, Sendable {
     }
 
     private static func delay(of binding: Binding) -> Int64 {
-        guard let wish = binding.wishes["pn-timeout"], let seconds = Int64(wish) else { return 0 }
+        guard let attribute = binding.attributes["pn-timeout"], let seconds = Int64(attribute) else { return 0 }
         return min(max(seconds, 0), longestDelay) * 1000
     }
 
     /// Indices by device: the instance tells devices apart, else the Contact, else nothing is shared.
     static func devices(_ bindings: [Binding]) -> [[Int]] {
-        var places: [String: Int] = [:]
+        var numbers: [String: Int] = [:]
         var devices: [[Int]] = []
         for (index, binding) in bindings.enumerated() {
             let name = binding.instance.isEmpty ? binding.contact : binding.instance
-            if !name.isEmpty, let place = places[name] {
-                devices[place].append(index)
+            if !name.isEmpty, let device = numbers[name] {
+                devices[device].append(index)
             } else {
-                if !name.isEmpty { places[name] = devices.count }
+                if !name.isEmpty { numbers[name] = devices.count }
                 devices.append([index])
             }
         }
@@ -159,6 +159,6 @@ public struct Plan: Equatable, Sendable {
 
     private static func isSameTarget(_ a: Binding, _ b: Binding) -> Bool {
         a.provider == b.provider && a.token == b.token && a.app == b.app && a.environment == b.environment
-            && a.service == b.service && a.wishes["pn-selector"] == b.wishes["pn-selector"]
+            && a.service == b.service && a.attributes["pn-selector"] == b.attributes["pn-selector"]
     }
 }

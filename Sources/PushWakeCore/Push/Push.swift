@@ -12,3 +12,71 @@ public final class Push: Sendable {
         self.content = content
     }
 }
+
+/// What a push is about: the values every payload template draws on.
+///
+/// Text comes from SIP headers and may hold any bytes; rendering makes it valid JSON.
+public struct PushContent: Equatable, Sendable {
+    public var event: PushEvent
+    public var occasion: PushOccasion
+    /// Call-ID of the request, which ties the push to the INVITE that follows.
+    public var callID: String
+    /// `sip:alice@example.com`, as sent.
+    public var fromURI: String
+    /// Display name, quoted-pairs resolved, quotes removed.
+    public var fromDisplay: String
+    /// To, as sent.
+    public var toURI: String
+    /// Text of a MESSAGE, or of a custom push.
+    public var text: String
+    /// Overrides the title that the event would give.
+    public var title: String
+    /// Seconds the push is of use: ring time for a call. 0: now or never.
+    public var timeToLive: UInt32
+    /// Seconds since 1970 at which the request came in.
+    public var sentAt: Int64
+
+    public init(
+        event: PushEvent, occasion: PushOccasion = .usual, callID: String = "", fromURI: String = "",
+        fromDisplay: String = "", toURI: String = "",
+        text: String = "", title: String = "", timeToLive: UInt32 = 0, sentAt: Int64 = 0
+    ) {
+        self.event = event
+        self.occasion = occasion
+        self.callID = callID
+        self.fromURI = fromURI
+        self.fromDisplay = fromDisplay
+        self.toURI = toURI
+        self.text = text
+        self.title = title
+        self.timeToLive = timeToLive
+        self.sentAt = sentAt
+    }
+}
+
+extension PushContent {
+    /// Whether the phone shall be woken at once, and not when it wakes up anyway.
+    func isUrgent(_ settings: PayloadSettings) -> Bool {
+        switch event {
+        case .refresh: occasion == .requestWaiting
+        case .voicemail: settings.isVoicemailUrgent
+        case .call, .chat, .cancel, .custom, .missed, .answeredElsewhere, .groupChat, .refer: true
+        }
+    }
+}
+
+/// How urgent a push is, the most urgent first.
+public enum PushPriority: Int, CaseIterable, Sendable {
+    case call
+    case message
+    case refresh
+
+    /// The class of an event: what tells a phone to ring or to stop goes first.
+    public init(of event: PushEvent) {
+        switch event {
+        case .call, .cancel, .answeredElsewhere: self = .call
+        case .chat, .custom, .missed, .groupChat, .voicemail, .refer: self = .message
+        case .refresh: self = .refresh
+        }
+    }
+}

@@ -47,6 +47,6 @@ public struct PushID: Hashable, Sendable {
 
     @inline(__always)
     private static func append(_ digits: UInt64, bytes: Range<Int>, to end: inout OutputSpan<UInt8>) {
-        for place in bytes { end.append(UInt8(truncatingIfNeeded: digits >> UInt64(56 - 8 * place))) }
+        for index in bytes { end.append(UInt8(truncatingIfNeeded: digits >> UInt64(56 - 8 * index))) }
     }
 }

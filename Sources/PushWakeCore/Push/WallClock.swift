@@ -27,3 +27,87 @@ public struct WallClock: Equatable, Sendable {
         return Jump(old: running &+ before, new: wall)
     }
 }
+
+/// Days since 1970 and the Gregorian calendar, both ways.
+///
+/// Counts in eras of 400 years that begin on 1 March, so that a leap day is the last day of its year.
+enum CivilDate {
+    private static let daysPerEra: Int64 = 146_097
+    /// Days from 1 March of the year 0 to 1 January 1970.
+    private static let epochShift: Int64 = 719_468
+
+    /// The date of a day; `daysSince1970` must not be negative.
+    static func from(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = max(days, 0) + epochShift
+        let era = shifted / daysPerEra
+        let dayOfEra = shifted % daysPerEra
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+    }
+
+    /// The day of a date; years 1970 to 9999, month 1 to 12.
+    static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = shiftedYear / 400
+        let yearOfEra = shiftedYear % 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * daysPerEra + dayOfEra - epochShift
+    }
+}
+
+/// Writes numbers and times as ASCII, without a `String` in between.
+public enum Decimal {
+    /// Appends an integer in base ten.
+    static func append(_ value: Int64, to out: inout [UInt8]) {
+        if value < 0 { out.append(UInt8(ascii: "-")) }
+        append(value.magnitude, to: &out)
+    }
+
+    /// Appends an unsigned integer in base ten.
+    public static func append(_ value: UInt64, to out: inout [UInt8]) {
+        out.append(addingCapacity: 20) { (end: inout OutputSpan<UInt8>) in
+            var digits = InlineArray<20, UInt8>(repeating: 0)
+            var first = 20
+            var rest = value
+            repeat {
+                first &-= 1
+                digits[first] = 0x30 &+ UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            for index in first..<20 { end.append(digits[index]) }
+        }
+    }
+
+    /// Appends exactly `width` digits, the lowest ones of `value`.
+    static func append(_ value: Int64, width: Int, to out: inout [UInt8]) {
+        var divisor: Int64 = 1
+        for _ in 1..<width { divisor *= 10 }
+        while divisor > 0 {
+            out.append(0x30 &+ UInt8(truncatingIfNeeded: value / divisor % 10))
+            divisor /= 10
+        }
+    }
+
+    /// Appends `YYYY-MM-DD HH:MM:SS` in UTC, the form of Flexisip's `send-time`; the years 1970 to 9999.
+    static func appendDate(_ secondsSince1970: Int64, to out: inout [UInt8]) {
+        let seconds = min(max(secondsSince1970, 0), 253_402_300_799)
+        let (year, month, day) = CivilDate.from(daysSince1970: seconds / 86_400)
+        let rest = seconds % 86_400
+        append(year, width: 4, to: &out)
+        out.append(UInt8(ascii: "-"))
+        append(month, width: 2, to: &out)
+        out.append(UInt8(ascii: "-"))
+        append(day, width: 2, to: &out)
+        out.append(UInt8(ascii: " "))
+        append(rest / 3600, width: 2, to: &out)
+        out.append(UInt8(ascii: ":"))
+        append(rest / 60 % 60, width: 2, to: &out)
+        out.append(UInt8(ascii: ":"))
+        append(rest % 60, width: 2, to: &out)
+    }
+}

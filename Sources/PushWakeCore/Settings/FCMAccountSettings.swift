@@ -54,8 +54,8 @@ public struct FCMAccountSettings: Equatable, Sendable {
             if name.isKey { pair.file = newValue } else { pair.app = newValue }
             pairs.removeAll { $0.number == name.number }
             guard !pair.app.isEmpty || !pair.file.isEmpty else { return }
-            let place = pairs.firstIndex { $0.number > name.number } ?? pairs.count
-            pairs.insert(pair, at: place)
+            let index = pairs.firstIndex { $0.number > name.number } ?? pairs.count
+            pairs.insert(pair, at: index)
         }
     }
 

@@ -5,7 +5,7 @@
 /// No interpreter: conditions are not evaluated, `#!ifdef` is. Anything that is not understood is passed over.
 public struct KamailioConfiguration {
     /// Where something stands.
-    public struct Place: Equatable, Sendable {
+    public struct Location: Equatable, Sendable {
         public let file: String
         /// From 1.
         public let line: Int
@@ -22,7 +22,7 @@ public struct KamailioConfiguration {
         public let modules: String
         public let name: String
         public let value: String
-        public let place: Place
+        public let location: Location
 
         /// Whether it is for this module.
         public func isOf(_ module: String) -> Bool { modules.split(separator: "|").contains { $0 == module } }
@@ -31,14 +31,14 @@ public struct KamailioConfiguration {
     /// One piece of a route, in the order of the text.
     public enum Step: Equatable, Sendable {
         /// Its arguments are those that are written as strings, and names.
-        case call(name: String, arguments: [String], Place)
+        case call(name: String, arguments: [String], Location)
         case blockBegins
         case blockEnds
         /// `exit` or `drop`.
         case leaves
     }
 
-    public private(set) var modules: [(name: String, place: Place)] = []
+    public private(set) var modules: [(name: String, location: Location)] = []
     public private(set) var parameters: [Parameter] = []
     /// By name: `request_route`, `route[RELAY]`, `failure_route[X]`.
     public private(set) var routes: [String: [Step]] = [:]
@@ -79,7 +79,7 @@ public struct KamailioConfiguration {
                 default:
                     guard !token.isString, token.isWord, text(1) == "(", !Self.words.contains(token.text) else { break }
                     let arguments = Self.arguments(tokens, from: index + 2)
-                    routes[name, default: []].append(.call(name: token.text, arguments: arguments, token.place))
+                    routes[name, default: []].append(.call(name: token.text, arguments: arguments, token.location))
                 }
                 continue
             }
@@ -87,12 +87,12 @@ public struct KamailioConfiguration {
             case "loadmodule", "loadmodulex":
                 let name = text(1) == "(" ? text(2) : text(1)
                 let file = name.split(separator: "/").last.map(String.init) ?? name
-                modules.append((file.hasSuffix(".so") ? String(file.dropLast(3)) : file, token.place))
+                modules.append((file.hasSuffix(".so") ? String(file.dropLast(3)) : file, token.location))
             case "modparam", "modparamx":
                 let values = Self.arguments(tokens, from: index + 2)
                 guard values.count == 3 else { break }
                 parameters.append(
-                    Parameter(modules: values[0], name: values[1], value: values[2], place: token.place))
+                    Parameter(modules: values[0], name: values[1], value: values[2], location: token.location))
             case "request_route", "reply_route":
                 route = token.text
             case _ where token.text == "route" || token.text.hasSuffix("_route"):

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// What is wrong with PushWake's place in a kamailio.cfg.
+/// What is wrong with PushWake's location in a kamailio.cfg.
 public struct KamailioInspection {
     /// One thing that is wrong, and the remedy.
     public struct Finding: Equatable, Sendable {
         /// Kamailio does not start with it, or nobody is pushed; else calls miss something.
         public let isError: Bool
-        public let place: KamailioConfiguration.Place
+        public let location: KamailioConfiguration.Location
         public let message: String
     }
 
@@ -38,10 +38,11 @@ public struct KamailioInspection {
         self.file = file
     }
 
-    private mutating func add(isError: Bool = false, _ place: KamailioConfiguration.Place?, _ message: String) {
+    private mutating func add(isError: Bool = false, _ location: KamailioConfiguration.Location?, _ message: String) {
         findings.append(
             Finding(
-                isError: isError, place: place ?? KamailioConfiguration.Place(file: file, line: 1), message: message))
+                isError: isError, location: location ?? KamailioConfiguration.Location(file: file, line: 1),
+                message: message))
     }
 
     private mutating func inspectModules() {
@@ -49,16 +50,16 @@ public struct KamailioInspection {
             return add(
                 isError: true, nil, "pushwake.so is not loaded; write loadmodule \"pushwake.so\" after registrar.so")
         }
-        let place = configuration.modules[ours].place
+        let location = configuration.modules[ours].location
         for module in ["tm", "sl", "usrloc", "registrar"]
         where !configuration.modules[..<ours].contains(where: { $0.name == module }) {
             add(
-                isError: true, place,
+                isError: true, location,
                 "\(module).so must be loaded before pushwake.so; move loadmodule \"pushwake.so\" down")
         }
         let parameters = configuration.parameters.filter { $0.isOf("pushwake") }
-        for early in parameters where early.place.file == place.file && early.place.line < place.line {
-            add(isError: true, early.place, "\(early.name): stands before loadmodule \"pushwake.so\"; move it below")
+        for early in parameters where early.location.file == location.file && early.location.line < location.line {
+            add(isError: true, early.location, "\(early.name): stands before loadmodule \"pushwake.so\"; move it below")
         }
     }
 
@@ -70,39 +71,41 @@ public struct KamailioInspection {
         let gruu = value("registrar", "gruu_enabled")
         if gruu?.value != "0" {
             add(
-                gruu?.place,
+                gruu?.location,
                 "registrar's gruu_enabled is on: Linphone then puts a GRUU into Contact, and requests within its calls find no way unless the script looks GRUUs up; set modparam(\"registrar\", \"gruu_enabled\", 0)"
             )
         }
         let size = value("registrar", "contact_max_size")
         if (size.flatMap { Int($0.value) } ?? 255) < 1000 {
             add(
-                size?.place,
+                size?.location,
                 "registrar refuses a Contact that is longer than contact_max_size, and push tokens make long ones; set modparam(\"registrar\", \"contact_max_size\", 1023)"
             )
         }
         if let lost = value("usrloc", "handle_lost_tcp"), lost.value != "0" {
             add(
-                lost.place,
+                lost.location,
                 "usrloc's handle_lost_tcp deletes a phone that falls asleep; set modparam(\"usrloc\", \"handle_lost_tcp\", 0)"
             )
         }
     }
 
-    private func calls(_ name: String) -> [KamailioConfiguration.Place] {
+    private func calls(_ name: String) -> [KamailioConfiguration.Location] {
         configuration.routes.values.flatMap { $0 }.compactMap { step in
-            if case .call(name, _, let place) = step { place } else { nil }
+            if case .call(name, _, let location) = step { location } else { nil }
         }.sorted { ($0.file, $0.line) < ($1.file, $1.line) }
     }
 
     private mutating func inspectCalls() {
-        for place in calls("save") {
-            add(place, "save() stores no push binding; write pushwake_save() in its place")
+        for location in calls("save") {
+            add(location, "save() stores no push binding; write pushwake_save() in its place")
         }
         // With AGI the phones are woken before the call comes here.
         let isForAsterisk = ["fastagi_listen", "engine_socket_group"].contains { value("pushwake", $0) != nil }
         if !calls("pushwake_lookup").isEmpty || !isForAsterisk {
-            for place in calls("lookup") { add(place, "lookup() wakes nobody; write pushwake_lookup() in its place") }
+            for location in calls("lookup") {
+                add(location, "lookup() wakes nobody; write pushwake_lookup() in its place")
+            }
         }
         if calls("pushwake_save").isEmpty, calls("save").isEmpty, !usesAnotherLanguage {
             add(isError: true, nil, "no route calls pushwake_save(), so no phone can be pushed")
@@ -137,16 +140,16 @@ public struct KamailioInspection {
                 if isLeft { way = before }
             case .leaves:
                 leaves[leaves.count - 1] = true
-            case .call(let name, let arguments, let place):
+            case .call(let name, let arguments, let location):
                 leaves[leaves.count - 1] = false
-                call(name, arguments, place, depth: depth)
+                call(name, arguments, location, depth: depth)
             }
         }
         if leaves.first == true, let before = outside.first { way = before }
     }
 
     private mutating func call(
-        _ name: String, _ arguments: [String], _ place: KamailioConfiguration.Place, depth: Int
+        _ name: String, _ arguments: [String], _ location: KamailioConfiguration.Location, depth: Int
     ) {
         switch name {
         case "route": if let route = arguments.first { walk("route[\(route)]", depth: depth + 1) }
@@ -158,7 +161,7 @@ public struct KamailioInspection {
                 way.armed.insert(what)
             } else if !way.armed.contains(what), late.insert(what).inserted {
                 add(
-                    place,
+                    location,
                     "\(what) comes after pushwake_lookup(), so it does not count for requests that are held; call it before"
                 )
             }

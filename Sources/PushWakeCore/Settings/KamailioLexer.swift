@@ -5,7 +5,7 @@ struct KamailioLexer {
     struct Token {
         let text: String
         let isString: Bool
-        let place: KamailioConfiguration.Place
+        let location: KamailioConfiguration.Location
 
         /// A name or a number.
         var isWord: Bool { !isString && text.utf8.first.map(KamailioLexer.isWordByte) == true }
@@ -35,7 +35,7 @@ struct KamailioLexer {
         func at(_ index: Int) -> UInt8 { index < source.count ? source[index] : 0 }
         while position < source.count, tokens.count < Self.mostTokens {
             let byte = source[position]
-            let place = KamailioConfiguration.Place(file: file, line: line)
+            let location = KamailioConfiguration.Location(file: file, line: line)
             switch byte {
             case UInt8(ascii: "\n"):
                 line += 1
@@ -68,39 +68,40 @@ struct KamailioLexer {
                     position += 1
                 }
                 position += 1
-                string(String(decoding: value, as: UTF8.self), place, depth: depth, read: read)
+                string(String(decoding: value, as: UTF8.self), location, depth: depth, read: read)
             case _ where Self.isWordByte(byte):
                 let end = source[position...].firstIndex { !Self.isWordByte($0) } ?? source.count
-                word(String(decoding: source[position..<end], as: UTF8.self), place)
+                word(String(decoding: source[position..<end], as: UTF8.self), location)
                 position = end
             default:
                 if !isSkipping {
-                    tokens.append(Token(text: String(UnicodeScalar(byte)), isString: false, place: place))
+                    tokens.append(Token(text: String(UnicodeScalar(byte)), isString: false, location: location))
                 }
                 position += 1
             }
         }
     }
 
-    private mutating func word(_ text: String, _ place: KamailioConfiguration.Place) {
+    private mutating func word(_ text: String, _ location: KamailioConfiguration.Location) {
         guard !isSkipping else { return }
         guard let value = defines[text], !value.isEmpty else {
-            return tokens.append(Token(text: text, isString: false, place: place))
+            return tokens.append(Token(text: text, isString: false, location: location))
         }
         let isQuoted = value.count > 1 && value.hasPrefix("\"") && value.hasSuffix("\"")
         tokens.append(
-            Token(text: isQuoted ? String(value.dropFirst().dropLast()) : value, isString: isQuoted, place: place))
+            Token(text: isQuoted ? String(value.dropFirst().dropLast()) : value, isString: isQuoted, location: location)
+        )
     }
 
     private mutating func string(
-        _ text: String, _ place: KamailioConfiguration.Place, depth: Int, read: (String) -> String?
+        _ text: String, _ location: KamailioConfiguration.Location, depth: Int, read: (String) -> String?
     ) {
         guard !isSkipping else { return }
         guard let last = tokens.last, !last.isString, ["include_file", "import_file"].contains(last.text) else {
-            return tokens.append(Token(text: text, isString: true, place: place))
+            return tokens.append(Token(text: text, isString: true, location: location))
         }
         tokens.removeLast()
-        let directory = place.file.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+        let directory = location.file.split(separator: "/", omittingEmptySubsequences: false).dropLast()
             .joined(separator: "/")
         let path = text.hasPrefix("/") || directory.isEmpty ? text : "\(directory)/\(text)"
         guard depth < Self.deepest, let included = read(path) else { return }

@@ -55,3 +55,118 @@ public struct SettingDescription: Sendable {
         }
     }
 }
+
+/// A value that does not fit its setting, or a setting that does not exist.
+public struct SettingError: Error, Equatable, Sendable {
+    /// Its name, or what was written in place of one.
+    public let setting: String
+    /// What is wrong and what to do.
+    public let message: String
+
+    public init(setting: String, message: String) {
+        self.setting = setting
+        self.message = message
+    }
+}
+
+/// Every setting that exists. Kamailio modparams, pushwake.conf, `pushwake check` and
+/// docs/settings.md all come from `SettingsTable`, which has one row per case, in this order.
+public enum SettingKey: Int, CaseIterable, Sendable {
+    case engineMode
+    case enginePath
+    case engineSocket
+    case engineSocketGroup
+    case engineTimeout
+    case logLevel
+    case coreDumps
+    case store
+    case storePath
+    case storeSync
+    case persist
+    case bindingsPerUser
+    case wakeTimeout
+    case wakeRequests
+    case voicemailUrgent
+    case purr
+    case purrRotate
+    case purrKeep
+    case awakeFor
+    case silentAfter
+    case wakeProvisional
+    case declineWaits
+    case noAnswerWaits
+    case pushRepeat
+    case pushRepeats
+    case unansweredMessage
+    case unregisterPolicy
+    case send555
+    case minExpires
+    case payload
+    case flexisipCompat
+    case fcmNotification
+    case soundCall
+    case soundChat
+    case soundOther
+    case badge
+    case showCaller
+    case templateDirectory
+    case messageTimeToLive
+    case ignoreSame
+    case devicePushes
+    case callerPushes
+    case aorPushes
+    case wakesKept
+    case cancelPush
+    case cancelWhen
+    case refreshBefore
+    case loadCall
+    case loadCancel
+    case loadChat
+    case loadMissed
+    case loadRefresh
+    case fastAGIListen
+    case fastAGIAllow
+    case fastAGITokenFile
+    case caFile
+    case connectTimeout
+    case requestTimeout
+    case queueSize
+    case maxFail
+    case httpProxy
+    case httpProxyAuth
+    case noProxy
+    case apnsKey
+    case apnsKeyID
+    case apnsTeamID
+    case apnsCert
+    case apnsCertPasswordFile
+    case apnsEnvironment
+    case apnsURL
+    case apnsSandboxURL
+    case apnsTopic
+    case apnsPushType
+    case apnsConnections
+    case fcmKey
+    case fcmApp
+    case fcmKeyDirectory
+    case fcmURL
+    case fcmConnections
+    case vapidKey
+    case vapidSubject
+    case webPushHosts
+    case webPushAllowLocal
+    case acrobits
+    case acrobitsURL
+    case webhookURL
+    case webhookMethod
+    case webhookHeaders
+    case webhookHeaderFile
+    case webhookBodyType
+    case webhookBody
+    case webhookBodyFile
+    case webhookSecretFile
+    case webhookAnswers
+    case webhookProviders
+    case webhookConnections
+    case webhookAllowLocal
+}

@@ -81,12 +81,12 @@ public enum SettingsTable {
             .init(
                 "wake_requests", .methods, "INVITE, MESSAGE, REFER, NOTIFY",
                 other: "f:module::PushNotification/enable-message-summaries-pn",
-                "Requests outside of a dialog that wake phones. NOTIFY: only for message-summary, the news of a mailbox. OPTIONS, SUBSCRIBE, PUBLISH and INFO may be named too, and make a phone register without a word. What is no INVITE is held for 20 s at most."
+                "Requests outside of a dialog that wake phones. NOTIFY: only for message-summary, the notice of a mailbox. OPTIONS, SUBSCRIBE, PUBLISH and INFO may be named too, and make a phone register without a word. What is no INVITE is held for 20 s at most."
             )
         case .voicemailUrgent:
             .init(
                 "voicemail_urgent", .flag, "0",
-                "1: the news of a mailbox wakes a phone at once, as a message does. 0: the provider may wait until the phone is awake anyway."
+                "1: the notice of a mailbox wakes a phone at once, as a message does. 0: the provider may wait until the phone is awake anyway."
             )
         case .purr:
             .init(
@@ -125,7 +125,7 @@ public enum SettingsTable {
             .init(
                 "message_ttl", .integer(0...2_419_200), "604800", unit: "s",
                 other: "m:pushnotification_ttl, f:module::PushNotification/message-time-to-live",
-                "How long a provider keeps the push for a message, news of a mailbox, a missed call, a custom text or, by hand, a refresh. 0: now or never."
+                "How long a provider keeps the push for a message, the notice of a mailbox, a missed call, a custom text or, by hand, a refresh. 0: now or never."
             )
         case .ignoreSame:
             .init(
@@ -188,11 +188,11 @@ public enum SettingsTable {
         case .loadCancel:
             .init(
                 "load_cancel", policies, "always", other: "m:pushnotification_cancel",
-                "The same for the news that a call is over.")
+                "The same for the notice that a call has ended.")
         case .loadChat:
             .init(
                 "load_chat", policies, "unless_overloaded", other: "m:pushnotification_chat",
-                "The same for messages, group messages, news of a mailbox, REFER and texts by hand.")
+                "The same for messages, group messages, notices of a mailbox, REFER and texts by hand.")
         case .loadMissed:
             .init("load_missed", policies, "unless_overloaded", "The same for missed calls.")
         case .loadRefresh:
@@ -220,15 +220,15 @@ public enum SettingsTable {
         case .soundCall:
             .init(
                 "sound_call", .text, "default", other: "m:pushnotification_sound_call",
-                "Sound of a call, where the phone did not wish one with pn-call-snd.")
+                "Sound of a call, where the phone named none with pn-call-snd.")
         case .soundChat:
             .init(
                 "sound_chat", .text, "default", other: "m:pushnotification_sound_chat",
-                "Sound of a message, where the phone did not wish one with pn-msg-snd.")
+                "Sound of a message, where the phone named none with pn-msg-snd.")
         case .soundOther:
             .init(
                 "sound_other", .text, "default", other: "m:pushnotification_sound_other",
-                "Sound of every other push, where the phone did not wish one with pn-msg-snd.")
+                "Sound of every other push, where the phone named none with pn-msg-snd.")
         case .badge:
             .init(
                 "badge", .flag, "1", other: "f:module::PushNotification/no-badge",
@@ -262,7 +262,8 @@ public enum SettingsTable {
         case .maxFail:
             .init(
                 "max_fail", .integer(0...1_000_000), "10000", other: "m:fcm_maxfail",
-                "After so many failures in a row a credential rests; the first success ends that. 0: never.")
+                "After so many failures in a row the circuit of a credential opens: one push in a while tries it; the first success closes it. 0: never."
+            )
         case .httpProxy:
             .init(
                 "http_proxy", .proxy, "",

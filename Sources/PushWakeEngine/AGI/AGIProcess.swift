@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 public import PushWakeCore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// One channel in a process of its own: AGI on two descriptors, the engine behind its socket.
 ///

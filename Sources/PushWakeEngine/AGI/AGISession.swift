@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
 
 /// One channel in the push hook, without I/O: lines and engine events go in, lines and requests come out.
@@ -160,7 +161,7 @@ extension AGISession {
             startedAt = now
             state = .waiting
             var message = WakeMessage()
-            (message.aor, message.seconds, message.callID, message.isBlind) = (aor, seconds, callID, true)
+            (message.aor, message.seconds, message.callID, message.hasNoContacts) = (aor, seconds, callID, true)
             (message.fromURI, message.fromDisplay, message.toURI) = (from, name, aor)
             return [.wake(message)]
         case .send(let event, let aor, let text):
@@ -238,5 +239,40 @@ extension AGISession {
             let close = reply.lastIndex(of: ")"), open < close
         else { return "" }
         return String(reply[reply.index(after: open)..<close])
+    }
+}
+
+/// The lines with which Asterisk introduces a channel to an AGI script: `agi_name: value`, ended by an empty one.
+public struct AGIEnvironment: Sendable {
+    private static let mostLines = 256
+    private var values: [String: String] = [:]
+    /// The empty line has come.
+    public private(set) var isComplete = false
+
+    /// Makes one that has heard nothing yet.
+    public init() {}
+
+    /// Takes one line without its end; what is no `name: value` is ignored.
+    public mutating func line(_ text: String) {
+        guard !text.isEmpty else {
+            isComplete = true
+            return
+        }
+        guard values.count < Self.mostLines, let colon = text.firstIndex(of: ":") else { return }
+        let value = text[text.index(after: colon)...].drop { $0 == " " }
+        values[String(text[..<colon])] = String(value)
+    }
+
+    /// The value under a name such as `agi_callerid`; Asterisk's `unknown` reads as empty.
+    public subscript(name: String) -> String {
+        let value = values[name] ?? ""
+        return value == "unknown" ? "" : value
+    }
+
+    /// `agi_arg_1`, `agi_arg_2`, … up to the first that is missing.
+    public var arguments: [String] {
+        var found: [String] = []
+        while let value = values["agi_arg_\(found.count + 1)"], found.count < 32 { found.append(value) }
+        return found
     }
 }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeStore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// One call in FastAGI.
 final class FastAGIChannel: WakeWaiter {
     private let connection: LineConnection
-    private unowned let desk: EngineDesk
+    private unowned let core: EngineCore
     private var session: AGISession
     var wait: WakeKey?
 
-    init(_ connection: LineConnection, _ desk: EngineDesk, token: String) {
+    init(_ connection: LineConnection, _ core: EngineCore, token: String) {
         session = AGISession(arguments: nil, token: token)
         self.connection = connection
-        self.desk = desk
+        self.core = core
     }
 
     /// Asterisk introduces a channel at once: whoever does not is turned away.
@@ -28,8 +29,8 @@ final class FastAGIChannel: WakeWaiter {
 
     func tell(_ event: WaitEvent) {
         let actions = session.heard(event, now: Moment.now())
-        // ORDER: the desk is in the middle of its list of waiters; it must not change under it.
-        desk.delivery.loop.atEndOfTurn { [weak self] in self?.perform(actions) }
+        // ORDER: the core is in the middle of its list of waiters; it must not change under it.
+        core.delivery.loop.atEndOfTurn { [weak self] in self?.perform(actions) }
     }
 
     func connectionClosed() { perform(session.ended()) }
@@ -38,18 +39,18 @@ final class FastAGIChannel: WakeWaiter {
         for action in actions {
             switch action {
             case .say(let line):
-                if !session.isWaiting { desk.stopWaiting(self) }
+                if !session.isWaiting { core.stopWaiting(self) }
                 connection.send(line)
             case .wake(let message): wake(message)
             case .send(let event, let aor, let text, let callID, let fromURI, let fromDisplay):
                 let content = PushContent(
                     event: event, callID: callID, fromURI: fromURI, fromDisplay: fromDisplay, toURI: aor, text: text)
-                perform(session.sent(Int64(desk.send(content, to: aor))))
+                perform(session.sent(Int64(core.send(content, to: aor))))
             case .listBindings(let aor): listBindings(aor)
             case .hangUp:
                 if let key = wait {
-                    desk.stopWaiting(self)
-                    desk.endCall(aor: key.aor, callID: key.callID, .cancelled)
+                    core.stopWaiting(self)
+                    core.endCall(aor: key.aor, callID: key.callID, .cancelled)
                 }
             case .close: connection.close()
             }
@@ -58,9 +59,9 @@ final class FastAGIChannel: WakeWaiter {
 
     private func wake(_ message: WakeMessage) {
         do throws(StoreError) {
-            let answer = try desk.wake(message)
+            let answer = try core.wake(message)
             let actions = session.woke(answer)
-            if actions.isEmpty { desk.wait(for: message, self) }
+            if actions.isEmpty { core.wait(for: message, self) }
             perform(actions)
         } catch {
             perform(session.engineLost("the store cannot be read"))
@@ -69,7 +70,7 @@ final class FastAGIChannel: WakeWaiter {
 
     private func listBindings(_ aor: String) {
         do throws(StoreError) {
-            let bindings = try desk.store.bindings(of: aor, now: SystemClock.wallSeconds())
+            let bindings = try core.store.bindings(of: aor, now: SystemClock.wallSeconds())
             perform(session.listed(bindings.map(\.provider.name)))
         } catch {
             perform(session.engineLost("the store cannot be read"))

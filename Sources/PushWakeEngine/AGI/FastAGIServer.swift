@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Answers FastAGI on the engine's own loop: a call that waits costs one connection and no polling.
 final class FastAGIServer {
@@ -10,7 +11,7 @@ final class FastAGIServer {
     private static let introduction: Int64 = 5000
     private static let shortestToken = 8
 
-    private let desk: EngineDesk
+    private let core: EngineCore
     private let log: EngineLog
     private let allowed: NetworkList
     private let token: String
@@ -25,11 +26,11 @@ final class FastAGIServer {
 
     /// Listens on `HOST:PORT`; whoever connects must say the first line of `tokenFile`, if there is one.
     init(
-        _ address: String, allowing networks: String, tokenFile: String = "", desk: EngineDesk, loop: Loop,
+        _ address: String, allowing networks: String, tokenFile: String = "", core: EngineCore, loop: Loop,
         log: EngineLog
     ) throws(Failure) {
         self.loop = loop
-        self.desk = desk
+        self.core = core
         self.log = log
         let socket: SocketAddress
         do throws(SettingError) {
@@ -40,7 +41,7 @@ final class FastAGIServer {
             throw Failure(message: "\(error.setting): \(error.message)")
         }
         do throws(SystemError) {
-            listener = try LineListener(socket, loop: loop, onFull: { desk.descriptorsAreShort($0) }) { [weak self] in
+            listener = try LineListener(socket, loop: loop, onFull: { core.descriptorsAreShort($0) }) { [weak self] in
                 self?.accept($0, $1)
             }
         } catch {
@@ -89,7 +90,7 @@ final class FastAGIServer {
             log(.warning, "FastAGI: \(peer.ip) was turned away; see fastagi_allow")
             return connection.close()
         }
-        let channel = FastAGIChannel(connection, desk, token: token)
+        let channel = FastAGIChannel(connection, core, token: token)
         let id = ObjectIdentifier(channel)
         channels[id] = channel
         loop.schedule(after: Self.introduction) { [weak self, weak channel] in

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
-/// Hands each push to the lane of its provider and credential, and lets none get lost: every push
+/// Hands each push to the channel of its provider and credential, and lets none get lost: every push
 /// that comes in ends with exactly one verdict.
 final class Delivery {
     let loop: Loop
     private let log: EngineLog
     private var settings: Settings
-    private let lanes: ProviderLanes
+    private let channels: ProviderChannels
     /// Key files by provider, and what was wrong with them when they were read last.
     private var watches: [Provider: KeyWatch] = [:]
     private var knownProblems: [Provider: [String]] = [:]
@@ -19,7 +20,7 @@ final class Delivery {
     var onVAPIDKey: ((String) -> Void)?
     private var lastID: UInt64 = 0
     private var random: Randomness
-    /// Pushes that wait because their phone wished so, by id.
+    /// Pushes that wait because their phone asked for it, by id.
     private var delayed: [UInt64: PushJob] = [:]
     /// Pushes that have no verdict yet.
     private(set) var queued = 0
@@ -27,7 +28,7 @@ final class Delivery {
     private(set) var hasEnded = false
     private let limit: Int
     private let pushTypes: APNsPushTypeRule
-    private var brake = TokenRemovalBrake()
+    private var removalGuard = TokenRemovalGuard()
 
     init(settings: Settings, loop: Loop, log: EngineLog) {
         self.settings = settings
@@ -35,27 +36,27 @@ final class Delivery {
         self.log = log
         limit = Int(settings.integer(.queueSize))
         pushTypes = APNsPushTypeRule(setting: settings.text(.apnsPushType))
-        lanes = ProviderLanes(queues: LaneQueues(capacity: limit))
+        channels = ProviderChannels(queues: ChannelQueues(capacity: limit))
         random = Randomness()
     }
 
-    /// Where pushes wait, of all lanes.
-    var queues: LaneQueues { lanes.queues }
+    /// Where pushes wait, of all channels.
+    var queues: ChannelQueues { channels.queues }
 
     // MARK: Keys
 
-    /// Reads keys and templates and opens the lanes; returns what is wrong.
+    /// Reads keys and templates and opens the channels; returns what is wrong.
     func open() -> [String] {
         var problems: [String] = []
         // Stamps first: a file that changes while it is read is read once more.
         for provider in Provider.allCases { watches[provider] = Self.watch(over: provider, settings) }
-        lanes.open(settings, loop: loop, log: log, problems: &problems)
+        channels.open(settings, loop: loop, log: log, problems: &problems)
         for provider in Provider.allCases { knownProblems[provider] = problems }
-        onVAPIDKey?(lanes.vapidKey)
+        onVAPIDKey?(channels.vapidKey)
         return problems
     }
 
-    /// Reads keys and templates again. Pushes under way finish on the old lanes; what is broken stays as it was.
+    /// Reads keys and templates again. Pushes under way finish on the old channels; what is broken stays as it was.
     func reload() -> [String] { open() }
 
     /// Looks every second for keys that are new, and takes them.
@@ -71,12 +72,12 @@ final class Delivery {
     private func lookAtKeys() {
         for provider in Provider.allCases where watches[provider]?.look() == true {
             var problems: [String] = []
-            lanes.reopen(provider, keepsUnchanged: true, problems: &problems)
-            // One broken file among many is not complained of again when another one changes.
+            channels.reopen(provider, keepsUnchanged: true, problems: &problems)
+            // One broken file among many is not logged again when another one changes.
             for problem in problems where knownProblems[provider]?.contains(problem) != true { log(.warning, problem) }
             knownProblems[provider] = problems
             log(.notice, "the keys for \(provider.name) have changed and were read again")
-            if provider == .webpush { onVAPIDKey?(lanes.vapidKey) }
+            if provider == .webpush { onVAPIDKey?(channels.vapidKey) }
         }
     }
 
@@ -84,7 +85,7 @@ final class Delivery {
     private func lookAtClock() {
         guard loop.now >= nextTimeCheck else { return }
         nextTimeCheck = loop.now + 3_600_000
-        for problem in lanes.timeProblems(now: loop.wallSeconds) {
+        for problem in channels.timeProblems(now: loop.wallSeconds) {
             let text = "\(SettingsTable.description(of: .apnsCert).name): \(problem)"
             guard knownProblems[.apns]?.contains(text) != true else { continue }
             knownProblems[.apns, default: []].append(text)
@@ -117,7 +118,7 @@ final class Delivery {
     /// Sends one push and returns it; `completion` runs once, never before this returns.
     ///
     /// `type` is the kind of push for Apple; unless it `isWanted` by hand, the settings may have another. `delay` in
-    /// milliseconds is how long the phone wished to be left alone. With a `refusal` nothing is sent, and that is how
+    /// milliseconds is how long the phone asked to be left alone. With a `refusal` nothing is sent, and that is how
     /// the push ends.
     @discardableResult
     func push(
@@ -138,8 +139,8 @@ final class Delivery {
             loop.atEndOfTurn { job.finish(refusal, status: 0) }
             return job
         }
-        guard let lane = lanes.lane(for: push.binding, type, now: loop.wallSeconds) else {
-            let refusal = lanes.refusal(of: push.binding, knownProblems[push.binding.provider] ?? [])
+        guard let channel = channels.channel(for: push.binding, type, now: loop.wallSeconds) else {
+            let refusal = channels.refusal(of: push.binding, knownProblems[push.binding.provider] ?? [])
             loop.atEndOfTurn { job.finish(refusal, status: 0) }
             return job
         }
@@ -147,35 +148,35 @@ final class Delivery {
             delayed[job.id] = job
             loop.schedule(after: delay) { [weak self] in
                 guard let self, delayed.removeValue(forKey: job.id) != nil else { return }
-                submit(job, to: self.lane(of: job, before: lane))
+                submit(job, to: self.channel(of: job, before: channel))
             }
         } else {
-            submit(job, to: lane)
+            submit(job, to: channel)
         }
         return job
     }
 
-    /// Sends a push once more that a lane has given back: over that lane, or over the one that is in its place now.
-    func resubmit(_ job: PushJob, from old: any ProviderLane) {
-        let current = lane(of: job, before: old)
+    /// Sends a push once more that a channel has given back: over that channel, or over the one that is in its place now.
+    func resubmit(_ job: PushJob, from old: any ProviderChannel) {
+        let current = channel(of: job, before: old)
         guard current !== old else { return old.submit(job) }
         // Another credential may be renewed by itself.
         job.renewals = 0
         submit(job, to: current)
     }
 
-    /// The lane that a push takes now; the one that it had when its credential is gone without another.
-    private func lane(of job: PushJob, before old: any ProviderLane) -> any ProviderLane {
-        lanes.lane(for: job.binding, job.type, now: loop.wallSeconds) ?? old
+    /// The channel that a push takes now; the one that it had when its credential is gone without another.
+    private func channel(of job: PushJob, before old: any ProviderChannel) -> any ProviderChannel {
+        channels.channel(for: job.binding, job.type, now: loop.wallSeconds) ?? old
     }
 
-    /// A credential that fails and fails rests; one push in a while finds out whether it works again.
-    private func submit(_ job: PushJob, to lane: any ProviderLane) {
-        if case .rest = lane.breaker.admit(now: loop.now) {
+    /// The circuit of a credential that fails and fails is open; one push in a while finds out whether it works again.
+    private func submit(_ job: PushJob, to channel: any ProviderChannel) {
+        if case .rest = channel.breaker.admit(now: loop.now) {
             return loop.atEndOfTurn { job.finish(Verdict(.unavailable, reason: "CredentialRests"), status: 0) }
         }
-        job.lane = lane
-        lane.submit(job)
+        job.channel = channel
+        channel.submit(job)
     }
 
     /// Ends every push that has not ended: the engine does.
@@ -190,45 +191,47 @@ final class Delivery {
     /// For jobs: one has its verdict.
     func ended(_ job: PushJob, _ verdict: Verdict) {
         queued -= 1
-        guard let lane = job.lane else { return }
+        guard let channel = job.channel else { return }
         // A dead token says nothing against the credential.
         let outcome: Outcome = verdict.outcome == .tokenGone ? .accepted : verdict.outcome
-        guard lane.breaker.note(outcome, now: loop.now) else { return }
-        if lane.breaker.isOpen {
-            log(.error, "\(lane.label): \(settings.integer(.maxFail)) failures in a row (\(verdict.reason)); it rests")
-            lane.queue?.endAll(Verdict(.unavailable, reason: "CredentialRests"))
+        guard channel.breaker.note(outcome, now: loop.now) else { return }
+        if channel.breaker.isOpen {
+            log(
+                .error,
+                "\(channel.label): \(settings.integer(.maxFail)) failures in a row (\(verdict.reason)); circuit open")
+            channel.queue?.endAll(Verdict(.unavailable, reason: "CredentialRests"))
         } else {
-            log(.notice, "\(lane.label): works again")
+            log(.notice, "\(channel.label): works again")
         }
     }
 
     /// Whether there is a way to push to this binding at all.
-    func canPush(_ binding: Binding) -> Bool { lanes.lane(for: binding, nil, now: loop.wallSeconds) != nil }
+    func canPush(_ binding: Binding) -> Bool { channels.channel(for: binding, nil, now: loop.wallSeconds) != nil }
 
     /// Whether a call may rely on a push to this binding; `type` is for Apple.
     func isHealthy(for binding: Binding, _ type: APNsPushType?) -> Bool {
-        guard let lane = lanes.lane(for: binding, type, now: loop.wallSeconds) else { return false }
-        guard let queue = lane.queue else { return false }
-        return lane.isHealthy && !lane.breaker.isOpen && !queue.isHeld && queue.hasPlace(for: .call)
+        guard let channel = channels.channel(for: binding, type, now: loop.wallSeconds) else { return false }
+        guard let queue = channel.queue else { return false }
+        return channel.isHealthy && !channel.breaker.isOpen && !queue.isHeld && queue.hasPlace(for: .call)
     }
 
     /// Whether a push to this binding would leave at once.
     func hasRoom(for binding: Binding) -> Bool {
-        lanes.lane(for: binding, nil, now: loop.wallSeconds)?.queue?.hasRoom ?? false
+        channels.channel(for: binding, nil, now: loop.wallSeconds)?.queue?.hasRoom ?? false
     }
 
     /// Drops what has not left yet for a call that is over.
     func cancel(_ jobs: [PushJob]) {
         for job in jobs {
             job.isCancelled = true
-            job.lane?.queue?.sweepSoon()
+            job.channel?.queue?.sweepSoon()
         }
     }
 
     /// Whether the token of a verdict may be removed; when most tokens of a topic are called bad, the setup is
     /// wrong and not the tokens. Every verdict must pass here, so that good ones count too. `now` in seconds.
     func mayRemove(_ binding: Binding, _ verdict: Verdict, now: Int64) -> Bool {
-        switch brake.judge(verdict, binding, now: now) {
+        switch removalGuard.decide(verdict, binding, now: now) {
         case .remove: return true
         case .keepAndAlarm:
             log(

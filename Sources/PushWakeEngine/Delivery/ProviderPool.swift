@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
-/// The connections of one lane, and whether they work: what went wrong is logged when it begins and when
+/// The connections of one channel, and whether they work: what went wrong is logged when it begins and when
 /// it ends, not for each push.
 final class ProviderPool {
     /// Where pushes wait.
-    let queue: LaneQueue
+    let queue: ChannelQueue
     private let pool: HTTPConnectionPool
     private let label: String
     private let log: EngineLog
-    private var hasComplained = false
+    private var hasLogged = false
     /// A provider may end one connection after another.
-    private var sentAway = LineBudget(most: 3, period: 60_000)
+    private var goAwayLines = LineBudget(most: 3, period: 60_000)
 
     /// `certificate` is the file of the one that the client shows.
-    init(_ pool: HTTPConnectionPool, queue: LaneQueue, label: String, certificate: String? = nil, log: EngineLog) {
+    init(_ pool: HTTPConnectionPool, queue: ChannelQueue, label: String, certificate: String? = nil, log: EngineLog) {
         self.pool = pool
         self.queue = queue
         self.label = label
         self.log = log
-        pool.onNotice = { [weak self] text in self?.complain(text) }
-        pool.onSentAway = { [weak self] text in self?.noteSentAway(text) }
+        pool.onNotice = { [weak self] text in self?.logProblem(text) }
+        pool.onGoAway = { [weak self] text in self?.noteGoAway(text) }
         let remedy =
             certificate.map { "the one in \($0) may be revoked or another's: get a new one from Apple, put it there" }
             ?? "it asks for one, and none is set"
-        pool.onRefusal = { [weak self] text in self?.complain("\(text); \(remedy)") }
+        pool.onRefusal = { [weak self] text in self?.logProblem("\(text); \(remedy)") }
     }
 
     /// False after a connection could not be made and until one is.
@@ -45,13 +47,13 @@ final class ProviderPool {
 
     /// An answer has come: whatever was wrong is over.
     func noteAnswer() {
-        guard hasComplained else { return }
-        hasComplained = false
+        guard hasLogged else { return }
+        hasLogged = false
         log(.notice, "\(label): works again")
     }
 
     /// Another pool takes over: what is under way here is still answered, then the connections end.
-    func windDown() { pool.windDown() }
+    func drain() { pool.drain() }
 
     /// Ends all connections.
     func close() { pool.close() }
@@ -60,14 +62,14 @@ final class ProviderPool {
     func retire(_ connection: Int) { pool.retireConnection(connection) }
 
     /// Ordinary at Apple: its pushes go over another connection.
-    private func noteSentAway(_ text: String) {
-        let admission = sentAway.admit(now: SystemClock.monotonicMilliseconds())
+    private func noteGoAway(_ text: String) {
+        let admission = goAwayLines.admit(now: SystemClock.monotonicMilliseconds())
         guard case .write(let leftOut) = admission else { return log(.debug, "\(label): \(text)") }
         log(.notice, "\(label): \(text)\(leftOut > 0 ? " (\(leftOut) times more since the last such line)" : "")")
     }
 
-    private func complain(_ text: String) {
-        hasComplained = true
+    private func logProblem(_ text: String) {
+        hasLogged = true
         log(.warning, "\(label): \(text); calls go through without push until this ends")
     }
 }

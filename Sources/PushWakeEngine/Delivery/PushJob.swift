@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// One push on its way to one token, from the request to the outcome.
@@ -13,8 +14,8 @@ final class PushJob: HTTPExchange {
     let type: APNsPushType?
     /// Monotonic microseconds at which it was asked for.
     let startedAt: Int64
-    /// The lane that took it; nil until one has.
-    var lane: (any ProviderLane)?
+    /// The channel that took it; nil until one has.
+    var channel: (any ProviderChannel)?
     var attempts = 0
     var renewals = 0
     /// The last one: it says more than that the time is over.
@@ -23,9 +24,9 @@ final class PushJob: HTTPExchange {
     var isCancelled = false
     /// Runs once, when the push could not go at the first try and is tried again.
     var onRetry: (() -> Void)?
-    /// Which of its lane's credentials the last request carried.
+    /// Which of its channel's credentials the last request carried.
     var generation: UInt32 = 0
-    /// Nil where nobody counts pushes or changes lanes.
+    /// Nil where nobody counts pushes or changes channels.
     let delivery: Delivery?
     private let completion: (PushJob, Verdict, Int) -> Void
     private var isFinished = false
@@ -51,13 +52,13 @@ final class PushJob: HTTPExchange {
 
     /// Goes on after it waited.
     func takeTurn() {
-        guard let lane else { return finish(Verdict(.unavailable, reason: "NoLane"), status: 0) }
-        lane.send(self)
+        guard let channel else { return finish(Verdict(.unavailable, reason: "NoChannel"), status: 0) }
+        channel.send(self)
     }
 
     override func write(into request: inout HTTPRequest) throws(PushRefusal) {
-        guard let lane, !isCancelled else { throw .callOver }
-        try lane.write(self, into: &request)
+        guard let channel, !isCancelled else { throw .callOver }
+        try channel.write(self, into: &request)
     }
 
     /// A phone that knows the call already ignores the second copy, while a message would be shown twice. Apple's phones
@@ -73,8 +74,8 @@ final class PushJob: HTTPExchange {
     }
 
     override func ended(_ result: HTTPResult) {
-        guard let lane else { return finish(result.verdict(isRepeatable: false), status: 0) }
-        lane.ended(self, result)
+        guard let channel else { return finish(result.verdict(isRepeatable: false), status: 0) }
+        channel.ended(self, result)
     }
 
     /// An attempt failed, or there is no connection for one, and another will follow.
@@ -95,5 +96,84 @@ final class PushJob: HTTPExchange {
         }
         delivery?.ended(self, verdict)
         completion(self, verdict, status)
+    }
+}
+
+extension PushJob {
+    /// The verdict when there is no use in sending any more; nil when there is.
+    func endBeforeSending(now: Int64) -> Verdict? {
+        if isCancelled { return Verdict(.expired, reason: "CallOver") }
+        return now >= deadline ? .deadlinePassed : nil
+    }
+
+    /// Goes on as the verdict of an attempt says: ends here, or back to the channel now or later.
+    func conclude(_ verdict: Verdict, status: Int, on channel: any ProviderChannel, _ loop: Loop) {
+        if verdict.next == .finish { return finish(verdict, status: status) }
+        if delivery?.hasEnded == true { return finish(.engineEnds, status: 0) }
+        switch verdict.next {
+        case .hold(let pause): channel.queue?.hold(pause)
+        case .slow: channel.queue?.slow()
+        case .finish, .retry, .renewCredential: break
+        }
+        let step = RetryPolicy().step(
+            after: verdict, attempts: attempts, renewals: renewals, now: loop.now, deadline: deadline,
+            random: pushID.low)
+        failedAttempt = FailedAttempt(verdict, status: status)
+        switch step {
+        case .finish(let final): finish(final, status: status)
+        case .retry(let time):
+            // Pauses take places in the queue: a provider out of order must not fill the memory.
+            guard let queue = channel.queue, queue.pause(self, until: time, { self.goOn(from: channel) }) else {
+                return finish(verdict, status: status)
+            }
+            noteRetry()
+        case .renewCredential:
+            renewals += 1
+            goOn(from: channel)
+        }
+    }
+
+    /// Back to its channel, or to the one that has taken that one's place: a new key may be what the push needs.
+    private func goOn(from channel: any ProviderChannel) {
+        guard let delivery else { return channel.submit(self) }
+        delivery.resubmit(self, from: channel)
+    }
+}
+
+extension Verdict {
+    /// The push was of no use any more before it could be sent.
+    static let deadlinePassed = Verdict(.expired, reason: "DeadlinePassed")
+    /// The engine was told to end before the push had.
+    static let engineEnds = Verdict(.unavailable, reason: "EngineEnds")
+}
+
+extension HTTPResult {
+    /// Pause before the next attempt after a connection was lost or could not be made, milliseconds.
+    private static let pause: Int64 = 250
+
+    /// What it means that no answer came.
+    func verdict(isRepeatable: Bool) -> Verdict {
+        switch self {
+        case .answered(let response, _): Verdict(.unavailable, reason: "HTTP \(response.status)")
+        case .lost(let text):
+            Verdict(.unavailable, reason: text, next: isRepeatable ? .retry(after: Self.pause) : .finish)
+        case .unreachable(let text): Verdict(.unavailable, reason: text, next: .retry(after: Self.pause))
+        case .notAdmitted(let text): Verdict(.misconfigured, reason: text)
+        case .expired: .deadlinePassed
+        case .refused(let refusal): refusal.verdict
+        }
+    }
+}
+
+/// How an attempt of a push failed when another was to follow. A class, because few pushes have one and all of
+/// them would keep room for it.
+final class FailedAttempt {
+    let verdict: Verdict
+    /// HTTP status; 0 when no answer came.
+    let status: Int
+
+    init(_ verdict: Verdict, status: Int) {
+        self.verdict = verdict
+        self.status = status
     }
 }

@@ -132,8 +132,8 @@ struct ExplainedPlan {
     private static func fields(of request: HTTPRequest) -> [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []
         for field in request.headerList where !field.name.hasPrefix(":") {
-            if let place = fields.firstIndex(where: { $0.name == field.name }) {
-                fields[place].value += ", \(field.value)"
+            if let index = fields.firstIndex(where: { $0.name == field.name }) {
+                fields[index].value += ", \(field.value)"
             } else {
                 fields.append((field.name, field.value))
             }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+public import PushWakeClient
 public import PushWakeCore
 internal import PushWakeStore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Which pushes a SIP request would cause, told as JSON: what `pushwake explain` prints. Needs no network and no key.
 public struct PushExplanation: Sendable {
@@ -120,18 +121,18 @@ public struct PushExplanation: Sendable {
         }
         var plan = ExplainedPlan()
         switch push(for: request, event, settings.settings) {
-        case .failure(let silence):
-            for candidate in candidates { plan.skip(candidate.binding, candidate.obstacle ?? silence.reason) }
+        case .failure(let noPush):
+            for candidate in candidates { plan.skip(candidate.binding, candidate.obstacle ?? noPush.reason) }
         case .success(let (event, occasion)):
             let content = content(event, occasion, request, settings.settings, now)
             plan.add(candidates, content, wanted: wanted, settings, now: now, id: id)
         }
-        for contact in contacts { plan.skip(contact, silence(of: contact)) }
+        for contact in contacts { plan.skip(contact, reason(for: contact)) }
         return plan.json
     }
 
     /// Why a Contact binds nothing.
-    private static func silence(of contact: RegisteredContact) -> String {
+    private static func reason(for contact: RegisteredContact) -> String {
         if let problem = contact.problem { return text(problem) }
         return switch contact.push {
         case .none, .bind, .unusable: "the Contact has no push parameters"
@@ -141,7 +142,7 @@ public struct PushExplanation: Sendable {
     }
 
     /// Why a request wakes nobody.
-    private struct Silence: Error {
+    private struct NoPush: Error {
         let reason: String
     }
 
@@ -149,12 +150,12 @@ public struct PushExplanation: Sendable {
     /// the phone was given.
     private static func push(
         for request: IncomingRequest, _ asked: PushEvent?, _ settings: Settings
-    ) -> Result<(PushEvent, PushOccasion), Silence> {
-        var found: Result<(PushEvent, PushOccasion), Silence>
+    ) -> Result<(PushEvent, PushOccasion), NoPush> {
+        var found: Result<(PushEvent, PushOccasion), NoPush>
         switch RequestPolicy(settings).decision(on: request, hasPURR: !request.purr.isEmpty) {
         case .wakes(let event, let occasion, _): found = .success((event, occasion))
         case .ends(let ending): found = .success((ending.event, ending.occasion))
-        case .nobody(let reason): found = .failure(Silence(reason: reason))
+        case .nobody(let reason): found = .failure(NoPush(reason: reason))
         }
         guard let asked else { return found }
         if asked == .answeredElsewhere { return .success((asked, request.ending?.occasion ?? .usual)) }
@@ -218,5 +219,31 @@ public struct PushExplanation: Sendable {
     private static func randomID() -> PushID {
         var random = Randomness()
         return PushID(high: random.next(), low: random.next())
+    }
+}
+
+extension EngineClient {
+    /// Asks the engine what `request` would push to the devices of a user, with the engine's own settings and store.
+    public func explain(
+        aor: String, request: [UInt8], event: PushEvent?, wanted: APNsPushType? = nil
+    ) throws(ClientError) -> PushExplanation {
+        begin(.query)
+        put(.query, Int64(EngineQuery.explain.rawValue))
+        put(.argument, aor)
+        put(.text, request.span)
+        put(.name, event?.name ?? "")
+        put(.pushType, wanted?.name ?? "")
+        let reply = try call(milliseconds: 5000)
+        var json: [UInt8] = []
+        var problems: [String] = []
+        var reader = reply
+        while let field = reader.next() {
+            switch field.tag {
+            case .text: json = Array(reader.bytes[field.range])
+            case .problem: problems.append(reader.text(field))
+            default: break
+            }
+        }
+        return PushExplanation(json: json, problems: problems)
     }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 public import PushWakeCore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Sends many pushes through the real delivery path, a fixed number at a time, and measures.
 ///
-/// Each push goes to a token of its own and is rendered, signed for, queued, sent and judged as a push of
+/// Each push goes to a token of its own and is rendered, signed for, queued, sent and read as a push of
 /// the engine is; only the store and the PBX are missing.
 public final class LoadRun {
     private let loop: Loop
@@ -134,9 +135,31 @@ public final class LoadRun {
         var digits = text.mutableSpan
         guard digits.count >= start + 16 else { return }
         var rest = UInt64(truncatingIfNeeded: index)
-        for place in (start..<start + 16).reversed() {
-            digits[place] = UInt8(truncatingIfNeeded: (rest & 15) < 10 ? 0x30 + (rest & 15) : 0x57 + (rest & 15))
+        for position in (start..<start + 16).reversed() {
+            digits[position] = UInt8(truncatingIfNeeded: (rest & 15) < 10 ? 0x30 + (rest & 15) : 0x57 + (rest & 15))
             rest >>= 4
         }
     }
+}
+
+/// What a load run measured.
+public struct LoadReport: Equatable, Sendable {
+    /// Pushes that were asked for.
+    public var count = 0
+    /// The provider took them.
+    public var accepted = 0
+    /// The provider said no.
+    public var rejected = 0
+    /// No usable answer came.
+    public var failed = 0
+    /// From the first push to the last outcome.
+    public var seconds = 0.0
+    /// CPU time of this process, user and system, per push.
+    public var microsecondsPerPush = 0.0
+    /// From a push to its outcome.
+    public var medianMilliseconds = 0.0
+    /// What 99 of 100 pushes stay below.
+    public var p99Milliseconds = 0.0
+    /// The first reason for which a push was not accepted.
+    public var firstReason = ""
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeStore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Keeps the file that tells clients who may have push bindings (`BindingFilterFile`).
 ///

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeStore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 extension EngineService {
     /// Milliseconds for an engine on another socket to hear that it is no longer the only one on this store.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+public import PushWakeClient
 public import PushWakeCore
 internal import PushWakeStore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// The engine: one loop that owns the store, the connections to the providers and the queue.
@@ -9,7 +11,7 @@ public final class EngineService {
     private let loop: Loop
     private let listener: LocalSocket
     private var gate: AcceptGate?
-    private let desk: EngineDesk
+    private let core: EngineCore
     private let log: EngineLog
     /// Keeps the disk's pace away from the loop; nil for a store without a file.
     private let checkpoints: CheckpointThread?
@@ -38,7 +40,7 @@ public final class EngineService {
         AcceptGate.raiseLimit()
         if !settings.flag(.coreDumps) { ProcessMemory.forbidCore() }
         // ORDER: before the first key is read.
-        ProcessMemory.protectKeys()
+        KeyMemory.protect()
         do throws(SystemError) {
             loop = try Loop()
         } catch {
@@ -62,16 +64,18 @@ public final class EngineService {
         }
         let delivery = Delivery(settings: settings, loop: loop, log: log)
         filter = try Self.openFilter(settings, store, loop, log)
-        desk = EngineDesk(
+        core = EngineCore(
             settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log,
             isSupervised: isSupervised)
-        for problem in delivery.open() { log(.warning, problem) }
+        let problems = delivery.open()
+        for problem in problems { log(.warning, problem) }
+        Self.logFindings(settings, besides: problems, log)
         do throws(SystemError) {
             try loop.watch(listener.descriptor, for: .readable, Listener(self))
         } catch {
             throw EngineFailure(message: "\(error)")
         }
-        gate = AcceptGate(listener.descriptor, loop: loop) { [desk] in desk.descriptorsAreShort($0) }
+        gate = AcceptGate(listener.descriptor, loop: loop) { [core] in core.descriptorsAreShort($0) }
         delivery.watchKeys()
         HeapReserve.fill()
         filter?.start()
@@ -79,12 +83,20 @@ public final class EngineService {
         everySecond()
         housekeeping()
         if let buffered = store as? BufferedStore { writeRefreshes(of: buffered) }
-        desk.load.start()
+        core.load.start()
         let lead = settings.integer(.refreshBefore)
         if lead > 0 {
-            let watch = RefreshWatch(desk: desk, lead: lead, now: loop.wallSeconds)
+            let watch = RefreshWatch(core: core, lead: lead, now: loop.wallSeconds)
             refreshes = watch
             watch.start()
+        }
+    }
+
+    /// What nobody else says of keys that can be read and will not do.
+    private static func logFindings(_ settings: Settings, besides known: [String], _ log: EngineLog) {
+        for finding in SettingsInspection.inspect(settings) {
+            let text = "\(finding.setting): \(finding.message)"
+            if !known.contains(text) { log(finding.level, text) }
         }
     }
 
@@ -104,7 +116,7 @@ public final class EngineService {
         do throws(FastAGIServer.Failure) {
             fastAGI = try FastAGIServer(
                 address, allowing: settings.text(.fastAGIAllow), tokenFile: settings.text(.fastAGITokenFile),
-                desk: desk,
+                core: core,
                 loop: loop, log: log)
         } catch {
             // Calls that come in by SIP must not suffer from it.
@@ -126,7 +138,7 @@ public final class EngineService {
             return
         }
         self.signals = signals
-        log(.info, "engine \(Release.version) listens on \(desk.settings.text(.engineSocket))")
+        log(.info, "engine \(Release.version) listens on \(core.settings.text(.engineSocket))")
         loop.updateTime()
         heartbeat?.start()
         loop.run()
@@ -139,8 +151,8 @@ public final class EngineService {
         guard !isEnding else { return }
         isEnding = true
         heartbeat?.stopping()
-        guard desk.delivery.queued > 0 else { return end() }
-        log(.notice, "the engine ends; \(desk.delivery.queued) pushes have a second to end too")
+        guard core.delivery.queued > 0 else { return end() }
+        log(.notice, "the engine ends; \(core.delivery.queued) pushes have a second to end too")
         waitForPushes(until: loop.now + Self.patience)
     }
 
@@ -151,18 +163,18 @@ public final class EngineService {
     }
 
     private func waitForPushes(until time: Int64) {
-        guard desk.delivery.queued > 0, loop.now < time else { return end() }
+        guard core.delivery.queued > 0, loop.now < time else { return end() }
         loop.schedule(after: 20) { [weak self] in self?.waitForPushes(until: time) }
     }
 
     private func end() {
-        desk.delivery.endAll()
-        desk.reportLeftOut(now: .max)
+        core.delivery.endAll()
+        core.reportLeftOut(now: .max)
         filter?.withdraw()
         loop.stop()
     }
 
-    private func reload() { for problem in desk.delivery.reload() { log(.warning, problem) } }
+    private func reload() { for problem in core.delivery.reload() { log(.warning, problem) } }
 
     private static func openStore(_ settings: Settings, _ log: EngineLog) throws(EngineFailure) -> any BindingStore {
         let perUser = Int(settings.integer(.bindingsPerUser))
@@ -186,7 +198,7 @@ public final class EngineService {
     private func everySecond() {
         loop.schedule(after: 1000) { [weak self] in
             guard let self else { return }
-            desk.tick(now: loop.now)
+            core.tick(now: loop.now)
             everySecond()
         }
     }
@@ -201,7 +213,7 @@ public final class EngineService {
         }
     }
 
-    /// Tries until it works; complains the first time.
+    /// Tries until it works; logs the first failure.
     private func flush(_ store: BufferedStore, isFirst: Bool) {
         do throws(StoreError) {
             try store.flush()
@@ -217,9 +229,9 @@ public final class EngineService {
     /// Bindings whose time is over go, a bounded number at a time so that calls never wait for it.
     private func housekeeping() {
         var pause: Int64 = 60_000
-        desk.lookAtClock()
+        core.lookAtClock()
         do throws(StoreError) {
-            if try desk.store.forget(now: loop.wallSeconds, limit: 200) == 200 { pause = 50 }
+            if try core.store.forget(now: loop.wallSeconds, limit: 200) == 200 { pause = 50 }
         } catch {
             log(.error, "old bindings could not be dropped: \(error)")
         }
@@ -318,7 +330,7 @@ extension EngineService {
                     log(.warning, "a client that speaks another version of the protocol was disconnected")
                     return connection.peer.close()
                 }
-                desk.handle(message, from: connection.peer)
+                core.handle(message, from: connection.peer)
             }
         }
     }
@@ -329,6 +341,12 @@ extension EngineService {
         connections[ObjectIdentifier(connection.peer)] = nil
         // Answers that are still to come keep the peer, not its descriptor.
         connection.peer.socket.close()
-        desk.closed(connection.peer)
+        core.closed(connection.peer)
     }
+}
+
+/// Why an engine could not start.
+public struct EngineFailure: Error, Equatable, Sendable {
+    /// What is wrong and what to do.
+    public let message: String
 }

@@ -46,9 +46,9 @@ final class FilteredStore: BindingStore {
     func removed(of aor: String) throws(StoreError) -> [RemovedBinding] { try store.removed(of: aor) }
 
     func ending(
-        after place: EndPlace, by end: Int64, refreshingThemselves: Bool, limit: Int
+        after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
     ) throws(StoreError) -> [EndingBinding] {
-        try store.ending(after: place, by: end, refreshingThemselves: refreshingThemselves, limit: limit)
+        try store.ending(after: cursor, by: end, refreshingThemselves: refreshingThemselves, limit: limit)
     }
 
     func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String] {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Measures how busy the engine is, four times a second.
 final class LoadWatch {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeStore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Asks phones to register again before their registrations end (RFC 8599, 5.5).
 ///
@@ -16,7 +17,7 @@ final class RefreshWatch {
         /// Phones that said `+sip.pnsreg`.
         let isOfOwnRefreshers: Bool
         /// All up to here had their push.
-        var place: EndPlace
+        var cursor: ExpiryCursor
     }
 
     /// Phones that refresh by themselves are pushed when they have not done it by then (RFC 8599, 5.5).
@@ -29,47 +30,47 @@ final class RefreshWatch {
     /// Seconds that a clock may be set back before the places are taken anew.
     private static let clockTolerance: Int64 = 60
 
-    private unowned let desk: EngineDesk
+    private unowned let core: EngineCore
     private var walks: [Walk]
 
-    init(desk: EngineDesk, lead: Int64, now: Int64) {
-        self.desk = desk
+    init(core: EngineCore, lead: Int64, now: Int64) {
+        self.core = core
         walks = [
-            Walk(lead: lead, isOfOwnRefreshers: false, place: EndPlace(time: now)),
-            Walk(lead: min(lead, Self.ownLead), isOfOwnRefreshers: true, place: EndPlace(time: now)),
+            Walk(lead: lead, isOfOwnRefreshers: false, cursor: ExpiryCursor(time: now)),
+            Walk(lead: min(lead, Self.ownLead), isOfOwnRefreshers: true, cursor: ExpiryCursor(time: now)),
         ]
     }
 
     /// Looks again and again as long as this object lives.
     func start() {
-        let isMoreDue = look(now: desk.delivery.loop.wallSeconds)
-        desk.delivery.loop.schedule(after: isMoreDue ? Self.shortPause : Self.longPause) { [weak self] in
+        let isMoreDue = look(now: core.delivery.loop.wallSeconds)
+        core.delivery.loop.schedule(after: isMoreDue ? Self.shortPause : Self.longPause) { [weak self] in
             self?.start()
         }
     }
 
     /// Pushes what is due at `now`; true when there may be more. Under load nothing goes, and nothing is lost.
     func look(now: Int64) -> Bool {
-        guard desk.refusal(of: .refresh) == nil else { return false }
+        guard core.refusal(of: .refresh) == nil else { return false }
         var isMoreDue = false
         for index in walks.indices where advance(&walks[index], now: now) { isMoreDue = true }
         return isMoreDue
     }
 
     private func advance(_ walk: inout Walk, now: Int64) -> Bool {
-        let end = EndPlace(time: now.addingReportingOverflow(walk.lead).partialValue)
-        if walk.place.time > end.time + Self.clockTolerance { walk.place = end }
-        let begin = max(walk.place, EndPlace(time: now))
+        let end = ExpiryCursor(time: now.addingReportingOverflow(walk.lead).partialValue)
+        if walk.cursor.time > end.time + Self.clockTolerance { walk.cursor = end }
+        let begin = max(walk.cursor, ExpiryCursor(time: now))
         guard begin < end else { return false }
         do throws(StoreError) {
-            let found = try desk.store.ending(
+            let found = try core.store.ending(
                 after: begin, by: end.time, refreshingThemselves: walk.isOfOwnRefreshers, limit: Self.batch)
-            walk.place = found.count < Self.batch ? end : found.last?.place ?? end
+            walk.cursor = found.count < Self.batch ? end : found.last?.cursor ?? end
             for ending in found { try push(ending.binding, lead: walk.lead, now: now) }
             return found.count == Self.batch
         } catch {
-            desk.log(.error, "phones could not be asked to register: \(error)")
-            walk.place = end
+            core.log(.error, "phones could not be asked to register: \(error)")
+            walk.cursor = end
             return false
         }
     }
@@ -77,19 +78,19 @@ final class RefreshWatch {
     private func push(_ binding: Binding, lead: Int64, now: Int64) throws(StoreError) {
         // A shorter registration would be pushed for as soon as it is made.
         let (life, isEndless) = binding.expiresAt.subtractingReportingOverflow(binding.registeredAt)
-        guard isEndless || life >= 2 * lead, desk.delivery.canPush(binding) else { return }
-        let bindings = try desk.store.bindings(of: binding.aor, now: now)
+        guard isEndless || life >= 2 * lead, core.delivery.canPush(binding) else { return }
+        let bindings = try core.store.bindings(of: binding.aor, now: now)
         let plan = Plan(.refresh, bindings, isAwake: bindings.map { _ in false })
         guard let chosen = plan.pushes.first(where: { bindings[$0.index] == binding }) else { return }
         let left = binding.expiresAt - now
         let content = PushContent(
-            event: .refresh, callID: "\(desk.delivery.randomWord())@pushwake", toURI: binding.aor,
+            event: .refresh, callID: "\(core.delivery.randomWord())@pushwake", toURI: binding.aor,
             timeToLive: UInt32(clamping: left), sentAt: now)
-        desk.statistics.pushed += 1
-        desk.delivery.push(
-            Push(binding, content), type: chosen.type, deadline: desk.delivery.loop.now + left * 1000
-        ) { [weak desk] job, verdict, status in
-            _ = desk?.settle(job, verdict, status)
+        core.statistics.pushed += 1
+        core.delivery.push(
+            Push(binding, content), type: chosen.type, deadline: core.delivery.loop.now + left * 1000
+        ) { [weak core] job, verdict, status in
+            _ = core?.settle(job, verdict, status)
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Keeps the service manager informed from the engine's own loop: a loop that stands still is not heard, and the
 /// manager starts the engine anew.

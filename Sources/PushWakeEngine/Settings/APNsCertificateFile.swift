@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// One of Apple's push certificates with its key, as it lies on disk: one file, or several beside each other.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// All service accounts that the settings name, read from their files. A file that cannot be used is a problem of
@@ -50,7 +51,7 @@ struct FCMKeys {
     /// cannot be read, the app stands in for its project.
     func project(for app: String) -> String? {
         switch directory.choice(for: app) {
-        case .account(let place): keys[place]?.account.project
+        case .account(let index): keys[index]?.account.project
         case .broken, .none: sources.count > 1 ? nil : app
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Apple's `.p8` file.
@@ -90,4 +91,9 @@ private func contents(_ path: String, remedy: String) throws(KeyFileError) -> [U
     } catch {
         throw KeyFileError(message: "cannot \(error); \(remedy)")
     }
+}
+
+/// A key file that cannot be used, and what to do about it.
+struct KeyFileError: Error, Equatable {
+    let message: String
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Notices that files of keys are new, changed or gone, by looking at them now and then.
 ///
@@ -13,7 +13,7 @@ struct KeyWatch {
     private var pending: [String: FileStamp]?
 
     /// Watches files, and directories with all that is in them, or only with the files whose name fits; what they
-    /// look like now is no news.
+    /// look like now changes nothing.
     init(_ paths: [String], names isOurs: ((_ name: String) -> Bool)? = nil) {
         self.paths = paths.filter { !$0.isEmpty }
         self.isOurs = isOurs

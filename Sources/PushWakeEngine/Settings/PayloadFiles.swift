@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// The payload templates that the settings ask for: a built-in family, and files of the operator's own over it.
 ///
@@ -12,7 +12,7 @@ internal import PushWakeTransport
 enum PayloadFiles {
     /// What could be loaded, and what could not: a broken file leaves the built-in template in place.
     static func load(_ settings: Settings) -> (PayloadLibrary?, problems: [String]) {
-        // The setting was judged when it was set.
+        // The setting was checked when it was set.
         let families = (try? PayloadFamilies(setting: settings.text(.payload))) ?? PayloadFamilies(.plain)
         var problems: [String] = []
         var library: PayloadLibrary

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// What the settings say of an HTTP proxy, and the file with its password.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 public import PushWakeCore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// What a start of the engine would run into on this machine, and who can read its secrets.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+public import PushWakeClient
 public import PushWakeCore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Looks at all settings together and at the files they name.
@@ -18,15 +20,26 @@ public struct SettingsInspection {
     private static let appleIDLength = 10
 
     let settings: Settings
+    private let depth: Depth
     private let now: Int64
     private var findings: [Finding] = []
 
+    /// How far to look.
+    public enum Depth: Int, Comparable, Sendable {
+        /// At the values, and at text files. No key is read: a PBX process does this, where OpenSSL may belong to
+        /// somebody else (Kamailio's tls module replaces its allocator).
+        case values
+        /// At keys and certificates too, as the engine does when it starts.
+        case keys
+        /// At what else a start needs: directories, the program, a free port, and who can read the secrets.
+        case surroundings
+
+        public static func < (a: Depth, b: Depth) -> Bool { a.rawValue < b.rawValue }
+    }
+
     /// All findings, errors first.
-    ///
-    /// With `surroundings` it looks at what else a start needs: directories, the program, a free port, and who can
-    /// read the secrets. The PBX hears of these from the engine.
-    public static func inspect(_ settings: Settings, surroundings: Bool = false) -> [Finding] {
-        var inspection = SettingsInspection(settings: settings, now: SystemClock.wallSeconds())
+    public static func inspect(_ settings: Settings, depth: Depth = .keys) -> [Finding] {
+        var inspection = SettingsInspection(settings: settings, depth: depth, now: SystemClock.wallSeconds())
         inspection.inspectAPNs()
         inspection.inspectAPNsCertificates()
         inspection.inspectFCM()
@@ -37,12 +50,13 @@ public struct SettingsInspection {
         inspection.inspectTemplates()
         inspection.inspectFastAGI()
         inspection.inspectPaths()
-        if surroundings { inspection.inspectSurroundings() }
+        if depth >= .surroundings { inspection.inspectSurroundings() }
         return inspection.findings.sorted { $0.level < $1.level }
     }
 
-    private init(settings: Settings, now: Int64) {
+    private init(settings: Settings, depth: Depth, now: Int64) {
         self.settings = settings
+        self.depth = depth
         self.now = now
     }
 
@@ -103,6 +117,7 @@ public struct SettingsInspection {
                 "is \(settings.text(.apnsKeyID).prefix(40)), and apns_key is named after key \(named.prefix(40)); Apple refuses pushes when they do not belong together"
             )
         }
+        guard depth >= .keys else { return }
         do throws(KeyFileError) {
             _ = try APNsKeyFile.read(path)
         } catch {
@@ -119,6 +134,7 @@ public struct SettingsInspection {
             }
             return
         }
+        guard depth >= .keys else { return }
         do throws(KeyFileError) {
             let paths = try APNsCertificateFiles.paths(settings)
             if paths.isEmpty {
@@ -136,8 +152,8 @@ public struct SettingsInspection {
 
     private mutating func inspectFCM() {
         guard FCMKeySources.areSet(in: settings) else { return }
-        for problem in FCMKeys(settings).problems {
-            add(.warning, problem.setting, problem.message)
+        if depth >= .keys {
+            for problem in FCMKeys(settings).problems { add(.warning, problem.setting, problem.message) }
         }
         inspectFCMAccounts()
     }
@@ -189,6 +205,7 @@ public struct SettingsInspection {
                 .error, .webPushHosts, "\"\(entry.prefix(80))\" is no host; write names without https:// and port, or *"
             )
         }
+        guard depth >= .keys else { return }
         do throws(KeyFileError) {
             _ = try VAPIDKeyFile.read(path)
         } catch {
@@ -211,7 +228,7 @@ public struct SettingsInspection {
 
     private mutating func inspectAuthorities() {
         let path = settings.text(.caFile)
-        guard !path.isEmpty else { return }
+        guard !path.isEmpty, depth >= .keys else { return }
         let bytes: [UInt8]
         do throws(SystemError) {
             bytes = try FileContent.read(path)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// The webhook that the settings and their files describe, compiled.

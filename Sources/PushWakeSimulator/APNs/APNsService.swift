@@ -29,7 +29,7 @@ struct APNsService {
 
     init(keys: [Key]) { self.keys = keys }
 
-    /// Judges one request. `now` is in milliseconds since the epoch, as Apple's timestamps are.
+    /// Checks one request. `now` is in milliseconds since the epoch, as Apple's timestamps are.
     mutating func answer(_ request: ReceivedRequest, session: inout APNsSession, now: Int64) -> ProviderAnswer {
         let id = request.bytes(.apnsID)
         do throws(APNsRefusal) {
@@ -268,4 +268,40 @@ struct APNsService {
         }
         return text.allSatisfy { Base64URL.contains($0) || $0 == UInt8(ascii: ".") }
     }
+}
+
+/// What may differ from Apple's defaults, mostly so that hours need not pass in a test.
+struct APNsRules: Equatable, Sendable {
+    /// Seconds after which a provider token is refused.
+    var tokenAge: Int64 = 3_600
+    /// Seconds in which a connection may change its provider token once.
+    var tokenChange: Int64 = 1_200
+    /// Seconds that `iat` may lie in the future, for clocks that differ.
+    var clockSkew: Int64 = 60
+    /// Bundle ids that the team may push to; empty: any.
+    var topics: [String] = []
+    /// `production` or `sandbox`: where this service is, for certificates that are for one of them; nil: both at once.
+    var environment: Environment?
+    /// Certificates of any authority are good, such as Apple's own.
+    var takesAnyCertificate = false
+    /// The only team; nil: the one of the generated key.
+    var team: String?
+
+    init() {}
+}
+
+/// What APNs remembers about one connection: certificate, and the provider token that it verified last.
+struct APNsSession: Sendable {
+    /// What the sender showed in the TLS handshake; nil: nothing, so it needs provider tokens.
+    var certificate: ClientCertificate?
+    /// The whole `authorization` value, so that the same bytes are verified once.
+    var authorization: [UInt8] = []
+    /// `iat` of that token.
+    var issuedAt: Int64 = 0
+    /// Key id of the first token on this connection.
+    var keyID: String?
+    /// When the token last changed, after the first one.
+    var changedAt: Int64?
+    /// A push was accepted, so the stream limit may rise.
+    var hasAcceptedPush = false
 }

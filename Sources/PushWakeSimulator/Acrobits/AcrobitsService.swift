@@ -12,7 +12,7 @@ struct AcrobitsService {
 
     init() {}
 
-    /// Judges one request.
+    /// Checks one request.
     func answer(_ request: ReceivedRequest) -> ProviderAnswer {
         guard request.text(.method) == "POST" else { return Self.answer(http: 405, code: 405, "Method Not Allowed") }
         switch request.text(.path) {
@@ -39,7 +39,7 @@ struct AcrobitsService {
                 return Self.answer(http: 200, code: 400, "Field \(member.name) is not a string")
             }
         }
-        return judge(request) { document[$0]?.string }
+        return validate(request) { document[$0]?.string }
     }
 
     private func answerForm(_ request: ReceivedRequest) -> ProviderAnswer {
@@ -47,10 +47,10 @@ struct AcrobitsService {
         for name in ["verb", "AppId", "DeviceToken"] where (form[name] ?? "").isEmpty {
             return Self.answer(http: 400, code: 400, "Missing field \(name)")
         }
-        return judge(request) { form[$0] }
+        return validate(request) { form[$0] }
     }
 
-    private func judge(_ request: ReceivedRequest, field: (String) -> String?) -> ProviderAnswer {
+    private func validate(_ request: ReceivedRequest, field: (String) -> String?) -> ProviderAnswer {
         let verb = field("verb") ?? ""
         let required = ["verb", "AppId", "DeviceToken"] + (verb == "NotifyGenericTextMessage" ? [] : ["Selector"])
         for name in required where (field(name) ?? "").isEmpty {

@@ -9,7 +9,7 @@ struct FCMService {
 
     init(projects: Set<String>) { self.projects = projects }
 
-    /// Judges one request; `now` in milliseconds since the epoch.
+    /// Checks one request; `now` in milliseconds since the epoch.
     mutating func answer(_ request: ReceivedRequest, tokens: AccessTokens, now: Int64) -> ProviderAnswer {
         do throws(FCMError) {
             let project = try Self.project(in: request)

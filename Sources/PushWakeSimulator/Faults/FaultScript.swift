@@ -33,7 +33,7 @@ public struct FaultScript: Equatable, Sendable {
         do throws(JSONReader.Failure) {
             document = try JSONReader.read(json)
         } catch {
-            let place = ScriptPlace(of: error.offset, in: json)
+            let place = ScriptPosition(of: error.offset, in: json)
             throw Mistake("line \(place.line), column \(place.column): this is not JSON: \(error.message)")
         }
         do throws(Mistake) {
@@ -41,7 +41,7 @@ public struct FaultScript: Equatable, Sendable {
         } catch {
             // Every mistake begins with the path of its member.
             let path = error.description.prefix { $0 != " " && $0 != ":" }
-            throw Mistake("line \(ScriptPlace(ofMember: path, in: json).line): \(error.description)")
+            throw Mistake("line \(ScriptPosition(ofMember: path, in: json).line): \(error.description)")
         }
     }
 
@@ -99,4 +99,119 @@ private enum AppleWorld: String, CaseIterable {
     case production, sandbox
 
     var environment: Environment { self == .production ? .production : .sandbox }
+}
+
+/// A place in a script's text, as an editor counts: lines and columns from 1.
+struct ScriptPosition: Equatable {
+    let line: Int
+    let column: Int
+
+    /// The place of a byte.
+    init(of offset: Int, in text: [UInt8]) {
+        let before = text.prefix(max(0, offset))
+        line = before.reduce(1) { $1 == 0x0A ? $0 + 1 : $0 }
+        let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        // Bytes that go on with a character take no column.
+        column = before[start...].reduce(1) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
+    }
+
+    /// The place of a member by its path, such as `rules[2].goaway.code`, or of the innermost part of the path that is there.
+    init(ofMember path: Substring, in text: [UInt8]) {
+        var steps: [JSONReader.Step] = []
+        for part in path.split(separator: ".") {
+            let name = part.prefix { $0 != "[" }
+            if !(steps.isEmpty && name == "script") { steps.append(.name(String(name))) }
+            if let index = Int(part.dropFirst(name.count + 1).prefix { $0 != "]" }) { steps.append(.index(index)) }
+        }
+        self.init(of: JSONReader.offset(of: steps, in: text), in: text)
+    }
+}
+
+/// Takes the members of a JSON object one by one, so that what is left over is a mistake.
+struct ScriptReader {
+    private var members: [JSONValue.Member]
+    private let place: String
+    /// The names that somebody wanted.
+    private var known: [String] = []
+
+    init(_ value: JSONValue, at place: String) throws(FaultScript.Mistake) {
+        guard case .object(let members) = value else { throw FaultScript.Mistake("\(place) is not an object") }
+        var seen: Set<String> = []
+        for member in members where !seen.insert(member.name).inserted {
+            throw FaultScript.Mistake("\(place).\(member.name) stands there twice")
+        }
+        self.members = members
+        self.place = place
+    }
+
+    /// Takes a member of any kind.
+    mutating func take(_ name: String) -> JSONValue? {
+        known.append(name)
+        guard let index = members.firstIndex(where: { $0.name == name }) else { return nil }
+        return members.remove(at: index).value
+    }
+
+    mutating func text(_ name: String) throws(FaultScript.Mistake) -> String? {
+        guard let value = take(name) else { return nil }
+        guard let text = value.string else { throw wrong(name, "a string") }
+        return text
+    }
+
+    /// Takes a whole number that is not negative.
+    mutating func number(_ name: String) throws(FaultScript.Mistake) -> Int64? {
+        guard let value = take(name) else { return nil }
+        guard case .integer(let number) = value, number >= 0, number < 1 << 53 else {
+            throw wrong(name, "a whole number, 0 or more")
+        }
+        return number
+    }
+
+    mutating func flag(_ name: String) throws(FaultScript.Mistake) -> Bool? {
+        guard let value = take(name) else { return nil }
+        guard case .bool(let flag) = value else { throw wrong(name, "true or false") }
+        return flag
+    }
+
+    mutating func list(_ name: String) throws(FaultScript.Mistake) -> [JSONValue]? {
+        guard let value = take(name) else { return nil }
+        guard let list = value.array else { throw wrong(name, "a list") }
+        return list
+    }
+
+    /// Takes a number between 0 and 1.
+    mutating func share(_ name: String) throws(FaultScript.Mistake) -> Double? {
+        switch take(name) {
+        case nil: return nil
+        case .integer(let number)? where number == 0 || number == 1: return Double(number)
+        case .number(let number)? where number >= 0 && number <= 1: return number
+        default: throw wrong(name, "a number from 0 to 1")
+        }
+    }
+
+    /// Takes a string that names a case.
+    mutating func choice<Choice: RawRepresentable & CaseIterable>(
+        _ name: String, _ type: Choice.Type, except hidden: Choice? = nil
+    ) throws(FaultScript.Mistake) -> Choice? where Choice.RawValue == String {
+        guard let text = try text(name) else { return nil }
+        let choices = Choice.allCases.filter { $0.rawValue != hidden?.rawValue }
+        guard let choice = choices.first(where: { $0.rawValue == text }) else {
+            let known = choices.map(\.rawValue).joined(separator: ", ")
+            throw wrong(name, "one of \(known); \"\(text)\" is none")
+        }
+        return choice
+    }
+
+    /// Whether anything is left but these members.
+    func hasOther(than names: [String]) -> Bool { members.contains { !names.contains($0.name) } }
+
+    /// Throws for the first member that nobody took.
+    func end() throws(FaultScript.Mistake) {
+        guard let left = members.first else { return }
+        throw FaultScript.Mistake(
+            "\(place).\(left.name) is not known; it may have \(known.joined(separator: ", "))")
+    }
+
+    func wrong(_ name: String, _ wanted: String) -> FaultScript.Mistake {
+        FaultScript.Mistake("\(place).\(name) must be \(wanted)")
+    }
 }

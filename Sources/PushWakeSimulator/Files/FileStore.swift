@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import CLinux
-internal import PushWakeTransport
+internal import PushWakeSystem
 
 /// Whole small files in one directory.
 struct FileStore {

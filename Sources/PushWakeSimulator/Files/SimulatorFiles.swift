@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeSystem
 import PushWakeTransport
 
 /// The directory that the first start fills: certificates, keys, and `simulator.json`, which tells a

@@ -8,7 +8,7 @@ import PushWakeCore
 struct JSONReader {
     /// What is wrong, and the byte it was seen at.
     struct Failure: Error, Equatable, Sendable {
-        /// The complaint, without a place.
+        /// The message, without a position.
         let message: String
         /// Bytes before the place.
         let offset: Int

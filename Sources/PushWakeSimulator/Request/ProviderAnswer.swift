@@ -47,3 +47,38 @@ struct ProviderAnswer: Equatable, Sendable {
         headers.first { $0.name == name }.map { String(decoding: $0.value, as: UTF8.self) }
     }
 }
+
+/// What the simulator does about one request.
+struct Reaction: Equatable {
+    /// nil: the request gets no answer.
+    var answer: ProviderAnswer?
+    /// Milliseconds until the answer leaves.
+    var delay: Int64 = 0
+    var effects: [FaultRule.Effect] = []
+    /// Counted as accepted although no answer is sent.
+    var silentPush: PushIdentity?
+    var provider: ProviderName?
+
+    /// Status and reason for the log; 0 where nothing is answered.
+    var outcome: (status: Int, reason: String) {
+        if let answer { return (answer.status, answer.reason) }
+        for effect in effects {
+            if case .reset(let code) = effect { return (0, code == 7 ? "REFUSED_STREAM" : "RST_STREAM \(code)") }
+        }
+        return (0, "no answer")
+    }
+}
+
+/// What is remembered about one connection between its requests.
+struct ConnectionMemory {
+    /// 1 for the first connection since the start.
+    let number: Int
+    var apns = APNsSession()
+    /// Provider of the first request that was not for OAuth.
+    var provider: ProviderName?
+    var ruleMatches: FaultBook.ConnectionMatches = [:]
+    /// The script that these are of.
+    var ruleBook = 0
+
+    init(number: Int) { self.number = number }
+}

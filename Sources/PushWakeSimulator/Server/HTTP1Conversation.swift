@@ -3,22 +3,22 @@
 /// HTTP/1.1 for clients that know nothing newer: Google's own libraries fetch OAuth tokens with it,
 /// and shells the counters. One request at a time; bodies with Content-Length only.
 final class HTTP1Conversation: Conversation {
-    private static let longestHead = 65_536
+    private static let longestHeaderBlock = 65_536
 
-    private unowned let judge: any RequestJudge
+    private unowned let validator: any RequestValidator
     private var input: [UInt8] = []
     private var output: [UInt8] = []
     private var requests: Int32 = 0
     private var isWaiting = false
     private var isLast = false
 
-    init(judge: any RequestJudge) { self.judge = judge }
+    init(validator: any RequestValidator) { self.validator = validator }
 
     var isFinished: Bool { isLast && output.isEmpty && !isWaiting }
 
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         // Requests may come while one waits, but not for ever.
-        guard input.count &+ bytes.count <= Self.longestHead + ReceivedRequest.longestBody else { return false }
+        guard input.count &+ bytes.count <= Self.longestHeaderBlock + ReceivedRequest.longestBody else { return false }
         input.append(contentsOf: bytes)
         return readRequests()
     }
@@ -37,8 +37,8 @@ final class HTTP1Conversation: Conversation {
 
     private func readRequests() -> Bool {
         while !isWaiting, !isLast {
-            guard let head = headEnd() else { return input.count <= Self.longestHead }
-            guard var request = Self.parse(input[..<head]) else { return refuse(400, "not a request of HTTP/1.1") }
+            guard let header = headerEnd() else { return input.count <= Self.longestHeaderBlock }
+            guard var request = Self.parse(input[..<header]) else { return refuse(400, "not a request of HTTP/1.1") }
             guard !request.fields.contains(where: { $0.name == "transfer-encoding" }) else {
                 return refuse(411, "a body needs Content-Length")
             }
@@ -46,14 +46,14 @@ final class HTTP1Conversation: Conversation {
             guard let length = Int(text), length >= 0, length <= ReceivedRequest.longestBody else {
                 return refuse(413, "a body has at most \(ReceivedRequest.longestBody) bytes")
             }
-            guard input.count - head - 4 >= length else {
-                if request.fields.contains(where: { $0.name == "expect" }), input.count == head + 4 {
+            guard input.count - header - 4 >= length else {
+                if request.fields.contains(where: { $0.name == "expect" }), input.count == header + 4 {
                     output.append(contentsOf: "HTTP/1.1 100 Continue\r\n\r\n".utf8)
                 }
                 return true
             }
-            request.body = Array(input[(head + 4)..<(head + 4 + length)])
-            input.removeFirst(head + 4 + length)
+            request.body = Array(input[(header + 4)..<(header + 4 + length)])
+            input.removeFirst(header + 4 + length)
             process(request)
         }
         return true
@@ -62,11 +62,11 @@ final class HTTP1Conversation: Conversation {
     private func refuse(_ status: Int, _ text: String) -> Bool {
         isLast = true
         input = []
-        write(ProviderHouse.complaint(status, text))
+        write(ProviderRouter.errorAnswer(status, text))
         return true
     }
 
-    private func headEnd() -> Int? {
+    private func headerEnd() -> Int? {
         guard input.count >= 4 else { return nil }
         for index in 0...(input.count - 4) where input[index] == 0x0D {
             if input[index + 1] == 0x0A, input[index + 2] == 0x0D, input[index + 3] == 0x0A { return index }
@@ -74,15 +74,15 @@ final class HTTP1Conversation: Conversation {
         return nil
     }
 
-    private struct Head {
+    private struct Header {
         var method: String
         var path: String
         var fields: [(name: String, value: String)]
         var body: [UInt8] = []
     }
 
-    private static func parse(_ head: ArraySlice<UInt8>) -> Head? {
-        let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: false)
+    private static func parse(_ header: ArraySlice<UInt8>) -> Header? {
+        let lines = String(decoding: header, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: false)
         let start = lines[0].split(separator: " ")
         guard start.count == 3, start[2].hasPrefix("HTTP/1."), start[1].hasPrefix("/") else { return nil }
         var fields: [(name: String, value: String)] = []
@@ -93,29 +93,29 @@ final class HTTP1Conversation: Conversation {
             while value.last == " " || value.last == "\t" { value.removeLast() }
             fields.append((line[..<colon].lowercased(), String(value)))
         }
-        return Head(method: String(start[0]), path: String(start[1]), fields: fields)
+        return Header(method: String(start[0]), path: String(start[1]), fields: fields)
     }
 
-    private func process(_ head: Head) {
-        let host = head.fields.first { $0.name == "host" }.map { [(":authority", $0.value)] } ?? []
-        let headers = host + head.fields.filter { $0.name != "host" }.map { ($0.name, $0.value) }
-        let request = ReceivedRequest(head.method, head.path, headers: headers, body: head.body)
-        isLast = isLast || head.fields.contains { $0.name == "connection" && $0.value.lowercased() == "close" }
+    private func process(_ header: Header) {
+        let host = header.fields.first { $0.name == "host" }.map { [(":authority", $0.value)] } ?? []
+        let headers = host + header.fields.filter { $0.name != "host" }.map { ($0.name, $0.value) }
+        let request = ReceivedRequest(header.method, header.path, headers: headers, body: header.body)
+        isLast = isLast || header.fields.contains { $0.name == "connection" && $0.value.lowercased() == "close" }
         requests &+= 1
-        let reaction = judge.judge(request, stream: requests)
+        let reaction = validator.validate(request, stream: requests)
         var effects = reaction.effects
         // Without streams an answer can only fail to come together with the connection.
         if reaction.answer == nil, effects.contains(where: \.endsStream), !effects.contains(where: \.isClose) {
             effects.append(.close(isAbrupt: false))
         }
         let isLate = reaction.delay > 0
-        for effect in effects where !(isLate && effect.isClose) { judge.postpone(effect) }
+        for effect in effects where !(isLate && effect.isClose) { validator.postpone(effect) }
         isWaiting = true
         guard isLate else { return answer(reaction) }
-        judge.later(reaction.delay) { [weak self] in
+        validator.later(reaction.delay) { [weak self] in
             guard let self else { return }
             answer(reaction)
-            for effect in effects where effect.isClose { judge.postpone(effect) }
+            for effect in effects where effect.isClose { validator.postpone(effect) }
             _ = readRequests()
         }
     }
@@ -123,7 +123,7 @@ final class HTTP1Conversation: Conversation {
     private func answer(_ reaction: Reaction) {
         guard let answer = reaction.answer else { return }
         isWaiting = false
-        judge.answerLeaves(reaction)
+        validator.answerLeaves(reaction)
         write(answer)
     }
 

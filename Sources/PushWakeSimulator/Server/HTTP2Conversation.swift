@@ -8,7 +8,7 @@ internal import CNGHTTP2
 /// mistakes, and the faults need frames that an honest server never sends.
 final class HTTP2Conversation: Conversation {
     private var session: OpaquePointer?
-    private unowned let judge: any RequestJudge
+    private unowned let validator: any RequestValidator
     private var streams: [ServedStream] = []
     private var free: [Int] = []
     /// Streams above this are not processed, because a GOAWAY said so.
@@ -22,8 +22,8 @@ final class HTTP2Conversation: Conversation {
     private var pings = 0
 
     /// Begins with SETTINGS; nil when memory is short.
-    init?(judge: any RequestJudge, maxStreams: UInt32) {
-        self.judge = judge
+    init?(validator: any RequestValidator, maxStreams: UInt32) {
+        self.validator = validator
         var callbacks: OpaquePointer?
         guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
         defer { nghttp2_session_callbacks_del(callbacks) }
@@ -75,14 +75,14 @@ final class HTTP2Conversation: Conversation {
 
     func perform(_ effect: FaultRule.Effect) {
         guard case .goAway(let code, let debug, let last) = effect else { return }
-        judge.count { $0.goAwaysSent += 1 }
+        validator.count { $0.goAwaysSent += 1 }
         switch last {
         case .processed: goAway(code, debug, highest)
         case .none: goAway(code, debug, 0)
         case .all:
             goAway(code, debug, Int32.max)
             isBeforeLastGoAway = true
-            judge.later(1_000) { [weak self] in
+            validator.later(1_000) { [weak self] in
                 guard let self else { return }
                 isBeforeLastGoAway = false
                 lastAllowed = highest
@@ -136,11 +136,11 @@ final class HTTP2Conversation: Conversation {
         guard id <= lastAllowed, let stream = stream(id) else { return }
         pings = 0
         highest = max(highest, id)
-        let reaction = judge.judge(stream.request, stream: id)
+        let reaction = validator.validate(stream.request, stream: id)
         let isLate = reaction.delay > 0
         for effect in reaction.effects where !(isLate && effect.isClose) { begin(effect, stream: id) }
         guard isLate else { return answer(reaction, stream) }
-        judge.later(reaction.delay) { [weak self] in
+        validator.later(reaction.delay) { [weak self] in
             // The stream may be gone and its place taken by another one.
             guard let self, stream.id == id else { return }
             answer(reaction, stream)
@@ -151,10 +151,10 @@ final class HTTP2Conversation: Conversation {
     private func begin(_ effect: FaultRule.Effect, stream id: Int32) {
         switch effect {
         case .settings(let settings):
-            judge.count { $0.settingsSent += 1 }
+            validator.count { $0.settingsSent += 1 }
             submit(settings)
         case .reset(let code):
-            judge.count { $0.resetsSent += 1 }
+            validator.count { $0.resetsSent += 1 }
             nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, code)
         case .goAway(_, _, let last):
             switch last {
@@ -162,18 +162,18 @@ final class HTTP2Conversation: Conversation {
             case .none: lastAllowed = 0
             case .all: break
             }
-            judge.postpone(effect)
+            validator.postpone(effect)
         case .close:
             lastAllowed = 0
-            judge.postpone(effect)
-        case .pauseReading: judge.postpone(effect)
+            validator.postpone(effect)
+        case .pauseReading: validator.postpone(effect)
         }
     }
 
     private func answer(_ reaction: Reaction, _ stream: ServedStream) {
         guard let answer = reaction.answer, let session else { return }
         stream.body = answer.body
-        judge.answerLeaves(reaction)
+        validator.answerLeaves(reaction)
         var provider = nghttp2_data_provider()
         provider.source.ptr = Unmanaged.passUnretained(stream).toOpaque()
         provider.read_callback = readBody
@@ -224,14 +224,14 @@ final class HTTP2Conversation: Conversation {
         switch nghttp2_frame_type(UInt32(frame.hd.type)) {
         case NGHTTP2_HEADERS, NGHTTP2_DATA:
             if frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 { process(frame.hd.stream_id) }
-        case NGHTTP2_RST_STREAM: judge.count { $0.resetsReceived += 1 }
-        case NGHTTP2_GOAWAY: judge.count { $0.goAwaysReceived += 1 }
+        case NGHTTP2_RST_STREAM: validator.count { $0.resetsReceived += 1 }
+        case NGHTTP2_GOAWAY: validator.count { $0.goAwaysReceived += 1 }
         case NGHTTP2_PING where frame.hd.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0:
-            judge.count { $0.pingsReceived += 1 }
+            validator.count { $0.pingsReceived += 1 }
             pings += 1
             // FCM's front end allows two pings without a request between them.
-            if pings == 3, judge.isFCM {
-                judge.postpone(
+            if pings == 3, validator.isFCM {
+                validator.postpone(
                     .goAway(code: NGHTTP2_ENHANCE_YOUR_CALM.rawValue, debug: "too_many_pings", last: .processed))
             }
         default: break

@@ -2,6 +2,7 @@
 
 internal import CLinux
 internal import COpenSSL
+import PushWakeSystem
 import PushWakeTransport
 
 /// One TLS connection to the simulator, from accept to close.
@@ -63,7 +64,7 @@ final class ServedConnection: LoopSource {
         case SSL_ERROR_WANT_READ: watch(writing: false)
         case SSL_ERROR_WANT_WRITE: watch(writing: true)
         default:
-            server.house.counters.handshakeFailures += 1
+            server.router.counters.handshakeFailures += 1
             close()
         }
     }
@@ -83,10 +84,10 @@ final class ServedConnection: LoopSource {
     }
 
     private func begin(isHTTP2: Bool) -> (any Conversation)? {
-        guard isHTTP2 else { return HTTP1Conversation(judge: self) }
-        let script = server.house.script
+        guard isHTTP2 else { return HTTP1Conversation(validator: self) }
+        let script = server.router.script
         let isSlow = script.isStrict && memory.apns.certificate == nil
-        return HTTP2Conversation(judge: self, maxStreams: isSlow ? 1 : script.maxStreams)
+        return HTTP2Conversation(validator: self, maxStreams: isSlow ? 1 : script.maxStreams)
     }
 
     /// A client that did not say what it speaks, as some of Apple's do, is told by how it begins (RFC 9113, 3.4).
@@ -135,7 +136,7 @@ final class ServedConnection: LoopSource {
         for effect in waiting where phase == .talking {
             switch effect {
             case .close(let isAbrupt):
-                server.house.counters.closes += 1
+                server.router.counters.closes += 1
                 if isAbrupt { abort() } else { shutDown() }
             case .pauseReading(let time):
                 isPaused = true
@@ -213,7 +214,7 @@ final class ServedConnection: LoopSource {
         guard phase != .closed else { return false }
         phase = .closed
         server.loop.unwatch(socket.descriptor)
-        server.house.counters.openConnections -= 1
+        server.router.counters.openConnections -= 1
         conversation = nil
         return true
     }
@@ -226,11 +227,11 @@ final class ServedConnection: LoopSource {
     }
 }
 
-extension ServedConnection: RequestJudge {
+extension ServedConnection: RequestValidator {
     var isFCM: Bool { memory.provider == .fcm }
 
-    func judge(_ request: ReceivedRequest, stream: Int32) -> Reaction {
-        let reaction = server.house.react(to: request, memory: &memory, now: server.now)
+    func validate(_ request: ReceivedRequest, stream: Int32) -> Reaction {
+        let reaction = server.router.react(to: request, memory: &memory, now: server.now)
         guard reaction.provider != .control else { return reaction }
         server.log?.add(request, reaction, memory, stream: stream, now: server.now)
         return reaction
@@ -238,7 +239,7 @@ extension ServedConnection: RequestJudge {
 
     func answerLeaves(_ reaction: Reaction) {
         guard let answer = reaction.answer else { return }
-        server.house.answered(reaction.provider, answer)
+        server.router.answered(reaction.provider, answer)
     }
 
     func later(_ milliseconds: Int64, _ action: @escaping () -> Void) {
@@ -253,5 +254,43 @@ extension ServedConnection: RequestJudge {
 
     func postpone(_ effect: FaultRule.Effect) { effects.append(effect) }
 
-    func count(_ change: (inout SimulatorCounters) -> Void) { change(&server.house.counters) }
+    func count(_ change: (inout SimulatorCounters) -> Void) { change(&server.router.counters) }
+}
+
+/// One HTTP/2 stream of a connection. The object outlives the stream and serves the next one.
+final class ServedStream {
+    /// 0 when free.
+    var id: Int32 = 0
+    var request = ReceivedRequest()
+    /// Answer body and how much of it has left.
+    var body: [UInt8] = []
+    var sent = 0
+}
+
+/// An HTTP version as the connection sees it: bytes in, bytes out.
+protocol Conversation: AnyObject {
+    /// Takes received bytes; false when the peer broke the protocol beyond repair.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool
+    /// Fills the buffer with bytes to send and returns how many.
+    func gather(into buffer: UnsafeMutableRawBufferPointer) -> Int
+    /// Nothing more will be read or sent.
+    var isFinished: Bool { get }
+    /// Does what a script wants done to the connection, after the answers before it have left.
+    func perform(_ effect: FaultRule.Effect)
+}
+
+/// Checks requests for a conversation.
+protocol RequestValidator: AnyObject {
+    /// Checks and logs a whole request.
+    func validate(_ request: ReceivedRequest, stream: Int32) -> Reaction
+    /// Counts an answer that leaves now.
+    func answerLeaves(_ reaction: Reaction)
+    /// Runs an action later, if the connection still stands.
+    func later(_ milliseconds: Int64, _ action: @escaping () -> Void)
+    /// Keeps an effect on the connection until the answers before it have left.
+    func postpone(_ effect: FaultRule.Effect)
+    /// The first request of the connection was for FCM.
+    var isFCM: Bool { get }
+    /// Changes the counters.
+    func count(_ change: (inout SimulatorCounters) -> Void)
 }

@@ -16,7 +16,7 @@ final class ServerContext {
         SSL_CTX_set_default_read_buffer_len(context, 65_536)
         SSL_CTX_set_num_tickets(context, 0)
         SSL_CTX_set_alpn_select_cb(context, selectProtocol, nil)
-        // Apple asks every sender for a certificate and goes on without one. What it is worth is judged per request.
+        // Apple asks every sender for a certificate and goes on without one. What it is worth is read per request.
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER) { _, _ in 1 }
         SSL_CTX_set_session_id_context(context, "pushwake", 8)
         guard let files else { return }

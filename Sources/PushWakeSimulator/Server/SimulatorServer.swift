@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import CLinux
+internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// The simulator: listens, and runs until it is told to stop.
@@ -31,7 +32,7 @@ public final class SimulatorServer {
     }
 
     let loop: Loop
-    var house: ProviderHouse
+    var router: ProviderRouter
     let log: RequestLog?
     /// Number of the connection that came last; no reset begins anew.
     private var lastConnection = 0
@@ -65,8 +66,8 @@ public final class SimulatorServer {
             context = try ServerContext(files: (files.certificatePath, files.serverKeyPath))
             failingContext = try ServerContext(files: nil)
             pushAuthority = files.pushAuthority
-            house = try Self.house(files, origin: origin)
-            house.play(options.script)
+            router = try Self.router(files, origin: origin)
+            router.play(options.script)
             try files.publish(origin: origin, port: bound.port)
             try loop.watch(listener.descriptor, for: .readable, Acceptor(self, listener, isDisturbed: true))
             if let controlListener {
@@ -125,10 +126,10 @@ public final class SimulatorServer {
     /// Takes what has come. `isDisturbed`: the script may do something to it.
     fileprivate func accept(_ listener: Socket, isDisturbed: Bool) {
         while let (socket, _) = listener.accept() {
-            house.counters.connections += 1
+            router.counters.connections += 1
             lastConnection += 1
             let number = lastConnection
-            let fault = isDisturbed ? house.handshake(connection: number) : nil
+            let fault = isDisturbed ? router.handshake(connection: number) : nil
             if fault == .refuse {
                 socket.abort()
                 continue
@@ -137,13 +138,13 @@ public final class SimulatorServer {
             guard let connection = ServedConnection(socket, number: number, context: context, server: self) else {
                 continue
             }
-            house.counters.openConnections += 1
+            router.counters.openConnections += 1
             if fault == .stall { connection.stall() }
             try? loop.watch(socket.descriptor, for: .readable, connection)
         }
     }
 
-    private static func house(_ files: SimulatorFiles, origin: String) throws -> ProviderHouse {
+    private static func router(_ files: SimulatorFiles, origin: String) throws -> ProviderRouter {
         let apnsKey = try SignatureVerifier(files.apnsKey)
         let apns = APNsService(keys: [
             .init(id: files.apnsKeyID, team: SimulatorFiles.team) { apnsKey.verify($1, of: $0) }
@@ -159,7 +160,7 @@ public final class SimulatorServer {
         let webPush = WebPushService(ownKey: files.vapidKey.publicPoint()) { point, signed, signature in
             (try? SignatureVerifier(point: point))?.verify(signature, of: signed) ?? false
         }
-        return ProviderHouse(
+        return ProviderRouter(
             apns: apns, oauth: OAuthService(accounts: accounts, audience: "\(origin)/token"),
             fcm: FCMService(projects: Set(accounts.map(\.project))), webPush: webPush, webhook: webhook)
     }

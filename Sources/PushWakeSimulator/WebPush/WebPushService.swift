@@ -34,7 +34,7 @@ struct WebPushService {
         self.verify = verify
     }
 
-    /// Judges one request; `now` in milliseconds since the epoch.
+    /// Checks one request; `now` in milliseconds since the epoch.
     mutating func answer(_ request: ReceivedRequest, now: Int64) -> ProviderAnswer {
         do throws(Refusal) {
             let subscription = try Self.subscription(request)
@@ -176,4 +176,14 @@ struct WebPushService {
         case .mismatch: throw Refusal(403, 109, "VapidPkHashMismatch")
         }
     }
+}
+
+/// What may differ between push services.
+struct WebPushRules: Equatable, Sendable {
+    /// A push without VAPID is refused.
+    var requiresVAPID = true
+    /// Only the generated key may push, as if all subscriptions had been made with it (RFC 8292, 4.2).
+    var requiresOwnKey = false
+
+    init() {}
 }

@@ -15,7 +15,7 @@ struct WebhookService {
 
     init(authenticate: @escaping Authenticator) { self.authenticate = authenticate }
 
-    /// Judges one request; `now` in milliseconds since the epoch.
+    /// Checks one request; `now` in milliseconds since the epoch.
     func answer(_ request: ReceivedRequest, now: Int64) -> ProviderAnswer {
         do throws(Refusal) {
             try checkSignature(request, now: now / 1_000)

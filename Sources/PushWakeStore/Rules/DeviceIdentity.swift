@@ -71,3 +71,29 @@ extension String {
         return true
     }
 }
+
+/// A contact URI without its push parameters: what stays when only the token has changed.
+struct ContactAddress: Equatable {
+    private let bytes: [UInt8]
+
+    init(_ contact: String) {
+        let source = Array(contact.utf8)
+        // A user part may hold semicolons of its own: parameters start after the host.
+        let host = source.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? 0
+        var kept: [UInt8] = []
+        kept.reserveCapacity(source.count)
+        kept += source[..<host]
+        var isFirst = true
+        for part in source[host...].split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false) {
+            let name = part.prefix { $0 != UInt8(ascii: "=") }
+            if isFirst {
+                kept += part
+            } else if !PushParameterName.isAboutPush(name.span) {
+                kept.append(UInt8(ascii: ";"))
+                kept += part
+            }
+            isFirst = false
+        }
+        bytes = kept
+    }
+}

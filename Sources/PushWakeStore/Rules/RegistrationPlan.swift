@@ -20,7 +20,8 @@ struct RegistrationPlan {
     private(set) var leftContacts: [String] = []
 
     init(
-        storing new: [Binding], over live: [Binding], marks: [RemovedBinding], perUser: Int = BindingLimits.perUser,
+        storing new: [Binding], over live: [Binding], tombstones: [RemovedBinding],
+        perUser: Int = BindingLimits.perUser,
         now: Int64
     ) {
         guard let first = new.first else {
@@ -33,10 +34,10 @@ struct RegistrationPlan {
             return
         }
         replaced = rules.matches(in: live)
-        cleared = rules.matches(in: marks.map(\.binding))
+        cleared = rules.matches(in: tombstones.map(\.binding))
         stored = Self.unique(new.filter { $0.aor.isSameBytes(as: first.aor) })
         leftContacts = Self.left(
-            by: replaced.map { live[$0] } + cleared.map { marks[$0].binding },
+            by: replaced.map { live[$0] } + cleared.map { tombstones[$0].binding },
             staying: stored + live.indices.filter { !replaced.contains($0) && live[$0].forgetAt > now }.map { live[$0] }
         )
         // ORDER: last, since a phone that gives way is still registered under its contact.
@@ -102,5 +103,37 @@ private struct Rules {
     private func isOfSameRegister(_ old: Binding) -> Bool {
         old.cseq == first.cseq && !first.callID.isEmpty && old.callID.isSameBytes(as: first.callID)
             && !old.contact.isSameBytes(as: first.contact)
+    }
+}
+
+/// What a jump of the wall clock does to bindings: time has not passed, so what was valid stays valid for as long.
+///
+/// Forward, that is what was registered by the old clock and would be over by the new one; backward, what is from the
+/// future by the new one. What another clock has stamped before, and is over by the right one, stays over.
+struct ClockShift {
+    let old: Int64
+    let new: Int64
+
+    init(from old: Int64, to new: Int64) { (self.old, self.new) = (old, new) }
+
+    /// Seconds to add to times.
+    var seconds: Int64 { new.subtractingReportingOverflow(old).partialValue }
+
+    /// Condition of a row, with `old` as ?1 and `new` as ?2.
+    static let condition = """
+        CASE WHEN ?2 > ?1 THEN registered_at <= ?1 AND forget_at > ?1 AND forget_at <= ?2 ELSE registered_at > ?2 END
+        """
+
+    /// The same of a binding.
+    func concerns(_ binding: Binding) -> Bool {
+        new > old
+            ? binding.registeredAt <= old && binding.forgetAt > old && binding.forgetAt <= new
+            : binding.registeredAt > new
+    }
+
+    func apply(to binding: inout Binding) {
+        binding.registeredAt = binding.registeredAt.addingSaturating(seconds)
+        binding.expiresAt = binding.expiresAt.addingSaturating(seconds)
+        binding.forgetAt = binding.forgetAt.addingSaturating(seconds)
     }
 }

@@ -43,3 +43,81 @@ struct BindingKind {
     /// Bytes that tell kinds apart.
     var key: [UInt8] { numbers + app.utf8 + [0] + team.utf8 }
 }
+
+/// The table `kinds`, with what was read of it in memory.
+///
+/// Phones choose the name of their app, so the table has a bound: past it, rows carry their kind themselves.
+final class BindingKindTable {
+    /// Rows that the table may have.
+    static let limit: Int64 = 4096
+    /// The id that says "this row carries its kind itself".
+    static let inline: Int64 = 0
+
+    private let database: SQLiteDatabase
+    private var ids: [[UInt8]: Int64] = [:]
+    private var kinds: [Int64: BindingKind] = [:]
+
+    init(_ database: SQLiteDatabase) { self.database = database }
+
+    /// Drops what a transaction that failed may have put in.
+    func refresh() {
+        ids = [:]
+        kinds = [:]
+    }
+
+    /// The id of `kind`, stored when it is new; `inline` when the table is full.
+    func id(of kind: BindingKind) throws(StoreError) -> Int64 {
+        let key = kind.key
+        if let known = ids[key] { return known }
+        var id = try find(kind)
+        if id == nil { id = try insert(kind) }
+        guard let id, id != Self.inline else { return Self.inline }
+        ids[key] = id
+        kinds[id] = kind
+        return id
+    }
+
+    /// The kind with this id; nil when there is none, which means that the file is damaged.
+    func kind(_ id: Int64) throws(StoreError) -> BindingKind? {
+        if let known = kinds[id] { return known }
+        let query = try database.statement(
+            "SELECT provider, environment, service, dialect, app, team FROM kinds WHERE id = ?")
+        defer { query.reset() }
+        try query.bind(1, id)
+        guard try query.step() else { return nil }
+        let kind = BindingKind(
+            provider: query.number(0), environment: query.number(1), service: query.number(2),
+            dialect: query.number(3), app: query.text(4), team: query.text(5))
+        kinds[id] = kind
+        return kind
+    }
+
+    private func find(_ kind: BindingKind) throws(StoreError) -> Int64? {
+        let query = try database.statement(
+            """
+            SELECT id FROM kinds
+            WHERE app = ? AND team = ? AND provider = ? AND environment = ? AND service = ? AND dialect = ?
+            """)
+        defer { query.reset() }
+        try bind(kind, to: query)
+        return try query.step() ? query.number(0) : nil
+    }
+
+    private func insert(_ kind: BindingKind) throws(StoreError) -> Int64 {
+        let next = (try database.number("SELECT max(id) FROM kinds") ?? 0) + 1
+        guard next <= Self.limit else { return Self.inline }
+        let insertion = try database.statement(
+            "INSERT INTO kinds(app, team, provider, environment, service, dialect, id) VALUES(?, ?, ?, ?, ?, ?, ?)")
+        defer { insertion.reset() }
+        try bind(kind, to: insertion)
+        try insertion.bind(7, next)
+        try insertion.run()
+        return next
+    }
+
+    private func bind(_ kind: BindingKind, to statement: SQLiteStatement) throws(StoreError) {
+        try statement.bind(1, kind.app)
+        try statement.bind(2, kind.team)
+        for (index, number) in kind.numbers.enumerated() { try statement.bind(Int32(3 + index), Int64(number)) }
+    }
+}

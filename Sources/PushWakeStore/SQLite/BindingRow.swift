@@ -32,7 +32,7 @@ struct BindingRow {
         try statement.bind(10, contactPacking(aor: binding.aor, token: binding.token, kind: kind).pack(binding.contact))
         try statement.bind(11, plain.pack(binding.callID))
         let inline = kindID == BindingKindTable.inline ? kind : nil
-        try statement.bind(12, BindingExtra(kind: inline, wishes: binding.wishes).bytes)
+        try statement.bind(12, BindingExtra(kind: inline, attributes: binding.attributes).bytes)
     }
 
     /// Reads the current row; nil when it is damaged.
@@ -50,7 +50,7 @@ struct BindingRow {
         return Binding(
             aor: aor, provider: kind.provider, environment: kind.environment, app: kind.app, team: kind.team,
             service: kind.service, token: token, dialect: kind.dialect, instance: instance, contact: contact,
-            callID: callID, cseq: cseq, wishes: extra.wishes, registeredAt: row.number(3),
+            callID: callID, cseq: cseq, attributes: extra.attributes, registeredAt: row.number(3),
             expiresAt: row.number(3) &+ row.number(4), forgetAt: row.number(5),
             refreshesItself: row.number(6) & refreshesItself != 0)
     }
@@ -59,5 +59,68 @@ struct BindingRow {
     private static func contactPacking(aor: String, token: String, kind: BindingKind) -> TextPacking {
         let user = aor.prefix { $0 != "@" }
         return TextPacking(references: [token, kind.app, kind.team, String(user)])
+    }
+}
+
+/// The rare parts of a binding, in one column: attributes, and the kind where the table of kinds is full.
+struct BindingExtra {
+    let kind: BindingKind?
+    let attributes: Binding.Attributes
+
+    private static let hasKind: UInt8 = 1
+
+    init(kind: BindingKind?, attributes: Binding.Attributes) {
+        self.kind = kind
+        self.attributes = attributes
+    }
+
+    /// Nil when the bytes are damaged.
+    init?(reading bytes: [UInt8]) {
+        var reader = ByteReader(bytes)
+        let flags = reader.next() ?? 0
+        kind = flags & Self.hasKind == 0 ? nil : Self.readKind(from: &reader)
+        guard flags & Self.hasKind == 0 || kind != nil else { return nil }
+        var entries: [Binding.Attributes.Entry] = []
+        while !reader.isEmpty {
+            guard let name = Self.readText(from: &reader), let value = Self.readText(from: &reader) else { return nil }
+            entries.append(.init(name: name, value: value))
+        }
+        attributes = Binding.Attributes(entries)
+    }
+
+    /// Nothing at all when there is nothing to say.
+    var bytes: [UInt8] {
+        guard kind != nil || !attributes.isEmpty else { return [] }
+        var bytes: [UInt8] = [kind == nil ? 0 : Self.hasKind]
+        if let kind {
+            bytes += kind.numbers
+            Self.write(kind.app, to: &bytes)
+            Self.write(kind.team, to: &bytes)
+        }
+        for entry in attributes.entries {
+            Self.write(entry.name, to: &bytes)
+            Self.write(entry.value, to: &bytes)
+        }
+        return bytes
+    }
+
+    private static func readKind(from reader: inout ByteReader) -> BindingKind? {
+        guard let numbers = reader.next(4).map(Array.init), let app = readText(from: &reader),
+            let team = readText(from: &reader)
+        else { return nil }
+        return BindingKind(
+            provider: Int64(numbers[0]), environment: Int64(numbers[1]), service: Int64(numbers[2]),
+            dialect: Int64(numbers[3]), app: app, team: team)
+    }
+
+    private static func readText(from reader: inout ByteReader) -> String? {
+        guard let count = reader.nextCount(), let bytes = reader.next(count) else { return nil }
+        return TextPacking().unpack(Array(bytes))
+    }
+
+    private static func write(_ text: String, to bytes: inout [UInt8]) {
+        let packed = TextPacking().pack(text)
+        bytes.append(count: packed.count)
+        bytes += packed
     }
 }

@@ -21,7 +21,7 @@ public final class BufferedStore: BindingStore {
         /// Live rows in the order of their ids, forgotten ones included.
         var rows: [RefreshJournal.Row]
         /// Nil until a REGISTER needs them.
-        var marks: [RemovedBinding]?
+        var tombstones: [RemovedBinding]?
     }
 
     private let store: SQLiteStore
@@ -101,9 +101,10 @@ public final class BufferedStore: BindingStore {
         guard buffers, let aor = bindings.first?.aor else { return try store.register(bindings, now: now) }
         let key = Array(aor.utf8)
         var user = try known(aor, key)
-        if user.marks == nil { user.marks = try store.removed(of: aor) }
+        if user.tombstones == nil { user.tombstones = try store.removed(of: aor) }
         let plan = RegistrationPlan(
-            storing: bindings, over: user.rows.map(\.binding), marks: user.marks ?? [], perUser: store.perUser, now: now
+            storing: bindings, over: user.rows.map(\.binding), tombstones: user.tombstones ?? [],
+            perUser: store.perUser, now: now
         )
         guard !plan.isStale else { return [] }
         guard plan.keepsRows, let first = user.rows.first, !store.hasDamage(besides: first.id) else {
@@ -195,10 +196,10 @@ public final class BufferedStore: BindingStore {
     }
 
     public func ending(
-        after place: EndPlace, by end: Int64, refreshingThemselves: Bool, limit: Int
+        after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
     ) throws(StoreError) -> [EndingBinding] {
         try flush()
-        return try store.ending(after: place, by: end, refreshingThemselves: refreshingThemselves, limit: limit)
+        return try store.ending(after: cursor, by: end, refreshingThemselves: refreshingThemselves, limit: limit)
     }
 
     public func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String] {
@@ -223,5 +224,44 @@ extension RegistrationPlan {
     /// Changes rows that there are, and nothing else.
     fileprivate var keepsRows: Bool {
         cleared.isEmpty && evicted.isEmpty && replaced.count == stored.count && !stored.isEmpty
+    }
+}
+
+/// A user with the number that stands for the AoR in all other tables.
+struct User {
+    let aor: String
+    let uid: Int64
+
+    /// Row ids of this user.
+    var slots: ClosedRange<Int64> { (uid << 8)...(uid << 8 | 255) }
+}
+
+/// Hands out the row ids of a user: freed ones first, so that a refresh overwrites its row.
+struct SlotList {
+    private let user: User
+    private var taken: Set<Int64>
+    private var free: ArraySlice<Int64>
+    private var next: Int64
+
+    init(user: User, free: [Int64], taken: [Int64]) {
+        self.user = user
+        self.free = free.sorted()[...]
+        self.taken = Set(taken)
+        next = (taken.max() ?? (user.slots.lowerBound &- 1)) &+ 1
+    }
+
+    /// Freed ids that nobody took.
+    var unused: ArraySlice<Int64> { free }
+
+    /// An id for a new row. There is one: `BindingLimits` keeps a user within the slots.
+    mutating func take() -> Int64 {
+        if let id = free.popFirst() { return id }
+        if next > user.slots.upperBound { next = user.slots.first { !taken.contains($0) } ?? user.slots.upperBound }
+        defer {
+            taken.insert(next)
+            next &+= 1
+            while taken.contains(next) { next &+= 1 }
+        }
+        return next
     }
 }

@@ -109,9 +109,9 @@ final class RefreshJournal {
         append(binding.instance, to: &out)
         append(binding.contact, to: &out)
         append(binding.callID, to: &out)
-        for wish in binding.wishes.entries {
-            append(wish.name, to: &out)
-            append(wish.value, to: &out)
+        for attribute in binding.attributes.entries {
+            append(attribute.name, to: &out)
+            append(attribute.value, to: &out)
         }
         let record = out[(start + headSize)...]
         let head = UInt64(UInt32(truncatingIfNeeded: record.count)) | UInt64(sum(record)) << 32
@@ -147,13 +147,13 @@ final class RefreshJournal {
                 provider: Int64(kindNumbers[0]), environment: Int64(kindNumbers[1]), service: Int64(kindNumbers[2]),
                 dialect: Int64(kindNumbers[3]), app: texts[1], team: texts[2])
         else { return nil }
-        let wishes = stride(from: 7, to: texts.count, by: 2).map {
-            Binding.Wishes.Entry(name: texts[$0], value: texts[$0 + 1])
+        let attributes = stride(from: 7, to: texts.count, by: 2).map {
+            Binding.Attributes.Entry(name: texts[$0], value: texts[$0 + 1])
         }
         let binding = Binding(
             aor: texts[0], provider: kind.provider, environment: kind.environment, app: kind.app, team: kind.team,
             service: kind.service, token: texts[3], dialect: kind.dialect, instance: texts[4], contact: texts[5],
-            callID: texts[6], cseq: cseq, wishes: Binding.Wishes(wishes), registeredAt: numbers[2],
+            callID: texts[6], cseq: cseq, attributes: Binding.Attributes(attributes), registeredAt: numbers[2],
             expiresAt: numbers[3], forgetAt: numbers[4], refreshesItself: flags & 1 != 0)
         return (numbers[0], binding)
     }

@@ -31,8 +31,8 @@ public final class SQLiteStore: BindingStore {
         public var logLimit: Int
         /// Pages that the file may have; 0 for no bound.
         public var pageLimit: Int
-        /// Seconds for which marks of removal stay.
-        public var markLifetime: Int64
+        /// Seconds for which tombstones stay.
+        public var tombstoneLifetime: Int64
         /// Keeps indices for `ending(after:by:refreshingThemselves:limit:)`, which every REGISTER pays for.
         public var findsEnds = false
         /// Keeps an index for `bindings(ofPURR:now:)`, which every new user pays for.
@@ -44,14 +44,14 @@ public final class SQLiteStore: BindingStore {
         /// Takes defaults that suit a host of its own.
         public init(
             durability: Durability = .checkpoint, busyTimeout: Int32 = 50, cacheSize: Int = 262_144,
-            logLimit: Int = 8192, pageLimit: Int = 0, markLifetime: Int64 = BindingLimits.markLifetime
+            logLimit: Int = 8192, pageLimit: Int = 0, tombstoneLifetime: Int64 = BindingLimits.tombstoneLifetime
         ) {
             self.durability = durability
             self.busyTimeout = busyTimeout
             self.cacheSize = cacheSize
             self.logLimit = logLimit
             self.pageLimit = pageLimit
-            self.markLifetime = markLifetime
+            self.tombstoneLifetime = tombstoneLifetime
         }
     }
 
@@ -63,7 +63,7 @@ public final class SQLiteStore: BindingStore {
     let users: UserTable
     let purrs: PURRTable
     private let kinds: BindingKindTable
-    private let markLifetime: Int64
+    private let tombstoneLifetime: Int64
     /// Kept: of the statements with long texts it is the one that runs most.
     private var insertion: SQLiteStatement?
     let perUser: Int
@@ -79,7 +79,7 @@ public final class SQLiteStore: BindingStore {
         kinds = BindingKindTable(database)
         users = UserTable(database)
         purrs = PURRTable(database, options.purrs)
-        markLifetime = options.markLifetime
+        tombstoneLifetime = options.tombstoneLifetime
         perUser = min(options.perUser, BindingLimits.perUser)
         try SQLiteSchema.prepare(database, path: path)
         try database.execute(
@@ -105,7 +105,7 @@ public final class SQLiteStore: BindingStore {
         kinds = BindingKindTable(database)
         users = UserTable(database)
         purrs = PURRTable(database, PURRLimits())
-        markLifetime = BindingLimits.markLifetime
+        tombstoneLifetime = BindingLimits.tombstoneLifetime
         perUser = BindingLimits.perUser
         try database.execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON")
     }
@@ -140,9 +140,10 @@ public final class SQLiteStore: BindingStore {
             let user = try users.findOrAdd(aor)
             let rows = try live(of: user)
             let lost = try dropDamaged(of: user)
-            let marks = try marks(of: user)
+            let tombstones = try tombstones(of: user)
             let plan = RegistrationPlan(
-                storing: bindings, over: rows.map(\.binding), marks: marks.map(\.mark), perUser: perUser, now: now)
+                storing: bindings, over: rows.map(\.binding), tombstones: tombstones.map(\.tombstone), perUser: perUser,
+                now: now)
             guard !plan.isStale else {
                 try users.countLive(by: -lost)
                 return []
@@ -159,13 +160,13 @@ public final class SQLiteStore: BindingStore {
                 try run("DELETE FROM bindings WHERE id = ?", id)
                 if let heir = ids.first { try purrs.move(from: id, to: heir) }
             }
-            for index in plan.cleared { try run("DELETE FROM marks WHERE id = ?", marks[index].id) }
+            for index in plan.cleared { try run("DELETE FROM marks WHERE id = ?", tombstones[index].id) }
             try users.countLive(by: plan.stored.count - plan.replaced.count - lost)
             return plan.leftContacts
         }
     }
 
-    /// Removes bindings and marks them; gives those removed.
+    /// Removes bindings and leaves tombstones; gives those removed.
     public func remove(
         _ selector: BindingSelector, of aor: String, reason: String, now: Int64
     ) throws(StoreError) -> [Binding] {
@@ -208,11 +209,11 @@ public final class SQLiteStore: BindingStore {
         }
     }
 
-    /// Reads the marks of one user, newest first.
+    /// Reads the tombstones of one user, newest first.
     public func removed(of aor: String) throws(StoreError) -> [RemovedBinding] {
         try database.read { () throws(StoreError) in
             guard let user = try users.find(aor) else { return [] }
-            return try marks(of: user).map(\.mark).sortedByRemoval()
+            return try tombstones(of: user).map(\.tombstone).sortedByRemoval()
         }
     }
 
@@ -242,17 +243,17 @@ public final class SQLiteStore: BindingStore {
             _ = try delete("DELETE FROM purrs WHERE id IN (\(over))", now, limit)
             let bindings = try delete("DELETE FROM bindings WHERE id IN (\(over))", now, limit)
             try users.countLive(by: -bindings)
-            let marks = try delete(
+            let tombstones = try delete(
                 "DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE removed_at <= ? LIMIT ?)",
-                now.addingSaturating(-markLifetime), limit - bindings)
-            try users.sweep(limit: limit, somethingWent: bindings + marks > 0)
-            return bindings + marks
+                now.addingSaturating(-tombstoneLifetime), limit - bindings)
+            try users.sweep(limit: limit, somethingWent: bindings + tombstones > 0)
+            return bindings + tombstones
         }
     }
 
     /// Finds registrations that end soon; slow without `findsEnds`.
     public func ending(
-        after place: EndPlace, by end: Int64, refreshingThemselves: Bool, limit: Int
+        after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
     ) throws(StoreError) -> [EndingBinding] {
         guard limit > 0 else { return [] }
         // The order of the join is the one that the indices serve.
@@ -263,9 +264,9 @@ public final class SQLiteStore: BindingStore {
             AND flags & 1 = ?4 ORDER BY registered_at + expires_in, id LIMIT ?5
             """)
         defer { query.reset() }
-        try query.bind(1, place.time)
+        try query.bind(1, cursor.time)
         try query.bind(2, end)
-        try query.bind(3, place.row)
+        try query.bind(3, cursor.row)
         try query.bind(4, refreshingThemselves ? 1 : 0)
         try query.bind(5, Int64(limit))
         var found: [EndingBinding] = []
@@ -273,7 +274,7 @@ public final class SQLiteStore: BindingStore {
             guard let binding = try read(query, aor: query.text(BindingRow.end)) else { continue }
             found.append(
                 EndingBinding(
-                    binding: binding, place: EndPlace(time: binding.expiresAt, row: query.number(0))))
+                    binding: binding, cursor: ExpiryCursor(time: binding.expiresAt, row: query.number(0))))
         }
         return found
     }
@@ -363,13 +364,13 @@ public final class SQLiteStore: BindingStore {
         return gone.count
     }
 
-    private func marks(of user: User) throws(StoreError) -> [(id: Int64, mark: RemovedBinding)] {
+    private func tombstones(of user: User) throws(StoreError) -> [(id: Int64, tombstone: RemovedBinding)] {
         let query = try database.statement(
             "SELECT \(BindingRow.columns), removed_at, reason FROM marks WHERE id BETWEEN ? AND ? ORDER BY id")
         defer { query.reset() }
         try query.bind(1, user.slots.lowerBound)
         try query.bind(2, user.slots.upperBound)
-        var rows: [(id: Int64, mark: RemovedBinding)] = []
+        var rows: [(id: Int64, tombstone: RemovedBinding)] = []
         while try query.step() {
             // One that cannot be read is overwritten by the next.
             guard let binding = try BindingRow.read(query, aor: user.aor, kinds: kinds) else { continue }
@@ -407,9 +408,9 @@ public final class SQLiteStore: BindingStore {
     }
 
     private func mark(_ removed: [RemovedBinding], of user: User) throws(StoreError) {
-        let known = try marks(of: user)
-        let excess = max(0, known.count + removed.count - BindingLimits.marksPerUser)
-        let oldest = known.sorted { ($0.mark.removedAt, $0.id) < ($1.mark.removedAt, $1.id) }.prefix(excess)
+        let known = try tombstones(of: user)
+        let excess = max(0, known.count + removed.count - BindingLimits.tombstonesPerUser)
+        let oldest = known.sorted { ($0.tombstone.removedAt, $0.id) < ($1.tombstone.removedAt, $1.id) }.prefix(excess)
         for row in oldest { try run("DELETE FROM marks WHERE id = ?", row.id) }
         var free = SlotList(
             user: user, free: [], taken: known.map(\.id).filter { id in !oldest.contains { $0.id == id } })
@@ -418,7 +419,7 @@ public final class SQLiteStore: BindingStore {
             INSERT OR REPLACE INTO marks(\(BindingRow.columns), removed_at, reason)
             VALUES(\(BindingRow.parameters), ?, ?)
             """)
-        for mark in removed.suffix(BindingLimits.marksPerUser) {
+        for mark in removed.suffix(BindingLimits.tombstonesPerUser) {
             let kindID = try kinds.id(of: BindingKind(of: mark.binding))
             try BindingRow.bind(mark.binding, id: free.take(), kindID: kindID, to: insertion)
             try insertion.bind(BindingRow.end + 1, mark.removedAt)

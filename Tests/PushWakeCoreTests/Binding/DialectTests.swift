@@ -153,11 +153,12 @@ private func brief(_ registration: Registration) -> [String] {
         #expect(quoted.contacts.map(\.uri) == ["sip:a@h"] && quoted.contacts.first?.push == PushRequest.none)
     }
 
-    @Test func `keeps wishes and leaves out senseless ones`() {
+    @Test func `keeps attributes and leaves out senseless ones`() {
         let registration = Fixture.contact(
             "pn-provider=fcm;pn-param=p;pn-prid=t;pn-timeout=5abc;PN-CALL-STR=Anruf%20f%C3%BCr%20dich;pn-msg-snd=;pn-new=1"
         )
-        #expect(registration.bindings.first?.wishes.entries == [.init(name: "pn-call-str", value: "Anruf für dich")])
+        #expect(
+            registration.bindings.first?.attributes.entries == [.init(name: "pn-call-str", value: "Anruf für dich")])
         #expect(registration.problems.map(\.code) == [.badNumber])
         #expect(registration.problems.map(\.parameter) == ["pn-timeout"])
     }
@@ -172,7 +173,7 @@ private func brief(_ registration: Registration) -> [String] {
     func `of Web Push goes without keys that cannot be used`(keys: String, parameters: [String]) {
         let registration = Fixture.contact("pn-provider=webpush;pn-prid=https://h/x;\(keys)")
         #expect(brief(registration) == ["webpush default | - https://h/x"])
-        #expect(registration.bindings.first?.wishes.isEmpty == true)
+        #expect(registration.bindings.first?.attributes.isEmpty == true)
         #expect(registration.problems.map(\.parameter) == parameters)
         #expect(registration.problems.allSatisfy { $0.isWarning })
     }
@@ -291,11 +292,11 @@ private func brief(_ registration: Registration) -> [String] {
         #expect(registration.problems.count == SIPLimits.mostProblems)
     }
 
-    @Test func `with too long a token or wish is refused`() {
+    @Test func `with too long a token or attribute is refused`() {
         let token = String(repeating: "k", count: 4097)
         #expect(Fixture.contact("pn-provider=fcm;pn-param=1;pn-prid=\(token)").problems.map(\.code) == [.tooLong])
-        let wish = String(repeating: "k", count: 513)
-        let long = Fixture.contact("pn-provider=fcm;pn-param=1;pn-prid=t;pn-call-str=\(wish)")
+        let attribute = String(repeating: "k", count: 513)
+        let long = Fixture.contact("pn-provider=fcm;pn-param=1;pn-prid=t;pn-call-str=\(attribute)")
         #expect(long.problems.map(\.parameter) == ["pn-call-str"])
     }
 }
@@ -318,7 +319,7 @@ private func brief(_ registration: Registration) -> [String] {
         let registration = read(value)
         #expect(brief(registration) == [expected])
         #expect(registration.problems.isEmpty)
-        let isIOS = registration.bindings.first?.wishes["pn-platform"] == "ios"
+        let isIOS = registration.bindings.first?.attributes["pn-platform"] == "ios"
         #expect(isIOS == value.hasPrefix("j"))
     }
 

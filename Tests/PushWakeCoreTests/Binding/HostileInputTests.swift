@@ -29,16 +29,16 @@ private struct Dice {
 
     private static func mutate(_ bytes: inout [UInt8], _ dice: inout Dice) {
         for _ in 0...dice.roll(3) {
-            let place = dice.roll(bytes.count)
+            let index = dice.roll(bytes.count)
             switch dice.roll(6) {
-            case 0 where !bytes.isEmpty: bytes[place] = UInt8(truncatingIfNeeded: dice.roll(256))
-            case 1 where !bytes.isEmpty: bytes[place] ^= 1 << UInt8(dice.roll(8))
-            case 2: bytes.removeSubrange(place...)
-            case 3: bytes.removeSubrange(place..<min(bytes.count, place + dice.roll(40)))
+            case 0 where !bytes.isEmpty: bytes[index] = UInt8(truncatingIfNeeded: dice.roll(256))
+            case 1 where !bytes.isEmpty: bytes[index] ^= 1 << UInt8(dice.roll(8))
+            case 2: bytes.removeSubrange(index...)
+            case 3: bytes.removeSubrange(index..<min(bytes.count, index + dice.roll(40)))
             case 4:
-                let end = min(bytes.count, place + dice.roll(60))
-                bytes.insert(contentsOf: bytes[place..<end], at: dice.roll(bytes.count))
-            default: bytes.insert(contentsOf: spice[dice.roll(spice.count)], at: place)
+                let end = min(bytes.count, index + dice.roll(60))
+                bytes.insert(contentsOf: bytes[index..<end], at: dice.roll(bytes.count))
+            default: bytes.insert(contentsOf: spice[dice.roll(spice.count)], at: index)
             }
         }
     }

@@ -22,7 +22,7 @@ import Testing
                 """)
     }
 
-    @Test func `has null where nothing is known, and the wishes`() {
+    @Test func `has null where nothing is known, and the attributes`() {
         let (json, _) = parse(Fixture.bytes("acrobits-tuple"))
         #expect(json.contains(#""team":null,"service":null,"token":"8A2B1C","dialect":"acrobits","instance":null"#))
         #expect(json.contains(#""wishes":{"pn-selector":"com.acrobits.voip"}"#))

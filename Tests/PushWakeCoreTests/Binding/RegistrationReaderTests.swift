@@ -49,7 +49,7 @@ import Testing
     @Test func `resolves the escapes of a Web Push URL once`() {
         let registration = Fixture.registration("rfc8599-webpush")
         #expect(registration.bindings.map(\.token) == ["https://push.example.net/p/a?b=c"])
-        #expect(registration.bindings.first?.wishes["pn-auth"] == "BTBZMqHH6r4Tts7J_aSIgg")
+        #expect(registration.bindings.first?.attributes["pn-auth"] == "BTBZMqHH6r4Tts7J_aSIgg")
     }
 
     @Test func `with two Contacts gives each its own binding`() {
@@ -72,14 +72,15 @@ import Testing
         #expect(!other.isPushedUpstream)
     }
 
-    @Test func `of Flexisip's phones gives a voip and a remote target with their wishes`() {
+    @Test func `of Flexisip's phones gives a voip and a remote target with their attributes`() {
         let registration = Fixture.registration("flexisip-two-tokens")
         #expect(registration.bindings.map(\.service) == [.remote, .voip])
         #expect(registration.bindings.map { $0.token.first } == ["R", "V"])
         #expect(registration.bindings.allSatisfy { $0.environment == .sandbox && $0.dialect == .flexisip })
         #expect(registration.bindings.allSatisfy { $0.app == "org.example.phone" && $0.team == "ABCD1234" })
-        #expect(registration.bindings.allSatisfy { $0.instance == "<urn:uuid:3b6f>" && $0.wishes["pn-timeout"] == "0" })
-        #expect(registration.bindings.first?.wishes.entries.count == 6)
+        #expect(
+            registration.bindings.allSatisfy { $0.instance == "<urn:uuid:3b6f>" && $0.attributes["pn-timeout"] == "0" })
+        #expect(registration.bindings.first?.attributes.entries.count == 6)
         #expect(registration.contacts.first?.providerName == "apns.dev")
     }
 
@@ -139,7 +140,7 @@ import Testing
         #expect(token?.provider == .fcm && token?.token == "abc:def" && token?.dialect == .pushToken)
         let tuple = Fixture.registration("acrobits-tuple").bindings.first
         #expect(tuple?.provider == .acrobits && tuple?.app == "cz.acrobits.softphone" && tuple?.token == "8A2B1C")
-        #expect(tuple?.wishes["pn-selector"] == "com.acrobits.voip" && tuple?.dialect == .acrobitsTuple)
+        #expect(tuple?.attributes["pn-selector"] == "com.acrobits.voip" && tuple?.dialect == .acrobitsTuple)
     }
 
     @Test func `lets RFC 8599 win over X-MPUSH, but not a query`() {

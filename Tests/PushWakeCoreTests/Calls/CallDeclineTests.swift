@@ -104,7 +104,7 @@ import Testing
         #expect(call.deadline == 40_000)
     }
 
-    @Test func `to the end when a phone on a desk was never reached`() {
+    @Test func `to the end when a phone on a core was never reached`() {
         let call = HeldCall(.plain(.udp("d1")), .asleep("b"))
         #expect(call.start() == "ring 1 d1, push 1 call, hold")
         #expect(call.accept(1) == "")

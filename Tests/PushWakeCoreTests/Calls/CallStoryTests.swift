@@ -11,9 +11,9 @@ private struct Scene: ~Copyable {
     init(_ devices: [CallDevice], policy: CallPolicy = CallPolicy()) {
         machine = CallMachine(event: .call, isCall: true, devices: devices, policy: policy, endsAt: 40_100)
         let providers: [Provider] = [.apns, .fcm]
-        for place in devices.indices where devices[place].canBePushed {
+        for index in devices.indices where devices[index].canBePushed {
             story.name(
-                place, CallStory.Name(provider: providers[place % 2], app: "com.example", token: "abc123…wxyz"))
+                index, CallStory.Name(provider: providers[index % 2], app: "com.example", token: "abc123…wxyz"))
         }
         story.append(machine.start(now: 100), now: 100)
     }

@@ -159,16 +159,17 @@ struct ModelHost {
     // MARK: What the machine says
 
     mutating func execute(_ verbs: [CallVerb], now: Int64) {
-        for place in verbs.indices {
-            switch verbs[place] {
+        for position in verbs.indices {
+            switch verbs[position] {
             case .ring(let leg, let contact, let replacing):
-                guard place + 1 < verbs.count, case .note(.rung(let device, leg, contact)) = verbs[place + 1] else {
+                guard position + 1 < verbs.count, case .note(.rung(let device, leg, contact)) = verbs[position + 1]
+                else {
                     fail("ring \(leg) has no note")
                     continue
                 }
                 ring(device, leg, contact, replacing)
                 // A push that is tried again still has to bring its phone where that is rung meanwhile.
-                if place > 0, verbs[place - 1] == .note(.pushRetried(device: device)) {
+                if position > 0, verbs[position - 1] == .note(.pushRetried(device: device)) {
                     devices[device].legAtPush = leg
                 }
             case .close(let leg):

@@ -71,53 +71,53 @@ import Testing
     }
 }
 
-@Suite struct `Token removal brake` {
+@Suite struct `Token removal guard` {
     private let bad = Verdict(.tokenGone, reason: "BadDeviceToken")
 
     @Test func `lets dead tokens go while most are good`() {
-        var brake = TokenRemovalBrake()
+        var removalGuard = TokenRemovalGuard()
         for index in 0..<100 {
-            _ = brake.judge(Verdict(.accepted), Samples.voip, now: 0)
-            if index % 2 == 0 { expectEqual(brake.judge(bad, Samples.voip, now: 0), .remove) }
+            _ = removalGuard.decide(Verdict(.accepted), Samples.voip, now: 0)
+            if index % 2 == 0 { expectEqual(removalGuard.decide(bad, Samples.voip, now: 0), .remove) }
         }
     }
 
     @Test func `stops when most are called bad, and alarms once`() {
-        var brake = TokenRemovalBrake()
-        let decisions = (0..<7).map { _ in brake.judge(bad, Samples.voip, now: 0) }
+        var removalGuard = TokenRemovalGuard()
+        let decisions = (0..<7).map { _ in removalGuard.decide(bad, Samples.voip, now: 0) }
         #expect(decisions == [.remove, .remove, .remove, .remove, .keepAndAlarm, .keep, .keep])
     }
 
-    @Test func `judges each topic and environment by itself`() {
-        var brake = TokenRemovalBrake()
-        for _ in 0..<10 { _ = brake.judge(bad, Samples.voip, now: 0) }
+    @Test func `counts each topic and environment by itself`() {
+        var removalGuard = TokenRemovalGuard()
+        for _ in 0..<10 { _ = removalGuard.decide(bad, Samples.voip, now: 0) }
         var sandbox = Samples.voip
         sandbox.environment = .sandbox
-        expectEqual(brake.judge(bad, sandbox, now: 0), .remove)
-        expectEqual(brake.judge(bad, Samples.android, now: 0), .remove)
+        expectEqual(removalGuard.decide(bad, sandbox, now: 0), .remove)
+        expectEqual(removalGuard.decide(bad, Samples.android, now: 0), .remove)
     }
 
     @Test func `never keeps a token whose time of death is known`() {
-        var brake = TokenRemovalBrake()
+        var removalGuard = TokenRemovalGuard()
         let gone = Verdict(.tokenGone, reason: "Unregistered", goneSince: 1)
-        let decisions = Set((0..<50).map { _ in brake.judge(gone, Samples.voip, now: 0) })
+        let decisions = Set((0..<50).map { _ in removalGuard.decide(gone, Samples.voip, now: 0) })
         #expect(decisions == [.remove])
-        expectEqual(brake.judge(bad, Samples.voip, now: 0), .remove)
+        expectEqual(removalGuard.decide(bad, Samples.voip, now: 0), .remove)
     }
 
     @Test func `lets go when the setup is right again, or after a while`() {
-        var brake = TokenRemovalBrake()
-        for _ in 0..<6 { _ = brake.judge(bad, Samples.voip, now: 0) }
-        for _ in 0..<8 { _ = brake.judge(Verdict(.accepted), Samples.voip, now: 1) }
-        expectEqual(brake.judge(bad, Samples.voip, now: 1), .remove)
-        for _ in 0..<8 { _ = brake.judge(bad, Samples.android, now: 0) }
-        expectEqual(brake.judge(bad, Samples.android, now: 599), .keep)
-        expectEqual(brake.judge(bad, Samples.android, now: 1800), .remove)
+        var removalGuard = TokenRemovalGuard()
+        for _ in 0..<6 { _ = removalGuard.decide(bad, Samples.voip, now: 0) }
+        for _ in 0..<8 { _ = removalGuard.decide(Verdict(.accepted), Samples.voip, now: 1) }
+        expectEqual(removalGuard.decide(bad, Samples.voip, now: 1), .remove)
+        for _ in 0..<8 { _ = removalGuard.decide(bad, Samples.android, now: 0) }
+        expectEqual(removalGuard.decide(bad, Samples.android, now: 599), .keep)
+        expectEqual(removalGuard.decide(bad, Samples.android, now: 1800), .remove)
     }
 
     @Test func `has nothing to say about other outcomes`() {
-        var brake = TokenRemovalBrake()
-        expectEqual(brake.judge(Verdict(.rejected), Samples.voip, now: 0), nil)
-        expectEqual(brake.judge(Verdict(.accepted), Samples.voip, now: 0), nil)
+        var removalGuard = TokenRemovalGuard()
+        expectEqual(removalGuard.decide(Verdict(.rejected), Samples.voip, now: 0), nil)
+        expectEqual(removalGuard.decide(Verdict(.accepted), Samples.voip, now: 0), nil)
     }
 }

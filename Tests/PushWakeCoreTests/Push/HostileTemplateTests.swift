@@ -28,12 +28,12 @@ import Testing
         for round in 0..<600 {
             var source = Array(sources[round % 2].utf8)
             for _ in 0..<Int.random(in: 1...3, using: &numbers) {
-                let place = Int.random(in: 0..<source.count, using: &numbers)
+                let index = Int.random(in: 0..<source.count, using: &numbers)
                 switch Int.random(in: 0...3, using: &numbers) {
-                case 0: source[place] = UInt8.random(in: 0...255, using: &numbers)
-                case 1: source.remove(at: place)
-                case 2: source.insert(Array("{}[]\",:<>\\0A".utf8).randomElement(using: &numbers) ?? 0, at: place)
-                default: source.removeSubrange(place...)
+                case 0: source[index] = UInt8.random(in: 0...255, using: &numbers)
+                case 1: source.remove(at: index)
+                case 2: source.insert(Array("{}[]\",:<>\\0A".utf8).randomElement(using: &numbers) ?? 0, at: index)
+                default: source.removeSubrange(index...)
                 }
                 if source.isEmpty { source = [0x7B] }
             }

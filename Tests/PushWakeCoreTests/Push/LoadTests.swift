@@ -88,10 +88,10 @@ import Testing
     }
 }
 
-@Suite final class `Throttled lane` {
+@Suite final class `Throttled channel` {
     private var quota = 0
 
-    /// Pushes that a lane with enough to do sends from `start` to `end`.
+    /// Pushes that a channel with enough to do sends from `start` to `end`.
     private func send(_ throttle: inout Throttle, from start: Int64, to end: Int64) -> Int {
         var count = 0
         for now in stride(from: start, to: end, by: 50) {

@@ -82,7 +82,7 @@ import Testing
 
     @Test func `has every field of Flexisip's PushKit payload`() throws {
         var binding = Samples.voip
-        binding.wishes["pn-call-str"] = "IC"
+        binding.attributes["pn-call-str"] = "IC"
         let value = try render(PayloadLibrary(.flexisip).apns(app: "", .voip), binding, Samples.content(.call))
         let expected = JSONReader.parse(
             """

@@ -200,11 +200,11 @@ import Testing
         (PushEvent.call, "pn-call-str", "IC_MSG"), (.chat, "pn-msg-str", "IM_MSG"),
         (.groupChat, "pn-groupchat-str", "GC_MSG"), (.voicemail, "pn-mwi-str", "MWI_NOTIFY_STR"),
     ])
-    func `shows the string that the phone wished`(event: PushEvent, wish: String, standard: String) throws {
+    func `shows the string that the phone asked for`(event: PushEvent, attribute: String, standard: String) throws {
         var binding = Samples.remote
         let source = #"{"k":"<alert-msg-id>"}"#
         #expect(JSONReader.parse(try render(source, Samples.content(event), binding))?["k"] == .string(standard))
-        binding.wishes[wish] = "Mine"
+        binding.attributes[attribute] = "Mine"
         #expect(JSONReader.parse(try render(source, Samples.content(event), binding))?["k"] == .string("Mine"))
     }
 
@@ -226,10 +226,10 @@ import Testing
     }
 
     @Test(arguments: [(PushEvent.call, "ring.caf"), (.chat, "ding.caf"), (.voicemail, "ding.caf")])
-    func `plays the sound that the phone wished`(event: PushEvent, sound: String) throws {
+    func `plays the sound that the phone asked for`(event: PushEvent, sound: String) throws {
         var binding = Samples.remote
-        binding.wishes["pn-call-snd"] = "ring.caf"
-        binding.wishes["pn-msg-snd"] = "ding.caf"
+        binding.attributes["pn-call-snd"] = "ring.caf"
+        binding.attributes["pn-msg-snd"] = "ding.caf"
         let value = JSONReader.parse(try render(#"{"a":"SOUND","b":"<alert-sound>"}"#, Samples.content(event), binding))
         #expect(value?["a"] == .string(sound))
         #expect(value?["b"] == .string(sound))

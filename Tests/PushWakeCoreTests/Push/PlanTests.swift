@@ -49,10 +49,10 @@ import Testing
             (.call, .voip, [1], [.voip]), (.cancel, .alert, [0], [.alert]), (.chat, .voip, [], []),
         ] as [(PushEvent, APNsPushType, [Int], [APNsPushType])])
     func `takes the type that was asked for, and the token that may have it`(
-        event: PushEvent, wanted: APNsPushType, places: [Int], types: [APNsPushType]
+        event: PushEvent, wanted: APNsPushType, indices: [Int], types: [APNsPushType]
     ) {
         let plan = Plan(event, [Samples.remote, Samples.voip], isAwake: [false, false], wanted: wanted)
-        #expect(plan.pushes.map(\.index) == places)
+        #expect(plan.pushes.map(\.index) == indices)
         #expect(plan.pushes.map(\.type) == types)
         #expect(plan.pushes.count + plan.skipped.count == 2)
     }
@@ -104,9 +104,9 @@ import Testing
     @Test(arguments: [
         ("5", Int64(5000)), ("0", 0), ("-3", 0), ("x", 0), ("5abc", 0), ("99999999999999999999", 0), ("86400", 600_000),
     ])
-    func `waits as long as the phone wished`(wish: String, delay: Int64) {
+    func `waits as long as the phone asked for`(attribute: String, delay: Int64) {
         var binding = Samples.android
-        binding.wishes["pn-timeout"] = wish
+        binding.attributes["pn-timeout"] = attribute
         #expect(plan(.call, [binding]).pushes.map(\.delay) == [delay])
     }
 

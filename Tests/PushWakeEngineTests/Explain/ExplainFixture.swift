@@ -39,7 +39,6 @@ struct ExplainFixture {
             CSeq: 1 REGISTER
             Contact: <sip:bob@192.0.2.1:5060;\(parameters)>;+sip.instance="\(instance)";expires=\(expires)
 
-
             """.utf8)
     }
 

@@ -3,8 +3,6 @@
 import PushWakeCore
 import Testing
 
-@testable import PushWakeEngine
-
 private typealias Fixture = ExplainFixture
 
 private let production = "https://api.push.apple.com/3/device/"
@@ -368,10 +366,10 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
             ("REFER", [], ";pn-msg-str=M", nil, "IC_SIL"),
         ] as [(String, [String], String, PushEvent?, String)])
     func `has the string for the request`(
-        method: String, headers: [String], wish: String, event: PushEvent?, key: String
+        method: String, headers: [String], attribute: String, event: PushEvent?, key: String
     ) throws {
         let explained = try Fixture().explain(
-            Fixture.remoteOnly + wish, Fixture.request(method, headers: headers), event: event)
+            Fixture.remoteOnly + attribute, Fixture.request(method, headers: headers), event: event)
         #expect(explained["body.aps.alert.loc-key"] == .string(key))
         #expect(explained["body.aps.sound"] == .string("empty"))
     }

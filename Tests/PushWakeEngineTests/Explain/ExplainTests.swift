@@ -3,6 +3,7 @@
 import Glibc
 import PushWakeCore
 import PushWakeStore
+import PushWakeSystem
 import PushWakeTransport
 import Testing
 
@@ -61,8 +62,9 @@ private typealias Fixture = ExplainFixture
         try fixture.settings.set(.soundCall, to: "ring.caf")
         try fixture.settings.set(.soundChat, to: "ding.caf")
         try fixture.settings.set(.soundOther, to: "dong.caf")
-        func sound(_ event: PushEvent, _ wish: String = "") throws -> JSONValue? {
-            try fixture.explain(Fixture.remoteOnly + wish, Fixture.request("INVITE"), event: event)["body.aps.sound"]
+        func sound(_ event: PushEvent, _ attribute: String = "") throws -> JSONValue? {
+            try fixture.explain(Fixture.remoteOnly + attribute, Fixture.request("INVITE"), event: event)[
+                "body.aps.sound"]
         }
         #expect(try sound(.call) == .string("ring.caf"))
         #expect(try sound(.chat) == .string("ding.caf"))

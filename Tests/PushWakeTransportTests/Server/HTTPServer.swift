@@ -2,6 +2,7 @@
 
 import PushWakeCore
 
+@testable import PushWakeSystem
 @testable import PushWakeTransport
 
 /// What a server does with its connections and requests. All calls come on the loop's thread.

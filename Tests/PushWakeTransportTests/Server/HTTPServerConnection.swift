@@ -2,6 +2,7 @@
 
 import PushWakeCore
 
+@testable import PushWakeSystem
 @testable import PushWakeTransport
 
 /// One client's connection to an `HTTPServer`, with the means to serve it well or badly.

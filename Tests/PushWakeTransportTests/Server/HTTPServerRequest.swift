@@ -2,8 +2,6 @@
 
 import PushWakeCore
 
-@testable import PushWakeTransport
-
 /// One complete request as a server got it.
 struct HTTPServerRequest: Sendable {
     /// Names the request on its connection, for the answer. 0 for HTTP/1.

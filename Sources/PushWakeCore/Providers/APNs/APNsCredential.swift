@@ -4,7 +4,7 @@
 ///
 ///     none -> fresh (45 minutes) -> stale -> fresh -> …
 ///
-/// Apple takes a token for an hour and complains of a new one within 20 minutes; `iat` is wall-clock
+/// Apple takes a token for an hour and refuses a new one within 20 minutes; `iat` is wall-clock
 /// time, so a clock that was set back makes a token stale as well. Signing is done outside: the
 /// machine says what to sign and takes the signature.
 public struct APNsCredential: ~Copyable {

@@ -41,3 +41,174 @@ public enum APNsRequest {
         return try builder.build(binding, content, type, id: id, now: now)
     }
 }
+
+/// Builds many requests for one Apple host, and keeps per app and push type the head that they share.
+public struct APNsRequestBuilder: Sendable {
+    /// The part of a request that does not depend on the push, and the template for its body.
+    private final class Shape: Sendable {
+        let app: String
+        let type: APNsPushType
+        let isUrgent: Bool
+        let headerBlock: HTTPHeaderBlock
+        let template: PayloadTemplate
+
+        init(
+            _ app: String, _ type: APNsPushType, isUrgent: Bool, headerBlock: HTTPHeaderBlock, template: PayloadTemplate
+        ) {
+            self.app = app
+            self.type = type
+            self.isUrgent = isUrgent
+            self.headerBlock = headerBlock
+            self.template = template
+        }
+    }
+
+    /// Value of the `authorization` field (`bearer …`); empty with a client certificate.
+    public var authorization: [UInt8] = [] {
+        didSet {
+            shapes.removeAll(keepingCapacity: true)
+            latest = nil
+        }
+    }
+
+    private let payloads: PayloadLibrary
+    private let settings: APNsSettings
+    private let authority: String
+    /// By app, two places per push type: in no hurry, and urgent.
+    private var shapes: [String: [Shape?]] = [:]
+    /// The shape of the last push: most often the next one's too.
+    private var latest: Shape?
+
+    /// Apps are named by phones: past this many the shapes start anew.
+    private static let mostApps = 256
+    private static let longestCollapseID = 64
+    private static let longestToken = 1024
+
+    /// `authority` is host and port for the `:authority` field.
+    public init(payloads: PayloadLibrary, settings: APNsSettings, authority: String) {
+        self.payloads = payloads
+        self.settings = settings
+        self.authority = authority
+    }
+
+    /// Builds one request; `now` in seconds since 1970.
+    public mutating func build(
+        _ binding: Binding, _ content: PushContent, _ type: APNsPushType, id: PushID, now: Int64
+    ) throws(PushRefusal) -> HTTPRequest {
+        var request = HTTPRequest()
+        try write(Push(binding, content), type, id: id, now: now, into: &request)
+        return request
+    }
+
+    /// The same into an empty request that may have room from the last one.
+    public mutating func write(
+        _ push: Push, _ type: APNsPushType, id: PushID, now: Int64, into request: inout HTTPRequest
+    ) throws(PushRefusal) {
+        guard HeaderText.isPathSegment(push.binding.token, atMost: Self.longestToken) else { throw .unusableToken }
+        // A refresh is silent, and as slow as Apple wants it; one that somebody wants shown by hand is to be seen.
+        let isUrgent = push.content.event == .refresh || push.content.isUrgent(settings.payload)
+        let shape = try shape(push.binding.app, type, isUrgent: isUrgent)
+        request.headerBlock = shape.headerBlock
+        request.append(":path", neverIndexed: true) { out in
+            out.append(contentsOf: "/3/device/".utf8)
+            out.append(contentsOf: push.binding.token.utf8)
+        }
+        // Shown late, it would announce a call that is over.
+        let isRinging = type == .alert && push.content.event == .call
+        let timeToLive = isRinging ? 0 : push.content.timeToLive
+        request.append("apns-expiration") { Self.appendExpiration(timeToLive, now, to: &$0) }
+        request.append("apns-id", neverIndexed: true) { id.append(to: &$0) }
+        Self.appendCollapseID(push.content, type, id: id, to: &request)
+
+        let values = PayloadValues(
+            push, settings.payload, pushType: type.name, timeToLive: timeToLive, now: now)
+        request.body.reserveCapacity(512)
+        guard shape.template.render(values, limit: type.payloadLimit, into: &request.body) else {
+            throw .payloadTooLarge
+        }
+    }
+
+    private mutating func shape(
+        _ app: String, _ type: APNsPushType, isUrgent: Bool
+    ) throws(PushRefusal) -> Shape {
+        if let latest, latest.type == type, latest.isUrgent == isUrgent, latest.app == app { return latest }
+        let index = Int(type.rawValue) * 2 + (isUrgent ? 1 : 0)
+        if let shape = shapes[app]?[index] {
+            latest = shape
+            return shape
+        }
+        if shapes.count >= Self.mostApps { shapes.removeAll(keepingCapacity: true) }
+        let shape = try makeShape(app, type, isUrgent: isUrgent)
+        shapes[app, default: Array(repeating: nil, count: APNsPushType.allCases.count * 2)][index] = shape
+        latest = shape
+        return shape
+    }
+
+    private func makeShape(_ app: String, _ type: APNsPushType, isUrgent: Bool) throws(PushRefusal) -> Shape {
+        guard let template = payloads.apns(app: app, type) else { throw .noTemplate }
+        let topic = settings.topic.value(for: app, type)
+        if let topic, !HeaderText.isFieldValue(topic) || topic.hasPrefix(".") { throw .unusableApp }
+        var request = HTTPRequest(reservingBytes: 512, fields: 12)
+        request.append(":method", "POST")
+        request.append(":scheme", "https")
+        request.append(":authority", authority)
+        if !authorization.isEmpty { request.append("authorization") { $0.append(contentsOf: authorization) } }
+        if let topic { request.append("apns-topic", topic) }
+        if settings.pushType != .omitted { request.append("apns-push-type", type.name) }
+        request.append("apns-priority", isUrgent ? type.priority : APNsPushType.lowPriority)
+        return Shape(app, type, isUrgent: isUrgent, headerBlock: HTTPHeaderBlock(request), template: template)
+    }
+
+    /// 0 for "now or never", else the second at which Apple may forget the push.
+    private static func appendExpiration(_ timeToLive: UInt32, _ now: Int64, to out: inout [UInt8]) {
+        let end = now.addingReportingOverflow(Int64(timeToLive)).partialValue
+        Decimal.append(timeToLive == 0 ? 0 : end, to: &out)
+    }
+
+    /// Notices about one call or one mailbox replace each other on the screen, refreshes replace refreshes. A message
+    /// replaces only itself, when it has to be sent again because its answer was lost.
+    private static func appendCollapseID(
+        _ content: PushContent, _ type: APNsPushType, id: PushID, to request: inout HTTPRequest
+    ) {
+        guard type != .voip else { return }
+        switch content.event {
+        case .refresh: request.append("apns-collapse-id", "refresh")
+        case .call, .cancel, .missed, .answeredElsewhere, .refer:
+            request.append("apns-collapse-id", neverIndexed: true) { out in
+                if content.callID.isEmpty { return id.append(to: &out) }
+                HeaderText.appendIdentifier(content.callID, atMost: longestCollapseID, to: &out)
+            }
+        case .voicemail:
+            request.append("apns-collapse-id", neverIndexed: true) { out in
+                out.append(contentsOf: "voicemail-".utf8)
+                Fingerprint.appendHex(of: content.toURI, to: &out)
+            }
+        case .chat, .custom, .groupChat: request.append("apns-collapse-id", neverIndexed: true) { id.append(to: &$0) }
+        }
+    }
+}
+
+/// What an operator decides about pushes through Apple.
+public struct APNsSettings: Equatable, Sendable {
+    public var topic: APNsTopic
+    public var pushType: APNsPushTypeRule
+    public var payload: PayloadSettings
+
+    public init(
+        topic: APNsTopic = .automatic, pushType: APNsPushTypeRule = .automatic,
+        payload: PayloadSettings = PayloadSettings()
+    ) {
+        self.topic = topic
+        self.pushType = pushType
+        self.payload = payload
+    }
+}
+
+extension APNsSettings {
+    /// Takes what the operator set.
+    public init(_ settings: Settings) {
+        self.init(
+            topic: APNsTopic(setting: settings.text(.apnsTopic)),
+            pushType: APNsPushTypeRule(setting: settings.text(.apnsPushType)), payload: PayloadSettings(settings))
+    }
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Judges what Apple answered (Apple, "Handling notification responses from APNs").
+/// Reads what Apple answered (Apple, "Handling notification responses from APNs").
 public enum APNsResponse {
     /// What stands in the table beside a reason.
     private enum Action {
@@ -53,7 +53,7 @@ public enum APNsResponse {
         "Shutdown": .otherConnection(after: 0),
     ]
 
-    /// Judges an answer; `body` is its parsed JSON, nil when there was none or it was broken. `now` in seconds since 1970.
+    /// Reads an answer; `body` is its parsed JSON, nil when there was none or it was broken. `now` in seconds since 1970.
     public static func verdict(_ response: HTTPResponse, _ body: JSONValue?, now: Int64 = 0) -> Verdict {
         if response.status / 100 == 2 { return Verdict(.accepted) }
         let reason = body?["reason"]?.string ?? ""
@@ -79,7 +79,7 @@ public enum APNsResponse {
         return spared
     }
 
-    /// Judges the debug data of a GOAWAY, for the pushes that Apple did not process.
+    /// Reads the debug data of a GOAWAY, for the pushes that Apple did not process.
     public static func goAway(_ debugData: JSONValue?) -> Verdict {
         let reason = debugData?["reason"]?.string ?? "GOAWAY"
         let action = table[reason] ?? .otherConnection(after: 0)

@@ -42,3 +42,46 @@ public enum APNsTopic: Equatable, Sendable {
         app.utf8.count > 5 && app.hasSuffix(".voip") ? app.dropLast(5) : app[...]
     }
 }
+
+/// Apple's list of topics in a certificate: a SEQUENCE of strings, each with a SEQUENCE behind it that names
+/// kinds of push. DER as in X.690, 8 and 10.
+enum APNsTopicList {
+    /// More than Apple ever puts into one certificate.
+    private static let mostTopics = 256
+
+    /// The topics; what is no such list has none.
+    static func topics(inDER bytes: [UInt8]) -> [String] {
+        var topics: [String] = []
+        var rest = bytes[...]
+        if let (tag, content, _) = element(rest), tag == Tag.sequence { rest = content }
+        while topics.count < mostTopics, let (tag, content, after) = element(rest) {
+            if Tag.strings.contains(tag) { topics.append(String(decoding: content, as: UTF8.self)) }
+            rest = after
+        }
+        return topics
+    }
+
+    private enum Tag {
+        static let sequence: UInt8 = 0x30
+        /// UTF8String, PrintableString, IA5String, VisibleString.
+        static let strings: [UInt8] = [0x0C, 0x13, 0x16, 0x1A]
+    }
+
+    /// The first element: its tag, its content, and what follows it; nil when the bytes are not whole.
+    private static func element(
+        _ bytes: ArraySlice<UInt8>
+    ) -> (tag: UInt8, content: ArraySlice<UInt8>, after: ArraySlice<UInt8>)? {
+        var rest = bytes
+        guard let tag = rest.popFirst(), let first = rest.popFirst() else { return nil }
+        var length = Int(first)
+        if first & 0x80 != 0 {
+            // The long form; three bytes reach 16 MB.
+            let count = Int(first & 0x7F)
+            guard count > 0, count <= 3, rest.count >= count else { return nil }
+            length = 0
+            for _ in 0..<count { length = length << 8 | Int(rest.popFirst() ?? 0) }
+        }
+        guard rest.count >= length else { return nil }
+        return (tag, rest.prefix(length), rest.dropFirst(length))
+    }
+}

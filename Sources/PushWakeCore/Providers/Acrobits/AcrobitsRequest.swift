@@ -77,3 +77,17 @@ public struct AcrobitsRequest: Sendable {
         #""Id":"<call-id>","ThreadId":"<from-uri>","ContentType":"text/plain","Message":"<text>","Badge":"1""#
     private static let genericMembers = #""Message":"<body>","Badge":"1""#
 }
+
+/// What an operator decides about pushes through Acrobits.
+public struct AcrobitsSettings: Equatable, Sendable {
+    /// The push service; https.
+    public var url: String
+    public var payload: PayloadSettings
+
+    public init(
+        url: String = "https://pnm.cloudsoftphone.com/pnm2/send", payload: PayloadSettings = PayloadSettings()
+    ) {
+        self.url = url
+        self.payload = payload
+    }
+}

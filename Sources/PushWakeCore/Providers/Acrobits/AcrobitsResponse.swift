@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// Judges what Acrobits answered: the status that counts is the `code` in the body.
+/// Reads what Acrobits answered: the status that counts is the `code` in the body.
 public enum AcrobitsResponse {
     private static let pause: Int64 = 2000
 
-    /// Judges an answer; `body` is its parsed JSON, nil when there was none or it was broken. `now` in seconds.
+    /// Reads an answer; `body` is its parsed JSON, nil when there was none or it was broken. `now` in seconds.
     ///
     /// `isRepeatable`: a second copy does no harm, so that an answer which says nothing may be asked for again.
     public static func verdict(

@@ -31,26 +31,26 @@ public struct FCMDirectory: Sendable {
     }
 
     private let entries: [Entry]
-    private var places: [String: Int] = [:]
+    private var indices: [String: Int] = [:]
     private var fallback: Int?
 
     public init(_ entries: [Entry]) {
         self.entries = entries
-        for (place, entry) in entries.enumerated() {
-            for app in entry.apps where places[app] == nil { places[app] = place }
-            if entry.isDefault, fallback == nil { fallback = place }
+        for (index, entry) in entries.enumerated() {
+            for app in entry.apps where indices[app] == nil { indices[app] = index }
+            if entry.isDefault, fallback == nil { fallback = index }
         }
-        for (place, entry) in entries.enumerated() {
-            if let project = entry.project, places[project] == nil { places[project] = place }
+        for (index, entry) in entries.enumerated() {
+            if let project = entry.project, indices[project] == nil { indices[project] = index }
         }
     }
 
     /// The account for a package or project.
     public func choice(for app: String) -> Choice {
-        guard let place = places[app] ?? fallback else { return .none }
-        return entries[place].project == nil ? .broken(place) : .account(place)
+        guard let index = indices[app] ?? fallback else { return .none }
+        return entries[index].project == nil ? .broken(index) : .account(index)
     }
 
     /// Whether the default serves this app only because none of several accounts was named for it.
-    public func isGuess(for app: String) -> Bool { entries.count > 1 && places[app] == nil }
+    public func isGuess(for app: String) -> Bool { entries.count > 1 && indices[app] == nil }
 }

@@ -83,14 +83,39 @@ public struct FCMKeySources: Equatable, Sendable {
                     message: "\(app) has \(other.path) already (\(other.setting)); \(source.path) is not used for it"))
             return true
         }
-        guard let place = all.firstIndex(where: { $0.path == source.path }) else { return all.append(source) }
-        for app in source.apps where !all[place].apps.contains(app) { all[place].apps.append(app) }
-        if source.isDefault { all[place].isDefault = true }
+        guard let index = all.firstIndex(where: { $0.path == source.path }) else { return all.append(source) }
+        for app in source.apps where !all[index].apps.contains(app) { all[index].apps.append(app) }
+        if source.isDefault { all[index].isDefault = true }
     }
 
     private static func package(in name: String) -> String? {
         guard name.hasPrefix(prefix), name.hasSuffix(suffix), name.utf8.count > prefix.utf8.count + suffix.utf8.count
         else { return nil }
         return String(name.dropFirst(prefix.count).dropLast(suffix.count))
+    }
+}
+
+/// A service-account file that the settings name, and whom it is for.
+///
+/// | where | for whom |
+/// |---|---|
+/// | `fcm_keyN` | package or project `fcm_appN`, and its own project |
+/// | `fcmkey.PACKAGE.json` | package or project PACKAGE, and its own project |
+/// | `fcm_key`, else `fcmkey.json` | everybody else |
+public struct FCMKeySource: Equatable, Sendable {
+    /// Setting to name when the file cannot be used.
+    public let setting: String
+    /// Of the JSON file; relative where the settings are.
+    public let path: String
+    /// Packages and projects that were named for it.
+    public internal(set) var apps: [String]
+    /// It serves every app that none other serves.
+    public internal(set) var isDefault: Bool
+
+    public init(setting: String, path: String, apps: [String] = [], isDefault: Bool = false) {
+        self.setting = setting
+        self.path = path
+        self.apps = apps
+        self.isDefault = isDefault
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Judges what Google answered (FCM v1, "ErrorCode"; "Best practices when sending FCM messages at scale").
+/// Reads what Google answered (FCM v1, "ErrorCode"; "Best practices when sending FCM messages at scale").
 public enum FCMResponse {
     /// First wait after an answer that says "later" and not when, milliseconds.
     private static let pause: Int64 = 10_000
@@ -9,7 +9,7 @@ public enum FCMResponse {
     /// For a project: a minute's quota fills up again while a call still rings.
     private static let slowPause: Int64 = 2000
 
-    /// Judges an answer; `body` is its parsed JSON, nil when there was none or it was broken (502 comes as HTML).
+    /// Reads an answer; `body` is its parsed JSON, nil when there was none or it was broken (502 comes as HTML).
     ///
     /// The error code in `details` goes before `status`, and that before the HTTP status. `now` in seconds.
     public static func verdict(_ response: HTTPResponse, _ body: JSONValue?, now: Int64 = 0) -> Verdict {

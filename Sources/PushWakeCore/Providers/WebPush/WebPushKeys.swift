@@ -19,11 +19,11 @@ struct WebPushKeys {
         self.secret = secret
     }
 
-    /// The wishes of a phone without keys that cannot be used; its pushes are empty then.
-    static func checked(_ wishes: Binding.Wishes, warnings: inout [Problem]) -> Binding.Wishes {
-        let (point, auth) = (wishes["pn-p256dh"], wishes["pn-auth"])
-        if point == nil && auth == nil { return wishes }
-        if let point, let auth, WebPushKeys(p256dh: point, auth: auth) != nil { return wishes }
+    /// The attributes of a phone without keys that cannot be used; its pushes are empty then.
+    static func checked(_ attributes: Binding.Attributes, warnings: inout [Problem]) -> Binding.Attributes {
+        let (point, auth) = (attributes["pn-p256dh"], attributes["pn-auth"])
+        if point == nil && auth == nil { return attributes }
+        if let point, let auth, WebPushKeys(p256dh: point, auth: auth) != nil { return attributes }
         if point.flatMap(publicKey) == nil {
             warnings.append(
                 problem("pn-p256dh", point == nil, "is no P-256 point of 65 bytes in base64url; send keys.p256dh"))
@@ -31,7 +31,7 @@ struct WebPushKeys {
         if auth.flatMap(secret) == nil {
             warnings.append(problem("pn-auth", auth == nil, "is not 16 bytes in base64url; send keys.auth"))
         }
-        var rest = wishes
+        var rest = attributes
         rest["pn-p256dh"] = nil
         rest["pn-auth"] = nil
         return rest

@@ -76,7 +76,9 @@ public enum WebPushRequest {
     }
 
     private static func keys(of binding: Binding) throws(PushRefusal) -> WebPushKeys? {
-        guard let point = binding.wishes["pn-p256dh"], let secret = binding.wishes["pn-auth"] else { return nil }
+        guard let point = binding.attributes["pn-p256dh"], let secret = binding.attributes["pn-auth"] else {
+            return nil
+        }
         guard let keys = WebPushKeys(p256dh: point, auth: secret) else { throw .unusableKeys }
         return keys
     }

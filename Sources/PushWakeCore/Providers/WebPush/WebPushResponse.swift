@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Judges what a push service answered (RFC 8030; Mozilla, "autopush error codes"; Apple, "Sending web push").
+/// Reads what a push service answered (RFC 8030; Mozilla, "autopush error codes"; Apple, "Sending web push").
 public enum WebPushResponse {
     private static let pause: Int64 = 2000
     private static let quotaPause: Int64 = 10_000
@@ -8,7 +8,7 @@ public enum WebPushResponse {
     /// Mozilla's `errno` for a subscription that is no more.
     private static let goneNumbers: Set<Int64> = [102, 103, 105, 106]
 
-    /// Judges an answer; `body` is its parsed JSON, nil when there was none. `now` in seconds since 1970.
+    /// Reads an answer; `body` is its parsed JSON, nil when there was none. `now` in seconds since 1970.
     ///
     /// Redirects are not followed: the URL came from a phone, and the new one from wherever that led.
     public static func verdict(_ response: HTTPResponse, _ body: JSONValue?, now: Int64 = 0) -> Verdict {

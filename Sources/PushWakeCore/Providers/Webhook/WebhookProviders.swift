@@ -69,18 +69,20 @@ public struct WebhookProviders: Equatable, Sendable {
 
 extension Binding {
     /// Wish under which a binding of a service that PushWake does not know keeps that service's name.
-    static let providerNameWish = "pn-provider"
+    static let providerNameAttribute = "pn-provider"
 
     /// What the phone calls its push service: `pn-provider`, in lower case.
     public var providerName: String {
         guard provider == .webhook else { return provider.name }
-        return wishes[Self.providerNameWish] ?? provider.name
+        return attributes[Self.providerNameAttribute] ?? provider.name
     }
 
     /// A binding of a service that only a webhook may know; `name` as the phone said it.
-    public init(otherService name: String, app: String, token: String, dialect: Dialect, wishes: Wishes = Wishes()) {
-        var wishes = wishes
-        wishes[Self.providerNameWish] = name.lowercased()
-        self.init(provider: .webhook, app: app, token: token, dialect: dialect, wishes: wishes)
+    public init(
+        otherService name: String, app: String, token: String, dialect: Dialect, attributes: Attributes = Attributes()
+    ) {
+        var attributes = attributes
+        attributes[Self.providerNameAttribute] = name.lowercased()
+        self.init(provider: .webhook, app: app, token: token, dialect: dialect, attributes: attributes)
     }
 }

@@ -77,7 +77,7 @@ import Testing
         (418, .rejected), (429, .throttled), (500, .unavailable), (502, .unavailable), (503, .unavailable),
         (302, .unavailable), (408, .unavailable), (204, .accepted),
     ])
-    func `judges by status when the reason is new`(status: Int, outcome: Outcome) {
+    func `decides by status when the reason is new`(status: Int, outcome: Outcome) {
         #expect(verdict(status, "SomethingNew").outcome == outcome)
         #expect(APNsResponse.verdict(HTTPResponse(status: status), nil).outcome == outcome)
     }

@@ -7,7 +7,7 @@ import Testing
     private func build(_ event: PushEvent, text: String = "", sentAt: Int64 = 1_700_000_000) throws -> JSONValue {
         var binding = Binding(
             provider: .acrobits, app: "com.acrobits.softphone.voip", token: "dG9r+/=", dialect: .acrobitsTuple)
-        binding.wishes["pn-selector"] = "12869E0E:7C3A0D14"
+        binding.attributes["pn-selector"] = "12869E0E:7C3A0D14"
         var content = Samples.content(event, text: text)
         content.sentAt = sentAt
         let builder = try #require(AcrobitsRequest(settings: AcrobitsSettings()))
@@ -77,11 +77,11 @@ import Testing
         (200, Outcome.accepted), (404, .tokenGone), (400, .misconfigured), (500, .unavailable), (429, .throttled),
         (403, .misconfigured), (0, .unavailable), (-5, .unavailable),
     ])
-    func `is judged by the code in its body`(code: Int, outcome: Outcome) {
+    func `is read by the code in its body`(code: Int, outcome: Outcome) {
         #expect(verdict(200, "{\"code\":\(code),\"response\":\"x\"}").outcome == outcome)
     }
 
-    @Test func `is judged by a code that stands there as a string`() {
+    @Test func `is read by a code that stands there as a string`() {
         #expect(verdict(200, #"{"code":"200"}"#).outcome == .accepted)
         #expect(verdict(200, #"{"code":"404"}"#).outcome == .tokenGone)
         #expect(verdict(200, #"{"code":"fine"}"#).outcome == .unavailable)
@@ -105,7 +105,7 @@ import Testing
     @Test(arguments: [
         (200, Outcome.unavailable), (400, .misconfigured), (404, .misconfigured), (500, .unavailable), (302, .rejected),
     ])
-    func `is judged by its status when there is no code`(status: Int, outcome: Outcome) {
+    func `is read by its status when there is no code`(status: Int, outcome: Outcome) {
         #expect(verdict(status, "<html>").outcome == outcome)
     }
 }

@@ -57,7 +57,7 @@ import Testing
 
     @Test func `carries Apple's headers to an iPhone behind FCM`() throws {
         var binding = Samples.android
-        binding.wishes["pn-platform"] = "iOS"
+        binding.attributes["pn-platform"] = "iOS"
         let message = try #require(JSONReader.parse(build(binding).body)?["message"])
         #expect(message.memberNames == ["token", "data", "apns"])
         #expect(message.at("apns.headers.apns-priority") == .string("10"))

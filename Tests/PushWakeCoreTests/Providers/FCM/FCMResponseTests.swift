@@ -110,7 +110,7 @@ import Testing
         (403, .misconfigured), (401, .misconfigured), (400, .rejected), (413, .rejected), (302, .unavailable),
         (408, .unavailable), (425, .unavailable), (201, .accepted),
     ])
-    func `judges by status when the body is HTML`(status: Int, outcome: Outcome) {
+    func `decides by status when the body is HTML`(status: Int, outcome: Outcome) {
         #expect(verdict(status, "<html>502</html>").outcome == outcome)
     }
 

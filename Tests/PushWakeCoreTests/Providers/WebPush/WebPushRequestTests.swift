@@ -6,11 +6,11 @@ import Testing
 @Suite struct `Web Push request` {
     private func build(
         _ url: String = "https://updates.push.services.mozilla.com/wpush/v2/gAAA?x=1", event: PushEvent = .call,
-        wishes: [String: String] = [:], settings: WebPushSettings = WebPushSettings(),
+        attributes: [String: String] = [:], settings: WebPushSettings = WebPushSettings(),
         authorization: String = "vapid t=a, k=b"
     ) throws -> (origin: HTTPOrigin, request: HTTPRequest) {
         var binding = Binding(provider: .webpush, token: url, dialect: .rfc8599)
-        for (name, value) in wishes { binding.wishes[name] = value }
+        for (name, value) in attributes { binding.attributes[name] = value }
         return try WebPushRequest.build(
             binding, Samples.content(event), payloads: PayloadLibrary(), settings: settings,
             authorization: Array(authorization.utf8), crypto: RFC8291Crypto(), now: 1_700_000_000)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func `carries the payload encrypted when there are keys`() throws {
-        let request = try build(wishes: ["pn-p256dh": RFC8291.phonePublicText, "pn-auth": RFC8291.authText]).request
+        let request = try build(attributes: ["pn-p256dh": RFC8291.phonePublicText, "pn-auth": RFC8291.authText]).request
         #expect(request["content-encoding"] == "aes128gcm")
         #expect(request["content-type"] == "application/octet-stream")
         // The cipher of the tests leaves the text readable.
@@ -43,15 +43,15 @@ import Testing
             let digits = text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
             return String(digits) + String(repeating: "=", count: (4 - digits.count % 4) % 4)
         }
-        let wishes = ["pn-p256dh": plain(RFC8291.phonePublicText), "pn-auth": plain(RFC8291.authText)]
-        #expect(wishes["pn-auth"]?.hasSuffix("==") == true && wishes["pn-p256dh"]?.contains("+") == true)
-        #expect(try build(wishes: wishes).request["content-encoding"] == "aes128gcm")
+        let attributes = ["pn-p256dh": plain(RFC8291.phonePublicText), "pn-auth": plain(RFC8291.authText)]
+        #expect(attributes["pn-auth"]?.hasSuffix("==") == true && attributes["pn-p256dh"]?.contains("+") == true)
+        #expect(try build(attributes: attributes).request["content-encoding"] == "aes128gcm")
     }
 
     @Test(arguments: [("", "x"), ("AAAA", "AAAA"), ("!", "!")]) func `is refused with unusable keys`(
         key: String, auth: String
     ) {
-        #expect(throws: PushRefusal.unusableKeys) { try build(wishes: ["pn-p256dh": key, "pn-auth": auth]) }
+        #expect(throws: PushRefusal.unusableKeys) { try build(attributes: ["pn-p256dh": key, "pn-auth": auth]) }
     }
 
     @Test(arguments: [

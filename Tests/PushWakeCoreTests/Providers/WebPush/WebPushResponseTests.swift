@@ -18,7 +18,7 @@ import Testing
         (408, .unavailable),
         (421, .unavailable), (425, .unavailable),
     ])
-    func `is judged by its status`(status: Int, outcome: Outcome) { #expect(verdict(status).outcome == outcome) }
+    func `is read by its status`(status: Int, outcome: Outcome) { #expect(verdict(status).outcome == outcome) }
 
     @Test func `gives up a subscription made with another key`() {
         let expected = Verdict(.tokenGone, reason: "VapidPkHashMismatch")

@@ -31,8 +31,8 @@ import Testing
 
     @Test func `reads Flexisip's placeholders, every occurrence of them`() throws {
         var binding = Samples.voip
-        binding.wishes["pn-call-str"] = "IC"
-        binding.wishes["pn-call-snd"] = "ring.caf"
+        binding.attributes["pn-call-str"] = "IC"
+        binding.attributes["pn-call-snd"] = "ring.caf"
         let request = try build(
             WebhookSettings(
                 method: "GET",

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+private import PushWakeSystem
+
+/// What can be asked of a running engine; raw values are `enum pushwake_query_kind`.
+public enum EngineQuery: Int, Sendable {
+    case stats = 0
+    case bindings = 1
+    case remove = 2
+    case reload = 3
+    case trace = 4
+    /// What a request would push to a user; only the shell asks it (`explain(aor:…)`).
+    case explain = 16
+}
+
+extension EngineClient {
+    /// Asks page by page, so that no answer is longer than a message; returns the number of rows.
+    /// `onRow` returns false to stop.
+    public func query(
+        _ query: EngineQuery, argument: String, onRow: ([EngineField]) -> Bool
+    ) throws(ClientError) -> Int {
+        var cursor = ""
+        var rows = 0
+        while true {
+            begin(.query)
+            put(.query, Int64(query.rawValue))
+            put(.argument, argument)
+            put(.cursor, cursor)
+            let reply = try call(milliseconds: 5000)
+            let page = Page(reply)
+            for row in page.rows {
+                rows &+= 1
+                guard onRow(row) else { return rows }
+            }
+            guard let next = page.cursor, next != cursor else { return rows }
+            cursor = next
+        }
+    }
+
+    /// The rows of a reply.
+    public static func rows(of reply: MessageReader) -> [[EngineField]] { Page(reply).rows }
+
+    private struct Page {
+        var rows: [[EngineField]] = []
+        /// Nil on the last page.
+        var cursor: String?
+
+        init(_ reply: MessageReader) {
+            var reader = reply
+            var name = ""
+            while let field = reader.next() {
+                switch field.tag {
+                case .row: rows.append([])
+                case .name: name = reader.text(field)
+                case .text: add(EngineField(name: name, text: reader.text(field), number: 0))
+                case .number: add(EngineField(name: name, text: nil, number: reader.number(field)))
+                case .cursor: cursor = reader.text(field)
+                default: break
+                }
+            }
+        }
+
+        private mutating func add(_ field: EngineField) {
+            guard !rows.isEmpty else { return }
+            rows[rows.count - 1].append(field)
+        }
+    }
+}
+
+/// One value of an answer.
+public struct EngineField: Equatable, Sendable {
+    /// Column or counter, such as `provider`.
+    public let name: String
+    /// Nil when the value is `number`.
+    public let text: String?
+    /// 0 when the value is `text`.
+    public let number: Int64
+}
+
+/// The time for those who may not see the transport layer.
+public enum Moment {
+    /// Milliseconds since some point in the past.
+    public static func now() -> Int64 { SystemClock.monotonicMilliseconds() }
+}

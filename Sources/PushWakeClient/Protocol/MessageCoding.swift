@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+/// Reads one message field by field. Whatever the bytes are, it ends and stays in bounds.
+public struct MessageReader: Sendable {
+    /// One field: its tag, nil when this version does not know it, and where its bytes are.
+    public struct Field: Sendable {
+        public let tag: EngineProtocol.Tag?
+        /// Into `bytes`, always within them.
+        public let range: Range<Int>
+    }
+
+    /// The whole message, header included.
+    public let bytes: [UInt8]
+    public let kind: EngineProtocol.Kind
+    /// Chosen by the client; a reply has that of its request.
+    public let id: UInt32
+    private var position = EngineProtocol.headerLength
+
+    /// Nil when the header is not of this version.
+    public init?(_ bytes: [UInt8]) {
+        guard bytes.count >= EngineProtocol.headerLength, bytes[0] == EngineProtocol.version,
+            let kind = EngineProtocol.Kind(rawValue: bytes[1])
+        else { return nil }
+        self.bytes = bytes
+        self.kind = kind
+        self.id = Self.word(bytes, at: 2)
+    }
+
+    /// The next field; nil at the end, or where the rest makes no sense.
+    public mutating func next() -> Field? {
+        guard bytes.count - position >= 5 else { return nil }
+        let tag = EngineProtocol.Tag(rawValue: bytes[position])
+        let length = Int(Self.word(bytes, at: position + 1))
+        let start = position + 5
+        guard length <= bytes.count - start else {
+            position = bytes.count
+            return nil
+        }
+        position = start + length
+        return Field(tag: tag, range: start..<start + length)
+    }
+
+    /// The field as text; broken UTF-8 is mended.
+    public func text(_ field: Field) -> String { String(decoding: bytes[field.range], as: UTF8.self) }
+
+    /// The field as a number; 0 when it is none.
+    public func number(_ field: Field) -> Int64 {
+        guard field.range.count == 8 else { return 0 }
+        var value: UInt64 = 0
+        for index in field.range.reversed() { value = value << 8 | UInt64(bytes[index]) }
+        return Int64(bitPattern: value)
+    }
+
+    private static func word(_ bytes: [UInt8], at index: Int) -> UInt32 {
+        UInt32(bytes[index]) | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]) << 16
+            | UInt32(bytes[index + 3]) << 24
+    }
+}
+
+/// Puts one message together in a buffer that is kept for the next one.
+public struct MessageWriter: ~Copyable {
+    /// The message so far, header included.
+    public private(set) var bytes: [UInt8] = []
+    /// Something did not fit; the message must not be sent.
+    public private(set) var isOverfull = false
+
+    public init() { bytes.reserveCapacity(2048) }
+
+    /// Begins a message, forgetting the one before.
+    public mutating func begin(_ kind: EngineProtocol.Kind, id: UInt32) {
+        bytes.removeAll(keepingCapacity: true)
+        isOverfull = false
+        bytes.append(EngineProtocol.version)
+        bytes.append(kind.rawValue)
+        append(id)
+    }
+
+    /// Adds a field of raw bytes.
+    public mutating func put(_ tag: EngineProtocol.Tag, _ value: Span<UInt8>) {
+        guard reserve(tag, value.count) else { return }
+        for index in value.indices { bytes.append(value[index]) }
+    }
+
+    /// Adds a field of text.
+    public mutating func put(_ tag: EngineProtocol.Tag, _ value: String) {
+        guard reserve(tag, value.utf8.count) else { return }
+        bytes.append(contentsOf: value.utf8)
+    }
+
+    /// Adds a field of bytes.
+    public mutating func put(_ tag: EngineProtocol.Tag, _ value: [UInt8]) {
+        guard reserve(tag, value.count) else { return }
+        bytes.append(contentsOf: value)
+    }
+
+    /// Adds a number, as eight bytes.
+    public mutating func put(_ tag: EngineProtocol.Tag, _ value: Int64) {
+        guard reserve(tag, 8) else { return }
+        var rest = UInt64(bitPattern: value)
+        for _ in 0..<8 {
+            bytes.append(UInt8(truncatingIfNeeded: rest))
+            rest >>= 8
+        }
+    }
+
+    /// Adds a number, as eight bytes.
+    public mutating func put(_ tag: EngineProtocol.Tag, _ value: Int) { put(tag, Int64(value)) }
+
+    private mutating func reserve(_ tag: EngineProtocol.Tag, _ count: Int) -> Bool {
+        guard count <= EngineProtocol.longestMessage - 5 - bytes.count else {
+            isOverfull = true
+            return false
+        }
+        bytes.append(tag.rawValue)
+        append(UInt32(truncatingIfNeeded: count))
+        return true
+    }
+
+    private mutating func append(_ value: UInt32) {
+        bytes.append(UInt8(truncatingIfNeeded: value))
+        bytes.append(UInt8(truncatingIfNeeded: value >> 8))
+        bytes.append(UInt8(truncatingIfNeeded: value >> 16))
+        bytes.append(UInt8(truncatingIfNeeded: value >> 24))
+    }
+}

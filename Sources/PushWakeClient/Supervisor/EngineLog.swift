@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// Where the engine's lines go: to the supervisor, which hands them to the log of the PBX.
+///
+/// Text from packets and providers may hold anything: what a terminal obeys becomes `?`, so that nobody can write a
+/// line of his own. Whoever puts a `key=value` into a line takes `PrintableText.logValue`.
+public struct EngineLog {
+    let threshold: LogLevel
+    private let write: (LogLevel, String) -> Void
+
+    /// Hands lines up to `threshold` to `write`.
+    public init(threshold: LogLevel, write: @escaping (LogLevel, String) -> Void) {
+        self.threshold = threshold
+        self.write = write
+    }
+
+    /// Writes a line; its text is put together only when it is wanted.
+    public func callAsFunction(_ level: LogLevel, _ text: @autoclosure () -> String) {
+        guard level <= threshold else { return }
+        write(level, PrintableText.cleaned(text()))
+    }
+
+    /// Whose request it is, for a line.
+    package static func names(_ aor: String, _ callID: String) -> String {
+        "aor=\(PrintableText.logValue(aor)) call_id=\(PrintableText.logValue(callID))"
+    }
+
+    /// First six and last four bytes; a short token is hidden whole.
+    package static func shortened(_ token: String) -> String {
+        let bytes = token.utf8
+        guard bytes.count > 16 else { return token.isEmpty ? "" : "…" }
+        var text = Array(bytes.prefix(6))
+        text.reserveCapacity(13)
+        text.append(contentsOf: "…".utf8)
+        text.append(contentsOf: bytes.suffix(4))
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// Weight of a log line; raw values are `enum pushwake_log_level`.
+public enum LogLevel: Int, Comparable, Sendable, CaseIterable {
+    case error = 0
+    case warning = 1
+    case notice = 2
+    case info = 3
+    case debug = 4
+
+    /// The level with this name of the setting `log_level`.
+    public init(name: String) {
+        self = Self.allCases.first { $0.name == name } ?? .info
+    }
+
+    /// As `log_level` has it.
+    public var name: String {
+        switch self {
+        case .error: "error"
+        case .warning: "warning"
+        case .notice: "notice"
+        case .info: "info"
+        case .debug: "debug"
+        }
+    }
+
+    public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
+
+    /// A line of the engine's standard error: the level's digit, a space, the text.
+    public static func parse(line: String) -> (LogLevel, String) {
+        let utf8 = line.utf8
+        guard let digit = utf8.first, let level = LogLevel(rawValue: Int(digit) - 0x30),
+            utf8.dropFirst().first == 0x20
+        else { return (.warning, line) }
+        return (level, String(line.dropFirst(2)))
+    }
+}

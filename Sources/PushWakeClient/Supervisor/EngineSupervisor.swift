@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+internal import PushWakeSystem
+
+/// Keeps an engine running and brings its events to the PBX.
+///
+/// The engine is a child by exec of the process that owns this object, so that whatever happens to
+/// it never ends the PBX. It gets its settings over standard input, and ends when that is closed:
+/// no engine outlives its PBX.
+public final class EngineSupervisor {
+    private let settings: Settings
+    private let host: UInt64
+    private let onResult: (PushResult) -> Void
+    private let onVerbs: (MessageReader) -> Void
+    private let onEngine: () -> Void
+    private let onLog: (LogLevel, String) -> Void
+    private let log: EngineLog
+    private let members = DescriptorSet()
+    private let client: EngineClient
+    private var child: ChildProcess?
+    private var policy = RestartPolicy()
+    private var startAt: Int64 = 0
+    private var subscribeAt: Int64 = 0
+    private var isSubscribed = false
+    private var hasLogged = false
+    /// Milliseconds that somebody else's engine may take to start before its absence is logged.
+    private static let grace: Int64 = 2000
+    /// Since when nobody answers, for an engine that somebody else runs.
+    private var lostAt: Int64?
+
+    /// Starts nothing yet: the first `process()` does. `host` names the processes of this PBX; verbs for the requests
+    /// that they hold come to `onVerbs`. `onEngine` runs whenever an engine answers anew.
+    public init(
+        settings: Settings, host: UInt64 = 0, onResult: @escaping (PushResult) -> Void,
+        onVerbs: @escaping (MessageReader) -> Void = { _ in }, onEngine: @escaping () -> Void = {},
+        onLog: @escaping (LogLevel, String) -> Void
+    ) {
+        self.settings = settings
+        self.host = host
+        self.onResult = onResult
+        self.onVerbs = onVerbs
+        self.onEngine = onEngine
+        self.onLog = onLog
+        log = EngineLog(threshold: LogLevel(name: settings.text(.logLevel)), write: onLog)
+        client = EngineClient(settings: settings)
+    }
+
+    /// Poll this for reading.
+    public var descriptor: Int32 { members.descriptor }
+
+    /// Process id of the engine, or 0.
+    public var enginePID: Int32 { child?.pid ?? 0 }
+
+    private var isSupervised: Bool { settings.text(.engineMode) == "supervised" }
+
+    /// Milliseconds until `process()` must run again, -1 for no limit.
+    public func timeoutMilliseconds() -> Int32 {
+        let now = SystemClock.monotonicMilliseconds()
+        var next = Int64.max
+        if isSupervised && child == nil { next = startAt }
+        if !isSubscribed && (child != nil || !isSupervised) { next = min(next, subscribeAt) }
+        // A kernel without pidfd: look now and then.
+        if let child, child.exitDescriptor < 0 { next = min(next, now + 200) }
+        return next == .max ? -1 : Int32(clamping: max(0, next &- now))
+    }
+
+    /// Does what can be done without waiting.
+    public func process() {
+        let now = SystemClock.monotonicMilliseconds()
+        let ready = members.ready()
+        // A kernel without pidfd: look every time.
+        if let child,
+            child.exitDescriptor < 0 || ready.contains(child.exitDescriptor) || ready.contains(child.errorDescriptor)
+        {
+            collectChild(now)
+        }
+        if isSupervised && child == nil && now >= startAt { start(now) }
+        if !isSubscribed && now >= subscribeAt && (child != nil || !isSupervised) { subscribe(now) }
+        if isSubscribed && ready.contains(client.descriptor) { deliver(now) }
+    }
+
+    /// Ends the engine: asks, waits at most two seconds, then kills.
+    public func stop() {
+        client.disconnect()
+        child?.stop(milliseconds: 2000)
+        child?.takeLines().forEach(log)
+        child = nil
+    }
+
+    private func start(_ now: Int64) {
+        policy.started(now: now)
+        do throws(ChildProcess.Failure) {
+            let started = try ChildProcess.start(
+                settings.text(.enginePath), arguments: ["engine", "--supervised"] + Self.library())
+            started.write(settings.lines() + "\n")
+            members.add(started.exitDescriptor)
+            members.add(started.errorDescriptor)
+            child = started
+            hasLogged = false
+            subscribeAt = now + 20
+        } catch {
+            if !hasLogged { onLog(.error, error.message) }
+            hasLogged = true
+            startAt = now + policy.died(now: now)
+        }
+    }
+
+    /// The engine runs from the file that the PBX has loaded: no second version, and the pages are shared.
+    private static func library() -> [String] {
+        guard let file = ChildProcess.ownFile, file.split(separator: "/").last?.hasPrefix("libpushwake.so") == true
+        else { return [] }
+        return ["--library", file]
+    }
+
+    private func collectChild(_ now: Int64) {
+        guard let running = child else { return }
+        running.takeLines().forEach(log)
+        guard let end = running.takeEnd() else { return }
+        running.takeLines().forEach(log)
+        unsubscribe()
+        members.remove(running.exitDescriptor)
+        members.remove(running.errorDescriptor)
+        child = nil
+        let delay = policy.died(now: now)
+        startAt = now + delay
+        onLog(.error, "the engine ended (\(end)); starting it again in \(delay) ms; calls go on without push")
+    }
+
+    private func subscribe(_ now: Int64) {
+        client.begin(.subscribe)
+        client.put(.host, Int64(bitPattern: host))
+        do throws(ClientError) {
+            // Patient by itself: it asks seldom, and no request of the PBX waits behind it.
+            _ = try client.call(milliseconds: settings.integer(.engineTimeout))
+            isSubscribed = true
+            members.add(client.descriptor)
+            noteAnswer()
+            onEngine()
+        } catch {
+            client.disconnect()
+            subscribeAt = now + (isSupervised ? 50 : 500)
+            noteAbsence(now, error)
+        }
+    }
+
+    private func noteAnswer() {
+        if !isSupervised && hasLogged { onLog(.notice, "the engine answers") }
+        if !isSupervised { hasLogged = false }
+        lostAt = nil
+    }
+
+    /// An engine of our own says itself why it does not start.
+    private func noteAbsence(_ now: Int64, _ error: ClientError) {
+        guard !isSupervised, !hasLogged else { return }
+        let since = lostAt ?? now
+        lostAt = since
+        guard now - since >= Self.grace else { return }
+        hasLogged = true
+        let what = if case .unavailable(let text) = error { text } else { "it is silent" }
+        onLog(
+            .warning,
+            "no engine answers: \(what); start `pushwake engine`, or set engine_socket; calls go on without push")
+    }
+
+    private func unsubscribe() {
+        members.remove(client.descriptor)
+        client.disconnect()
+        isSubscribed = false
+    }
+
+    /// Hands on what has come, a bounded number per turn so that the log is not starved.
+    private func deliver(_ now: Int64) {
+        do throws(ClientError) {
+            for _ in 0..<256 {
+                guard let message = try client.nextEvent() else { return }
+                switch message.kind {
+                case .result: report(PushResult(decoding: message), message)
+                case .verbs: onVerbs(message)
+                default: break
+                }
+            }
+        } catch {
+            unsubscribe()
+            subscribeAt = now + 50
+        }
+    }
+
+    /// A push has ended; verbs that come of it are in the same message.
+    private func report(_ result: PushResult, _ message: MessageReader) {
+        // An engine of our own leaves this line to us; another one has a log of its own.
+        if isSupervised && result.outcome == .accepted { log(.info, result.logLine) }
+        onResult(result)
+        onVerbs(message)
+    }
+
+    private func log(_ line: String) {
+        let (level, text) = LogLevel.parse(line: line)
+        onLog(level, text)
+    }
+}
+
+/// When an engine that died is started again.
+///
+///     1st death   after 200 ms
+///     2nd         after 400 ms, then 0.8, 1.6, ... at most 10 s
+///     lived 10 s  counts as healthy: the next death is a first one
+struct RestartPolicy: Equatable {
+    private var deaths = 0
+    private var startedAt: Int64 = 0
+
+    mutating func started(now: Int64) { startedAt = now }
+
+    /// Milliseconds to wait before the next start.
+    mutating func died(now: Int64) -> Int64 {
+        if now &- startedAt >= 10_000 { deaths = 0 }
+        let delay: Int64 = min(200 << Int64(min(deaths, 6)), 10_000)
+        deaths &+= 1
+        return delay
+    }
+}

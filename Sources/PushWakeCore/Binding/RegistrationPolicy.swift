@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+
+/// What the settings make of a REGISTER. The library asks it before the registrar saves, the engine
+/// after: both see the same.
+public struct RegistrationPolicy: Sendable {
+    /// A reply other than the registrar's own.
+    public struct Refusal: Equatable, Sendable {
+        /// 555 or 423.
+        public let code: Int
+        /// Reason phrase of the reply.
+        public let reason: String
+        /// For 423, seconds.
+        public let minExpires: Int
+    }
+
+    /// Seconds before its end at which a phone that said `+sip.pnsreg` shall refresh (RFC 8599, 8.4: more than 120).
+    public static let refreshLead: UInt32 = 121
+
+    private let supported: Set<Provider>
+    private let sends555: Bool
+    private let minExpires: Int
+    private let webPush: WebPushSettings
+    /// The public point in base64url that phones are told; empty without one.
+    public var vapidKey: String
+    /// What a webhook serves.
+    public let others: WebhookProviders
+
+    /// Only who writes Feature-Caps needs `vapidKey`.
+    public init(settings: Settings, vapidKey: String = "") {
+        self.vapidKey = vapidKey
+        var supported: Set<Provider> = []
+        if !settings.text(.apnsKey).isEmpty || !settings.text(.apnsCert).isEmpty { supported.insert(.apns) }
+        if FCMKeySources.areSet(in: settings) { supported.insert(.fcm) }
+        if !settings.text(.vapidKey).isEmpty { supported.insert(.webpush) }
+        if settings.flag(.acrobits) { supported.insert(.acrobits) }
+        others = WebhookProviders(settings)
+        supported.formUnion(others.known)
+        self.supported = supported
+        sends555 = settings.flag(.send555)
+        minExpires = Int(settings.integer(.minExpires))
+        webPush = WebPushSettings(settings)
+    }
+
+    /// Whether pushes to this binding's provider are set up at all, and may go where it leads.
+    public func supports(_ binding: Binding) -> Bool {
+        others.serves(binding) || supported.contains(binding.provider) && isAllowed(binding)
+    }
+
+    /// A subscription names the host that it leads to.
+    private func isAllowed(_ binding: Binding) -> Bool {
+        binding.provider != .webpush || (try? WebPushRequest.target(of: binding.token, webPush)) != nil
+    }
+
+    /// Tokens that shall be stored: of contacts that stay registered, for providers that are set up.
+    public func usable(_ contact: RegisteredContact, of registration: Registration) -> [Binding] {
+        guard !registration.isPushedUpstream, !registration.isRemoval(contact) else { return [] }
+        return contact.bindings.filter(supports)
+    }
+
+    /// What is wrong, in words for the log: what the reader found, and providers that are not set up.
+    public func problems(of registration: Registration) -> [String] {
+        var lines = registration.problems.map { "\($0.parameter): \($0.message)" }
+        guard !registration.isPushedUpstream else { return lines }
+        for binding in registration.bindings where !supports(binding) {
+            let parameter = binding.dialect == .mpush ? "X-MPUSH" : "pn-provider"
+            let isForeign = supported.contains(binding.provider)
+            let line =
+                isForeign
+                ? "pn-prid: no push may go where this subscription leads; webpush_hosts names the hosts that are allowed"
+                : "\(parameter): pushes through \(binding.providerName) are not set up here; set \(Self.remedy(binding.provider))"
+            if !lines.contains(line) { lines.append(line) }
+        }
+        return lines
+    }
+
+    /// Whether the settings ask for any refusal: without one nobody needs to parse a REGISTER before it is saved.
+    public var mayRefuse: Bool { sends555 || minExpires > 0 }
+
+    /// The reply that must go out instead of the registrar's; nil when there is none.
+    public func refusal(of registration: Registration) -> Refusal? {
+        guard !registration.isPushedUpstream, !registration.isRemoval else { return nil }
+        let wanted = registration.contacts.filter { $0.push != .none }
+        if sends555 && !wanted.isEmpty {
+            let isServed = wanted.contains { contact in
+                if case .query(let name) = contact.push { return !offers(for: name).isEmpty }
+                return !usable(contact, of: registration).isEmpty || contact.push == .unbind
+            }
+            let isUnsupported = registration.lacksSupport || registration.problems.allSatisfy(\.isWarning)
+            if !isServed && isUnsupported {
+                return Refusal(code: 555, reason: "Push Notification Service Not Supported", minExpires: 0)
+            }
+        }
+        let isTooShort = wanted.contains { contact in
+            guard !usable(contact, of: registration).isEmpty else { return false }
+            return registration.requestedExpires(of: contact).map { Int($0) < minExpires } ?? false
+        }
+        return isTooShort ? Refusal(code: 423, reason: "Interval Too Brief", minExpires: minExpires) : nil
+    }
+
+    /// Feature-Caps header lines for the 200 (RFC 8599, 5.6.1): one per service, each with its CRLF.
+    /// `stored` tells which providers' tokens are in the store now, `purrs` what the phone is told for its dialogs.
+    public func featureCaps(
+        of registration: Registration, stored: Set<Provider>, purrs: [Provider: PURR] = [:]
+    ) -> [String] {
+        guard !registration.isPushedUpstream else { return [] }
+        var lines: [String] = []
+        func add(_ caps: FeatureCaps) {
+            let line = caps.line
+            if !line.isEmpty, !lines.contains(line) { lines.append(line) }
+        }
+        for contact in registration.contacts {
+            switch contact.push {
+            case .bind(let bindings):
+                guard !contact.providerName.isEmpty, let binding = bindings.first, stored.contains(binding.provider),
+                    !usable(contact, of: registration).isEmpty
+                else { continue }
+                let lead = contact.refreshesItself ? Self.refreshLead : nil
+                let key = binding.provider == .webpush ? vapidKey : ""
+                add(
+                    FeatureCaps(
+                        provider: contact.providerName, vapidKey: key, refreshLead: lead,
+                        purr: purrs[binding.provider]?.text ?? ""))
+            case .query(let name):
+                for offer in offers(for: name) {
+                    add(FeatureCaps(provider: offer, vapidKey: offer == Provider.webpush.name ? vapidKey : ""))
+                }
+            case .none, .unbind, .unusable: break
+            }
+        }
+        return lines
+    }
+
+    /// Services to name in answer to a query; an empty name asks for all.
+    private func offers(for name: String) -> [String] {
+        let known = Provider.allCases.filter(supported.contains).map(\.name)
+        if name.isEmpty { return known + others.names }
+        let wanted = name.lowercased()
+        if wanted == "apns.dev" && supported.contains(.apns) { return [name] }
+        if known.contains(wanted) { return [wanted] }
+        return others.serves(named: wanted) ? [name] : []
+    }
+
+    private static func remedy(_ provider: Provider) -> String {
+        switch provider {
+        case .apns: "apns_key, apns_key_id and apns_team_id, or apns_cert"
+        case .fcm: "fcm_key, or fcm_app1 and fcm_key1"
+        case .webpush: "vapid_key and vapid_subject"
+        case .acrobits: "acrobits"
+        case .webhook: "webhook_url and webhook_providers"
+        }
+    }
+}

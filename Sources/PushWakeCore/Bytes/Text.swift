@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+
+extension Span<UInt8> {
+    /// Compares with a lower-case ASCII word, capitals being no different.
+    @inline(__always)
+    func equalsIgnoringCase(_ word: String) -> Bool {
+        let other = word.utf8.span
+        guard other.count == count else { return false }
+        for index in indices where ASCII.lowercased(self[index]) != other[index] { return false }
+        return true
+    }
+
+    /// Compares byte by byte.
+    @inline(__always)
+    func equals(_ word: String) -> Bool {
+        let other = word.utf8.span
+        guard other.count == count else { return false }
+        for index in indices where self[index] != other[index] { return false }
+        return true
+    }
+
+    /// Says whether the first bytes are a lower-case ASCII word, capitals being no different.
+    func startsIgnoringCase(with word: String) -> Bool {
+        count >= word.utf8.count && extracting(0..<word.utf8.count).equalsIgnoringCase(word)
+    }
+
+    /// The bytes as text; nil when they are no UTF-8.
+    func validText() -> String? {
+        guard let text = try? UTF8Span(validating: self) else { return nil }
+        return String(copying: text)
+    }
+
+    /// The bytes as text, U+FFFD in place of what is no UTF-8.
+    func text() -> String {
+        if let text = validText() { return text }
+        var copy: [UInt8] = []
+        append(to: &copy)
+        return String(decoding: copy, as: UTF8.self)
+    }
+
+    /// The bytes of `range` as text, mended; bounds are cut to what there is.
+    func text(_ range: Range<Int>) -> String { part(range).text() }
+
+    /// The bytes of `range`, cut to what there is.
+    @_lifetime(copy self)
+    func part(_ range: Range<Int>) -> Span<UInt8> {
+        let upper = Swift.min(Swift.max(range.upperBound, 0), count)
+        return extracting(Swift.min(Swift.max(range.lowerBound, 0), upper)..<upper)
+    }
+
+    /// Copies all bytes to the end of `out`.
+    func append(to out: inout [UInt8]) {
+        out.reserveCapacity(out.count &+ count)
+        for index in indices { out.append(self[index]) }
+    }
+
+    /// Says whether any byte is one that `predicate` looks for.
+    @inline(__always)
+    func contains(where predicate: (UInt8) -> Bool) -> Bool {
+        for index in indices where predicate(self[index]) { return true }
+        return false
+    }
+
+    /// Says whether there is a control byte, tab and DEL included. Looks at all bytes without stopping
+    /// early: the compiler then takes many at a time.
+    func hasControls() -> Bool {
+        var found: UInt8 = 0
+        for index in indices {
+            let byte = self[index]
+            found |= (byte < 0x20 ? 1 : 0) | (byte == 0x7F ? 1 : 0)
+        }
+        return found != 0
+    }
+
+    /// Says whether a byte is there. Looks at all bytes, as `hasControls()` does.
+    func contains(_ wanted: UInt8) -> Bool {
+        var found: UInt8 = 0
+        for index in indices { found |= self[index] == wanted ? 1 : 0 }
+        return found != 0
+    }
+
+    /// The bytes without the blanks and line ends around them.
+    @_lifetime(copy self)
+    func trimmed() -> Span<UInt8> {
+        var lower = 0
+        var upper = count
+        while lower < upper, self[lower] == ASCII.space || self[lower] &- 9 < 5 { lower &+= 1 }
+        while lower < upper, self[upper &- 1] == ASCII.space || self[upper &- 1] &- 9 < 5 { upper &-= 1 }
+        return extracting(lower..<upper)
+    }
+
+    /// A decimal number of digits only; too large ones are `UInt32.max`, anything else is nil.
+    func decimal() -> UInt32? {
+        guard count > 0 else { return nil }
+        var value: UInt64 = 0
+        for index in indices {
+            let digit = self[index] &- 0x30
+            guard digit < 10 else { return nil }
+            value = Swift.min(value &* 10 &+ UInt64(digit), UInt64(UInt32.max))
+        }
+        return UInt32(truncatingIfNeeded: value)
+    }
+}
+
+/// Text from packets and providers, made fit for logs, tables and terminals.
+public enum PrintableText {
+    /// With `?` in the place of all that a terminal or a reader of lines would obey: C0 and C1 controls, DEL, the line
+    /// and paragraph separators, and marks of writing direction (Unicode, "Bidi_Control").
+    public static func cleaned(_ text: String) -> String {
+        guard mayNeedCleaning(text) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { isObeyed($0) ? "?" : $0 }))
+    }
+
+    /// A value of a `key=value` log line: cleaned, and quoted where it could pass for two; `-` when it is empty.
+    public static func logValue(_ text: String) -> String {
+        if text.isEmpty { return "-" }
+        let bytes = text.utf8Span.span
+        guard bytes.contains(where: { $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "\"") }) else { return text }
+        let clean = cleaned(text)
+        guard clean.unicodeScalars.contains(where: { $0 == "\"" || $0.properties.isWhitespace }) else { return clean }
+        var quoted = "\""
+        for scalar in clean.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { quoted.unicodeScalars.append("\\") }
+            quoted.unicodeScalars.append(scalar)
+        }
+        return quoted + "\""
+    }
+
+    /// Nearly all texts are ASCII without controls: that much is seen without decoding.
+    private static func mayNeedCleaning(_ text: String) -> Bool {
+        text.utf8.contains { $0 < 0x20 || $0 >= 0x7F }
+    }
+
+    private static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069, 0x061C, 0x200E, 0x200F: true
+        default: false
+        }
+    }
+}
+
+/// How many bytes have to be changed, for the hint after a typing error.
+enum EditDistance {
+    static func between(_ a: String, _ b: String) -> Int {
+        let left = Array(a.utf8.prefix(64))
+        let right = Array(b.utf8.prefix(64))
+        var row = Array(0...right.count)
+        for (i, x) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, y) in right.enumerated() {
+                let next = min(row[j] + 1, row[j + 1] + 1, diagonal + (x == y ? 0 : 1))
+                diagonal = row[j + 1]
+                row[j + 1] = next
+            }
+        }
+        return row[right.count]
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+/// Rests a credential that fails and fails, so that no provider bans it for a wrong setting (Mizutech's `fcm_maxfail`).
+///
+///     closed --(maxFail failures in a row)--> open --(one probe per pause)--> closed by the first success
+public struct Breaker: Equatable, Sendable {
+    /// Whether a push may go out.
+    public enum Admission: Equatable, Sendable {
+        case send
+        /// Send this one to see whether the provider works again.
+        case probe
+        /// Do not send before this time.
+        case rest(until: Int64)
+    }
+
+    /// Milliseconds between two probes.
+    public static let pause: Int64 = 30_000
+
+    private let maxFail: Int
+    private var failures = 0
+    private var nextProbe: Int64?
+
+    /// Opens after so many failures in a row; 0 never does.
+    public init(maxFail: Int) { self.maxFail = max(maxFail, 0) }
+
+    /// True while the circuit is open.
+    public var isOpen: Bool { nextProbe != nil }
+
+    /// Asks for leave to send at `now` (milliseconds).
+    public mutating func admit(now: Int64) -> Admission {
+        guard let time = nextProbe else { return .send }
+        guard now >= time else { return .rest(until: time) }
+        nextProbe = now.addingReportingOverflow(Self.pause).partialValue
+        return .probe
+    }
+
+    /// Notes an outcome; returns true when the breaker has just opened or closed, which is worth a log line.
+    public mutating func note(_ outcome: Outcome, now: Int64) -> Bool {
+        switch outcome {
+        case .accepted:
+            failures = 0
+            defer { nextProbe = nil }
+            return nextProbe != nil
+        case .tokenGone, .rejected, .throttled, .unavailable, .misconfigured:
+            failures = min(failures, Int.max - 1) + 1
+            guard maxFail > 0, failures >= maxFail, nextProbe == nil else { return false }
+            nextProbe = now.addingReportingOverflow(Self.pause).partialValue
+            return true
+        case .expired, .overloaded:
+            // Never left this host.
+            return false
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+/// Stops the removal of tokens when most tokens of one topic and environment are called bad: then the setup
+/// is wrong (sandbox for production, another topic), not the tokens.
+///
+/// Counts fade: every ten minutes they are halved, so that the guard lets go by itself.
+public struct TokenRemovalGuard: Sendable {
+    /// What to do with the binding.
+    public enum Decision: Equatable, Sendable {
+        case remove
+        case keep
+        /// Keep it, and tell the operator: this is the first.
+        case keepAndAlarm
+    }
+
+    private struct Tally {
+        var good = 0
+        var bad = 0
+        var halvedAt: Int64
+        var isOn = false
+    }
+
+    /// Bad tokens below which nothing is concluded.
+    public static let leastBad = 5
+    private static let halfLife: Int64 = 600
+    private static let mostTopics = 1024
+
+    private var tallies: [String: Tally] = [:]
+
+    public init() {}
+
+    /// Decides about the binding of a verdict; nil when there is no question of removing it. `now` in seconds.
+    ///
+    /// A token with a time of death is gone for certain: neither counted nor kept.
+    public mutating func decide(_ verdict: Verdict, _ binding: Binding, now: Int64) -> Decision? {
+        let isBad = verdict.outcome == .tokenGone
+        guard isBad || verdict.outcome == .accepted else { return nil }
+        if isBad, verdict.goneSince != nil { return .remove }
+        let key = "\(binding.provider.name) \(binding.environment.name) \(binding.app)"
+        var tally = current(key, now)
+        defer { tallies[key] = tally }
+        guard isBad else {
+            tally.good += 1
+            if tally.isOn, tally.good > tally.bad { tally.isOn = false }
+            return nil
+        }
+        tally.bad += 1
+        guard tally.bad >= Self.leastBad, tally.bad > tally.good else { return tally.isOn ? .keep : .remove }
+        defer { tally.isOn = true }
+        return tally.isOn ? .keep : .keepAndAlarm
+    }
+
+    private mutating func current(_ key: String, _ now: Int64) -> Tally {
+        guard var tally = tallies[key] else {
+            if tallies.count >= Self.mostTopics { tallies.removeAll(keepingCapacity: true) }
+            return Tally(halvedAt: now)
+        }
+        let age = now.subtractingReportingOverflow(tally.halvedAt).partialValue
+        if age >= Self.halfLife {
+            let halvings = min(age / Self.halfLife, 62)
+            tally.good >>= halvings
+            tally.bad >>= halvings
+            tally.halvedAt = now
+            if tally.bad < Self.leastBad { tally.isOn = false }
+        }
+        return tally
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+
+/// All payload templates of an engine, compiled: one set per provider, and more for single apps.
+public struct PayloadLibrary: Sendable {
+    /// What becomes of FCM's `notification` sections (Mizutech's `fcm_removenotification`).
+    ///
+    /// A message with such a section goes to the system tray and wakes no app.
+    public enum NotificationRule: Sendable {
+        /// Kept for what is to be read (chat, custom, missed call, invitation), removed otherwise.
+        case automatic
+        case keep
+        case remove
+    }
+
+    private let rule: NotificationRule
+    private var standard: [Provider: Variants] = [:]
+    private var ofApp: [Provider: [String: Variants]] = [:]
+
+    /// Compiles one built-in family for all; `flexisipCompatible` adds Flexisip's misspelt `form-uri` to its FCM data.
+    public init(
+        _ family: BuiltInPayloads.Family = .plain, notifications rule: NotificationRule = .automatic,
+        flexisipCompatible: Bool = false
+    ) throws(PayloadTemplateError) {
+        try self.init(PayloadFamilies(family), notifications: rule, flexisipCompatible: flexisipCompatible)
+    }
+
+    /// Compiles built-in families for all, for providers and for apps.
+    public init(
+        _ families: PayloadFamilies, notifications rule: NotificationRule = .automatic,
+        flexisipCompatible: Bool = false
+    ) throws(PayloadTemplateError) {
+        self.rule = rule
+        let unwanted: Set<String> = flexisipCompatible ? [] : ["message.android.data.form-uri"]
+        func compile(
+            _ family: BuiltInPayloads.Family, _ provider: Provider
+        ) throws(PayloadTemplateError) -> Variants {
+            try Variants(provider, dropping: unwanted) { type, platform in
+                Array(BuiltInPayloads.source(family, provider, type, platform).utf8)
+            }
+        }
+        for provider in PayloadFamilies.providers { standard[provider] = try compile(families.usual, provider) }
+        for exception in families.exceptions {
+            put(try compile(exception.family, exception.provider), for: exception.provider, app: exception.app)
+        }
+    }
+
+    /// Replaces the payload of a provider, or of one app of it, by a template of the operator's own; of Apple's
+    /// push types only `type`, if given.
+    public mutating func load(
+        _ source: [UInt8], for provider: Provider, app: String = "", type: APNsPushType? = nil
+    ) throws(PayloadTemplateError) {
+        if provider == .apns, let type {
+            guard var variants = variants(provider, Self.key(app, of: provider)) else { return }
+            try variants.replace(type, by: source)
+            return put(variants, for: provider, app: app)
+        }
+        put(try Variants(provider, dropping: []) { _, _ in source }, for: provider, app: app)
+    }
+
+    private mutating func put(_ variants: Variants, for provider: Provider, app: String) {
+        if app.isEmpty {
+            standard[provider] = variants
+        } else {
+            ofApp[provider, default: [:]][Self.key(app, of: provider)] = variants
+        }
+    }
+
+    /// Some phones put `.voip` behind their bundle id: it is the same app.
+    private static func key(_ app: String, of provider: Provider) -> String {
+        provider == .apns ? String(APNsTopic.bundle(of: app)) : app
+    }
+
+    /// The template for a push through Apple.
+    public func apns(app: String, _ type: APNsPushType) -> PayloadTemplate? {
+        variants(.apns, Self.key(app, of: .apns))?.apns(type)
+    }
+
+    /// The template for a push through Google.
+    public func fcm(app: String, _ event: PushEvent, _ platform: FCMPlatform) -> PayloadTemplate? {
+        variants(.fcm, app)?.fcm(platform, event, keepsNotification: keepsNotification(event))
+    }
+
+    /// The template for an encrypted Web Push.
+    public func webPush(app: String) -> PayloadTemplate? { variants(.webpush, app)?.only }
+
+    private func variants(_ provider: Provider, _ app: String) -> Variants? {
+        if let own = ofApp[provider]?[app] { return own }
+        return standard[provider]
+    }
+
+    private func keepsNotification(_ event: PushEvent) -> Bool {
+        switch rule {
+        case .keep: return true
+        case .remove: return false
+        case .automatic:
+            switch event {
+            case .chat, .custom, .missed, .groupChat, .voicemail: return true
+            case .call, .cancel, .refresh, .answeredElsewhere, .refer: return false
+            }
+        }
+    }
+}
+
+extension PayloadLibrary {
+    /// One template text, compiled for each use with the sections left out that the use must not have.
+    private struct Variants: Sendable {
+        private var templates: [PayloadTemplate]
+
+        private static let shown: Set<String> = ["aps.alert", "aps.sound", "aps.badge"]
+        private static let shownBehindFCM = Set(shown.map { "message.apns.payload.\($0)" })
+        private static let notification: Set<String> = ["message.notification", "message.android.notification"]
+
+        init(
+            _ provider: Provider, dropping unwanted: Set<String>, source: (APNsPushType, FCMPlatform) -> [UInt8]
+        ) throws(PayloadTemplateError) {
+            var templates: [PayloadTemplate] = []
+            switch provider {
+            case .apns:
+                for type in APNsPushType.allCases {
+                    // Mizutech's `headers` are fields that PushWake sets itself, and a silent push with an alert
+                    // is an error.
+                    let text = source(type, .ios)
+                    let silent = type == .background && text == source(.alert, .ios)
+                    let sections = unwanted.union(["headers"]).union(silent ? Self.shown : [])
+                    templates.append(try PayloadTemplate(json: text, rules: PayloadRules(dropped: sections)))
+                }
+            case .fcm:
+                for platform in FCMPlatform.allCases {
+                    for sections in [Set<String>(), Self.notification] {
+                        let foreign = platform.foreignSections.union(unwanted).union(sections)
+                        templates.append(
+                            try PayloadTemplate(json: source(.alert, platform), rules: .fcm(dropping: foreign)))
+                    }
+                }
+                let sections = FCMPlatform.ios.foreignSections.union(Self.notification).union(Self.shownBehindFCM)
+                templates.append(
+                    try PayloadTemplate(json: source(.background, .ios), rules: .fcm(dropping: sections)))
+            case .webpush, .acrobits, .webhook:
+                templates.append(
+                    try PayloadTemplate(json: source(.alert, .android), rules: PayloadRules(dropped: unwanted)))
+            }
+            self.templates = templates
+        }
+
+        /// Replaces what one of Apple's push types carries. The text is for this type alone, so no section is unwanted.
+        mutating func replace(_ type: APNsPushType, by source: [UInt8]) throws(PayloadTemplateError) {
+            let template = try PayloadTemplate(json: source, rules: PayloadRules(dropped: ["headers"]))
+            let index = Int(type.rawValue)
+            if templates.indices.contains(index) { templates[index] = template }
+        }
+
+        var only: PayloadTemplate? { templates.first }
+
+        func apns(_ type: APNsPushType) -> PayloadTemplate? { template(Int(type.rawValue)) }
+
+        func fcm(_ platform: FCMPlatform, _ event: PushEvent, keepsNotification: Bool) -> PayloadTemplate? {
+            // An iPhone is asked to register again without a word to its user.
+            if platform == .ios, event == .refresh { return templates.last }
+            return template(Int(platform.rawValue) * 2 + (keepsNotification ? 0 : 1))
+        }
+
+        private func template(_ index: Int) -> PayloadTemplate? {
+            templates.indices.contains(index) ? templates[index] : nil
+        }
+    }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+/// Pushes for requests: each token once for all forks of a request, and the end told once.
+extension EngineCore {
+    /// Pushes a request to one of its devices.
+    func push(_ device: Int, _ request: HeldRequest, _ deadline: Int64) {
+        guard let chosen = request.devices.chosen[device] else { return }
+        let binding = request.bindings[chosen.index]
+        if request.pushedAt[device] == nil { request.pushedAt[device] = SystemClock.monotonicMilliseconds() }
+        if let entry = request.pushes.entries[binding.token], entry.isAccepted != nil || entry.job != nil {
+            let isOwn = entry.followers.contains { $0.request === request && $0.device == device }
+            if !isOwn { return follow(entry, binding.token, device, request) }
+        }
+        var entry = request.pushes.entries[binding.token] ?? RequestPushes.Entry()
+        (entry.isAccepted, entry.job) = (nil, nil)
+        if !entry.followers.contains(where: { $0.request === request }) { entry.followers.append((request, device)) }
+        request.pushes.entries[binding.token] = entry
+        let push = CallPush(
+            push: Push(binding, request.content), chosen: chosen, deadline: deadline,
+            askedAt: SystemClock.wallSeconds())
+        if let refusal = refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
+        deliverInTime(push, request)
+    }
+
+    /// A fork of the request has pushed this token.
+    private func follow(_ entry: RequestPushes.Entry, _ token: String, _ device: Int, _ request: HeldRequest) {
+        request.pushes.entries[token]?.followers.append((request, device))
+        guard let isAccepted = entry.isAccepted else { return }
+        if let result = entry.result { trace.answered(request.trace, device: device, result, now: delivery.loop.now) }
+        delivery.loop.atEndOfTurn { [weak self, weak request] in
+            guard let self, let request else { return }
+            pushEnded(device, request, isAccepted)
+        }
+    }
+
+    /// The push need not go, unless a fork of the request wants it.
+    func dropPush(_ device: Int, _ request: HeldRequest) {
+        guard let chosen = request.devices.chosen[device] else { return }
+        let token = request.bindings[chosen.index].token
+        guard let entry = request.pushes.entries[token], let job = entry.job,
+            entry.followers.allSatisfy({ $0.request === request || $0.request.machine.end != nil })
+        else { return }
+        delivery.cancel([job])
+    }
+
+    /// Sends a push, or puts it off until `ignore_same` and the limits allow another.
+    private func deliverInTime(_ push: CallPush, _ request: HeldRequest) {
+        let now = SystemClock.monotonicMilliseconds()
+        let names = limits.names(push.push.binding, push.push.content)
+        let wait = wait(before: push.push, names, now)
+        guard wait > 0 else {
+            limits.note(names, now: now)
+            statistics.pushed += 1
+            return deliver(push, request)
+        }
+        for follower in request.pushes.entries[push.push.binding.token]?.followers ?? [] {
+            trace.note(follower.request.trace, .putOff(device: follower.device, wait), now: now)
+        }
+        // The push before is waking the phone for this request too; but it may fail, or be dropped with its call.
+        delivery.loop.schedule(after: wait) { [weak self] in
+            guard let self else { return }
+            if isWanted(push, request) { return deliverInTime(push, request) }
+            // It has come with the push before; of a call that is over it has heard nothing.
+            ended(push.push.binding, request, request.machine.end == nil)
+        }
+    }
+
+    /// Milliseconds for which a push has to wait; 0: it may go, and `ignore_same` counts from now.
+    private func wait(before push: Push, _ names: PushLimits.Names, _ now: Int64) -> Int64 {
+        let pause = limits.pause(names, now: now)
+        if pause > 0 {
+            statistics.limited += 1
+            return pause
+        }
+        guard settings.integer(.ignoreSame) > 0,
+            case .tooSoon(let wait) = dedupe.note(push.binding, push.content, now: now)
+        else { return 0 }
+        statistics.suppressed += 1
+        return wait
+    }
+
+    /// Whether a push that was put off still has to go: not when the call is over or the phone has come.
+    private func isWanted(_ push: CallPush, _ request: HeldRequest) -> Bool {
+        if push.push.content.event.isMessage { return request.machine.end != .answered }
+        guard request.machine.end == nil else { return false }
+        do throws(StoreError) {
+            let binding = push.push.binding
+            let all = try store.bindings(of: request.aor, now: SystemClock.wallSeconds())
+            guard let last = all.first(where: { $0.token == binding.token && $0.provider == binding.provider }) else {
+                return true
+            }
+            return last.registeredAt <= push.askedAt && !request.rung.contains(last.contact)
+        } catch {
+            return true
+        }
+    }
+
+    private func deliver(_ push: CallPush, _ request: HeldRequest, refusal: Verdict? = nil) {
+        let token = push.push.binding.token
+        let job = delivery.push(
+            push.push, type: push.chosen.type, deadline: push.deadline, refusal: refusal
+        ) { [self] job, verdict, status in
+            let result = settle(job, verdict, status)
+            let now = SystemClock.monotonicMilliseconds()
+            for follower in request.pushes.entries[token]?.followers ?? [] {
+                trace.answered(follower.request.trace, device: follower.device, result, now: now)
+                if result.outcome != .accepted { follower.request.pushedAt[follower.device] = nil }
+            }
+            request.pushes.entries[token]?.result = result
+            countAccepted(result, job.binding, request, now)
+            if result.outcome != .accepted {
+                dedupe.release(job.binding)
+                request.lastReason = "\(result.outcome.name) \(result.reason)"
+            }
+            ended(job.binding, request, result.outcome == .accepted)
+        }
+        job.onRetry = { [weak self, weak request] in
+            guard let self, let request else { return }
+            for follower in request.pushes.entries[token]?.followers ?? [] {
+                pushRetried(follower.device, follower.request)
+            }
+        }
+        request.pushes.entries[token]?.job = job
+    }
+
+    /// Once for each request: of a push that is repeated the phone need only wake once.
+    private func countAccepted(_ result: PushResult, _ binding: Binding, _ request: HeldRequest, _ now: Int64) {
+        guard result.outcome == .accepted, request.pushes.entries[binding.token]?.isCounted == false else { return }
+        request.pushes.entries[binding.token]?.isCounted = true
+        accepted(binding, now: now)
+    }
+
+    private func ended(_ binding: Binding, _ request: HeldRequest, _ isAccepted: Bool) {
+        guard let entry = request.pushes.entries[binding.token] else { return }
+        request.pushes.entries[binding.token]?.isAccepted = isAccepted
+        request.pushes.entries[binding.token]?.job = nil
+        for follower in entry.followers { pushEnded(follower.device, follower.request, isAccepted) }
+    }
+
+    private func pushRetried(_ device: Int, _ request: HeldRequest) {
+        let now = SystemClock.monotonicMilliseconds()
+        dispatch(perform(request.machine.pushRetried(device: device, now: now), request))
+        schedule(request, now)
+    }
+
+    private func pushEnded(_ device: Int, _ request: HeldRequest, _ isAccepted: Bool) {
+        let now = SystemClock.monotonicMilliseconds()
+        var verbs = perform(request.machine.pushEnded(device: device, isAccepted: isAccepted, now: now), request)
+        if isAccepted, request.machine.end == nil, case .handle = request.id {
+            var remembered = HostVerb(.pushed, request)
+            remembered.leg = device
+            verbs.append(remembered)
+        }
+        dispatch(verbs)
+        schedule(request, now)
+    }
+
+    /// Tells a device how the request ended, unless another fork of it goes on.
+    func pushEnd(_ event: PushEvent, _ device: Int, _ request: HeldRequest, _ deadline: Int64) {
+        guard request.pushes.live <= 0 else { return }
+        let group = request.devices.bindings[device].map { request.bindings[$0] }
+        let plan = Plan(event, group, isAwake: group.map { _ in false })
+        var content = request.content
+        content.event = event
+        if case .failed(let status)? = request.machine.end, status >= 600 { content.occasion = .declinedElsewhere }
+        content.timeToLive = settings.timeToLive(of: event)
+        content.sentAt = SystemClock.wallSeconds()
+        for chosen in plan.pushes {
+            let refusal = refusal(of: event)
+            if refusal == nil { statistics.pushed += 1 }
+            delivery.push(
+                Push(group[chosen.index], content), type: chosen.type, deadline: deadline, refusal: refusal
+            ) { [self] job, verdict, status in
+                let result = settle(job, verdict, status)
+                trace.answered(request.trace, device: device, result, now: SystemClock.monotonicMilliseconds())
+            }
+        }
+    }
+
+    /// How a push for this event ends that the load does not allow; nil when it does.
+    func refusal(of event: PushEvent) -> Verdict? { loadPolicies[event].refusal(at: load.meter.level) }
+}
+
+/// A push that a request asks for.
+struct CallPush {
+    let push: Push
+    let chosen: Plan.Chosen
+    /// Monotonic milliseconds at which the request is no longer held.
+    let deadline: Int64
+    /// Unix seconds of the request.
+    let askedAt: Int64
+}

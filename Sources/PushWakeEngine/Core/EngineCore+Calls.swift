@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+/// What hosts and phones report of requests, and the verbs that come of it.
+extension EngineCore {
+    /// A leg has an answer.
+    func progressed(_ message: MessageReader, _ peer: EnginePeer) {
+        guard let request = request(named: message) else { return }
+        let now = SystemClock.monotonicMilliseconds()
+        let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
+        let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
+        switch status {
+        case -1: request.machine.postponed(leg: leg)
+        case 0: request.machine.sent(leg: leg, now: now)
+        default:
+            let isFromPhone = EngineClient.number(.fromPhone, in: message) != 0
+            let verbs = request.machine.progressed(leg: leg, status: status, isFromPhone: isFromPhone, now: now)
+            dispatch(perform(verbs, request))
+        }
+        schedule(request, now)
+    }
+
+    /// A request has its final answer.
+    func requestEnded(_ message: MessageReader, _ peer: EnginePeer) {
+        guard let request = request(named: message) else { return }
+        let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
+        let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
+        if leg > 0 {
+            let now = SystemClock.monotonicMilliseconds()
+            dispatch(
+                perform(request.machine.progressed(leg: leg, status: status, isFromPhone: true, now: now), request))
+        }
+        let reason = EngineClient.text(.reason, in: message)
+        end(request, CallEnd(how: EngineClient.number(.how, in: message), status: status, reason: reason))
+    }
+
+    /// Milliseconds for which phones may join a request that its host has sent elsewhere.
+    private static let longestContinuation: Int64 = 120_000
+
+    /// A request was sent elsewhere, and phones may still join.
+    func requestContinues(_ message: MessageReader) {
+        guard let request = request(named: message) else { return }
+        let now = SystemClock.monotonicMilliseconds()
+        let time = min(max(EngineClient.number(.milliseconds, in: message), 0), Self.longestContinuation)
+        dispatch(perform(request.machine.continued(until: now + time, now: now), request))
+        schedule(request, now)
+    }
+
+    /// The held request of a host without handles is over.
+    func callEnded(_ message: MessageReader, _ peer: EnginePeer) {
+        let how = CallEnd(how: EngineClient.number(.how, in: message), status: 480, reason: "")
+        endCall(aor: EngineClient.text(.aor, in: message), callID: EngineClient.text(.callID, in: message), how)
+        reply(to: message, peer) { _ in }
+    }
+
+    /// Ends the requests of a user with this Call-ID that channels wait for.
+    func endCall(aor: String, callID: String, _ how: CallEnd) {
+        for request in calls.requests(for: aor) where request.message.callID == callID {
+            if case .waited = request.id { end(request, how) }
+        }
+    }
+
+    func end(_ request: HeldRequest, _ how: CallEnd) {
+        guard request.machine.end == nil else { return }
+        let now = SystemClock.monotonicMilliseconds()
+        let verbs = request.machine.ended(how, now: now)
+        calls.end(request, forgetAt: now + Self.retention)
+        dispatch(perform(verbs, request))
+        schedule(request, now)
+    }
+
+    /// A phone has registered: channels that wait for its user go on.
+    func registered(_ message: MessageReader, _ peer: EnginePeer) {
+        let contact = EngineClient.text(.contactURI, in: message)
+        let registration = CallRegistration(contact: CallContact(key: contact))
+        dispatch(registered(registration, uri: contact, aor: EngineClient.text(.aor, in: message), domain: ""))
+        reply(to: message, peer) { _ in }
+    }
+
+    /// Tells the requests of a user about a contact; the verbs for their hosts come back.
+    func registered(_ registration: CallRegistration, uri: String, aor: String, domain: String) -> [HostVerb] {
+        let now = SystemClock.monotonicMilliseconds()
+        earlyRegistrations.add(registration, uri: uri, aor: aor, domain: domain, now: now)
+        var verbs: [HostVerb] = []
+        for request in calls.requests(for: aor) where request.isFor(domain) {
+            if !uri.isEmpty { request.keys[uri] = registration.contact.key }
+            if request.machine.isClosed { request.remember(rung: uri) }
+            verbs += perform(request.machine.registered(registration, now: now), request)
+            schedule(request, now)
+        }
+        return verbs
+    }
+
+    /// Tells the requests of a user that a contact is gone.
+    func unregistered(uri: String, aor: String, domain: String) -> [HostVerb] {
+        let now = SystemClock.monotonicMilliseconds()
+        earlyRegistrations.remove(uri: uri, aor: aor, domain: domain)
+        var verbs: [HostVerb] = []
+        for request in calls.requests(for: aor) where request.isFor(domain) {
+            verbs += perform(request.machine.unregistered(contact: request.key(of: uri), now: now), request)
+            schedule(request, now)
+        }
+        return verbs
+    }
+
+    /// Forgets requests whose time is over; called by the loop's clock.
+    func tick(now: Int64) {
+        calls.sweep(now: now)
+        earlyRegistrations.sweep(now: now)
+        reportLeftOut(now: now)
+        guard now >= nextAbandonedLook else { return }
+        nextAbandonedLook = now + 10_000
+        for request in calls.abandoned(now: now) { end(request, .timedOut) }
+    }
+
+    /// Asks the machine again when it wants to be asked.
+    func schedule(_ request: HeldRequest, _ now: Int64) {
+        let deadline = request.machine.deadline()
+        if request.timer?.at == deadline { return }
+        if let timer = request.timer { delivery.loop.cancel(timer.id) }
+        request.timer = deadline.map { at in
+            (
+                at,
+                delivery.loop.schedule(at: at) { [weak self, weak request] in
+                    guard let self, let request else { return }
+                    request.timer = nil
+                    let now = delivery.loop.now
+                    dispatch(perform(request.machine.tick(now: now), request))
+                    schedule(request, now)
+                }
+            )
+        }
+    }
+
+    private func request(named message: MessageReader) -> HeldRequest? {
+        let host = UInt64(bitPattern: EngineClient.number(.host, in: message))
+        return calls[.handle(host: host, UInt64(bitPattern: EngineClient.number(.handle, in: message)))]
+    }
+}
+
+extension CallEnd {
+    /// What a host says: `enum pushwake_call_end`, the status that was sent, the Reason header of the CANCEL.
+    init(how: Int64, status: Int, reason: String) {
+        switch how {
+        case 0: self = CallEnding(reason: reason) == .acceptedElsewhere ? .completedElsewhere : .cancelled
+        case 1: self = .answered
+        case 2: self = .timedOut
+        default: self = .failed(status)
+        }
+    }
+}
+
+extension EngineCore {
+    /// Draws the consequences of a finished push: the binding of a dead token goes, and everybody hears of it.
+    func settle(_ job: PushJob, _ verdict: Verdict, _ status: Int) -> PushResult {
+        let mayRemove = delivery.mayRemove(job.binding, verdict, now: SystemClock.wallSeconds())
+        let isRemoved = mayRemove && removeBinding(job.binding, verdict)
+        let result = PushResult(
+            id: job.id, event: job.content.event, outcome: verdict.outcome, httpStatus: status,
+            isBindingRemoved: isRemoved, microseconds: SystemClock.monotonicMicroseconds() - job.startedAt,
+            aor: job.binding.aor, callID: job.content.callID, provider: job.binding.provider, app: job.binding.app,
+            token: EngineLog.shortened(job.binding.token), reason: verdict.reason)
+        wakeRecords.ended(job.binding, verdict.outcome, now: delivery.loop.now)
+        report(result, detail: verdict.detail)
+        return result
+    }
+
+    /// Removes the binding of a dead token, unless its phone has registered since the provider
+    /// confirmed the death, or unless so many tokens die that the setup must be wrong.
+    private func removeBinding(_ binding: Binding, _ verdict: Verdict) -> Bool {
+        guard !binding.aor.isEmpty else { return false }
+        let now = SystemClock.wallSeconds()
+        do throws(StoreError) {
+            let current = try store.bindings(of: binding.aor, now: now).first {
+                $0.provider == binding.provider && $0.app == binding.app && $0.token == binding.token
+            }
+            guard let current else { return false }
+            if let since = verdict.goneSince,
+                current.registeredAt.multipliedReportingOverflow(by: 1000).partialValue > since
+            {
+                log(
+                    .info,
+                    "binding kept aor=\(PrintableText.logValue(binding.aor)): it registered after its token was called dead"
+                )
+                return false
+            }
+            let selector = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
+            let removed = try store.remove(selector, of: binding.aor, reason: "token-gone \(verdict.reason)", now: now)
+            return !removed.isEmpty
+        } catch {
+            log(.error, "a dead token could not be removed aor=\(PrintableText.logValue(binding.aor)): \(error)")
+            return false
+        }
+    }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+extension EngineCore {
+    /// Users that are asked of the store at once.
+    private static let usersPerLook = 20
+    /// How long a page may take.
+    private static let pageMicroseconds: Int64 = 1000
+
+    /// Answers questions of shell, RPC and CLI.
+    func query(_ message: MessageReader, _ peer: EnginePeer) {
+        let argument = EngineClient.text(.argument, in: message)
+        let cursor = EngineClient.text(.cursor, in: message)
+        do throws(StoreError) {
+            switch EngineQuery(rawValue: Int(truncatingIfNeeded: EngineClient.number(.query, in: message))) {
+            case .stats: try stats(message, peer)
+            case .bindings: try bindings(message, peer, of: argument, after: cursor)
+            case .remove: try remove(message, peer, argument)
+            case .reload: reload(message, peer)
+            case .trace: try trace(message, peer, argument, after: cursor)
+            case .explain: try explain(message, peer, aor: argument)
+            case nil: fail(message, peer, "unknown query; install engine and module of one release")
+            }
+        } catch {
+            fail(message, peer, "the store cannot be used: \(error)")
+        }
+    }
+
+    private func stats(_ message: MessageReader, _ peer: EnginePeer) throws(StoreError) {
+        let count = try store.count()
+        reply(to: message, peer) { writer in
+            writer.put(.row, 1)
+            Self.put("bindings", Int64(count), &writer)
+            Self.put("requests_live", Int64(calls.live), &writer)
+            Self.put("requests_remembered", Int64(calls.count), &writer)
+            Self.put("requests_forgotten", Int64(calls.forgottenEarly), &writer)
+            Self.put("queued", Int64(delivery.queued), &writer)
+            put(load: delivery.queues, &writer)
+            for row in statistics.rows() { Self.put(row.name, row.value, &writer) }
+        }
+    }
+
+    private func put(load queues: ChannelQueues, _ writer: inout MessageWriter) {
+        Self.put("waiting", Int64(queues.waiting), &writer)
+        Self.put("in_flight", Int64(queues.inFlight), &writer)
+        Self.put("providers_held", Int64(queues.held), &writer)
+        Self.put("load_level", Int64(load.meter.level.rawValue), &writer)
+        Self.put("load_queue_percent", Int64(load.meter.sample.queueFill), &writer)
+        Self.put("load_lag_ms", load.meter.sample.lag, &writer)
+        Self.put("load_cpu_percent", Int64(load.meter.sample.cpu), &writer)
+    }
+
+    private func bindings(
+        _ message: MessageReader, _ peer: EnginePeer, of aor: String, after cursor: String
+    ) throws(StoreError) {
+        guard aor.isEmpty else { return try page(message, peer, of: aor, BindingsPage(cursor)) }
+        pages.add { [weak self] in
+            guard let self, !peer.isClosed else { return }
+            do throws(StoreError) {
+                try page(message, peer, of: aor, BindingsPage(cursor))
+            } catch {
+                fail(message, peer, "the store cannot be used: \(error)")
+            }
+        }
+    }
+
+    private func page(
+        _ message: MessageReader, _ peer: EnginePeer, of aor: String, _ page: BindingsPage
+    ) throws(StoreError) {
+        writer.begin(.reply, id: message.id)
+        if let next = try fill(&writer, of: aor, from: page) { writer.put(.cursor, next.cursor) }
+        guard !writer.isOverfull else { return fail(message, peer, "the answer is longer than one message") }
+        peer.send(writer.bytes)
+    }
+
+    /// Puts as many rows as fit a page and its time; gives where the next page begins, nil after the last row.
+    private func fill(
+        _ writer: inout MessageWriter, of aor: String, from page: BindingsPage
+    ) throws(StoreError) -> BindingsPage? {
+        let now = SystemClock.wallSeconds()
+        let end = SystemClock.monotonicMicroseconds() + Self.pageMicroseconds
+        var (place, skipped) = (page.user, page.skipped)
+        while true {
+            let users = aor.isEmpty ? try store.aors(after: place, limit: Self.usersPerLook, now: now) : [aor]
+            for user in users {
+                for (index, row) in try rows(of: user, withRemoved: !aor.isEmpty, now).enumerated().dropFirst(skipped) {
+                    guard writer.bytes.count < Self.pageBytes else { return BindingsPage(user: place, skipped: index) }
+                    put(row.binding, removed: row.removed, now, &writer)
+                }
+                (place, skipped) = (user, 0)
+                if aor.isEmpty, SystemClock.monotonicMicroseconds() > end { return BindingsPage(user: place) }
+            }
+            guard aor.isEmpty, !users.isEmpty else { return nil }
+        }
+    }
+
+    private func rows(
+        of user: String, withRemoved: Bool, _ now: Int64
+    ) throws(StoreError) -> [(binding: Binding, removed: String)] {
+        var rows = try store.bindings(of: user, now: now).map { (binding: $0, removed: "") }
+        if withRemoved { rows += try store.removed(of: user).map { (binding: $0.binding, removed: $0.reason) } }
+        return rows
+    }
+
+    /// Where a page of bindings begins: behind this user, and so many rows further.
+    private struct BindingsPage {
+        let user: String
+        let skipped: Int
+
+        init(user: String, skipped: Int = 0) {
+            self.user = user
+            self.skipped = skipped
+        }
+
+        init(_ cursor: String) {
+            let end = cursor.lastIndex(of: " ") ?? cursor.startIndex
+            self.init(user: String(cursor[..<end]), skipped: max(0, Int(cursor[end...].dropFirst()) ?? 0))
+        }
+
+        var cursor: String { "\(user) \(skipped)" }
+    }
+
+    private func explain(_ message: MessageReader, _ peer: EnginePeer, aor: String) throws(StoreError) {
+        var request: [UInt8] = []
+        var fields = message
+        while let field = fields.next() {
+            if field.tag == .text { request = Array(fields.bytes[field.range]) }
+        }
+        let bindings = try store.bindings(of: aor, now: SystemClock.wallSeconds())
+        let event = PushEvent(name: EngineClient.text(.name, in: message))
+        do throws(PushExplanation.Failure) {
+            let explanation = try PushExplanation.explain(
+                bindings, of: aor, request: request, event: event,
+                wanted: APNsPushType(name: EngineClient.text(.pushType, in: message)), settings: settings)
+            reply(to: message, peer) { writer in
+                writer.put(.text, explanation.json.span)
+                for problem in explanation.problems { writer.put(.problem, problem) }
+            }
+        } catch {
+            fail(message, peer, error.message)
+        }
+    }
+
+    private func remove(_ message: MessageReader, _ peer: EnginePeer, _ aor: String) throws(StoreError) {
+        let removed = try store.remove(.all, of: aor, reason: "by hand", now: SystemClock.wallSeconds())
+        reply(to: message, peer) { writer in
+            writer.put(.row, 1)
+            Self.put("removed", Int64(removed.count), &writer)
+        }
+    }
+
+    private func reload(_ message: MessageReader, _ peer: EnginePeer) {
+        let problems = delivery.reload()
+        reply(to: message, peer) { writer in
+            for problem in problems {
+                writer.put(.row, 1)
+                Self.put("problem", problem, &writer)
+            }
+        }
+    }
+
+    private func put(_ binding: Binding, removed: String, _ now: Int64, _ writer: inout MessageWriter) {
+        writer.put(.row, 1)
+        Self.put("aor", binding.aor, &writer)
+        Self.put("provider", binding.provider.name, &writer)
+        Self.put("environment", binding.environment.name, &writer)
+        Self.put("app", binding.app, &writer)
+        Self.put("service", binding.service?.name ?? "", &writer)
+        Self.put("token", EngineLog.shortened(binding.token), &writer)
+        Self.put("dialect", binding.dialect.name, &writer)
+        Self.put("instance", binding.instance, &writer)
+        Self.put("registered_ago", max(0, now &- binding.registeredAt), &writer)
+        Self.put("expires_in", max(0, binding.expiresAt &- now), &writer)
+        Self.put("removed", removed, &writer)
+        put(wakeRecords.record(of: binding), &writer)
+    }
+
+    /// -1 stands for what is not known.
+    private func put(_ record: WakeRecord, _ writer: inout MessageWriter) {
+        let now = delivery.loop.now
+        Self.put("last_push_ago", WakeRecords.ago(record.lastPush, now: now) ?? -1, &writer)
+        Self.put("last_wake_ago", WakeRecords.ago(record.lastWake, now: now) ?? -1, &writer)
+        Self.put("accepted", Int64(record.accepted), &writer)
+        Self.put("woke", Int64(record.woke), &writer)
+        Self.put("wake_percent", record.wakePercent.map(Int64.init) ?? -1, &writer)
+        Self.put("wake_ms", record.meanLatency ?? -1, &writer)
+        Self.put("verdict", record.assessment.words, &writer)
+    }
+}

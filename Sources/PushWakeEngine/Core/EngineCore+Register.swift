@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+extension EngineCore {
+    private static let defaultExpires: Int64 = 3600
+
+    /// Stores what a phone said when it registered, and lets those go on who wait for it. Without a peer nobody waits
+    /// for the reply.
+    func register(_ message: MessageReader, _ peer: EnginePeer?) {
+        statistics.registers += 1
+        let (registration, granted) = registration(in: message)
+        let host = RegisteringHost(message)
+        let now = SystemClock.wallSeconds()
+        do throws(StoreError) {
+            let removed = registration.isPushedUpstream ? 0 : try unbind(registration, now)
+            let (stored, stale) = try bind(registration, granted, now)
+            let problems = policy.problems(of: registration)
+            let outcome = Self.outcome(registration, stored: stored.count, removed: removed, problems)
+            statistics.stored += stored.count
+            statistics.unbound += removed
+            if outcome == .ignored { statistics.refused += 1 }
+            let verbs = tellRequests(of: registration, host)
+            guard let peer else { return dispatch(verbs) }
+            let own = dispatch(verbs, exceptOf: host.id)
+            let caps = policy.featureCaps(
+                of: registration, stored: Set(stored.map(\.provider)), purrs: purrs(of: registration, stored, now: now))
+            reply(to: message, peer) { writer in
+                writer.put(.outcome, outcome.rawValue)
+                writer.put(.bindings, stored.count)
+                writer.put(.featureCaps, caps.joined())
+                for problem in problems { writer.put(.problem, problem) }
+                for contact in stale { writer.put(.staleContact, contact) }
+                for verb in own { verb.encode(into: &writer) }
+            }
+        } catch {
+            log(
+                .error,
+                "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"
+            )
+            // The phone is there all the same.
+            dispatch(tellRequests(of: registration, host))
+            if let peer { fail(message, peer, "the store cannot be written: \(error)") }
+        }
+    }
+
+    /// Tells the requests of the user what this REGISTER means for them; what their hosts have to do comes back.
+    private func tellRequests(of registration: Registration, _ host: RegisteringHost) -> [HostVerb] {
+        let isEarly = earlyRegistrations.isOpen(now: SystemClock.monotonicMilliseconds())
+        guard isEarly || !calls.requests(for: registration.aor).isEmpty else { return [] }
+        var verbs: [HostVerb] = []
+        for (index, contact) in registration.contacts.enumerated() {
+            if registration.isRemoval(contact) {
+                verbs += unregistered(uri: contact.uri, aor: registration.aor, domain: host.domain)
+                continue
+            }
+            let saved = host.contact(contact.uri, at: index, of: registration.contacts.count)
+            let known =
+                saved?.known.contact
+                ?? CallContact(
+                    key: contact.uri, address: Binding.withoutPushParameters(contact.uri),
+                    registrationID: registration.callID)
+            let device = CallRegistration(
+                instance: contact.instance, tokens: contact.bindings.map(\.token), contact: known)
+            verbs += registered(device, uri: contact.uri, aor: registration.aor, domain: host.domain)
+        }
+        return verbs
+    }
+
+    private func registration(in message: MessageReader) -> (Registration, granted: Int64) {
+        var headers = RegistrationReader(others: policy.others)
+        var fields = message
+        var (aor, callID, cseq, granted) = ("", "", UInt32(0), Int64(-1))
+        var name = 0..<0
+        while let field = fields.next() {
+            switch field.tag {
+            case .aor: aor = fields.text(field)
+            case .callID: callID = fields.text(field)
+            case .cseq: cseq = UInt32(truncatingIfNeeded: fields.number(field))
+            case .granted: granted = fields.number(field)
+            case .headerName: name = field.range
+            case .headerValue:
+                let bytes = fields.bytes
+                headers.header(name: bytes.span.extracting(name), value: bytes.span.extracting(field.range))
+            default: break
+            }
+        }
+        return (headers.finish(aor: aor, callID: callID, cseq: cseq), granted)
+    }
+
+    private func bind(
+        _ registration: Registration, _ granted: Int64, _ now: Int64
+    ) throws(StoreError) -> (stored: [Binding], stale: [String]) {
+        var stored: [Binding] = []
+        var stale: [String] = []
+        for contact in registration.contacts {
+            var bindings = policy.usable(contact, of: registration)
+            guard !bindings.isEmpty else { continue }
+            let requested = registration.requestedExpires(of: contact).map(Int64.init) ?? Self.defaultExpires
+            // SIP has 32 bits for it (RFC 3261, 20.19); the socket has 64.
+            let expires = granted > 0 ? min(granted, Int64(UInt32.max)) : requested
+            let persist = settings.integer(.persist) * 86_400
+            for index in bindings.indices {
+                bindings[index].registeredAt = now
+                bindings[index].expiresAt = now + expires
+                bindings[index].forgetAt = now + max(expires, persist)
+            }
+            stale += try store.register(bindings, now: now)
+            for binding in bindings { dedupe.release(binding) }
+            stored += bindings
+        }
+        return (stored, stale)
+    }
+
+    /// Removes what the phone no longer wants: a token of null always, an un-REGISTER when the settings say so.
+    private func unbind(_ registration: Registration, _ now: Int64) throws(StoreError) -> Int {
+        var removed = 0
+        for unbinding in registration.unbindings {
+            let device = BindingSelector.device(
+                instance: unbinding.instance, contact: unbinding.contact, callID: unbinding.callID)
+            var gone = try store.remove(device, of: registration.aor, reason: "unbound by the phone", now: now).count
+            if gone == 0 && unbinding.instance.isEmpty { gone = try removeNameless(registration.aor, now) }
+            removed += gone
+        }
+        guard settings.text(.unregisterPolicy) == "remove" else {
+            try endRegistrations(registration, now)
+            return removed
+        }
+        if registration.isWildcard && registration.expires == 0 {
+            return removed + (try store.remove(.all, of: registration.aor, reason: "unregistered", now: now).count)
+        }
+        for contact in registration.contacts where registration.isRemoval(contact) {
+            let device = BindingSelector.device(
+                instance: contact.instance, contact: contact.uri, callID: registration.callID)
+            removed += try store.remove(device, of: registration.aor, reason: "unregistered", now: now).count
+        }
+        return removed
+    }
+
+    /// A phone that unregisters and stays bound can be woken, but nobody asks it to register again (RFC 8599, 5.5). Its
+    /// Contact alone counts: what it leaves may be an address that it has another one for.
+    private func endRegistrations(_ registration: Registration, _ now: Int64) throws(StoreError) {
+        if registration.isWildcard && registration.expires == 0 {
+            return try store.endRegistrations(.all, of: registration.aor, now: now)
+        }
+        for contact in registration.contacts where registration.isRemoval(contact) {
+            let address = BindingSelector.device(instance: "", contact: contact.uri, callID: "")
+            try store.endRegistrations(address, of: registration.aor, now: now)
+        }
+    }
+
+    /// A phone without instance that comes back with another port and Call-ID and sends a null token can only
+    /// mean what it had before: all bindings of its user that have no instance either.
+    private func removeNameless(_ aor: String, _ now: Int64) throws(StoreError) -> Int {
+        var removed = 0
+        for binding in try store.bindings(of: aor, now: now) where binding.instance.isEmpty {
+            let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
+            removed += try store.remove(token, of: aor, reason: "unbound by the phone", now: now).count
+        }
+        return removed
+    }
+
+    private static func outcome(
+        _ registration: Registration, stored: Int, removed: Int, _ problems: [String]
+    ) -> RegisterOutcome {
+        if stored > 0 { return .stored }
+        if removed > 0 || registration.unbinds { return .unbound }
+        if !registration.queries.isEmpty { return .query }
+        return problems.isEmpty ? .plain : .ignored
+    }
+}
+
+/// The host that a REGISTER came through, and what its registrar has of it now.
+private struct RegisteringHost {
+    var id: UInt64 = 0
+    var domain = ""
+    var contacts: [WakeMessage.Contact] = []
+
+    init(_ message: MessageReader) {
+        var reader = message
+        var contact = WakeMessage.Contact()
+        while let field = reader.next() {
+            switch field.tag {
+            case .host: id = UInt64(bitPattern: reader.number(field))
+            case .domain: domain = reader.text(field)
+            default:
+                guard WakeMessage.read(field, reader, &contact), field.tag == .contactReachable else { continue }
+                if contact.key.isEmpty { contact.key = contact.uri }
+                contacts.append(contact)
+            }
+        }
+    }
+
+    /// The saved contact for one of the REGISTER: by its URI, or the only one for the only one, where the registrar
+    /// writes it otherwise.
+    func contact(_ uri: String, at index: Int, of count: Int) -> WakeMessage.Contact? {
+        let bare = Binding.withoutPushParameters(uri)
+        return contacts.first { $0.uri == uri || $0.uri == bare }
+            ?? (count == 1 && contacts.count == 1 ? contacts[0] : nil)
+    }
+}
+
+/// Requests within a dialog name the device that they are for by its PURR (RFC 8599, 6).
+extension EngineCore {
+    /// The device that was told a PURR.
+    struct DialogDevice: Equatable {
+        /// Under which its user is registered, and its requests are held.
+        let aor: String
+        /// `+sip.instance` without quotes; empty when the device sent none.
+        let instance: String
+        /// Its own, oldest REGISTER first; never empty.
+        package let bindings: [Binding]
+    }
+
+    /// The device that a request's `pn-purr` names. Nil when it names none: the text is no PURR, was altered or guessed, is
+    /// too old, its device has gone, or `purr` is off.
+    package func device(ofPURR text: String) throws(StoreError) -> DialogDevice? {
+        guard settings.flag(.purr), let purr = PURR(text) else { return nil }
+        let bindings = try store.bindings(ofPURR: purr, now: SystemClock.wallSeconds())
+        guard let newest = bindings.last else { return nil }
+        let instance = bindings.lazy.map(\.instance).first { !$0.isEmpty } ?? ""
+        return DialogDevice(aor: newest.aor, instance: instance, bindings: bindings)
+    }
+
+    /// Says whose device a PURR names; nobody's when it names none.
+    func purrUser(_ message: MessageReader, _ peer: EnginePeer) {
+        do throws(StoreError) {
+            let device = try device(ofPURR: EngineClient.text(.purr, in: message))
+            reply(to: message, peer) { writer in
+                if let device { writer.put(.aor, device.aor) }
+            }
+        } catch {
+            fail(message, peer, "the store cannot be read: \(error)")
+        }
+    }
+
+    /// What the 200 tells of each push service: one PURR, also where a phone registers several contacts with it. A phone
+    /// that speaks no RFC 8599 is told none.
+    func purrs(of registration: Registration, _ stored: [Binding], now: Int64) -> [Provider: PURR] {
+        guard settings.flag(.purr) else { return [:] }
+        var purrs: [Provider: PURR] = [:]
+        for contact in registration.contacts where !contact.providerName.isEmpty {
+            guard let binding = stored.first(where: { $0.contact == contact.uri }), purrs[binding.provider] == nil
+            else {
+                continue
+            }
+            do throws(StoreError) {
+                purrs[binding.provider] = try store.purr(of: binding, now: now) {
+                    // Nobody may guess one: this asks the system, once a day for each phone.
+                    var system = SystemRandomNumberGenerator()
+                    return PURR(using: &system)
+                }
+            } catch {
+                // The phone can be woken for everything else.
+                log(.warning, "no PURR for \(EngineLog.names(registration.aor, registration.callID)): \(error)")
+            }
+        }
+        return purrs
+    }
+}
+
+extension PURRLimits {
+    /// Takes what the operator set.
+    init(_ settings: Settings) {
+        self.init(rotation: settings.integer(.purrRotate), lifetime: settings.integer(.purrKeep) * 86_400)
+    }
+}
+
+/// What became of a REGISTER; raw values are `enum pushwake_register_outcome`.
+enum RegisterOutcome: Int {
+    case plain = 0
+    case stored = 1
+    case unbound = 2
+    case query = 3
+    case ignored = 4
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+/// Requests that outlived the engine which began them.
+extension EngineCore {
+    /// Goes on with a request that a host holds: phones that have registered since this engine was started ring, others
+    /// whose push the old engine had not finished are pushed.
+    func resume(_ message: MessageReader, _ peer: EnginePeer) {
+        guard let ticket = RequestTicket(message), ticket.message.handle != 0 else {
+            return fail(message, peer, "the ticket of this request is of another release")
+        }
+        let now = SystemClock.monotonicMilliseconds()
+        if let known = calls[ticket.message.id] {
+            if known.machine.end == nil, !known.machine.isWaiting {
+                var verb = HostVerb(.giveUp, known)
+                verb.status = 480
+                dispatch([verb])
+            }
+            return reply(to: message, peer) { _ in }
+        }
+        do throws(StoreError) {
+            let bindings = try store.bindings(of: ticket.message.aor, now: SystemClock.wallSeconds())
+            let request = makeRequest(ticket.message, bindings, now, age: ticket.age)
+            calls.add(request)
+            trace.note(request.trace, .resumed, now: now)
+            let devices = bindings.isEmpty ? [] : request.resumedDevices(ticket)
+            let early = earlyRegistrations.registrations(for: request, now: now)
+            for (registration, uri) in early where !uri.isEmpty { request.keys[uri] = registration.contact.key }
+            let verbs = request.machine.resume(
+                devices, lastLeg: ticket.lastLeg, registrations: early.map(\.registration), now: now)
+            dispatch(perform(verbs, request))
+            schedule(request, now)
+            statistics.resumed += 1
+            reply(to: message, peer) { _ in }
+        } catch {
+            fail(message, peer, "the store cannot be read: \(error)")
+        }
+    }
+}
+
+/// What a host gives back of a request: the ticket of the first answer, and how things stand now.
+///
+///     ticket = the fields of the request, then one token fingerprint a device
+struct RequestTicket {
+    var message: WakeMessage
+    /// Milliseconds since the request came.
+    let age: Int64
+    /// Fingerprints of devices whose push was taken.
+    let pushed: Set<UInt64>
+    /// The highest leg number in use.
+    let lastLeg: Int
+
+    /// Nil when the bytes are of another release.
+    init?(_ message: MessageReader) {
+        var reader = message
+        var bytes: [UInt8] = []
+        var (mask, handle, host) = (UInt64(0), UInt64(0), UInt64(0))
+        var (age, lastLeg) = (Int64(0), 0)
+        var contact = WakeMessage.Contact()
+        var contacts: [WakeMessage.Contact] = []
+        while let field = reader.next() {
+            if WakeMessage.read(field, reader, &contact) {
+                if field.tag == .contactReachable {
+                    if contact.key.isEmpty { contact.key = contact.uri }
+                    contacts.append(contact)
+                }
+                continue
+            }
+            switch field.tag {
+            case .ticket: bytes = Array(reader.bytes[field.range])
+            case .pushedDevices: mask = UInt64(bitPattern: reader.number(field))
+            case .handle: handle = UInt64(bitPattern: reader.number(field))
+            case .host: host = UInt64(bitPattern: reader.number(field))
+            case .milliseconds: age = max(0, reader.number(field))
+            case .lastLeg: lastLeg = Int(clamping: reader.number(field))
+            default: break
+            }
+        }
+        guard let inner = MessageReader(bytes) else { return nil }
+        self.message = WakeMessage(decoding: inner)
+        (self.message.contacts, self.message.handle, self.message.host) = (contacts, handle, host)
+        (self.age, self.lastLeg) = (min(age, 86_400_000), min(max(lastLeg, 0), 1 << 20))
+        var fields = inner
+        var pushed: Set<UInt64> = []
+        var device = 0
+        while let field = fields.next() {
+            guard field.tag == .token else { continue }
+            if device < 64, mask & (1 << UInt64(device)) != 0 {
+                pushed.insert(UInt64(bitPattern: fields.number(field)))
+            }
+            device += 1
+        }
+        self.pushed = pushed
+    }
+}
+
+extension HeldRequest {
+    /// What another engine needs to go on with it.
+    var ticket: [UInt8] {
+        var writer = MessageWriter()
+        writer.begin(.resume, id: 0)
+        writer.put(.event, Int64(message.event.rawValue))
+        if message.occasion != .usual { writer.put(.occasion, Int64(message.occasion.rawValue)) }
+        if !message.purr.isEmpty { writer.put(.purr, message.purr) }
+        writer.put(.seconds, message.seconds)
+        writer.put(.aor, message.aor)
+        if !message.domain.isEmpty { writer.put(.domain, message.domain) }
+        writer.put(.method, message.method)
+        writer.put(.callID, message.callID)
+        writer.put(.cseq, Int64(message.cseq))
+        if message.hostKind != .proxy { writer.put(.hostKind, Int64(message.hostKind.rawValue)) }
+        writer.put(.fromURI, message.fromURI)
+        writer.put(.fromDisplay, message.fromDisplay)
+        writer.put(.fromTag, message.fromTag)
+        writer.put(.toURI, message.toURI)
+        if !content.text.isEmpty {
+            writer.put(.contentType, message.contentType)
+            writer.put(.text, content.text)
+        }
+        for device in devices.devices { writer.put(.token, Int64(bitPattern: Self.fingerprint(of: device))) }
+        return writer.bytes
+    }
+
+    /// How the devices stood when the host lost its engine.
+    func resumedDevices(_ ticket: RequestTicket) -> [CallMachine.ResumedDevice] {
+        devices.devices.map { device in
+            let out = ticket.message.contacts.first { contact in
+                contact.leg > 0 && device.contacts.contains { $0.key == contact.key }
+            }
+            return CallMachine.ResumedDevice(
+                wasPushed: ticket.pushed.contains(Self.fingerprint(of: device)), leg: out?.leg,
+                contact: out?.known.contact, status: out?.legStatus ?? 0)
+        }
+    }
+
+    /// The same for a device whenever its engine was started (FNV-1a).
+    private static func fingerprint(of device: CallDevice) -> UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for token in device.tokens.isEmpty ? [device.instance] : device.tokens.sorted() {
+            for byte in token.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        }
+        return hash
+    }
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+extension EngineCore {
+    /// One push by hand: to a user's devices, or to one token.
+    func send(_ message: MessageReader, _ peer: EnginePeer) {
+        let event = PushEvent(rawValue: UInt8(truncatingIfNeeded: EngineClient.number(.event, in: message))) ?? .custom
+        let targets: [Target]
+        switch self.targets(of: message, event) {
+        case .success(let found): targets = found
+        case .failure(let refusal): return fail(message, peer, refusal.text, isMissing: refusal.isMissing)
+        }
+        let waits = EngineClient.number(.waits, in: message) != 0
+        let seconds = EngineClient.number(.seconds, in: message)
+        let deadline = SystemClock.monotonicMilliseconds() + (seconds > 0 ? min(seconds, 3600) : 60) * 1000
+        let pending = PendingSend(request: message, peer: peer, pending: targets.count)
+        let content = self.content(of: message, event)
+        let refusal = refusal(of: event)
+        for target in targets {
+            if refusal == nil { statistics.pushed += 1 }
+            delivery.push(
+                Push(target.binding, content), type: target.type, isWanted: target.isWanted, deadline: deadline,
+                refusal: refusal
+            ) { [self] job, verdict, status in
+                pending.results.append(settle(job, verdict, status))
+                pending.pending -= 1
+                if waits && pending.pending == 0 { answer(pending) }
+            }
+        }
+        if !waits { reply(to: message, peer) { $0.put(.pushed, targets.count) } }
+    }
+
+    /// Pushes to a user's devices without waiting for the outcome; returns how many.
+    func send(_ content: PushContent, to aor: String) -> Int {
+        guard case .success(let targets) = devices(of: aor, content.event, wanted: nil) else { return 0 }
+        var content = content
+        content.timeToLive = settings.timeToLive(of: content.event)
+        content.sentAt = SystemClock.wallSeconds()
+        let deadline = SystemClock.monotonicMilliseconds() + 60_000
+        let refusal = refusal(of: content.event)
+        for target in targets {
+            if refusal == nil { statistics.pushed += 1 }
+            delivery.push(Push(target.binding, content), type: target.type, deadline: deadline, refusal: refusal) {
+                [self] job, verdict, status in
+                _ = settle(job, verdict, status)
+            }
+        }
+        return targets.count
+    }
+
+    /// One token to push to, and as what.
+    private struct Target {
+        let binding: Binding
+        let type: APNsPushType?
+        /// The type was asked for by hand.
+        let isWanted: Bool
+    }
+
+    private struct Refusal: Error {
+        let text: String
+        /// The user has nothing to push to.
+        var isMissing = false
+    }
+
+    private func targets(of message: MessageReader, _ event: PushEvent) -> Result<[Target], Refusal> {
+        let name = EngineClient.text(.pushType, in: message)
+        let wanted = APNsPushType(name: name)
+        guard name.isEmpty || wanted != nil else {
+            return .failure(Refusal(text: "there is no push type \"\(name)\"; write voip, alert or background"))
+        }
+        let aor = EngineClient.text(.aor, in: message)
+        guard !aor.isEmpty else { return target(of: message, event, wanted).map { [$0] } }
+        guard EngineClient.text(.token, in: message).isEmpty else {
+            return .failure(Refusal(text: "a user and a token are both given; give one of them"))
+        }
+        return devices(of: aor, event, wanted: wanted)
+    }
+
+    /// One token by hand, with the attributes that its service needs.
+    private func target(
+        of message: MessageReader, _ event: PushEvent, _ wanted: APNsPushType?
+    ) -> Result<Target, Refusal> {
+        let name = EngineClient.text(.provider, in: message)
+        let app = EngineClient.text(.app, in: message)
+        let token = EngineClient.text(.token, in: message)
+        guard !token.isEmpty else { return .failure(Refusal(text: "a token is missing")) }
+        var binding: Binding
+        if let (provider, environment) = Self.provider(named: name) {
+            binding = Binding(provider: provider, environment: environment, app: app, token: token, dialect: .mpush)
+        } else if policy.others.serves(named: name) {
+            binding = Binding(otherService: name, app: app, token: token, dialect: .mpush)
+        } else {
+            let known = "apns, apns.dev, fcm, webpush, acrobits, or what webhook_providers has"
+            return .failure(Refusal(text: "there is no provider \"\(name)\"; write \(known)"))
+        }
+        if name == "j" { binding.attributes["pn-platform"] = "ios" }
+        if let refusal = Self.complete(&binding, from: message) { return .failure(refusal) }
+        guard binding.provider == .apns else { return .success(Target(binding: binding, type: nil, isWanted: false)) }
+        guard let type = APNsRequest.pushType(of: event, for: binding.service, wanted: wanted) else {
+            let reason: Plan.Reason = binding.service == .voip && wanted == nil ? .voipTokenOnly : .otherType
+            return .failure(Refusal(text: reason.rawValue))
+        }
+        return .success(Target(binding: binding, type: type, isWanted: wanted != nil))
+    }
+
+    /// Takes what else is known about a token given by hand; says what cannot be meant.
+    private static func complete(_ binding: inout Binding, from message: MessageReader) -> Refusal? {
+        var fields = message
+        var name = ""
+        while let field = fields.next() {
+            switch field.tag {
+            case .attributeName: name = fields.text(field)
+            case .attributeValue: binding.attributes[name] = fields.text(field)
+            case .environment:
+                let word = fields.text(field)
+                if word.isEmpty { continue }
+                guard let environment = Environment.allCases.first(where: { $0.name == word }) else {
+                    return Refusal(text: "there is no environment \"\(word)\"; write production or sandbox")
+                }
+                binding.environment = environment
+            case .service:
+                let word = fields.text(field)
+                if word.isEmpty { continue }
+                guard let service = Service.allCases.first(where: { $0.name == word }) else {
+                    return Refusal(text: "there is no service \"\(word)\"; write voip or remote")
+                }
+                binding.service = service
+            default: break
+            }
+        }
+        guard (binding.attributes["pn-p256dh"] == nil) == (binding.attributes["pn-auth"] == nil) else {
+            return Refusal(text: "a subscription has both p256dh and auth, or neither")
+        }
+        return nil
+    }
+
+    private func devices(
+        of aor: String, _ event: PushEvent, wanted: APNsPushType?
+    ) -> Result<[Target], Refusal> {
+        do throws(StoreError) {
+            let bindings = try store.bindings(of: aor, now: SystemClock.wallSeconds())
+            guard !bindings.isEmpty else {
+                return .failure(Refusal(text: "\(aor) has no push binding", isMissing: true))
+            }
+            let plan = Plan(event, bindings, isAwake: bindings.map { _ in false }, wanted: wanted)
+            guard !plan.pushes.isEmpty else {
+                let reasons = Set(plan.skipped.map(\.reason.rawValue)).sorted().joined(separator: "; ")
+                return .failure(Refusal(text: "no device of \(aor) takes this push: \(reasons)"))
+            }
+            let isWanted = wanted != nil
+            return .success(
+                plan.pushes.map { Target(binding: bindings[$0.index], type: $0.type, isWanted: isWanted) })
+        } catch {
+            return .failure(Refusal(text: "the store cannot be read: \(error)"))
+        }
+    }
+
+    private func content(of message: MessageReader, _ event: PushEvent) -> PushContent {
+        var callID = EngineClient.text(.callID, in: message)
+        if callID.isEmpty { callID = "\(delivery.randomWord())@pushwake" }
+        return PushContent(
+            event: event, callID: callID, fromURI: EngineClient.text(.fromURI, in: message),
+            fromDisplay: EngineClient.text(.fromDisplay, in: message), toURI: EngineClient.text(.aor, in: message),
+            text: EngineClient.text(.text, in: message), title: EngineClient.text(.title, in: message),
+            timeToLive: settings.timeToLive(of: event), sentAt: SystemClock.wallSeconds())
+    }
+
+    private func answer(_ pending: PendingSend) {
+        reply(to: pending.request, pending.peer) { writer in
+            writer.put(.pushed, pending.results.count)
+            for result in pending.results {
+                writer.put(.row, 1)
+                Self.put("provider", result.provider.name, &writer)
+                Self.put("app", result.app, &writer)
+                Self.put("token", result.token, &writer)
+                Self.put("outcome", result.outcome.name, &writer)
+                Self.put("status", Int64(result.httpStatus), &writer)
+                Self.put("reason", result.reason, &writer)
+                Self.put("ms", result.microseconds / 1000, &writer)
+            }
+        }
+    }
+
+    static func put(_ name: String, _ text: String, _ writer: inout MessageWriter) {
+        writer.put(.name, name)
+        writer.put(.text, text)
+    }
+
+    static func put(_ name: String, _ number: Int64, _ writer: inout MessageWriter) {
+        writer.put(.name, name)
+        writer.put(.number, number)
+    }
+
+    /// Mizutech's letters, the names of `pn-provider`, and what older phones say.
+    private static func provider(named name: String) -> (Provider, Environment)? {
+        switch name {
+        case "a", "j", "android", "firebase", "google": (.fcm, .standard)
+        case "i", "apple", "ios": (.apns, .standard)
+        case "w": (.webpush, .standard)
+        case "apns.dev": (.apns, .sandbox)
+        default: Provider.allCases.first { $0.name == name && $0 != .webhook }.map { ($0, .standard) }
+        }
+    }
+}
+
+extension EngineCore {
+    /// Handles one message of a peer at `now` (monotonic milliseconds): the one place that asks whether its sender still
+    /// waits.
+    ///
+    /// A call that waited in the socket for too long went on without push, and a push for it would wake a phone for
+    /// nothing. What a REGISTER says stays true.
+    func handle(
+        _ message: MessageReader, from peer: EnginePeer, now: Int64 = SystemClock.monotonicMilliseconds()
+    ) {
+        lookAtClock()
+        switch message.kind {
+        case .wake, .wait, .send:
+            guard RequestDeadline(decoding: message).isPast(at: now) else { break }
+            return drop(message, peer)
+        case .register:
+            guard RequestDeadline(decoding: message).isPast(at: now) else { break }
+            return register(message, nil)
+        case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
+            .subscribe, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs:
+            break
+        }
+        carryOut(message, from: peer)
+    }
+
+    /// The refusal comes too late as well, but it shows the sender that the engine is back.
+    private func drop(_ message: MessageReader, _ peer: EnginePeer) {
+        statistics.wakesExpired += 1
+        log(
+            .debug,
+            """
+            no push \(EngineLog.names(EngineClient.text(.aor, in: message), EngineClient.text(.callID, in: message))): \
+            its sender waited in vain and has given up
+            """)
+        fail(message, peer, "the request came too late")
+    }
+}
+
+/// A `send` whose sender waits for the outcomes.
+final class PendingSend {
+    let request: MessageReader
+    let peer: EnginePeer
+    var pending: Int
+    var results: [PushResult] = []
+
+    init(request: MessageReader, peer: EnginePeer, pending: Int) {
+        self.request = request
+        self.peer = peer
+        self.pending = pending
+    }
+}

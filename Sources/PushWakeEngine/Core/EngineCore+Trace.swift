@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+extension EngineCore {
+    /// Requests in one answer.
+    private static let storiesPerAnswer = 20
+    /// Bytes after which a page takes no further row of its kind: the longest story fits behind it.
+    static let pageBytes = 64 * 1024
+
+    /// A push that was to wake a phone for a request was accepted; once for each request.
+    func accepted(_ binding: Binding, now: Int64) { wakeRecords.accepted(binding, now: now) }
+
+    /// The phone of a pushed binding has registered while its request was there, so many milliseconds after the push.
+    func woke(_ binding: Binding, milliseconds: Int64, now: Int64) {
+        wakeRecords.woke(binding, milliseconds: milliseconds, now: now)
+        statistics.countWake(binding.provider, milliseconds: milliseconds)
+    }
+
+    /// Tells the stories of a Call-ID or an AoR, or lists the newest requests.
+    func trace(
+        _ message: MessageReader, _ peer: EnginePeer, _ argument: String, after cursor: String
+    ) throws(StoreError) {
+        let isList = argument.isEmpty
+        var left = Self.storiesPerAnswer
+        var found = isList ? trace.newest(left) : trace.find(argument, limit: left)
+        if found.isEmpty && !isList { return try failTrace(message, peer, argument) }
+        if let place = Page(cursor) {
+            // Younger ones have come meanwhile; the answer goes on where the page before ended.
+            found = isList ? trace.newest(Trace.capacity) : trace.find(argument, limit: Trace.capacity)
+            found.removeAll { $0.sequence >= place.last }
+            left = min(place.left, left)
+        }
+        let now = SystemClock.monotonicMilliseconds()
+        reply(to: message, peer) { writer in
+            for id in found.prefix(left) {
+                guard let story = trace.story(of: id) else { continue }
+                Self.put(story.header(now: now), &writer)
+                if !isList { for row in story.rows() { Self.put(row, &writer) } }
+                left -= 1
+                if writer.bytes.count > Self.pageBytes && left > 0 {
+                    return writer.put(.cursor, Page(last: id.sequence, left: left).text)
+                }
+            }
+        }
+    }
+
+    /// Says what is known of a name without a request.
+    private func failTrace(_ message: MessageReader, _ peer: EnginePeer, _ name: String) throws(StoreError) {
+        // The name is not repeated: a Call-ID may be longer than what an RPC can say.
+        var text = "none of the last \(trace.count) requests has this Call-ID or is for this user"
+        if try store.bindings(of: name, now: SystemClock.wallSeconds()).isEmpty {
+            text += ", and there is no push binding of such a user"
+        }
+        fail(message, peer, text, isMissing: true)
+    }
+
+    private static func put(_ row: CallStory.Row, _ writer: inout MessageWriter) {
+        writer.put(.row, 1)
+        for field in row {
+            switch field.value {
+            case .text(let text): put(field.name, text, &writer)
+            case .number(let number): put(field.name, number, &writer)
+            }
+        }
+    }
+
+    /// Where the next page of a trace begins.
+    private struct Page {
+        /// The last request that was told.
+        let last: UInt64
+        /// Requests that may follow.
+        let left: Int
+
+        init(last: UInt64, left: Int) {
+            self.last = last
+            self.left = left
+        }
+
+        init?(_ cursor: String) {
+            let parts = cursor.split(separator: " ")
+            guard parts.count == 2, let last = UInt64(parts[0]), let left = Int(parts[1]) else { return nil }
+            self.init(last: last, left: max(left, 0))
+        }
+
+        var text: String { "\(last) \(left)" }
+    }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeSystem
+
+/// Verbs carried out: those for delivery here, those for the host on their way to it.
+extension EngineCore {
+    /// Carries out what is the engine's own part; the rest comes back for the host.
+    func perform(_ verbs: [CallVerb], _ request: HeldRequest) -> [HostVerb] {
+        // What becomes of a verb is told after it.
+        trace.note(request.trace, verbs, now: SystemClock.monotonicMilliseconds())
+        var host: [HostVerb] = []
+        var failure = ""
+        for verb in verbs {
+            switch verb {
+            case .ring(let leg, let contact, let replacing):
+                var out = HostVerb(.ring, request)
+                (out.leg, out.contact, out.replaces, out.reason) = (leg, contact, replacing ?? 0, failure)
+                failure = ""
+                host.append(out)
+            case .resend(let leg):
+                var out = HostVerb(.resend, request)
+                out.leg = leg
+                host.append(out)
+            case .close(let leg):
+                var out = HostVerb(.close, request)
+                out.leg = leg
+                host.append(out)
+            case .hold(let until):
+                var out = HostVerb(.hold, request)
+                out.milliseconds = max(0, until - SystemClock.monotonicMilliseconds())
+                host.append(out)
+            case .giveUp(let status):
+                var out = HostVerb(.giveUp, request)
+                (out.status, out.leg) = (status, request.machine.newestLeg)
+                if !isLate(request) { out.reason = request.lastReason }
+                host.append(out)
+            case .ringAndCancel(let contact, let reason):
+                var out = HostVerb(.showEnd, request)
+                (out.contact, out.reason) = (contact, reason)
+                host.append(out)
+            case .tell(let status):
+                var out = HostVerb(.tell, request)
+                out.status = status
+                host.append(out)
+            case .push(let device, let event, let deadline):
+                if event == request.content.event {
+                    push(device, request, deadline)
+                } else {
+                    pushEnd(event, device, request, deadline)
+                }
+            case .dropPush(let device): dropPush(device, request)
+            case .note(let note):
+                // The contact that is rung next is rung for want of a push.
+                if case .pushFailed = note { failure = request.lastReason }
+                remember(note, request)
+            }
+        }
+        return host
+    }
+
+    /// Sends verbs to the hosts that hold their requests.
+    func dispatch(_ verbs: [HostVerb]) {
+        for verb in verbs {
+            switch verb.request.id {
+            case .handle(let host, _): post([verb], to: host)
+            case .waited: tell(verb)
+            }
+        }
+    }
+
+    /// Splits off the verbs that one host executes itself, in answer to what it asked.
+    func dispatch(_ verbs: [HostVerb], exceptOf host: UInt64) -> [HostVerb] {
+        var own: [HostVerb] = []
+        for verb in verbs {
+            if case .handle(let holder, _) = verb.request.id, holder == host {
+                own.append(verb)
+            } else {
+                dispatch([verb])
+            }
+        }
+        return own
+    }
+
+    private func post(_ verbs: [HostVerb], to host: UInt64) {
+        writer.begin(.verbs, id: 0)
+        for verb in verbs { verb.encode(into: &writer) }
+        if let peer = subscribers.first(where: { $0.host == host }) {
+            guard !peer.join(writer.bytes[EngineProtocol.headerLength...]) else { return }
+            begin(draft: writer.bytes, to: peer)
+        } else {
+            unsentVerbs.keep(writer.bytes, for: host, now: SystemClock.monotonicMilliseconds())
+        }
+    }
+
+    /// Channels that wait hear of phones, and of the end of the wait.
+    private func tell(_ verb: HostVerb) {
+        let request = verb.request
+        switch verb.kind {
+        case .ring:
+            let contact = request.uri(of: verb.contact)
+            request.remember(rung: contact)
+            for waiter in request.waiters { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
+        case .giveUp:
+            // A leg is out: its channel knows how it fares.
+            guard !request.machine.hasLegs else { return }
+            finishWaiters(
+                of: request,
+                isLate(request) ? WaitEvent(kind: .timedOut) : WaitEvent(kind: .failed, reason: request.lastReason))
+        case .resend, .close, .hold, .showEnd, .pushed, .tell: break
+        }
+    }
+
+    /// Its wait is over because time is.
+    private func isLate(_ request: HeldRequest) -> Bool {
+        SystemClock.monotonicMilliseconds() >= request.machine.endsAt
+    }
+
+    private func finishWaiters(of request: HeldRequest, _ event: WaitEvent) {
+        let waiters = request.waiters
+        request.waiters = []
+        for waiter in waiters {
+            waiter.tell(event)
+            waiter.wait = nil
+        }
+    }
+
+    private func remember(_ note: CallNote, _ request: HeldRequest) {
+        let now = SystemClock.monotonicMilliseconds()
+        switch note {
+        case .registered(let device): countWake(device, request, now)
+        case .plain(let device): explainPlain(device, request, now)
+        default: break
+        }
+    }
+
+    /// A phone that was pushed and registers has been woken: what is known of its token says so. It has when the
+    /// request was over before, too, as long as that could have been held.
+    private func countWake(_ device: Int, _ request: HeldRequest, _ now: Int64) {
+        guard let pushedAt = request.pushedAt.removeValue(forKey: device), now <= request.machine.endsAt,
+            request.devices.chosen.indices.contains(device), let chosen = request.devices.chosen[device]
+        else { return }
+        let binding = request.bindings[chosen.index]
+        guard request.pushes.entries[binding.token]?.hasWoken == false else { return }
+        request.pushes.entries[binding.token]?.hasWoken = true
+        woke(binding, milliseconds: now - pushedAt, now: now)
+    }
+
+    /// A device that cannot be pushed may have bindings that are no use for this event.
+    private func explainPlain(_ device: Int, _ request: HeldRequest, _ now: Int64) {
+        guard request.devices.bindings.indices.contains(device),
+            let index = request.devices.bindings[device].first
+        else { return }
+        trace.name(request.trace, device: device, request.bindings[index])
+        guard let skipped = request.devices.skipped.first(where: { $0.index == index }) else { return }
+        trace.note(request.trace, .notPushed(device: device, skipped.reason), now: now)
+    }
+
+    // MARK: Channels that wait
+
+    /// Lets somebody wait for a phone of a request; what has happened already is told at once.
+    func wait(for message: WakeMessage, _ waiter: any WakeWaiter) {
+        guard let request = calls[message.id], request.machine.end == nil else {
+            return waiter.tell(WaitEvent(kind: .failed, reason: "no phone of this user can be pushed"))
+        }
+        for contact in request.rung { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
+        request.waiters.append(waiter)
+        waiter.wait = message.key
+        let seconds = message.seconds > 0 ? min(message.seconds, 86_400) : settings.integer(.wakeTimeout)
+        delivery.loop.schedule(after: seconds * 1000) { [weak self, weak waiter] in
+            guard let self, let waiter, waiter.wait == message.key else { return }
+            waiter.tell(WaitEvent(kind: .timedOut))
+            stopWaiting(waiter)
+        }
+        let isOver = !request.machine.isWaiting && !request.machine.hasLegs
+        if isOver { finishWaiters(of: request, WaitEvent(kind: .failed, reason: request.lastReason)) }
+    }
+
+    /// The waiter needs no more; what it waited for goes on.
+    func stopWaiting(_ waiter: any WakeWaiter) {
+        guard let key = waiter.wait else { return }
+        waiter.wait = nil
+        calls[.waited(key)]?.waiters.removeAll { $0 === waiter }
+    }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+/// Requests as they come: a machine for each, and the answer to its host.
+extension EngineCore {
+    /// Milliseconds for which a request that is over is remembered: for phones that come late, and for late copies.
+    static let retention: Int64 = 60_000
+    /// Milliseconds past its wait after which a request counts as abandoned by its host.
+    private static let abandonment: Int64 = 300_000
+    /// Seconds since its REGISTER for which a phone counts as awake where the host knows no contacts.
+    private static let blindWindow: Int64 = 5
+
+    /// Pushes to the sleeping phones of a user and says which contacts to ring now.
+    func wake(_ message: MessageReader, _ peer: EnginePeer, waits: Bool) {
+        let request = WakeMessage(decoding: message)
+        do throws(StoreError) {
+            let answer = try wake(request)
+            reply(to: message, peer) { answer.encode(into: &$0) }
+            if waits { wait(for: request, peer) }
+        } catch {
+            fail(message, peer, "the store cannot be read: \(error)")
+        }
+    }
+
+    /// Pushes to the sleeping phones of a user; a copy of a request pushes nothing twice.
+    func wake(_ message: WakeMessage) throws(StoreError) -> WakeAnswer {
+        statistics.wakes += 1
+        var answer = WakeAnswer(contacts: message.contacts.count)
+        let bindings = try bindings(for: message)
+        guard !bindings.isEmpty else { return answer }
+        answer.bindings = bindings.count
+        if message.event == .chat, case .notice(let reason) = MessageBody(contentType: message.contentType) {
+            log(.debug, "no push event=chat \(EngineLog.names(message.aor, message.callID)): \(reason)")
+            return answer
+        }
+        let earlier = calls[message.id]
+        if let known = earlier, known.machine.end == nil, !isWaitedForAnew(known) {
+            answer.awake = awake(known)
+            answer.pushed = known.pushes.entries.count
+            for index in message.contacts.indices where known.machine.isAwaited(message.contacts[index].key) {
+                answer.verdicts[index] = 1
+            }
+            return answer
+        }
+        guard calls.hasRoom else {
+            statistics.wakesRefused += 1
+            answer.bindings = 0
+            return answer
+        }
+        let now = SystemClock.monotonicMilliseconds()
+        let request = makeRequest(message, bindings, now)
+        if let earlier { request.rung = earlier.rung }
+        calls.add(request)
+        let verbs = perform(request.machine.start(now: now), request)
+        if let earlier { end(earlier, .timedOut) }
+        answer.awake = awake(request)
+        answer.pushed = request.pushes.entries.count
+        take(verbs, of: request, into: &answer)
+        guard request.machine.isOfUse else {
+            calls.end(request, forgetAt: now)
+            return answer
+        }
+        answer.isWatched = message.handle != 0
+        answer.limit = request.forgetAt - now - Self.abandonment
+        if answer.isWatched { answer.ticket = request.ticket }
+        schedule(request, now)
+        return answer
+    }
+
+    /// Bindings that a request may wake: of its user, or of the one device whose dialog it belongs to.
+    private func bindings(for message: WakeMessage) throws(StoreError) -> [Binding] {
+        guard !message.purr.isEmpty else {
+            // A store may have more, from before the setting.
+            return try store.bindings(of: message.aor, now: SystemClock.wallSeconds())
+                .suffix(Int(settings.integer(.bindingsPerUser)))
+        }
+        guard let device = try device(ofPURR: message.purr), device.aor == message.aor else { return [] }
+        return device.bindings
+    }
+
+    /// Its wait is over, and a channel asks once more: it waits anew for the phones that were pushed.
+    private func isWaitedForAnew(_ known: HeldRequest) -> Bool {
+        if case .waited = known.id { known.machine.isClosed } else { false }
+    }
+
+    /// A machine for a request that came `age` milliseconds ago.
+    func makeRequest(_ message: WakeMessage, _ bindings: [Binding], _ now: Int64, age: Int64 = 0) -> HeldRequest {
+        let wall = SystemClock.wallSeconds()
+        let window = settings.integer(.awakeFor)
+        var contacts = message.contacts.map(\.known)
+        if !message.purr.isEmpty {
+            // A request within a dialog is for one device alone.
+            contacts.removeAll { contact in !bindings.contains { CallDevices.matches(contact, $0) } }
+        }
+        var devices = CallDevices(
+            message.event, bindings: bindings, contacts: contacts, awakeFor: window,
+            age: { max(0, wall &- $0.registeredAt) },
+            isAwake: { binding in
+                guard message.hasNoContacts else { return false }
+                let age = wall &- binding.registeredAt
+                return age >= 0 && age <= max(window, Self.blindWindow)
+            })
+        for skipped in devices.skipped {
+            log(
+                .debug,
+                "no push event=\(message.event.name) \(EngineLog.names(message.aor, message.callID)): \(skipped.reason.rawValue)"
+            )
+        }
+        let isRefused = refusal(of: message.event) != nil
+        for index in devices.devices.indices {
+            guard let chosen = devices.chosen[index] else { continue }
+            devices.devices[index].isProviderHealthy =
+                !isRefused && delivery.isHealthy(for: bindings[chosen.index], chosen.type)
+        }
+        let policy = callPolicy.of(message.method, isInDialog: !message.purr.isEmpty)
+        let wait = max(0, hold(message) * 1000 - age)
+        let machine = CallMachine(
+            event: message.event,
+            isCall: message.event == .call || message.event == .groupChat && message.method != "MESSAGE",
+            devices: devices.devices, policy: policy, host: message.hostKind, endsAt: now + wait)
+        let timeToLive =
+            message.event == .call
+            ? UInt32(clamping: hold(message)) : settings.timeToLive(of: message.event, message.occasion)
+        let content = PushContent(
+            event: message.event, occasion: message.occasion, callID: message.callID, fromURI: message.fromURI,
+            fromDisplay: Self.displayName(message.fromDisplay), toURI: message.toURI, text: Self.text(of: message),
+            timeToLive: timeToLive, sentAt: wall)
+        let story = trace.begin(
+            method: message.method.isEmpty ? message.event.name : message.method, aor: message.aor,
+            callID: message.callID,
+            cseq: message.cseq, from: message.fromURI, now: now - age)
+        for index in devices.devices.indices {
+            if let binding = devices.chosen[index].map({ bindings[$0.index] }) {
+                trace.name(story, device: index, binding)
+            } else {
+                trace.name(story, device: index, instance: devices.devices[index].instance)
+            }
+        }
+        return HeldRequest(
+            id: message.id, message: message, machine: machine, bindings: bindings, devices: devices,
+            content: content, pushes: calls.pushes(of: message.key), trace: story, beganAt: now,
+            forgetAt: now + wait + Self.abandonment)
+    }
+
+    /// Bindings whose phone takes the request at once.
+    private func awake(_ request: HeldRequest) -> Int {
+        request.devices.devices.indices.reduce(0) { count, index in
+            count + (request.devices.devices[index].isAwake ? request.devices.bindings[index].count : 0)
+        }
+    }
+
+    /// The first verbs are the answer itself.
+    private func take(_ verbs: [HostVerb], of request: HeldRequest, into answer: inout WakeAnswer) {
+        for index in answer.verdicts.indices { answer.verdicts[index] = 1 }
+        for verb in verbs {
+            switch verb.kind {
+            case .ring:
+                guard let index = request.message.contacts.firstIndex(where: { $0.key == verb.contact }) else {
+                    continue
+                }
+                answer.verdicts[index] = 0
+                answer.legs[index] = UInt16(clamping: verb.leg)
+            case .hold: answer.hold = verb.milliseconds
+            case .giveUp: answer.hold = 0
+            case .resend, .close, .showEnd, .pushed, .tell: break
+            }
+        }
+    }
+
+    private func hold(_ message: WakeMessage) -> Int64 {
+        message.seconds > 0 ? min(message.seconds, 86_400) : settings.integer(.wakeTimeout)
+    }
+
+    /// A phone shows text; of anything else it is only told.
+    private static func text(of message: WakeMessage) -> String {
+        if message.event == .voicemail { return message.text }
+        return MessageBody(contentType: message.contentType) == .text ? message.text : ""
+    }
+
+    /// The name as people read it: quotes removed, quoted-pairs resolved.
+    private static func displayName(_ raw: String) -> String {
+        let bytes = Array(raw.utf8)
+        return NameAddress.displayName(bytes.span)
+    }
+}
+
+/// One thing that happened to a wake.
+struct WaitEvent: Equatable {
+    var kind: WaitKind
+    /// Contact URI as registered; empty when not known.
+    var contact = ""
+    var reason = ""
+}
+
+/// What a waiting channel hears; raw values are `enum pushwake_wait_kind`.
+enum WaitKind: Int {
+    case registered = 1
+    case timedOut = 2
+    case failed = 3
+}
+
+/// Somebody who waits for a phone: a channel behind a connection, or an AGI session.
+protocol WakeWaiter: AnyObject {
+    /// Set while it waits.
+    var wait: WakeKey? { get set }
+
+    /// Takes an event; must not call back.
+    func tell(_ event: WaitEvent)
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+/// Answers what the PBX asks: the one place where bindings, wakes and pushes meet.
+///
+/// It runs on the engine's loop and never waits: a push is handed to `Delivery`, and its end comes
+/// back through `settle`.
+final class EngineCore {
+    let settings: Settings
+    let store: any BindingStore
+    let delivery: Delivery
+    let log: EngineLog
+    private(set) var policy: RegistrationPolicy
+    var statistics = Statistics()
+    private var failureLines = FailureLines()
+    private var wallClock = WallClock(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds())
+    private var descriptorLines = LineBudget(most: 1, period: 60_000)
+    /// Requests for which phones are woken or watched.
+    var calls: HeldRequests
+    let callPolicy: CallPolicy
+    /// Monotonic milliseconds of the next look for requests whose host is gone.
+    var nextAbandonedLook: Int64 = 0
+    /// What happened to the last requests.
+    let trace = Trace()
+    /// Which tokens wake their phones.
+    var wakeRecords = WakeRecords()
+    /// How busy the engine is.
+    let load: LoadWatch
+    let pages: PageQueue
+    let loadPolicies: LoadPolicies
+    /// Tells a second push to one device within `ignore_same`.
+    var dedupe: Dedupe
+    /// How many pushes requests may cause.
+    var limits: PushLimits
+    /// Connections that want results.
+    var subscribers: [EnginePeer] = []
+    var unsentVerbs = UnsentVerbs()
+    var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())
+    var writer = MessageWriter()
+    private let isSupervised: Bool
+
+    init(
+        settings: Settings, store: any BindingStore, delivery: Delivery, log: EngineLog, isSupervised: Bool = false
+    ) {
+        self.settings = settings
+        self.isSupervised = isSupervised
+        self.store = store
+        self.delivery = delivery
+        dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
+        limits = PushLimits(settings, seed: UInt64.random(in: 0...UInt64.max))
+        calls = HeldRequests(most: Int(settings.integer(.wakesKept)))
+        self.log = log
+        callPolicy = CallPolicy(settings)
+        load = LoadWatch(delivery: delivery, log: log)
+        pages = PageQueue(loop: delivery.loop)
+        loadPolicies = LoadPolicies(settings)
+        policy = RegistrationPolicy(settings: settings, vapidKey: VAPIDKeyFile.publicKey(settings))
+        delivery.onVAPIDKey = { [weak self] key in self?.policy.vapidKey = key }
+    }
+
+    /// Carries out one message of a peer; every request gets exactly one reply, now or later.
+    func carryOut(_ message: MessageReader, from peer: EnginePeer) {
+        switch message.kind {
+        case .register: register(message, peer)
+        case .wake: wake(message, peer, waits: false)
+        case .wait: wake(message, peer, waits: true)
+        case .progressed: progressed(message, peer)
+        case .requestEnded: requestEnded(message, peer)
+        case .requestContinues: requestContinues(message)
+        case .resume: resume(message, peer)
+        case .purrUser: purrUser(message, peer)
+        case .callEnded: callEnded(message, peer)
+        case .registered: registered(message, peer)
+        case .send: send(message, peer)
+        case .stopWaiting:
+            stopWaiting(peer)
+            reply(to: message, peer) { _ in }
+        case .query: query(message, peer)
+        case .subscribe:
+            peer.isSubscribed = true
+            peer.host = UInt64(bitPattern: EngineClient.number(.host, in: message))
+            subscribers.append(peer)
+            reply(to: message, peer) { _ in }
+            let now = SystemClock.monotonicMilliseconds()
+            for verbs in unsentVerbs.take(for: peer.host, now: now) { peer.send(verbs) }
+        case .reply, .failure, .result, .waitEvent, .verbs:
+            fail(message, peer, "this message only goes from the engine to the PBX")
+        }
+    }
+
+    /// Forgets a connection; a channel that was waiting on it has hung up.
+    func closed(_ peer: EnginePeer) {
+        subscribers.removeAll { $0 === peer }
+        if let key = peer.wait {
+            stopWaiting(peer)
+            endCall(aor: key.aor, callID: key.callID, .cancelled)
+        }
+    }
+
+    /// Sends the reply to a request.
+    func reply(to message: MessageReader, _ peer: EnginePeer, _ fill: (inout MessageWriter) -> Void) {
+        writer.begin(.reply, id: message.id)
+        fill(&writer)
+        guard !writer.isOverfull else { return fail(message, peer, "the answer is longer than one message") }
+        peer.send(writer.bytes)
+    }
+
+    /// Refuses a request; the text says what to do.
+    func fail(_ message: MessageReader, _ peer: EnginePeer, _ text: String, isMissing: Bool = false) {
+        writer.begin(.failure, id: message.id)
+        writer.put(.message, text)
+        if isMissing { writer.put(.missing, 1) }
+        peer.send(writer.bytes)
+    }
+
+    /// A failed push is worth a warning, unless there are too many of them.
+    private func level(of result: PushResult) -> LogLevel {
+        guard result.outcome != .accepted else { return .info }
+        switch failureLines.admit(result.provider, result.outcome, now: delivery.loop.now) {
+        case .leaveOut: return .debug
+        case .write(let leftOut):
+            if leftOut > 0 { log(.warning, FailureLines.summary(result.provider, result.outcome, leftOut)) }
+            return .warning
+        }
+    }
+
+    /// Asks whether the clock was put right, before anything is done by it.
+    func lookAtClock() {
+        guard let jump = wallClock.look(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds()) else {
+            return
+        }
+        let days = (jump.new &- jump.old) / 86_400
+        log(
+            .warning,
+            "the clock was put \(days > 0 ? "forward" : "back") by \(days.magnitude) days; bindings keep their age"
+        )
+        do throws(StoreError) {
+            try store.clockJumped(from: jump.old, to: jump.new)
+        } catch {
+            log(.error, "bindings could not be given the time of the new clock: \(error)")
+        }
+    }
+
+    /// Somebody who connects has to wait: said once, not ten times a second.
+    func descriptorsAreShort(_ limit: Int) {
+        guard case .write = descriptorLines.admit(now: delivery.loop.now) else { return }
+        log(
+            .error,
+            """
+            all but a reserve of the \(limit) descriptors are in use: whoever connects now waits; raise LimitNOFILE, or \
+            end clients
+            """
+        )
+    }
+
+    /// Says how many failures had no line, once their storm is over.
+    func reportLeftOut(now: Int64) {
+        for line in failureLines.summaries(now: now) { log(.warning, line) }
+    }
+
+    /// Reports the end of a push to the log, the counters and everybody who asked; `detail` is for the log.
+    func report(_ result: PushResult, detail: String = "") {
+        statistics.count(result)
+        // The supervisor, which hears of it anyway, writes the line of a push that was taken: one thing less to wake it.
+        if !isSupervised || result.outcome != .accepted || subscribers.isEmpty {
+            log(level(of: result), detail.isEmpty ? result.logLine : "\(result.logLine) (\(detail))")
+        }
+        guard !subscribers.isEmpty else { return }
+        writer.begin(.result, id: 0)
+        result.encode(into: &writer)
+        for peer in subscribers { begin(draft: writer.bytes, to: peer) }
+    }
+
+    /// Sends at the end of this turn, so that the supervisor wakes up once for a push and what comes of it.
+    func begin(draft message: [UInt8], to peer: EnginePeer) {
+        guard peer.begin(draft: message) else { return }
+        delivery.loop.atEndOfTurn { peer.endTurn() }
+    }
+}

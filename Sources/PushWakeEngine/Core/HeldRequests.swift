@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeSystem
+
+/// All requests for which phones are woken or watched, found by their host's handle, by user, and by what makes forks
+/// the same request.
+///
+/// It bounds itself: an entry lives as long as the request may be held, and then a minute for phones that come late, or
+/// less when there are too many.
+struct HeldRequests {
+    private var requests: [RequestID: HeldRequest] = [:]
+    private var byUser: [String: [HeldRequest]] = [:]
+    private var byKey: [WakeKey: RequestPushes] = [:]
+    /// In the order in which they end: when each may be forgotten.
+    private var ended: [(at: Int64, request: HeldRequest)] = []
+    private var firstEnded = 0
+    private let most: Int
+    /// Requests that were over and had to make room.
+    private(set) var forgottenEarly = 0
+
+    /// Remembers so many.
+    init(most: Int = 100_000) { self.most = max(most, 1) }
+
+    /// Whether another may be held.
+    var hasRoom: Bool { live < most }
+
+    var count: Int { requests.count }
+    /// Those that have not ended.
+    private(set) var live = 0
+
+    subscript(id: RequestID) -> HeldRequest? { requests[id] }
+
+    /// Requests for one user, the oldest first.
+    func requests(for aor: String) -> [HeldRequest] { byUser[aor] ?? [] }
+
+    /// The pushes that a request shares with its forks.
+    mutating func pushes(of key: WakeKey) -> RequestPushes {
+        if let known = byKey[key] { return known }
+        let new = RequestPushes()
+        byKey[key] = new
+        return new
+    }
+
+    mutating func add(_ request: HeldRequest) {
+        if let old = requests.updateValue(request, forKey: request.id) { unlink(old) }
+        byUser[request.aor, default: []].append(request)
+        request.pushes.live += 1
+        live += 1
+        while requests.count > most, firstEnded < ended.count {
+            forgetFirst()
+            forgottenEarly += 1
+        }
+    }
+
+    /// It has ended: it stays for phones that come late, until `time`.
+    mutating func end(_ request: HeldRequest, forgetAt time: Int64) {
+        request.forgetAt = time
+        request.pushes.live -= 1
+        live -= 1
+        ended.append((time, request))
+    }
+
+    /// Forgets what is over at `now`.
+    mutating func sweep(now: Int64) {
+        while firstEnded < ended.count, ended[firstEnded].at <= now {
+            forgetFirst()
+        }
+    }
+
+    private mutating func forgetFirst() {
+        remove(ended[firstEnded].request)
+        firstEnded += 1
+        if firstEnded > 1024, firstEnded * 2 > ended.count {
+            ended.removeFirst(firstEnded)
+            firstEnded = 0
+        }
+    }
+
+    /// Requests whose host never told their end.
+    func abandoned(now: Int64) -> [HeldRequest] {
+        requests.values.filter { $0.machine.end == nil && $0.forgetAt <= now }
+    }
+
+    private mutating func remove(_ request: HeldRequest) {
+        if requests[request.id] === request { requests[request.id] = nil }
+        unlink(request)
+    }
+
+    private mutating func unlink(_ request: HeldRequest) {
+        byUser[request.aor]?.removeAll { $0 === request }
+        if byUser[request.aor]?.isEmpty == true { byUser[request.aor] = nil }
+        let key = request.message.key
+        if byKey[key] === request.pushes, request.pushes.live <= 0 { byKey[key] = nil }
+    }
+}
+
+/// One request for which phones are woken or watched: its machine, its devices' bindings, and the pushes under way.
+final class HeldRequest {
+    let id: RequestID
+    let message: WakeMessage
+    var machine: CallMachine
+    /// Of the user, when the request came.
+    let bindings: [Binding]
+    let devices: CallDevices
+    /// What phones are told of it.
+    let content: PushContent
+    /// Shared with the other forks of the same request.
+    let pushes: RequestPushes
+    /// Monotonic milliseconds at which the request came.
+    let beganAt: Int64
+    /// Where its story is written.
+    let trace: TraceID
+    /// When a device was pushed first, until it registers: what a wake is measured from.
+    var pushedAt: [Int: Int64] = [:]
+    /// When the machine is asked next, and the timer that will ask it.
+    var timer: (at: Int64, id: Loop.TimerID)?
+    /// Monotonic milliseconds at which it is forgotten, whatever its host says.
+    var forgetAt: Int64
+    /// Channels that wait, by identity.
+    var waiters: [any WakeWaiter] = []
+    /// Contacts that were rung since it began: a wait that starts late hears of them at once.
+    var rung: [String] = []
+    /// Why the last push failed.
+    var lastReason = ""
+    /// What a contact is called by its host, by URI.
+    var keys: [String: String]
+
+    init(
+        id: RequestID, message: WakeMessage, machine: consuming CallMachine, bindings: [Binding],
+        devices: CallDevices, content: PushContent, pushes: RequestPushes, trace: TraceID, beganAt: Int64,
+        forgetAt: Int64
+    ) {
+        self.id = id
+        self.message = message
+        self.machine = machine
+        self.bindings = bindings
+        self.devices = devices
+        self.content = content
+        self.pushes = pushes
+        self.trace = trace
+        self.beganAt = beganAt
+        self.forgetAt = forgetAt
+        keys = Dictionary(message.contacts.map { ($0.uri, $0.key) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    var aor: String { message.aor }
+
+    /// The URI of a contact that verbs name by its key.
+    func uri(of key: String) -> String { keys.first { $0.value == key }?.key ?? key }
+
+    /// What the host calls the contact of a REGISTER, push parameters or not.
+    func key(of uri: String) -> String { keys[uri] ?? keys[Binding.withoutPushParameters(uri)] ?? uri }
+
+    /// A contact was rung, or came too late for it.
+    func remember(rung contact: String) {
+        if rung.count < Self.longestRung, !rung.contains(contact) { rung.append(contact) }
+    }
+
+    private static let longestRung = 32
+
+    /// Of the registrar's tables, the one it is for.
+    func isFor(_ domain: String) -> Bool { domain.isEmpty || message.domain.isEmpty || domain == message.domain }
+
+    /// For log lines.
+    var label: String { EngineLog.names(message.aor, message.callID) }
+}
+
+/// The pushes of one request and of its forks: each token gets one.
+final class RequestPushes {
+    /// One token's push.
+    struct Entry {
+        /// Nil while it is under way.
+        var isAccepted: Bool?
+        var job: PushJob?
+        /// How the last one ended, for forks that come later.
+        var result: PushResult?
+        /// The records of the token have the acceptance, and the wake.
+        var isCounted = false
+        var hasWoken = false
+        /// Who wants to hear of its outcome.
+        var followers: [(request: HeldRequest, device: Int)] = []
+    }
+
+    var entries: [String: Entry] = [:]
+    /// Requests that share it and have not ended.
+    var live = 0
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+
+/// Names a request in the trace; one that was forgotten meanwhile takes no more notes.
+struct TraceID: Equatable {
+    /// From 1, in order of arrival; 0 names no request.
+    fileprivate(set) var sequence: UInt64
+
+    /// Names no request: what is noted under it is dropped.
+    static let none = TraceID(sequence: 0)
+}
+
+/// The stories of the last requests, in a ring: the oldest gives way.
+///
+/// A request of one phone that is pushed, registers and answers takes about 1 kB; one that does its worst takes 6 kB.
+/// Nothing is put into words before somebody asks.
+final class Trace {
+    /// Requests that are remembered.
+    static let capacity = 10_000
+
+    private struct Entry {
+        var story: CallStory
+        let callKey: Int
+        let aorKey: Int
+        /// The request before it with the same Call-ID, and with the same AoR; 0 for none.
+        let callBefore: UInt64
+        let aorBefore: UInt64
+    }
+
+    private let capacity: Int
+    private var entries: [Entry] = []
+    private var last: UInt64 = 0
+    /// The newest request of each Call-ID and AoR, by hash: Swift's has a seed that no caller knows.
+    private var newestByCall: [Int: UInt64] = [:]
+    private var newestByAoR: [Int: UInt64] = [:]
+
+    init(capacity: Int = Trace.capacity) { self.capacity = max(capacity, 1) }
+
+    /// Requests remembered now.
+    var count: Int { entries.count }
+
+    /// A request is here; `from` is the caller's URI, `now` monotonic milliseconds here and below.
+    func begin(method: String, aor: String, callID: String, cseq: UInt32, from: String, now: Int64) -> TraceID {
+        let callKey = callID.hashValue
+        let aorKey = aor.hashValue
+        if entries.count == capacity { forgetOldest() }
+        last += 1
+        let entry = Entry(
+            story: CallStory(method: method, aor: aor, callID: callID, cseq: cseq, from: from, now: now),
+            callKey: callKey, aorKey: aorKey,
+            callBefore: newestByCall.updateValue(last, forKey: callKey) ?? 0,
+            aorBefore: newestByAoR.updateValue(last, forKey: aorKey) ?? 0)
+        if entries.count < capacity { entries.append(entry) } else { entries[index(of: last)] = entry }
+        return TraceID(sequence: last)
+    }
+
+    /// Something has happened to it.
+    func note(_ id: TraceID, _ note: CallNote, now: Int64) {
+        guard isKept(id.sequence) else { return }
+        entries[index(of: id.sequence)].story.append(note, now: now)
+    }
+
+    /// The machine has answered an event with these verbs.
+    func note(_ id: TraceID, _ verbs: [CallVerb], now: Int64) {
+        guard isKept(id.sequence), !verbs.isEmpty else { return }
+        entries[index(of: id.sequence)].story.append(verbs, now: now)
+    }
+
+    /// A device, by its place in the machine, is the one of this binding.
+    func name(_ id: TraceID, device: Int, _ binding: Binding) {
+        name(
+            id, device: device, provider: binding.provider, app: binding.app, token: binding.token,
+            instance: binding.instance)
+    }
+
+    /// The same without a binding: a device that cannot be pushed has nothing but an instance, if that.
+    func name(
+        _ id: TraceID, device: Int, provider: Provider? = nil, app: String = "", token: String = "", instance: String
+    ) {
+        guard isKept(id.sequence), provider != nil || !instance.isEmpty else { return }
+        let name = CallStory.Name(
+            provider: provider, app: app, token: EngineLog.shortened(token),
+            instance: EngineLog.shortened(Self.bare(instance)))
+        entries[index(of: id.sequence)].story.name(device, name)
+    }
+
+    /// A push for one of its devices has ended.
+    func answered(_ id: TraceID, device: Int, _ result: PushResult, now: Int64) {
+        guard isKept(id.sequence) else { return }
+        let answer = PushAnswer(
+            event: result.event, outcome: result.outcome, reason: result.reason, httpStatus: result.httpStatus,
+            milliseconds: result.microseconds / 1000, isBindingRemoved: result.isBindingRemoved)
+        entries[index(of: id.sequence)].story.append(answer, device: device, now: now)
+    }
+
+    /// The story of a request; nil when it is forgotten.
+    func story(of id: TraceID) -> CallStory? {
+        isKept(id.sequence) ? entries[index(of: id.sequence)].story : nil
+    }
+
+    /// The newest requests, the newest first.
+    func newest(_ limit: Int) -> [TraceID] {
+        let count = min(UInt64(max(limit, 0)), UInt64(entries.count))
+        return (0..<count).map { TraceID(sequence: last - $0) }
+    }
+
+    /// Requests with this Call-ID, the newest first; when there are none, those for this AoR.
+    func find(_ name: String, limit: Int) -> [TraceID] {
+        let key = name.hashValue
+        let shown = CallStory.shown(name)
+        let calls = walk(from: newestByCall[key], limit) { entry in
+            (entry.callKey == key && entry.story.callID == shown, entry.callBefore)
+        }
+        guard calls.isEmpty else { return calls }
+        return walk(from: newestByAoR[key], limit) { entry in
+            (entry.aorKey == key && entry.story.aor == shown, entry.aorBefore)
+        }
+    }
+
+    private func walk(
+        from newest: UInt64?, _ limit: Int, _ look: (Entry) -> (isMeant: Bool, before: UInt64)
+    ) -> [TraceID] {
+        var found: [TraceID] = []
+        var next = newest ?? 0
+        while isKept(next), found.count < limit {
+            let (isMeant, before) = look(entries[index(of: next)])
+            if isMeant { found.append(TraceID(sequence: next)) }
+            next = before
+        }
+        return found
+    }
+
+    private func isKept(_ sequence: UInt64) -> Bool {
+        sequence > 0 && sequence <= last && last - sequence < UInt64(entries.count)
+    }
+
+    private func index(of sequence: UInt64) -> Int { Int((sequence - 1) % UInt64(capacity)) }
+
+    /// Later requests of its Call-ID and AoR, which may still point to it, see that it is too old.
+    private func forgetOldest() {
+        let oldest = last - UInt64(capacity) + 1
+        let entry = entries[index(of: oldest)]
+        if newestByCall[entry.callKey] == oldest { newestByCall[entry.callKey] = nil }
+        if newestByAoR[entry.aorKey] == oldest { newestByAoR[entry.aorKey] = nil }
+    }
+
+    /// `<urn:uuid:…>` without what all of them have.
+    private static func bare(_ instance: String) -> String {
+        guard instance.hasPrefix("<"), instance.hasSuffix(">") else { return instance }
+        let inner = instance.dropFirst().dropLast()
+        return String(inner.hasPrefix("urn:uuid:") ? inner.dropFirst(9) : inner)
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+
+/// What pushes to each token have come to since the engine started.
+///
+/// A cache of sets, each with room for twelve: it grows without ever copying more than a set, and where a set is full
+/// the token goes that was pushed longest ago. A record takes 48 bytes, and 12 more of its set.
+struct WakeRecords {
+    /// Sets and tokens per set: room for 196,608 tokens.
+    static let sets = 16_384
+    static let perSet = 12
+
+    private struct Entry {
+        let key: UInt64
+        var record = WakeRecord()
+    }
+
+    /// Of a token in a set that is full.
+    static var bytesPerToken: Int { MemoryLayout<Entry>.stride }
+
+    private var table: [[Entry]]
+    private let limit: Int
+    private(set) var count = 0
+
+    init(sets: Int = WakeRecords.sets, perSet: Int = WakeRecords.perSet) {
+        table = Array(repeating: [], count: max(sets, 1))
+        limit = max(perSet, 1)
+    }
+
+    /// A provider has taken a push that was to wake the phone for a request; once for each request. `now` in
+    /// monotonic milliseconds here and below.
+    mutating func accepted(_ binding: Binding, now: Int64) { change(binding) { $0.accept(now: Self.seconds(now)) } }
+
+    /// The phone has registered, so many milliseconds after it was pushed for a request that is still there.
+    mutating func woke(_ binding: Binding, milliseconds: Int64, now: Int64) {
+        change(binding) { $0.wake(after: milliseconds, now: Self.seconds(now)) }
+    }
+
+    /// Any push to it has ended. What ended on our side says nothing about the token.
+    mutating func ended(_ binding: Binding, _ outcome: Outcome, now: Int64) {
+        guard outcome != .expired, outcome != .overloaded else { return }
+        change(binding) { $0.end(outcome, now: Self.seconds(now)) }
+    }
+
+    /// Its record; an empty one when nothing is known.
+    func record(of binding: Binding) -> WakeRecord {
+        let key = Self.key(of: binding)
+        return table[set(of: key)].first { $0.key == key }?.record ?? WakeRecord()
+    }
+
+    /// Seconds since a time that a record has.
+    static func ago(_ second: UInt32?, now: Int64) -> Int64? { second.map { max(0, now / 1000 - Int64($0)) } }
+
+    private mutating func change(_ binding: Binding, _ body: (inout WakeRecord) -> Void) {
+        let key = Self.key(of: binding)
+        let set = set(of: key)
+        if let index = table[set].firstIndex(where: { $0.key == key }) {
+            return body(&table[set][index].record)
+        }
+        var entry = Entry(key: key)
+        body(&entry.record)
+        if table[set].count < limit {
+            table[set].append(entry)
+            count += 1
+        } else if let oldest = table[set].indices.min(by: { age(set, $0) < age(set, $1) }) {
+            table[set][oldest] = entry
+        }
+    }
+
+    private func age(_ set: Int, _ index: Int) -> UInt32 {
+        let record = table[set][index].record
+        return max(record.lastPush ?? 0, record.lastWake ?? 0)
+    }
+
+    private func set(of key: UInt64) -> Int { Int(key % UInt64(table.count)) }
+
+    private static func seconds(_ milliseconds: Int64) -> UInt32 { UInt32(clamping: milliseconds / 1000) }
+
+    /// 64 bits with a seed that nobody outside knows stand for the token.
+    private static func key(of binding: Binding) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(binding.provider.rawValue)
+        hasher.combine(binding.token)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+}
+
+/// What a `wake` is answered with.
+struct WakeAnswer: Equatable {
+    /// Push bindings of the user.
+    var bindings = 0
+    /// Pushes queued for this request, now or by an earlier copy of it.
+    var pushed = 0
+    /// Bindings whose phone is awake.
+    var awake = 0
+    /// Per contact: 0 ring, 1 hold.
+    var verdicts: [UInt8]
+    /// Per contact: the number of its leg, or 0.
+    var legs: [UInt16]
+    /// Verbs may come for the request.
+    var isWatched = false
+    /// Milliseconds for which the host keeps it open without a leg; 0: it need not.
+    var hold: Int64 = 0
+    /// Milliseconds for which verbs may come.
+    var limit: Int64 = 0
+    /// What another engine needs to go on with it.
+    var ticket: [UInt8] = []
+
+    init(contacts: Int) {
+        verdicts = Array(repeating: 0, count: contacts)
+        legs = Array(repeating: 0, count: contacts)
+    }
+
+    /// Writes the fields of the reply.
+    func encode(into writer: inout MessageWriter) {
+        writer.put(.bindings, bindings)
+        writer.put(.pushed, pushed)
+        writer.put(.awake, awake)
+        writer.put(.verdicts, verdicts)
+        guard isWatched else { return }
+        writer.put(.watched, 1)
+        writer.put(.legs, legs.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] })
+        writer.put(.hold, hold)
+        writer.put(.limit, limit)
+        writer.put(.ticket, ticket)
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeSystem
+internal import PushWakeTransport
+
+/// Puts channels together from settings.
+struct ChannelBuilder {
+    let settings: Settings
+    let tls: TLSContext
+    let payloads: PayloadLibrary
+    let resolver: Resolver
+    let loop: Loop
+    let log: EngineLog
+    var queues = ChannelQueues(capacity: 100_000)
+
+    /// What providers are verified against.
+    static func tls(_ settings: Settings, identity: TLSIdentity? = nil) throws(TLSError) -> TLSContext {
+        let file = settings.text(.caFile)
+        return try TLSContext.client(caFile: file.isEmpty ? nil : file, identity: identity)
+    }
+
+    /// A new channel for a key, and what is left to do for the one before; that one stays when the key cannot be used.
+    ///
+    /// `key` names the setting; while it is empty there is no channel.
+    func replace<Channel>(
+        _ old: Channel?, _ key: SettingKey, _ problems: inout [String], retire: (Channel) -> Void,
+        make: () throws(KeyFileError) -> Channel
+    ) -> Channel? {
+        guard !settings.text(key).isEmpty else { return nil }
+        do throws(KeyFileError) {
+            let channel = try make()
+            if let old { retire(old) }
+            return channel
+        } catch {
+            let ending = old == nil ? "" : "; the key read before is still used"
+            problems.append("\(SettingsTable.description(of: key).name): \(error.message)\(ending)")
+            return old
+        }
+    }
+
+    /// Connections to one server; `certificate` is the file of the one in `tls`, `share` is which part of the queue's
+    /// size it has, `adjust` says what is special. Without pushes they are no part of what is counted of the queues.
+    func pool(
+        _ origin: HTTPOrigin, _ label: String, connections: Int64, tls: TLSContext? = nil,
+        certificate: String? = nil, share: Int = 1, carriesPushes: Bool = true, resolver own: Resolver? = nil,
+        adjust: (inout HTTPPoolConfiguration) -> Void = { _ in }
+    ) -> ProviderPool {
+        var configuration = HTTPPoolConfiguration()
+        configuration.maxConnections = Int(connections)
+        configuration.connectTimeout = settings.integer(.connectTimeout)
+        configuration.answerTimeout = settings.integer(.requestTimeout)
+        configuration.limits = HTTPAnswerLimits(keptHeaders: ["retry-after"])
+        configuration.proxy = ProxyFile.proxy(settings, to: origin.host)
+        adjust(&configuration)
+        let pool = HTTPConnectionPool(
+            origin: origin, tls: tls ?? self.tls, configuration: configuration, loop: loop,
+            resolver: own ?? resolver)
+        let queue = queues.make(pool, share: share, isCounted: carriesPushes, loop: loop)
+        return ProviderPool(pool, queue: queue, label: label, certificate: certificate, log: log)
+    }
+}
+
+/// Names for pushes: seeded by the system once, then a step each (xoshiro256**), since a system
+/// call per push would cost more than the push's own request.
+struct Randomness {
+    private var state: (UInt64, UInt64, UInt64, UInt64)
+
+    init() {
+        var system = SystemRandomNumberGenerator()
+        state = (system.next(), system.next(), system.next(), system.next() | 1)
+    }
+
+    mutating func next() -> UInt64 {
+        let product = state.1 &* 5
+        let result = (product << 7 | product >> 57) &* 9
+        let shifted = state.1 << 17
+        state.2 ^= state.0
+        state.3 ^= state.1
+        state.1 ^= state.2
+        state.0 ^= state.3
+        state.2 ^= shifted
+        state.3 = state.3 << 45 | state.3 >> 19
+        return result
+    }
+}

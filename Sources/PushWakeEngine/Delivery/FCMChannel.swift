@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeSystem
+internal import PushWakeTransport
+
+/// Pushes for one Google project: one service account, one access token, one connection pool.
+///
+/// Pushes that come while the first token is being fetched wait in the queue; a refresh ahead of need makes nobody
+/// wait.
+final class FCMChannel: PooledChannel {
+    let label: String
+    var breaker: Breaker
+    let loop: Loop
+    private let log: EngineLog
+    let pool: ProviderPool
+    private let tokenPool: ProviderPool
+    let account: ServiceAccount
+    /// Tells apps that came here only because no account was named for them.
+    var isGuess: (_ app: String) -> Bool = { _ in false }
+    private let sign: ([UInt8]) -> [UInt8]?
+    private var credential = FCMCredential()
+    private var builder: FCMRequestBuilder
+    private var generation: UInt32 = 0
+    private var random = Randomness()
+    private var isTokenRefused = false
+    /// Why there is no token; said once.
+    private var loggedReason: String?
+    /// Another channel has taken over: tokens are fetched for waiting pushes only, not ahead of need.
+    private var isRetired = false
+
+    /// `sign` makes an RS256 signature; nil when the key cannot.
+    init(
+        account: ServiceAccount, pool: ProviderPool, tokenPool: ProviderPool, builder: FCMRequestBuilder, maxFail: Int,
+        loop: Loop,
+        log: EngineLog, sign: @escaping ([UInt8]) -> [UInt8]?
+    ) {
+        label = "fcm \(account.project)"
+        breaker = Breaker(maxFail: maxFail)
+        self.account = account
+        self.pool = pool
+        self.tokenPool = tokenPool
+        self.builder = builder
+        self.loop = loop
+        self.log = log
+        self.sign = sign
+    }
+
+    var isHealthy: Bool { pool.isHealthy && tokenPool.isHealthy && !isTokenRefused }
+
+    func send(_ job: PushJob) {
+        switch credential.authorization(now: loop.now) {
+        case .use(let authorization, let current):
+            if current != generation { (builder.authorization, generation) = (authorization, current) }
+            job.attempts += 1
+            pool.send(job)
+        case .fetch:
+            pool.queue.park(job)
+            fetchToken()
+        case .wait:
+            pool.queue.park(job)
+        case .rest(let until, let reason):
+            let verdict = Verdict(
+                isTokenRefused ? .misconfigured : .unavailable, reason: "OAuth \(reason)",
+                next: isTokenRefused ? .finish : .retry(after: max(0, until - loop.now)))
+            job.conclude(verdict, status: 0, on: self, loop)
+        }
+    }
+
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+        job.generation = generation
+        try builder.write(job.push, now: loop.wallSeconds, into: &request)
+    }
+
+    func ended(_ job: PushJob, _ result: HTTPResult) {
+        guard case .answered(let response, _) = result else {
+            return job.conclude(result.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
+        }
+        pool.noteAnswer()
+        let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
+        var verdict = FCMResponse.verdict(response, body, now: loop.wallSeconds)
+        if verdict.outcome == .accepted { credential.accepted(generation: job.generation) }
+        if verdict.next == .renewCredential, credential.refused(generation: job.generation, now: loop.now) == .giveUp {
+            verdict.next = .finish
+        }
+        if verdict.reason == "SENDER_ID_MISMATCH", isGuess(job.binding.app) {
+            // The token may well live, in a project whose account nobody has set.
+            verdict = Verdict(.misconfigured, reason: "SENDER_ID_MISMATCH (set fcm_appN and fcm_keyN for this app)")
+        }
+        job.conclude(verdict, status: response.status, on: self, loop)
+    }
+
+    // MARK: The access token
+
+    func warmUp() {
+        pool.warmUp()
+        if case .fetch = credential.authorization(now: loop.now) { fetchToken() }
+    }
+
+    func retire() {
+        isRetired = true
+        pool.drain()
+        tokenPool.drain()
+    }
+
+    private func fetchToken() {
+        let input = FCMTokenRequest.signingInput(account, now: loop.wallSeconds)
+        guard let signature = sign(input) else { return tokenFailed("SigningFailed", after: nil, isFinal: true) }
+        do throws(PushRefusal) {
+            let (_, request) = try FCMTokenRequest.build(account, signingInput: input, signature: signature)
+            tokenPool.send(request, deadline: loop.now + 20_000) { [self] exchange in tokenAnswered(exchange) }
+        } catch {
+            tokenFailed(error.verdict.reason, after: nil, isFinal: true)
+        }
+    }
+
+    private func tokenAnswered(_ exchange: HTTPResult) {
+        guard case .answered(let response, _) = exchange else {
+            return tokenFailed(exchange.verdict(isRepeatable: true).reason, after: nil, isFinal: false)
+        }
+        switch FCMTokenRequest.answer(response, (try? JSONParser.parse(response.body)), now: loop.wallSeconds) {
+        case .token(let token, let lifetime):
+            credential.fetched(token, lifetime: lifetime, now: loop.now)
+            isTokenRefused = false
+            if loggedReason != nil { log(.notice, "\(label): there is an access token again") }
+            loggedReason = nil
+            scheduleRefresh()
+            pool.queue.resume()
+        case .unavailable(let reason, let after): tokenFailed(reason, after: after, isFinal: false)
+        case .refused(let reason): tokenFailed(reason, after: nil, isFinal: true)
+        }
+    }
+
+    private func tokenFailed(_ reason: String, after: Int64?, isFinal: Bool) {
+        isTokenRefused = isFinal
+        credential.fetchFailed(reason: reason, after: after, now: loop.now, random: random.next())
+        if loggedReason != reason { log(.warning, "\(label): no access token from \(account.tokenURI): \(reason)") }
+        loggedReason = reason
+        scheduleRefresh()
+        pool.queue.resume()
+    }
+
+    private func scheduleRefresh() {
+        guard let deadline = credential.deadline else { return }
+        loop.schedule(at: deadline) { [weak self] in
+            guard let self, !isRetired, credential.refreshIsDue(now: loop.now) else { return }
+            fetchToken()
+        }
+    }
+}
+
+/// The channels to Google: one per service account.
+struct FCMChannels {
+    let keys: FCMKeys
+    private let channels: [FCMChannel?]
+    /// Says no to bindings that no account serves.
+    private let refusing: [RefusingChannel]
+    private let nobody: RefusingChannel
+
+    /// `makeChannel` opens the channel of one account; accounts that have a channel in `kept` stay on it, with token and
+    /// connections.
+    init(_ keys: FCMKeys, keeping kept: FCMChannels?, loop: Loop, makeChannel: (FCMKeys.Key) -> FCMChannel) {
+        self.keys = keys
+        let before = kept?.distinct ?? []
+        var made: [FCMChannel] = []
+        channels = keys.keys.map { key in
+            guard let key else { return nil }
+            // Two files may hold the same account: Google counts by project, and so does the breaker.
+            if let known = made.first(where: { $0.account == key.account }) { return known }
+            let channel = before.first { $0.account == key.account } ?? makeChannel(key)
+            channel.isGuess = { keys.directory.isGuess(for: $0) }
+            made.append(channel)
+            return channel
+        }
+        refusing = keys.sources.map { source in
+            RefusingChannel(
+                label: "fcm \(source.setting)",
+                verdict: Verdict(
+                    .misconfigured, reason: "NoServiceAccount (\(source.path) of \(source.setting) cannot be used)"),
+                loop: loop)
+        }
+        nobody = RefusingChannel(
+            label: "fcm",
+            verdict: Verdict(
+                .misconfigured,
+                reason: "NoServiceAccount (set fcm_key, or fcm_appN and fcm_keyN for this package or project)"),
+            loop: loop)
+    }
+
+    /// The channel of a binding; one that refuses with the remedy when no account serves it.
+    func channel(for binding: Binding) -> any ProviderChannel {
+        switch keys.directory.choice(for: binding.app) {
+        case .account(let index): channels[index] ?? nobody
+        case .broken(let index): refusing[index]
+        case .none: nobody
+        }
+    }
+
+    /// Connects each account.
+    func warmUp() { for channel in distinct { channel.warmUp() } }
+
+    /// Others have taken over, except for channels that they took along; pushes under way finish.
+    func retire(replacedBy new: FCMChannels) {
+        let inUse = new.distinct
+        for channel in distinct where !inUse.contains(where: { $0 === channel }) { channel.retire() }
+    }
+
+    private var distinct: [FCMChannel] {
+        var seen: [FCMChannel] = []
+        for case let channel? in channels where !seen.contains(where: { $0 === channel }) { seen.append(channel) }
+        return seen
+    }
+}
+
+extension ChannelBuilder {
+    /// Nil when it is not set up. An account that cannot be used is as it was before, or missing; `problems` says why.
+    ///
+    /// With `keepsUnchanged` the channels of accounts that have not changed go on as they are.
+    func openFCM(replacing old: FCMChannels?, keepsUnchanged: Bool, _ problems: inout [String]) -> FCMChannels? {
+        guard FCMKeySources.areSet(in: settings) else { return nil }
+        let keys = FCMKeys(settings, keeping: old?.keys)
+        problems += keys.problems.map { "\($0.setting): \($0.message)" }
+        let channels = FCMChannels(keys, keeping: keepsUnchanged ? old : nil, loop: loop, makeChannel: fcm)
+        old?.retire(replacedBy: channels)
+        return channels
+    }
+
+    /// The channel of one account.
+    func fcm(_ key: FCMKeys.Key) -> FCMChannel {
+        let (account, signer) = (key.account, key.signer)
+        let origin = HTTPOrigin(settings.text(.fcmURL)) ?? HTTPOrigin(host: "fcm.googleapis.com")
+        let tokenOrigin = HTTPOrigin.split(account.tokenURI)?.0 ?? HTTPOrigin(host: "oauth2.googleapis.com")
+        let label = "fcm \(account.project)"
+        return FCMChannel(
+            account: account,
+            pool: pool(origin, label, connections: settings.integer(.fcmConnections)) {
+                // Google answers more streams, and any PING, with GOAWAY.
+                $0.maxStreams = 100
+                $0.pingAfter = nil
+            },
+            tokenPool: pool(tokenOrigin, "\(label) OAuth", connections: 1, carriesPushes: false) { $0.pingAfter = nil },
+            builder: FCMRequestBuilder(
+                payloads: payloads,
+                settings: FCMSettings(project: account.project, payload: PayloadSettings(settings)),
+                authority: origin.authority),
+            maxFail: Int(settings.integer(.maxFail)), loop: loop, log: log, sign: { try? signer.sign($0) })
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeSystem
+internal import PushWakeTransport
+
+/// The way to one provider with one credential: an Apple environment and key, a Google project.
+protocol ProviderChannel: AnyObject {
+    /// For logs: `apns production`, `fcm my-project`.
+    var label: String { get }
+
+    /// Rests the credential after many failures in a row.
+    var breaker: Breaker { get set }
+
+    /// False after a connection could not be made and until one is: calls should not rely on a push then.
+    var isHealthy: Bool { get }
+
+    /// Where its pushes wait; nil when it has no connections.
+    var queue: ChannelQueue? { get }
+
+    /// Connects, and fetches what a push needs, before the first push does.
+    func warmUp()
+
+    /// Another channel takes its place: what was submitted is still finished, then the connections end.
+    func retire()
+
+    /// Sends a push; it is finished sooner or later, whatever happens.
+    func submit(_ job: PushJob)
+
+    /// Sends a push whose turn has come.
+    func send(_ job: PushJob)
+
+    /// Writes the request of a push, now that a stream is free for it.
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal)
+
+    /// Goes on as the end of an attempt says.
+    func ended(_ job: PushJob, _ result: HTTPResult)
+}
+
+/// A channel with connections and a queue of its own: all but those that only refuse.
+protocol PooledChannel: ProviderChannel {
+    var pool: ProviderPool { get }
+    var loop: Loop { get }
+}
+
+extension PooledChannel {
+    var queue: ChannelQueue? { pool.queue }
+
+    var isHealthy: Bool { pool.isHealthy }
+
+    func warmUp() { pool.warmUp() }
+
+    func retire() { pool.drain() }
+
+    func submit(_ job: PushJob) {
+        if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
+        guard pool.queue.admits(job) else { return }
+        send(job)
+    }
+
+    func send(_ job: PushJob) {
+        job.attempts += 1
+        pool.send(job)
+    }
+}
+
+/// Where pushes go that must not leave.
+final class RefusingChannel: ProviderChannel {
+    let label: String
+    /// Never opens: these refusals are nobody's failures.
+    var breaker = Breaker(maxFail: 0)
+    private let verdict: Verdict
+    private let loop: Loop
+
+    init(label: String, verdict: Verdict, loop: Loop) {
+        self.label = label
+        self.loop = loop
+        self.verdict = verdict
+    }
+
+    var isHealthy: Bool { false }
+
+    var queue: ChannelQueue? { nil }
+
+    func warmUp() {}
+
+    func retire() {}
+
+    func submit(_ job: PushJob) { loop.atEndOfTurn { [verdict] in job.finish(verdict, status: 0) } }
+
+    func send(_ job: PushJob) { job.finish(verdict, status: 0) }
+
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) { throw .forbiddenURL }
+
+    func ended(_ job: PushJob, _ result: HTTPResult) { job.finish(verdict, status: 0) }
+}

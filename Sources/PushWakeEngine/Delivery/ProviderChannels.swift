@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeSystem
+internal import PushWakeTransport
+
+/// Which channel a push takes.
+final class ProviderChannels {
+    private var apns: APNsChannels?
+    private var fcm: FCMChannels?
+    private var webPush: WebPushChannels?
+    private var acrobits: AcrobitsChannel?
+    private var webhook: WebhookRoute?
+    private var builder: ChannelBuilder?
+    /// The queues of all channels, those of channels that stay when others are made too.
+    let queues: ChannelQueues
+
+    /// No channel at all.
+    init(queues: ChannelQueues) { self.queues = queues }
+
+    /// Reads templates and all keys, and makes new channels. Where one cannot be made, `problems` says why, and the
+    /// one before stays if there is one.
+    func open(_ settings: Settings, loop: Loop, log: EngineLog, problems: inout [String]) {
+        problems += ProxyFile.problems(settings).map { "\(SettingsTable.description(of: $0.key).name): \($0.text)" }
+        let (payloads, templateProblems) = PayloadFiles.load(settings)
+        problems += templateProblems.map { "\(SettingsTable.description(of: .templateDirectory).name): \($0)" }
+        guard let payloads else { return }
+        do throws(TLSError) {
+            builder = ChannelBuilder(
+                settings: settings, tls: try ChannelBuilder.tls(settings), payloads: payloads,
+                resolver: Resolver(loop: loop),
+                loop: loop, log: log, queues: queues)
+            for provider in Provider.allCases { reopen(provider, keepsUnchanged: false, problems: &problems) }
+        } catch {
+            problems.append("ca_file: \(error.message); no provider can be verified, so no push is sent")
+        }
+    }
+
+    /// Reads the keys of one provider again. Pushes under way finish on the old channels.
+    ///
+    /// With `keepsUnchanged` the channels of files that have not changed go on as they are.
+    func reopen(_ provider: Provider, keepsUnchanged: Bool, problems: inout [String]) {
+        guard let builder else { return }
+        switch provider {
+        case .apns:
+            apns = builder.openAPNs(replacing: apns, keepsUnchanged: keepsUnchanged, &problems)
+            apns?.warmUp(now: SystemClock.wallSeconds())
+        case .fcm:
+            fcm = builder.openFCM(replacing: fcm, keepsUnchanged: keepsUnchanged, &problems)
+            fcm?.warmUp()
+        case .webpush: webPush = builder.openWebPush(replacing: webPush, &problems)
+        case .acrobits:
+            acrobits = builder.openAcrobits(replacing: acrobits, &problems)
+            acrobits?.warmUp()
+        case .webhook:
+            webhook = builder.openWebhook(replacing: webhook, &problems)
+            webhook?.channel.warmUp()
+        }
+    }
+
+    /// The public VAPID key in base64url; empty without Web Push.
+    var vapidKey: String { webPush?.publicKey ?? "" }
+
+    /// Certificates that are over or nearly so.
+    func timeProblems(now: Int64) -> [String] { apns?.timeProblems(now: now) ?? [] }
+
+    /// The channel of a push; nil when none is set up for it. `type` is for Apple; `now` in seconds since 1970.
+    func channel(for binding: Binding, _ type: APNsPushType?, now: Int64) -> (any ProviderChannel)? {
+        if let webhook, webhook.takes(binding) { return webhook.channel }
+        return switch binding.provider {
+        case .apns: apns?.channel(for: binding, type, now: now)
+        case .fcm: fcm?.channel(for: binding)
+        case .webpush: webPush?.channel(for: binding)
+        case .acrobits: acrobits
+        case .webhook: nil
+        }
+    }
+
+    /// How a push ends for which there is no channel; `problems` is what was wrong with the keys.
+    func refusal(of binding: Binding, _ problems: [String]) -> Verdict {
+        guard binding.provider == .apns, apns?.certified.isEmpty == false else {
+            var verdict = Verdict(.misconfigured, reason: "NoCredential")
+            let (prefix, remedy) = Self.settings(of: binding.provider)
+            let cause = problems.first { $0.hasPrefix(prefix) } ?? problems.first { $0.hasPrefix("ca_file: ") }
+            verdict.detail = cause ?? remedy
+            return verdict
+        }
+        return PushRefusal.noCertificate.verdict
+    }
+
+    /// How the names of a provider's settings begin, and what to do when none is set.
+    private static func settings(of provider: Provider) -> (prefix: String, remedy: String) {
+        switch provider {
+        case .apns: ("apns_", "set apns_key, apns_key_id and apns_team_id, or apns_cert")
+        case .fcm: ("fcm_", "set fcm_key to a service-account file")
+        case .webpush: ("vapid_", "set vapid_key and vapid_subject")
+        case .acrobits: ("acrobits", "set acrobits to 1")
+        case .webhook: ("webhook_", "set webhook_url")
+        }
+    }
+}

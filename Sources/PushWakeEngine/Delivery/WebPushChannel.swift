@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeSystem
+internal import PushWakeTransport
+
+/// Pushes to one Web Push service: one VAPID token, one connection pool.
+final class WebPushChannel: PooledChannel {
+    let label: String
+    var breaker: Breaker
+    /// Requests without an answer.
+    private var inFlight = 0
+    /// Monotonic milliseconds of the last push that came in.
+    private(set) var usedAt: Int64 = 0
+    /// Monotonic milliseconds since which pushes are here and no answer has come; `.max` while there are none.
+    private(set) var unansweredSince = Int64.max
+    private let origin: HTTPOrigin
+    private let sender: WebPushSender
+    let loop: Loop
+    let pool: ProviderPool
+    private var credential: WebPushCredential
+
+    init(origin: HTTPOrigin, sender: WebPushSender, pool: ProviderPool, loop: Loop, label: String, maxFail: Int) {
+        self.origin = origin
+        self.sender = sender
+        self.pool = pool
+        self.loop = loop
+        self.label = label
+        breaker = Breaker(maxFail: maxFail)
+        credential = WebPushCredential(publicKey: sender.publicKey, subject: sender.subject)
+    }
+
+    /// Nothing waits, comes back or is under way.
+    var isIdle: Bool { inFlight == 0 && pool.queue.count == 0 && pool.queue.pausing == 0 }
+
+    /// Ends all connections; nothing can be sent any more.
+    func close() { pool.close() }
+
+    /// Ends all pushes, and nothing can be sent any more.
+    func end(_ verdict: Verdict) { pool.queue.close(verdict) }
+
+    func submit(_ job: PushJob) {
+        if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
+        usedAt = loop.now
+        if unansweredSince == .max { unansweredSince = loop.now }
+        guard pool.queue.admits(job) else { return }
+        send(job)
+    }
+
+    func send(_ job: PushJob) {
+        usedAt = loop.now
+        job.attempts += 1
+        inFlight += 1
+        pool.send(job)
+    }
+
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+        guard let authorization = authorization() else { throw .signingFailed }
+        (_, request) = try WebPushRequest.build(
+            job.binding, job.content, payloads: sender.payloads, settings: sender.settings,
+            authorization: authorization, crypto: WebPushPrimitives(), now: loop.wallSeconds)
+    }
+
+    private func authorization() -> [UInt8]? {
+        switch credential.authorization(for: origin, now: loop.wallSeconds) {
+        case .use(let authorization): return authorization
+        case .sign(let input):
+            guard let signature = sender.sign(input) else { return nil }
+            return credential.signed(input, signature: signature, for: origin, now: loop.wallSeconds)
+        }
+    }
+
+    func ended(_ job: PushJob, _ result: HTTPResult) {
+        inFlight -= 1
+        guard case .answered(let response, _) = result else {
+            return job.conclude(result.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
+        }
+        pool.noteAnswer()
+        unansweredSince = isIdle ? .max : loop.now
+        let body = response.status / 100 == 2 ? nil : (try? JSONParser.parse(response.body))
+        let verdict = WebPushResponse.verdict(response, body, now: loop.wallSeconds)
+        if verdict.next == .renewCredential { credential.refused(by: origin) }
+        job.conclude(verdict, status: response.status, on: self, loop)
+    }
+}
+
+/// One channel per Web Push service. Phones name the services, so their number is bounded, and those that do not answer
+/// make room for others.
+final class WebPushChannels {
+    /// Services with a channel at a time; past it the one that was idle longest makes room, or the one that has not answered
+    /// for longest.
+    static let mostServices = 64
+    /// Milliseconds that a service has for an answer before it may have to make room.
+    static let patience: Int64 = 1000
+
+    private let sender: WebPushSender
+    private let loop: Loop
+    private let makeChannel: (HTTPOrigin, WebPushSender) -> WebPushChannel
+    private var channels: [HTTPOrigin: WebPushChannel] = [:]
+
+    /// The VAPID key's point in base64url, as phones need it to subscribe.
+    var publicKey: String { Base64URL.encode(sender.publicKey) }
+
+    /// Services that have a channel now.
+    var count: Int { channels.count }
+
+    init(_ sender: WebPushSender, loop: Loop, makeChannel: @escaping (HTTPOrigin, WebPushSender) -> WebPushChannel) {
+        self.loop = loop
+        self.sender = sender
+        self.makeChannel = makeChannel
+    }
+
+    /// The channel for a subscription; one that refuses every push when the subscription may not be used.
+    func channel(for binding: Binding) -> any ProviderChannel {
+        do throws(PushRefusal) {
+            return channel(of: try WebPushRequest.target(of: binding.token, sender.settings).origin)
+        } catch {
+            return RefusingChannel(label: "webpush refused", verdict: error.verdict, loop: loop)
+        }
+    }
+
+    /// Other channels take their place.
+    func retire() { for channel in channels.values { channel.retire() } }
+
+    private func channel(of origin: HTTPOrigin) -> any ProviderChannel {
+        if let channel = channels[origin] { return channel }
+        guard channels.count < Self.mostServices || makeRoom() else {
+            return RefusingChannel(
+                label: "webpush full", verdict: Self.full, loop: loop)
+        }
+        let channel = makeChannel(origin, sender)
+        channels[origin] = channel
+        return channel
+    }
+
+    private func makeRoom() -> Bool {
+        let idle = channels.filter(\.value.isIdle)
+        if let oldest = idle.min(by: { $0.value.usedAt < $1.value.usedAt }) {
+            oldest.value.close()
+            channels[oldest.key] = nil
+            return true
+        }
+        guard let mute = channels.min(by: { $0.value.unansweredSince < $1.value.unansweredSince }),
+            loop.now - mute.value.unansweredSince >= Self.patience
+        else { return false }
+        channels[mute.key] = nil
+        mute.value.end(Self.full)
+        return true
+    }
+
+    private static let full = Verdict(.overloaded, reason: "TooManyPushServices")
+}
+
+/// What all Web Push services have in common: one VAPID key, the operator's rules, the templates.
+struct WebPushSender {
+    /// The VAPID key's point, uncompressed.
+    let publicKey: [UInt8]
+    /// `mailto:` or `https:`, so that a service can reach who sends.
+    let subject: String
+    let settings: WebPushSettings
+    let payloads: PayloadLibrary
+    /// Makes an ES256 signature, raw r and s; nil when the key cannot.
+    let sign: ([UInt8]) -> [UInt8]?
+}
+
+extension ChannelBuilder {
+    /// Nil when it is not set up, or when there never was a key that could be used; `problems` says why.
+    func openWebPush(replacing old: WebPushChannels?, _ problems: inout [String]) -> WebPushChannels? {
+        replace(old, .vapidKey, &problems, retire: { $0.retire() }) { () throws(KeyFileError) in
+            try webPush()
+        }
+    }
+
+    /// Services are found as phones name them, so nothing is connected yet.
+    func webPush() throws(KeyFileError) -> WebPushChannels {
+        let signer = try VAPIDKeyFile.read(settings.text(.vapidKey))
+        let sender = WebPushSender(
+            publicKey: signer.key.publicPoint(), subject: settings.text(.vapidSubject),
+            settings: WebPushSettings(settings), payloads: payloads, sign: { try? signer.sign($0) })
+        // Phones name the hosts, and whoever has a host has its name server: slow ones must not hold up Apple's.
+        let resolver = Resolver(loop: loop)
+        return WebPushChannels(sender, loop: loop) { origin, sender in webPush(to: origin, sender, resolver) }
+    }
+
+    /// The channel to one service. What its name resolves to is checked too: a public name may lead inside.
+    func webPush(to origin: HTTPOrigin, _ sender: WebPushSender, _ resolver: Resolver? = nil) -> WebPushChannel {
+        let label = "webpush \(origin.authority)"
+        // Phones name these services: no one of them may take the memory of all.
+        let pool = pool(origin, label, connections: 1, share: 16, resolver: resolver) {
+            $0.refusesLocalAddresses = !sender.settings.allowsPrivateAddresses
+            $0.closeAfter = 60_000
+        }
+        return WebPushChannel(
+            origin: origin, sender: sender, pool: pool, loop: loop, label: label,
+            maxFail: Int(settings.integer(.maxFail)))
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+public import PushWakeCore
+internal import PushWakeSystem
+
+/// The whole life of an engine's process: settings in, log out, until it is told to end.
+public enum EngineProcess {
+    /// Lines of settings that a supervisor may hand over.
+    private static let longestHandover = 1 << 20
+
+    /// Runs an engine. A supervised one takes settings from standard input up to the first empty line, writes its log
+    /// for the supervisor, and ends with that input. False when it could not start; the log says why.
+    public static func run(_ settings: Settings, isSupervised: Bool) -> Bool {
+        var settings = settings
+        if isSupervised {
+            ChildProcess.leaveInheritance()
+            for problem in settings.take(lines: handover()) {
+                log(isSupervised: true)(.error, "\(problem.error.setting): \(problem.error.message)")
+            }
+        }
+        let log = EngineLog(
+            threshold: LogLevel(name: settings.text(.logLevel)), write: log(isSupervised: isSupervised))
+        do throws(EngineFailure) {
+            let engine = try EngineService(settings: settings, log: log, isSupervised: isSupervised)
+            engine.run(parentInput: isSupervised ? Descriptor.standardInput : nil)
+            return true
+        } catch {
+            log(.error, error.message)
+            return false
+        }
+    }
+
+    private static func handover() -> String {
+        var bytes: [UInt8] = []
+        // One at a time: what follows the empty line is not for here.
+        while bytes.count < longestHandover, let byte = Descriptor.readByte(Descriptor.standardInput) {
+            if byte == 0x0A && bytes.last == 0x0A { break }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// For a supervisor the level's digit stands in front; for people the time and the level's name.
+    private static func log(isSupervised: Bool) -> (LogLevel, String) -> Void {
+        // The engine serves calls: a reader that stands still must not make it wait.
+        let output = LogOutput(Descriptor.standardError)
+        func line(_ level: LogLevel, _ text: String) -> String {
+            (isSupervised ? "\(level.rawValue) " : "\(SystemClock.localTime()) \(level.name) ") + text
+        }
+        return { level, text in
+            output.write(line(level, text)) { line(.warning, "\($0) lines of the log are missing: nobody read them") }
+        }
+    }
+}

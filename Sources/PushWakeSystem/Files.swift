@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+
+private import CLinux
+
+/// Small files: keys, certificates, templates.
+public enum FileContent {
+    /// All bytes of a file of at most 1 MB.
+    public static func read(_ path: String) throws(SystemError) -> [UInt8] {
+        let descriptor = clinux_open_for_reading(path)
+        guard descriptor >= 0 else { throw SystemError.last("read \(path)") }
+        defer { _ = close(descriptor) }
+        var all: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            let count = chunk.withUnsafeMutableBytes { CLinux.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && clinux_errno() == EINTR { continue }
+            guard count >= 0 else { throw SystemError.last("read \(path)") }
+            if count == 0 { return all }
+            all.append(contentsOf: chunk[..<count])
+            guard all.count <= 1 << 20 else { throw SystemError("read \(path)", code: EFBIG) }
+        }
+    }
+
+    /// The first bytes of a file of any length.
+    public static func read(_ path: String, atMost count: Int) throws(SystemError) -> [UInt8] {
+        let descriptor = clinux_open_for_reading(path)
+        guard descriptor >= 0 else { throw SystemError.last("read \(path)") }
+        defer { _ = close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let got = bytes.withUnsafeMutableBytes { CLinux.read(descriptor, $0.baseAddress, $0.count) }
+        guard got >= 0 else { throw SystemError.last("read \(path)") }
+        return Array(bytes[..<got])
+    }
+
+    /// Where a symbolic link leads; nil when it is none.
+    public static func target(ofLink path: String) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { text in
+            guard let base = text.baseAddress else { return nil }
+            let count = readlink(path, base, text.count)
+            guard count > 0 else { return nil }
+            return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
+
+    /// Names in a directory that end with a suffix, sorted.
+    public static func names(in directory: String, ending suffix: String) throws(SystemError) -> [String] {
+        guard let handle = opendir(directory) else { throw SystemError.last("list \(directory)") }
+        defer { closedir(handle) }
+        var names: [String] = []
+        while let entry = readdir(handle) {
+            let name = String(cString: clinux_entry_name(entry))
+            if name.hasSuffix(suffix) { names.append(name) }
+        }
+        return names.sorted()
+    }
+}
+
+/// What a file system knows about a file, without reading it: differs after every replacement and change.
+public struct FileStamp: Equatable, Sendable {
+    private let device: UInt64
+    private let inode: UInt64
+    private let size: Int64
+    /// Nanoseconds of the last change of content, and of the last change of anything (rename, owner, mode).
+    private let times: [Int64]
+    /// Whether it is a directory; then the stamp changes with the names in it, not with their content.
+    public let isDirectory: Bool
+
+    /// Looks at a path, following links; nil when there is nothing.
+    public init?(_ path: String) {
+        var status = stat()
+        guard clinux_stat(path, &status) == 0 else { return nil }
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+        size = Int64(status.st_size)
+        times = [status.st_mtim, status.st_ctim].map { Int64($0.tv_sec) &* 1_000_000_000 &+ Int64($0.tv_nsec) }
+        isDirectory = status.st_mode & 0o170000 == 0o040000
+    }
+
+    /// Whether this process may make files in a directory.
+    public static func isWritable(_ directory: String) -> Bool { access(directory, W_OK | X_OK) == 0 }
+
+    /// The permissions of a path; nil when there is nothing.
+    public static func mode(of path: String) -> UInt32? {
+        var status = stat()
+        return clinux_stat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
+    }
+}
+
+/// Directories that a file of ours needs.
+public enum Directory {
+    /// Makes the directory of a file when it is missing; the parent must exist. Only owner and group see what is in it.
+    public static func makeParent(of path: String) {
+        let directory = parent(of: path)
+        // Others may pass, to a file that lets them.
+        if !directory.isEmpty { _ = mkdir(directory, 0o751) }
+    }
+
+    /// The directory of a file; empty for a name alone.
+    public static func parent(of path: String) -> String {
+        path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+    }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// Reads HTTP/1.1 messages of one direction, piece by piece (RFC 9112): start line, fields, and a body by length,
+/// in chunks, or up to the end of the connection.
+struct HTTP1Parser {
+    /// One whole message.
+    struct Message: Equatable {
+        var startLine = ""
+        /// Names in lower case.
+        var headers: [HTTPResponse.Header] = []
+        var body: [UInt8] = []
+        var isTruncated = false
+
+        subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
+    }
+
+    enum Failure: Error, Equatable {
+        case malformed
+        case tooLong
+    }
+
+    private enum Body: Equatable {
+        case length(Int)
+        case chunks
+        case untilClose
+    }
+
+    private enum State: Equatable {
+        case head
+        case body(Body)
+        case chunkData(Int)
+        case chunkEnd
+        case trailer
+    }
+
+    private let isClient: Bool
+    private let bodyLimit: Int
+    private let headLimit: Int
+    private var buffer: [UInt8] = []
+    private var consumed = 0
+    private var state = State.head
+    private var message = Message()
+    private var trailerBytes = 0
+    /// Informational answers since the last real one; a server that sends nothing else must be left.
+    private var informational = 0
+    private static let mostInformational = 100
+    /// The answer to the next request has no body whatever its headers say (CONNECT, HEAD).
+    var expectsNoBody = false
+
+    init(isClient: Bool, bodyLimit: Int, headLimit: Int) {
+        self.isClient = isClient
+        self.bodyLimit = bodyLimit
+        self.headLimit = headLimit
+    }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        if consumed > 0 {
+            buffer.removeFirst(consumed)
+            consumed = 0
+        }
+        buffer.append(contentsOf: bytes)
+    }
+
+    /// The connection has ended: gives the message whose body ends with it.
+    mutating func end() -> Message? {
+        guard state == .body(.untilClose) else { return nil }
+        state = .head
+        defer { message = Message() }
+        return message
+    }
+
+    /// The next whole message; nil when more bytes are needed.
+    mutating func next() throws(Failure) -> Message? {
+        while true {
+            switch state {
+            case .head:
+                guard try readHeaderBlock() else { return nil }
+                // An informational answer is none (RFC 9110, 15.2).
+                if isClient, message.startLine.dropFirst(9).first == "1" {
+                    (state, message) = (.head, Message())
+                    informational += 1
+                    if informational > Self.mostInformational { throw .tooLong }
+                }
+            case .body(.length(let left)):
+                let taken = take(left)
+                guard taken == left else {
+                    state = .body(.length(left - taken))
+                    return nil
+                }
+                return finish()
+            case .body(.untilClose):
+                _ = take(.max)
+                return nil
+            case .body(.chunks):
+                guard let line = try takeLine(limit: 256) else { return nil }
+                guard let size = Self.chunkSize(line) else { throw .malformed }
+                state = size == 0 ? .trailer : .chunkData(size)
+            case .chunkData(let left):
+                let taken = take(left)
+                guard taken == left else {
+                    state = .chunkData(left - taken)
+                    return nil
+                }
+                state = .chunkEnd
+            case .chunkEnd:
+                guard let line = try takeLine(limit: 2) else { return nil }
+                guard line.isEmpty else { throw .malformed }
+                state = .body(.chunks)
+            case .trailer:
+                guard let line = try takeLine(limit: headLimit) else { return nil }
+                trailerBytes += line.count
+                if trailerBytes > headLimit { throw .tooLong }
+                if line.isEmpty { return finish() }
+            }
+        }
+    }
+
+    private mutating func finish() -> Message {
+        let finished = message
+        message = Message()
+        state = .head
+        trailerBytes = 0
+        informational = 0
+        return finished
+    }
+
+    /// Moves up to `count` bytes to the body; keeps them only within the limit.
+    private mutating func take(_ count: Int) -> Int {
+        let taken = min(count, buffer.count - consumed)
+        let room = max(0, bodyLimit - message.body.count)
+        if taken > room { message.isTruncated = true }
+        message.body.append(contentsOf: buffer[consumed..<consumed + min(taken, room)])
+        consumed += taken
+        return taken
+    }
+
+    private mutating func takeLine(limit: Int) throws(Failure) -> ArraySlice<UInt8>? {
+        guard let end = buffer[consumed...].firstIndex(of: 0x0A) else {
+            if buffer.count - consumed > limit { throw .tooLong }
+            return nil
+        }
+        var line = buffer[consumed..<end]
+        if line.last == 0x0D { line = line.dropLast() }
+        if line.count > limit { throw .tooLong }
+        consumed = end + 1
+        return line
+    }
+
+    private mutating func readHeaderBlock() throws(Failure) -> Bool {
+        guard let length = headLength() else {
+            if buffer.count - consumed > headLimit { throw .tooLong }
+            return false
+        }
+        if length > headLimit { throw .tooLong }
+        message = Message()
+        var isFirst = true
+        while let line = try takeLine(limit: headLimit) {
+            if line.isEmpty {
+                // Empty lines before a message are no fault (RFC 9112, 2.2).
+                if isFirst { continue }
+                break
+            }
+            if isFirst {
+                if isClient, !Self.isStatusLine(line) { throw .malformed }
+                message.startLine = String(decoding: line, as: UTF8.self)
+                isFirst = false
+                continue
+            }
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { throw .malformed }
+            let value = line[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
+            let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
+            let end = value.lastIndex { $0 != 0x20 && $0 != 0x09 }.map { $0 + 1 } ?? value.startIndex
+            message.headers.append(
+                HTTPResponse.Header(name: name, value: String(decoding: value[..<end], as: UTF8.self)))
+        }
+        state = .body(try bodyKind())
+        return true
+    }
+
+    /// Length of start line and fields up to the empty line; nil while it has not come.
+    private func headLength() -> Int? {
+        var index = consumed
+        while index < buffer.count, buffer[index] == 0x0D || buffer[index] == 0x0A { index += 1 }
+        while let end = buffer[index...].firstIndex(of: 0x0A) {
+            index = end + 1
+            if index < buffer.count, buffer[index] == 0x0A { return index + 1 - consumed }
+            if index + 1 < buffer.count, buffer[index] == 0x0D, buffer[index + 1] == 0x0A {
+                return index + 2 - consumed
+            }
+        }
+        return nil
+    }
+
+    private func bodyKind() throws(Failure) -> Body {
+        if isClient {
+            let status = message.startLine.dropFirst(9).prefix(3)
+            if expectsNoBody || status.first == "1" || status == "204" || status == "304" { return .length(0) }
+        }
+        if let coding = message["transfer-encoding"] {
+            guard coding.lowercased() == "chunked" else { throw .malformed }
+            return .chunks
+        }
+        if let text = message["content-length"] {
+            guard let length = Int(text), length >= 0 else { throw .malformed }
+            // Two lengths would let a server's answer to one request stand for the next one's (RFC 9112, 6.3).
+            guard message.headers.allSatisfy({ $0.name != "content-length" || $0.value == text }) else {
+                throw .malformed
+            }
+            return .length(length)
+        }
+        return isClient ? .untilClose : .length(0)
+    }
+
+    /// `HTTP/1.1 200` and whatever follows a space (RFC 9112, 4). Else any greeting would be an answer without an end.
+    private static func isStatusLine(_ line: ArraySlice<UInt8>) -> Bool {
+        guard line.starts(with: "HTTP/1.".utf8) else { return false }
+        let rest = Array(line.dropFirst(7).prefix(6))
+        guard rest.count >= 5, rest.count == 5 || rest[5] == 0x20, rest[1] == 0x20 else { return false }
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        return digits.contains(rest[0]) && rest[2] != 0x30 && rest[2...4].allSatisfy { digits.contains($0) }
+    }
+
+    private static func chunkSize(_ line: ArraySlice<UInt8>) -> Int? {
+        let digits = line.prefix { $0 != UInt8(ascii: ";") && $0 != 0x20 }
+        guard !digits.isEmpty, digits.count <= 8 else { return nil }
+        return Int(String(decoding: digits, as: UTF8.self), radix: 16).flatMap { $0 >= 0 ? $0 : nil }
+    }
+}

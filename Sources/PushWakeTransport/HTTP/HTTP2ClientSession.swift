@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT
+
+internal import CNGHTTP2
+internal import PushWakeCore
+
+/// The client's end of an HTTP/2 connection, without I/O (RFC 9113).
+///
+/// Contract: `receive` what has come, then take `takeEnded()` and the flags; after any call, `gather` until it gives
+/// nothing. Never hands nghttp2 more streams than the peer allows: the caller asks `freeStreams` first.
+final class HTTP2ClientSession {
+    /// The server's GOAWAY.
+    struct GoAway: Equatable {
+        let lastStream: Int32
+        let code: UInt32
+        /// At most 1 kB.
+        let debugData: [UInt8]
+    }
+
+    private var session: OpaquePointer
+    private let memory = HTTP2Memory()
+    private var output = HTTP2Output()
+    private let limits: HTTPAnswerLimits
+    private let keptNames: [[UInt8]]?
+    private let streamCap: Int
+    private var ended: [HTTPExchange] = []
+    private var fields: [nghttp2_nv] = []
+    /// What `fields` begins with: a header block's fields around so many of a request's own pseudo fields, so many in all.
+    private var layout: (headerBlock: RepeatedHeaderBlock?, pseudo: Int, count: Int) = (nil, 0, 0)
+    /// The request that is being written, and room for bodies until they have been sent: with many streams open,
+    /// memory that is warm is worth more than the work.
+    private var request = HTTPRequest()
+    private var spareBodies: [[UInt8]] = []
+    /// The head of the last request: most often the next one's too.
+    private var latestHeaderBlock: RepeatedHeaderBlock?
+    /// Where the bytes that are gathered now will lie in the connection's output.
+    private var gatherPosition: UInt64 = 0
+
+    /// Streams that have been submitted and have not ended.
+    private(set) var open: [HTTPExchange] = []
+    /// Streams that the peer allows at a time; 1 until it has said so.
+    private(set) var peerLimit = 1
+    private(set) var goAway: GoAway?
+    private var hasPong = false
+    /// No stream id is left, or the peer wants no more streams.
+    private(set) var isExhausted = false
+    /// nghttp2 has given up; nothing more may be fed to it.
+    private var isBroken = false
+
+    init(limits: HTTPAnswerLimits, streamCap: Int) throws(TLSError) {
+        self.limits = limits
+        self.streamCap = streamCap
+        keptNames = limits.keptHeaders?.map { Array($0.utf8) }
+        var callbacks: OpaquePointer?
+        var option: OpaquePointer?
+        guard nghttp2_session_callbacks_new(&callbacks) == 0, nghttp2_option_new(&option) == 0, let callbacks else {
+            throw TLSError("no memory for an HTTP/2 session")
+        }
+        defer {
+            nghttp2_session_callbacks_del(callbacks)
+            nghttp2_option_del(option)
+        }
+        Self.install(callbacks)
+        nghttp2_option_set_peer_max_concurrent_streams(option, 100)
+        nghttp2_option_set_max_deflate_dynamic_table_size(option, 4096)
+        var made: OpaquePointer?
+        guard nghttp2_session_client_new3(&made, callbacks, nil, option, memory.interface) == 0, let made else {
+            throw TLSError("no memory for an HTTP/2 session")
+        }
+        session = made
+        nghttp2_session_set_user_data(session, Unmanaged.passUnretained(self).toOpaque())
+        fields.reserveCapacity(24)
+        let settings = [
+            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: 65_536),
+        ]
+        nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), settings, settings.count)
+    }
+
+    deinit {
+        nghttp2_session_del(session)
+    }
+
+    /// How many streams may be submitted now.
+    var freeStreams: Int {
+        guard goAway == nil, !isExhausted else { return 0 }
+        return max(0, min(peerLimit, streamCap) - open.count)
+    }
+
+    /// Opens a stream and returns the bytes that its request has for itself, before compression; 0 when no more can
+    /// be opened, and then nothing has happened.
+    func submit(_ exchange: HTTPExchange, now: Int64) throws(PushRefusal) -> Int {
+        request.removeAll()
+        try exchange.write(into: &request)
+        exchange.reset()
+        exchange.submittedAt = now
+        let count = request.storage.count + request.body.count
+        let headerBlock = request.headerBlock.map { lasting($0) }
+        // Nghttp2's pointer keeps nothing alive: `open` does, until the stream is closed.
+        let streamID = submit(headerBlock, Unmanaged.passUnretained(exchange).toOpaque())
+        guard streamID > 0 else {
+            isExhausted = true
+            return 0
+        }
+        exchange.headerBlock = headerBlock
+        swap(&exchange.body, &request.body)
+        if let spare = spareBodies.popLast() { request.body = spare }
+        exchange.streamID = streamID
+        exchange.index = open.count
+        open.append(exchange)
+        return count
+    }
+
+    /// The body has been sent or is not wanted any more: another request may have its room.
+    private func reclaimBody(of exchange: HTTPExchange) {
+        guard exchange.body.capacity > 0 else { return }
+        var body: [UInt8] = []
+        swap(&body, &exchange.body)
+        guard spareBodies.count < 256, body.capacity <= 8192 else { return }
+        body.removeAll(keepingCapacity: true)
+        spareBodies.append(body)
+    }
+
+    /// The header block's fields, at addresses that last.
+    private func lasting(_ headerBlock: HTTPHeaderBlock) -> RepeatedHeaderBlock {
+        if let latestHeaderBlock, latestHeaderBlock.headerBlock === headerBlock { return latestHeaderBlock }
+        let made = RepeatedHeaderBlock(headerBlock)
+        latestHeaderBlock = made
+        return made
+    }
+
+    /// nghttp2 copies the request's own names and values, so that these pointers need to live only for the call.
+    private func submit(_ headerBlock: RepeatedHeaderBlock?, _ user: UnsafeMutableRawPointer) -> Int32 {
+        request.storage.withUnsafeBufferPointer { storage in
+            guard let base = storage.baseAddress else { return -1 }
+            collect(headerBlock, base)
+            if request.body.isEmpty {
+                return nghttp2_submit_request(session, nil, fields, fields.count, nil, user)
+            }
+            var provider = nghttp2_data_provider(
+                source: nghttp2_data_source(ptr: user), read_callback: clientReadBody)
+            return nghttp2_submit_request(session, nil, fields, fields.count, &provider, user)
+        }
+    }
+
+    /// Puts the fields in order: the header block's stay where they are from one request to the next.
+    private func collect(_ headerBlock: RepeatedHeaderBlock?, _ base: UnsafePointer<UInt8>) {
+        var pseudo = 0
+        for field in request.fields where base[Int(field.nameStart)] == UInt8(ascii: ":") { pseudo += 1 }
+        if layout.headerBlock === headerBlock, layout.pseudo == pseudo, layout.count > 0 {
+            fields.removeLast(fields.count - layout.count)
+        } else {
+            fields =
+                (headerBlock?.pseudoFields ?? []) + Array(repeating: nghttp2_nv(), count: pseudo)
+                + (headerBlock?.fields ?? [])
+            layout = (headerBlock, pseudo, fields.count)
+        }
+        var index = headerBlock?.pseudoFields.count ?? 0
+        for field in request.fields {
+            let pair = nghttp2_nv(field, in: base)
+            if pair.isPseudo {
+                fields[index] = pair
+                index += 1
+            } else {
+                fields.append(pair)
+            }
+        }
+    }
+
+    /// Ends a stream without waiting for its answer; it comes up in `takeEnded()`, as broken for this reason.
+    func cancel(_ exchange: HTTPExchange, _ reason: String) {
+        exchange.cancelReason = reason
+        nghttp2_submit_rst_stream(
+            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), exchange.streamID, NGHTTP2_CANCEL.rawValue)
+    }
+
+    /// Asks for a sign of life; see `takePong()`.
+    func ping() { nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) }
+
+    /// Whether a PING has come back since the last call.
+    func takePong() -> Bool {
+        defer { hasPong = false }
+        return hasPong
+    }
+
+    /// Says goodbye: GOAWAY with NO_ERROR.
+    func terminate() { nghttp2_session_terminate_session(session, NGHTTP2_NO_ERROR.rawValue) }
+
+    /// Takes bytes from the peer; false when it broke the protocol.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard !isBroken else { return false }
+        let count = nghttp2_session_mem_recv(session, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
+        isBroken = count != bytes.count
+        return !isBroken
+    }
+
+    /// Fills the buffer with frames that will lie at `position` of the connection's output; nil when broken.
+    func gather(into buffer: UnsafeMutableRawBufferPointer, position: UInt64) -> Int? {
+        gatherPosition = position
+        let count = output.gather(session, into: buffer)
+        if count == nil { isBroken = true }
+        return count
+    }
+
+    /// Neither side has anything more to say.
+    var isOver: Bool { nghttp2_session_want_read(session) == 0 && !output.isWanted(session) }
+
+    /// Exchanges that have ended since the last call, each with its `end`.
+    func takeEnded() -> [HTTPExchange] {
+        guard !ended.isEmpty else { return [] }
+        let taken = ended
+        ended = []
+        ended.reserveCapacity(taken.count)
+        return taken
+    }
+
+    /// The connection is gone: ends all streams. `sent` is how much of the output may have been read.
+    func connectionLost(_ reason: String, sent: UInt64) {
+        for exchange in open {
+            exchange.end = exchange.position >= sent || exchange.isBodyUnsent ? .notProcessed : .broken(reason)
+            reclaimBody(of: exchange)
+            ended.append(exchange)
+        }
+        open.removeAll()
+    }
+
+    // MARK: From nghttp2
+
+    fileprivate func willSend(_ frame: UnsafePointer<nghttp2_frame>) {
+        guard frame.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue) else { return }
+        withExchange(frame.pointee.hd.stream_id) { $0.position = gatherPosition }
+    }
+
+    fileprivate func received(_ frame: UnsafePointer<nghttp2_frame>) {
+        let header = frame.pointee.hd
+        switch UInt32(header.type) {
+        case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+            guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else { return }
+            withExchange(header.stream_id) {
+                $0.isAnswerComplete = true
+                // The server has its answer and reads no further: the stream would stay open for the rest.
+                if $0.isBodyUnsent {
+                    nghttp2_submit_rst_stream(
+                        session, UInt8(NGHTTP2_FLAG_NONE.rawValue), header.stream_id, NGHTTP2_CANCEL.rawValue)
+                }
+            }
+        case NGHTTP2_SETTINGS.rawValue:
+            guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 else { return }
+            let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+            peerLimit = Int(min(limit, 1 << 20))
+        case NGHTTP2_PING.rawValue:
+            if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { hasPong = true }
+        case NGHTTP2_GOAWAY.rawValue:
+            let body = frame.pointee.goaway
+            let data = UnsafeBufferPointer(start: body.opaque_data, count: min(body.opaque_data_len, 1024))
+            goAway = GoAway(lastStream: body.last_stream_id, code: body.error_code, debugData: Array(data))
+        default: return
+        }
+    }
+
+    /// Names of no interest are dropped before their stream is looked up.
+    fileprivate func keeps(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let keptNames, name.first != UInt8(ascii: ":") else { return true }
+        for kept in keptNames where kept.count == name.count {
+            if kept.elementsEqual(name) { return true }
+        }
+        return false
+    }
+
+    fileprivate func received(
+        _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, on exchange: HTTPExchange
+    ) {
+        if name.first == UInt8(ascii: ":") {
+            guard value.count == 3 else { return }
+            // A final answer after an informational one starts afresh (RFC 9110, 15.2).
+            if exchange.response.status != 0 { exchange.response.headers.removeAll() }
+            exchange.response.status = value.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
+            return
+        }
+        exchange.headerBytes += name.count + value.count
+        guard exchange.headerBytes <= limits.headerBytes else { return }
+        exchange.response.headers.append(
+            HTTPResponse.Header(
+                name: String(decoding: name, as: UTF8.self), value: String(decoding: value, as: UTF8.self)))
+    }
+
+    fileprivate func received(body bytes: UnsafeBufferPointer<UInt8>, on exchange: HTTPExchange) {
+        let room = limits.bodyBytes - exchange.response.body.count
+        if room > 0 { exchange.response.body.append(contentsOf: bytes.prefix(room)) }
+    }
+
+    /// Copies the next piece of a body; true with the last one.
+    fileprivate func sendBody(of exchange: HTTPExchange, into buffer: UnsafeMutableBufferPointer<UInt8>) -> (Int, Bool)
+    {
+        let count = min(buffer.count, exchange.body.count - exchange.bodyOffset)
+        exchange.body.withUnsafeBufferPointer { body in
+            guard let source = body.baseAddress, let target = buffer.baseAddress else { return }
+            target.update(from: source + exchange.bodyOffset, count: count)
+        }
+        exchange.bodyOffset += count
+        guard exchange.bodyOffset == exchange.body.count else { return (count, false) }
+        reclaimBody(of: exchange)
+        return (count, true)
+    }
+
+    fileprivate func closed(_ exchange: HTTPExchange, code: UInt32) {
+        defer { reclaimBody(of: exchange) }
+        if exchange.isAnswerComplete {
+            exchange.end = .answered
+        } else if code == NGHTTP2_REFUSED_STREAM.rawValue || exchange.position == .max || exchange.isBodyUnsent {
+            exchange.end = .notProcessed
+        } else {
+            let reason = exchange.cancelReason ?? "stream ended: \(String(cString: nghttp2_http2_strerror(code)))"
+            exchange.end = .broken(reason)
+        }
+        let index = exchange.index
+        if index >= 0, index < open.count, let last = open.popLast(), last !== exchange {
+            last.index = index
+            open[index] = last
+        }
+        ended.append(exchange)
+    }
+
+    fileprivate func exchange(_ streamID: Int32) -> HTTPExchange? {
+        nghttp2_session_get_stream_user_data(session, streamID).map {
+            Unmanaged<HTTPExchange>.fromOpaque($0).takeUnretainedValue()
+        }
+    }
+
+    /// The same for a moment, without counting a reference.
+    private func withExchange(_ streamID: Int32, _ body: (HTTPExchange) -> Void) {
+        guard let pointer = nghttp2_session_get_stream_user_data(session, streamID) else { return }
+        Unmanaged<HTTPExchange>.fromOpaque(pointer)._withUnsafeGuaranteedRef { body($0) }
+    }
+
+    private static func install(_ callbacks: OpaquePointer) {
+        nghttp2_session_callbacks_set_before_frame_send_callback(callbacks) { _, frame, user in
+            guard let frame, let user else { return 0 }
+            recover(user) { $0.willSend(frame) }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in
+            guard let frame, let user else { return 0 }
+            recover(user) { $0.received(frame) }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _, frame, name, nameCount, value, valueCount, _, user in
+            guard let frame, let user else { return 0 }
+            let name = UnsafeBufferPointer(start: name, count: nameCount)
+            let value = UnsafeBufferPointer(start: value, count: valueCount)
+            recover(user) { session in
+                guard session.keeps(name), let exchange = session.exchange(frame.pointee.hd.stream_id) else { return }
+                session.received(name, value, on: exchange)
+            }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, streamID, data, count, user in
+            guard let user else { return 0 }
+            recover(user) { session in
+                guard let exchange = session.exchange(streamID) else { return }
+                session.received(body: UnsafeBufferPointer(start: data, count: count), on: exchange)
+            }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, streamID, code, user in
+            guard let user else { return 0 }
+            recover(user) { session in
+                guard let exchange = session.exchange(streamID) else { return }
+                session.closed(exchange, code: code)
+            }
+            return 0
+        }
+    }
+}
+
+/// The session that nghttp2's callbacks carry; it lives as long as nghttp2's, which it owns.
+private func recover(_ user: UnsafeMutableRawPointer, _ body: (HTTP2ClientSession) -> Void) {
+    Unmanaged<HTTP2ClientSession>.fromOpaque(user)._withUnsafeGuaranteedRef { body($0) }
+}
+
+/// Called by nghttp2 for the next piece of a request's body; the open stream keeps the exchange alive.
+private func clientReadBody(
+    _ session: OpaquePointer?, _ streamID: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ size: Int,
+    _ flags: UnsafeMutablePointer<UInt32>?, _ source: UnsafeMutablePointer<nghttp2_data_source>?,
+    _ user: UnsafeMutableRawPointer?
+) -> Int {
+    guard let buffer, let flags, let pointer = source?.pointee.ptr, let user else {
+        return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+    }
+    return Unmanaged<HTTPExchange>.fromOpaque(pointer)._withUnsafeGuaranteedRef { exchange in
+        Unmanaged<HTTP2ClientSession>.fromOpaque(user)._withUnsafeGuaranteedRef { session in
+            let piece = session.sendBody(of: exchange, into: UnsafeMutableBufferPointer(start: buffer, count: size))
+            if piece.1 { flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+            return piece.0
+        }
+    }
+}

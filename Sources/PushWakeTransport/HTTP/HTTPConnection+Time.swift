@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeSystem
+
+/// What ends a connection, or a request on it, when nothing comes.
+extension HTTPConnection {
+    /// Milliseconds past a push's deadline within which its answer is still worth knowing.
+    private static let grace: Int64 = 1000
+
+    func setTimer(after delay: Int64?) {
+        cancelTimer()
+        guard let delay, !isClosed else { return }
+        timerEnd = loop.now + delay
+        timer = loop.schedule(after: delay) { self.timeIsUp() }
+    }
+
+    func cancelTimer() {
+        if let timer { loop.cancel(timer) }
+        (timer, timerEnd) = (nil, .max)
+    }
+
+    private func timeIsUp() {
+        (timer, timerEnd) = (nil, .max)
+        if machine.isWaitingForPong { return finish("\(origin.authority) does not answer a ping", isOrderly: true) }
+        if openStreams == 0 { return idleTime == nil ? () : drain() }
+        if loop.now >= silenceEnd { isAsked ? leave() : ask() }
+        if !isClosed { expireAnswers() }
+    }
+
+    /// Sees to it that the request does not wait for an answer longer than the answer is of use.
+    func watchForAnswer(to exchange: HTTPExchange) {
+        let now = loop.now
+        let rest = min(max(exchange.deadline, now) - now, configuration.answerTimeout) + Self.grace
+        exchange.answerBy = now + min(rest, configuration.answerTimeout)
+        if unheardSince == .max { unheardSince = now }
+        let due = min(exchange.answerBy, silenceEnd)
+        if openStreams == 1 || due < timerEnd { setTimer(after: due - now) }
+    }
+
+    /// When a connection that has answered before has been silent for too long; `.max` while there is no such time.
+    private var silenceEnd: Int64 {
+        guard unheardSince < .max, answers > 0, machine.isUsable else { return .max }
+        return unheardSince + (isAsked ? configuration.silence : configuration.silence / 2)
+    }
+
+    /// Who lives answers this, however long the request takes.
+    private func ask() {
+        isAsked = true
+        guard configuration.pingAfter != nil, case .http2(let session) = session else { return }
+        session.ping()
+        scheduleFlush()
+    }
+
+    /// Nothing comes any more. Others go over another connection from now on, and so does what may be repeated; the
+    /// rest waits for an answer here.
+    private func leave() {
+        let reason = "\(origin.authority) has been silent for \(configuration.silence) ms"
+        // The kernel is full: nothing can be taken back one by one.
+        guard case .http2(let session) = session, !isBlocked else { return finish(reason, isOrderly: true) }
+        for exchange in openExchanges where exchange.isRepeatable && exchange.cancelReason == nil {
+            exchange.isTakenBack = true
+            session.cancel(exchange, reason)
+        }
+        scheduleFlush()
+        drain()
+    }
+
+    /// Gives up requests whose answer is late. A connection that was silent all the time is dead.
+    private func expireAnswers() {
+        let now = loop.now
+        let late = now - configuration.answerTimeout
+        var next = Int64.max
+        var overdue: [HTTPExchange] = []
+        for exchange in openExchanges {
+            if exchange.answerBy <= now { overdue.append(exchange) } else { next = min(next, exchange.answerBy) }
+        }
+        next = min(next, silenceEnd)
+        guard !overdue.isEmpty else { return setTimer(after: max(1, next - now)) }
+        let reason = "\(origin.authority) did not answer within \(configuration.answerTimeout) ms"
+        let isSilent = unheardSince <= late
+        if isSilent {
+            if suspectedUntil == nil { suspect() }
+            if let suspectedUntil, now >= suspectedUntil { return finish(reason, isOrderly: true) }
+        }
+        // The last chance of a silent connection is of no use to a push whose time is over.
+        if isSilent { overdue.removeAll { $0.deadline > now } }
+        switch session {
+        case .none: return
+        case .http1: if !overdue.isEmpty { return finish(reason, isOrderly: true) }
+        case .http2(let session):
+            // What nghttp2 has not let out for so long cannot be taken back one by one.
+            if overdue.contains(where: { $0.position == .max && $0.submittedAt <= late }) {
+                return finish(reason, isOrderly: true)
+            }
+            for exchange in overdue {
+                session.cancel(
+                    exchange, exchange.submittedAt <= late ? reason : "\(origin.authority) did not answer in time")
+            }
+            // Signs of life are no answers: a server that gives only those is left.
+            if let oldest = overdue.map(\.submittedAt).min(), lastAnswer <= oldest { drain() }
+            scheduleFlush()
+        }
+        next = min(next, suspectedUntil ?? .max)
+        setTimer(after: next == .max ? configuration.answerTimeout : max(1, next - now))
+    }
+
+    /// How long the connection is kept without a request; a server that allows none for long is left.
+    var idleTime: Int64? {
+        guard case .http2(let session) = session, session.peerLimit == 0 else { return configuration.closeAfter }
+        return configuration.answerTimeout
+    }
+
+    /// Gives a silent connection a last chance: it may have been this process that slept.
+    private func suspect() {
+        suspectedUntil = loop.now + min(2000, configuration.answerTimeout)
+        if configuration.pingAfter != nil, case .http2(let session) = session {
+            session.ping()
+            scheduleFlush()
+        }
+    }
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: MIT
+
+internal import CLinux
+public import PushWakeCore
+public import PushWakeSystem
+
+/// All connections to one server with one credential: many requests over few connections, none lost silently.
+///
+/// A request waits until a stream is free, goes out once, and is sent again only when the server provably has not
+/// processed it (GOAWAY, REFUSED_STREAM, or the connection ended before a byte of it had left). Completions run on
+/// the loop's thread, later than `send` returns. All methods are for that thread. Lives until `close()`.
+public final class HTTPConnectionPool: HTTPConnectionOwner {
+    /// Counters since the start.
+    public struct Statistics: Equatable, Sendable {
+        /// TLS handshakes that were completed.
+        public var connectionsOpened = 0
+        /// Attempts that ended before.
+        public var connectionsFailed = 0
+        /// Requests that the server had not processed.
+        public var requestsResent = 0
+        /// Requests of which nobody knows.
+        public var requestsLost = 0
+    }
+
+    /// Text for the log when an attempt fails for another reason than the last.
+    public var onNotice: ((String) -> Void)?
+    /// Text for the log whenever the server ends a connection with a reason; another takes its place.
+    public var onGoAway: ((String) -> Void)?
+    /// The server refuses the client certificate, or wants one: text for the log, once until a request is answered.
+    public var onRefusal: ((String) -> Void)?
+    /// Streams have become free and nothing waits here: hand over more.
+    public var onCapacity: (() -> Void)?
+    /// A connection could not be made, for this reason; the next attempt is not made before this time (milliseconds).
+    public var onFailure: ((_ reason: String, _ retryAt: Int64) -> Void)?
+    /// Requests that the owner keeps until there is room: they count when connections are opened.
+    public var waitingOutside = 0 {
+        didSet { if waitingOutside > oldValue { seekConnection() } }
+    }
+    /// Where requests go.
+    public let origin: HTTPOrigin
+    /// Counts; never reset.
+    public private(set) var statistics = Statistics()
+    /// Why the last attempt to connect failed; empty after a success. A certificate was a success when a request
+    /// is answered: a handshake of TLS 1.3 ends before the server has looked at it.
+    public private(set) var lastProblem = ""
+
+    private let tls: TLSContext
+    private let configuration: HTTPPoolConfiguration
+    private let loop: Loop
+    private let resolver: Resolver
+    private var machine: PoolStateMachine
+    private var waiting = ExchangeQueue()
+    private var connections: [HTTPConnection] = []
+    private var draining: [HTTPConnection] = []
+    /// Ids of connections that have stood, until they are closed.
+    private var established: Set<Int> = []
+    private var lastID = 0
+    private var connectTimer: Loop.TimerID?
+    private var isLookingUp = false
+    /// Set while an attempt waits for addresses.
+    private var lookupTimer: Loop.TimerID?
+    private var deadlineTimer: Loop.TimerID?
+    private var timerDeadline = Int64.max
+    /// The server refused the certificate, and has answered no request since.
+    public private(set) var isRefused = false
+    private var isClosed = false
+    private var isDraining = false
+
+    /// Opens nothing yet.
+    public init(
+        origin: HTTPOrigin, tls: TLSContext, configuration: HTTPPoolConfiguration, loop: Loop, resolver: Resolver
+    ) {
+        self.origin = origin
+        self.tls = tls
+        self.configuration = configuration
+        self.loop = loop
+        self.resolver = resolver
+        machine = PoolStateMachine(
+            maxConnections: configuration.maxConnections, firstDelay: configuration.firstPause,
+            longestDelay: configuration.longestPause)
+    }
+
+    // MARK: Requests
+
+    /// Requests that wait for a stream.
+    public var waitingCount: Int { waiting.count }
+    /// Requests that have been sent and not answered.
+    public var inFlightCount: Int { (connections + draining).reduce(0) { $0 + $1.openStreams } }
+    /// Streams that are free now on connections that stand.
+    public var freeStreams: Int { connections.reduce(0) { $0 + $1.freeStreams } }
+    /// Whether a request that is sent now leaves with this turn.
+    public var hasRoom: Bool {
+        guard waiting.isEmpty else { return false }
+        for connection in connections where connection.freeStreams > 0 { return true }
+        return false
+    }
+    /// Connections that stand and take requests.
+    public var openConnections: Int { connections.reduce(0) { $0 + ($1.machine.isEstablished ? 1 : 0) } }
+
+    /// Sends a request as soon as a stream is free; after `deadline` (milliseconds, monotonic) it is not sent any more.
+    public func send(_ request: HTTPRequest, deadline: Int64, completion: @escaping (HTTPResult) -> Void) {
+        send(ReadyExchange(request, deadline: deadline, completion: completion))
+    }
+
+    /// The same for an exchange that writes its request itself. It must be in no pool; it may be sent again
+    /// after its end.
+    public func send(_ exchange: HTTPExchange) {
+        guard !isClosed else {
+            return loop.atEndOfTurn { exchange.ended(.unreachable("closed")) }
+        }
+        exchange.refusals = 0
+        if waiting.isEmpty, place(exchange) { return }
+        waiting.append(exchange)
+        if exchange.deadline < timerDeadline { setDeadlineTimer(exchange.deadline) }
+        seekConnection()
+    }
+
+    /// Opens a connection before the first request needs it.
+    public func warmUp() {
+        guard connections.isEmpty, !isClosed else { return }
+        perform(machine.demand(waiting: 1, free: 0, now: loop.now))
+    }
+
+    /// Opens no more streams on a connection that an answer named; others take its place when needed.
+    public func retireConnection(_ id: Int) {
+        connections.first { $0.id == id }?.drain()
+    }
+
+    /// Opens no more streams on all connections that stand: the credential or the settings are new.
+    public func retireConnections() {
+        for connection in connections where connection.machine.isEstablished { connection.drain() }
+    }
+
+    /// Another pool takes over: what is open or waiting here is still answered, and no connection stays idle.
+    public func drain() {
+        isDraining = true
+        retireConnections()
+    }
+
+    /// Ends everything: waiting requests are unreachable, open ones lost.
+    public func close() {
+        isClosed = true
+        if let connectTimer { loop.cancel(connectTimer) }
+        if let lookupTimer { loop.cancel(lookupTimer) }
+        lookupTimer = nil
+        if let deadlineTimer { loop.cancel(deadlineTimer) }
+        for connection in connections + draining { connection.close("closed") }
+        for exchange in waiting.removeAll(where: { _ in true }) { exchange.ended(.unreachable("closed")) }
+        onFailure?("closed", .max)
+    }
+
+    /// Whether the exchange needs to wait no more.
+    private func place(_ exchange: HTTPExchange) -> Bool {
+        for connection in connections {
+            switch connection.submit(exchange) {
+            case .sent: return true
+            case .noStream: continue
+            case .refused(let refusal):
+                loop.atEndOfTurn { exchange.ended(.refused(refusal)) }
+                return true
+            }
+        }
+        return false
+    }
+
+    /// Moves waiting requests to free streams.
+    private func drainQueue() {
+        while !waiting.isEmpty, let connection = connections.first(where: { $0.freeStreams > 0 }) {
+            guard let exchange = waiting.popFirst() else { return }
+            guard exchange.deadline > loop.now else {
+                exchange.ended(.expired)
+                continue
+            }
+            switch connection.submit(exchange) {
+            case .sent: continue
+            case .refused(let refusal): exchange.ended(.refused(refusal))
+            case .noStream:
+                waiting.prepend(exchange)
+                return seekConnection()
+            }
+        }
+        if !waiting.isEmpty || waitingOutside > 0 { seekConnection() }
+    }
+
+    /// Asks the allocator to give back, in half a second, what a backlog that is over has left: by itself it keeps it.
+    public func returnMemorySoon() { loop.schedule(after: 500) { HeapReserve.returnRest() } }
+
+    // MARK: Connections
+
+    private func seekConnection() {
+        guard !isClosed else { return }
+        perform(machine.demand(waiting: waiting.count + waitingOutside, free: freeStreams, now: loop.now))
+    }
+
+    private func perform(_ action: PoolStateMachine.DemandAction) {
+        switch action {
+        case .none: return
+        case .wait(let time):
+            guard connectTimer == nil else { return }
+            connectTimer = loop.schedule(at: time) {
+                self.connectTimer = nil
+                if !self.waiting.isEmpty || self.waitingOutside > 0 { self.seekConnection() }
+            }
+        case .connect:
+            lookUp(configuration.proxy?.origin ?? origin)
+        }
+    }
+
+    /// The system may take a minute to say that it has no answer: an attempt waits no longer than for a connection.
+    /// Its lookup goes on, and what it finds is for the attempt that waits by then.
+    private func lookUp(_ target: HTTPOrigin) {
+        lookupTimer = loop.schedule(after: configuration.connectTimeout) { [configuration] in
+            self.lookupTimer = nil
+            self.attemptFailed("cannot resolve \(target.host) within \(configuration.connectTimeout) ms")
+        }
+        guard !isLookingUp else { return }
+        isLookingUp = true
+        resolver.resolve(target.host, port: target.port) { answer in
+            self.isLookingUp = false
+            guard let timer = self.lookupTimer else { return }
+            self.loop.cancel(timer)
+            self.lookupTimer = nil
+            self.resolved(answer)
+        }
+    }
+
+    private func resolved(_ answer: Resolver.Answer) {
+        guard !isClosed else { return }
+        switch answer {
+        case .failed(let text): attemptFailed(text)
+        case .addresses(var addresses):
+            // A proxy resolves the provider's name itself; its own address is the operator's choice.
+            if configuration.refusesLocalAddresses {
+                if configuration.proxy == nil {
+                    addresses.removeAll(where: \.isLocal)
+                } else if PrivateAddress.isPrivate(host: origin.host) {
+                    addresses.removeAll()
+                }
+            }
+            guard !addresses.isEmpty else {
+                return attemptFailed("\(origin.host) has only local addresses, which are not allowed")
+            }
+            lastID += 1
+            connections.append(
+                HTTPConnection(
+                    id: lastID, origin: origin, addresses: addresses, tls: tls, configuration: configuration,
+                    loop: loop, owner: self))
+        }
+    }
+
+    private func attemptFailed(_ reason: String) {
+        statistics.connectionsFailed += 1
+        let action = machine.attemptFailed(now: loop.now, random: SystemRandomNumberGenerator.bits())
+        if lastProblem != reason {
+            lastProblem = reason
+            isRefused = false
+            onNotice?("cannot connect: \(reason)")
+        }
+        let hopeless = waiting.removeAll { [configuration] in
+            configuration.failsFast || $0.deadline <= action.retryAt
+        }
+        for exchange in hopeless { exchange.ended(.unreachable(reason)) }
+        onFailure?(reason, action.retryAt)
+        if !waiting.isEmpty || waitingOutside > 0 { seekConnection() }
+    }
+
+    func connectionStands(_ connection: HTTPConnection) {
+        if established.insert(connection.id).inserted {
+            statistics.connectionsOpened += 1
+            if !isRefused { lastProblem = "" }
+            machine.attemptSucceeded()
+        }
+        drainQueue()
+        offerCapacity()
+    }
+
+    func connection(_ connection: HTTPConnection, ended exchanges: [HTTPExchange]) {
+        var (hasAnswer, hasGoodAnswer) = (false, false)
+        for exchange in exchanges {
+            switch exchange.end {
+            case .answered:
+                hasAnswer = true
+                if exchange.response.status < 400 { hasGoodAnswer = true }
+                exchange.ended(.answered(exchange.takeResponse(), connection: connection.id))
+            case .notProcessed:
+                if let refusal = connection.refusal { exchange.ended(.notAdmitted(refusal)) } else { resend(exchange) }
+            case .broken where exchange.isTakenBack: resend(exchange)
+            case .broken(let reason):
+                statistics.requestsLost += connection.refusal == nil ? 1 : 0
+                exchange.ended(connection.refusal.map { .notAdmitted($0) } ?? .lost(reason))
+            case nil: continue
+            }
+        }
+        if hasGoodAnswer { machine.answered() }
+        if hasAnswer, isRefused { (isRefused, lastProblem) = (false, "") }
+        drainQueue()
+        offerCapacity()
+    }
+
+    /// Again, unless its time is over or the server refuses for ever.
+    private func resend(_ exchange: HTTPExchange) {
+        exchange.refusals += 1
+        guard exchange.deadline > loop.now, !isClosed else { return exchange.ended(.expired) }
+        guard exchange.refusals < 10 else {
+            return exchange.ended(.unreachable("\(origin.authority) refuses the request time and again"))
+        }
+        statistics.requestsResent += 1
+        waiting.prepend(exchange)
+        if exchange.deadline < timerDeadline { setDeadlineTimer(exchange.deadline) }
+    }
+
+    func connection(_ connection: HTTPConnection, hasReceivedGoAway reason: String) {
+        onGoAway?("\(origin.authority) ends the connection: GOAWAY \(reason)")
+    }
+
+    func connectionDrains(_ connection: HTTPConnection) {
+        guard leave(connection) else { return }
+        draining.append(connection)
+        drainQueue()
+    }
+
+    func connectionClosed(_ connection: HTTPConnection, reason: String) {
+        draining.removeAll { $0 === connection }
+        if let refusal = connection.refusal, !isClosed { refused(refusal) }
+        let wasEstablished = established.remove(connection.id) != nil
+        guard connections.contains(where: { $0 === connection }) else { return drainQueue() }
+        guard wasEstablished else {
+            connections.removeAll { $0 === connection }
+            return isClosed ? () : attemptFailed(reason)
+        }
+        _ = leave(connection)
+        drainQueue()
+    }
+
+    private func refused(_ reason: String) {
+        guard lastProblem != reason else { return }
+        (lastProblem, isRefused) = (reason, true)
+        onRefusal?(reason)
+    }
+
+    /// Counts a connection out; false when it was not in.
+    private func leave(_ connection: HTTPConnection) -> Bool {
+        guard let index = connections.firstIndex(where: { $0 === connection }) else { return false }
+        connections.remove(at: index)
+        machine.connectionEnded(
+            wasUseful: connection.hasServed, now: loop.now, random: SystemRandomNumberGenerator.bits())
+        return true
+    }
+
+    private func offerCapacity() {
+        if let onCapacity, hasRoom { onCapacity() }
+        // A new connection takes one request until the server's SETTINGS are there: it ends when all have gone.
+        if isDraining, waiting.isEmpty, waitingOutside == 0 { retireConnections() }
+    }
+
+    // MARK: Time
+
+    /// One timer for the earliest deadline, not one per request; it may be up to 50 ms late.
+    private func setDeadlineTimer(_ deadline: Int64) {
+        if let deadlineTimer { loop.cancel(deadlineTimer) }
+        timerDeadline = deadline
+        deadlineTimer = loop.schedule(at: max(deadline, loop.now &+ 50)) { self.expireWaiting() }
+    }
+
+    private func expireWaiting() {
+        timerDeadline = .max
+        deadlineTimer = nil
+        let now = loop.now
+        for exchange in waiting.removeAll(where: { $0.deadline <= now }) {
+            exchange.ended(lastProblem.isEmpty ? .expired : .unreachable(lastProblem))
+        }
+        if let next = waiting.nextDeadline { setDeadlineTimer(next) }
+    }
+}
+
+extension SystemRandomNumberGenerator {
+    fileprivate static func bits() -> UInt64 {
+        var generator = SystemRandomNumberGenerator()
+        return generator.next()
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+
+import CPushWake
+import Glibc
+import PushWakeCore
+import PushWakeSystem
+
+/// The libpushwake that the engine runs from: the very file that a PBX loads.
+struct EngineLibrary {
+    /// Why there is no engine to run.
+    struct Failure: Error {
+        let message: String
+    }
+
+    private typealias Version = @convention(c) () -> CInt
+    private typealias New = @convention(c) (UnsafeMutablePointer<OpaquePointer?>?) -> CInt
+    private typealias Set = @convention(c) (OpaquePointer?, pushwake_str, pushwake_str) -> CInt
+    private typealias Run = @convention(c) (OpaquePointer?, CInt) -> CInt
+
+    private static let name = "libpushwake.so.1"
+    private let new: New
+    private let set: Set
+    private let execute: Run
+
+    /// Loads the library: the one that is named, the one that was installed with this program, or the system's.
+    init(named given: String?) throws(Failure) {
+        let file = given ?? Self.installed() ?? Self.name
+        guard let image = dlopen(file, RTLD_NOW) else {
+            let reason = dlerror().map { String(cString: $0) } ?? "unknown error"
+            throw Failure(message: "cannot load \(file): \(reason); install libpushwake, or name it with --library")
+        }
+        guard let version = dlsym(image, "pushwake_abi_version"), let new = dlsym(image, "pushwake_settings_new"),
+            let set = dlsym(image, "pushwake_settings_set"), let run = dlsym(image, "pushwake_engine_run")
+        else { throw Failure(message: "\(file) has no engine; install libpushwake \(Release.version)") }
+        let loaded = unsafeBitCast(version, to: Version.self)()
+        guard loaded == PUSHWAKE_ABI_VERSION else {
+            throw Failure(
+                message: "\(file) has version \(loaded) of the interface, this program needs \(PUSHWAKE_ABI_VERSION); "
+                    + "install both of one release")
+        }
+        self.new = unsafeBitCast(new, to: New.self)
+        self.set = unsafeBitCast(set, to: Set.self)
+        execute = unsafeBitCast(run, to: Run.self)
+    }
+
+    /// Runs the engine until it is told to end; false when it could not start and has said why.
+    func run(_ settings: Settings, isSupervised: Bool) throws(Failure) -> Bool {
+        var handle: OpaquePointer?
+        guard new(&handle) >= 0, let handle else { throw Failure(message: "no memory for the settings") }
+        for line in settings.lines().split(separator: "\n") {
+            guard let equals = line.firstIndex(of: "=") else { continue }
+            let status = Self.with(line[..<equals]) { name in
+                Self.with(line[line.index(after: equals)...]) { value in set(handle, name, value) }
+            }
+            guard status >= 0 else {
+                throw Failure(message: "libpushwake does not take \(line[..<equals]); install both of one release")
+            }
+        }
+        return execute(handle, isSupervised ? 1 : 0) >= 0
+    }
+
+    private static func with(_ text: Substring, _ body: (pushwake_str) -> CInt) -> CInt {
+        var text = text
+        return text.withUTF8 { bytes in
+            body(
+                pushwake_str(
+                    ptr: UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self), len: bytes.count))
+        }
+    }
+
+    /// Beside this program, as `make` and packages lay them out; nil when it is not there.
+    private static func installed() -> String? {
+        guard let program = FileContent.target(ofLink: "/proc/self/exe") else { return nil }
+        let directory = Directory.parent(of: program)
+        return ["\(directory)/../lib/\(name)", "\(directory)/\(name)"].first { FileStamp($0) != nil }
+    }
+}

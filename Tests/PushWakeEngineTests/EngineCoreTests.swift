@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import PushWakeStore
+import PushWakeSystem
+import PushWakeTransport
+import Testing
+
+@testable import PushWakeClient
+@testable import PushWakeEngine
+
+/// A core with a store in memory and keys that do not exist: everything but the providers.
+final class CoreBench {
+    let core: EngineCore
+    let store = MemoryStore()
+    let loop: Loop
+
+    init(_ values: [String: String] = [:]) throws {
+        var settings = Settings()
+        let keys = [
+            "apns_key": "/nonexistent/AuthKey_ABC123DEFG.p8", "apns_team_id": "DEF123GHIJ",
+            "fcm_key": "/nonexistent/key.json",
+        ]
+        for (name, value) in keys.merging(values, uniquingKeysWith: { $1 }) { try settings.set(name, to: value) }
+        loop = try Loop()
+        let log = EngineLog(threshold: .error) { _, _ in }
+        let delivery = Delivery(settings: settings, loop: loop, log: log)
+        _ = delivery.open()
+        core = EngineCore(settings: settings, store: store, delivery: delivery, log: log)
+    }
+
+    /// Sends one message over a real socket and gives the reply.
+    func ask(_ kind: EngineProtocol.Kind, _ fill: (inout MessageWriter) -> Void) throws -> MessageReader {
+        let path = "/tmp/pushwake-core-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
+        let listener = try LocalSocket.listen(path: path)
+        let client = try LocalSocket.connect(path: path)
+        let peer = EnginePeer(socket: try #require(listener.accept()))
+        var writer = MessageWriter()
+        writer.begin(kind, id: 9)
+        fill(&writer)
+        core.handle(try #require(MessageReader(writer.bytes)), from: peer)
+        var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
+        var arrival = client.receive(into: &buffer)
+        if arrival == .wouldBlock {
+            // A page of a listing is made at the end of a turn.
+            loop.turn(waitingUpTo: 0)
+            arrival = client.receive(into: &buffer)
+        }
+        guard case .message(let count) = arrival else {
+            Issue.record("there was no reply")
+            throw ClientError.timeout
+        }
+        let reply = try #require(MessageReader(Array(buffer[..<count])))
+        #expect(reply.id == 9)
+        return reply
+    }
+
+    @discardableResult
+    func register(
+        _ contact: String, headers: [(String, String)] = [], callID: String = "a@b", cseq: Int64 = 1,
+        expires: String = "3600"
+    ) throws -> MessageReader {
+        try ask(.register) { writer in
+            writer.put(.aor, "bob")
+            writer.put(.callID, callID)
+            writer.put(.cseq, cseq)
+            writer.put(.granted, Int64(expires) ?? -1)
+            for (name, value) in [("Contact", contact), ("Expires", expires)] + headers {
+                writer.put(.headerName, name)
+                writer.put(.headerValue, value)
+            }
+        }
+    }
+
+    func currentTokens() -> [String] {
+        store.bindings(of: "bob", now: SystemClock.wallSeconds()).map(\.token)
+    }
+}
+
+private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def>"
+
+@Suite struct `Engine core` {
+    @Test func `stores a binding before the reply promises pushes`() throws {
+        let bench = try CoreBench()
+        let reply = try bench.register(fcm)
+        #expect(EngineClient.number(.outcome, in: reply) == 1)
+        #expect(EngineClient.text(.featureCaps, in: reply) == "Feature-Caps: *;+sip.pns=\"fcm\"\r\n")
+        let tokens = bench.currentTokens()
+        #expect(tokens == ["abc:def"])
+    }
+
+    @Test(arguments: [Int64.max, Int64.min, -1])
+    func `survives any grant that a client claims`(granted: Int64) throws {
+        let bench = try CoreBench()
+        _ = try bench.ask(.register) { writer in
+            writer.put(.aor, "bob")
+            writer.put(.callID, "a@b")
+            writer.put(.granted, granted)
+            writer.put(.headerName, "Contact")
+            writer.put(.headerValue, fcm)
+        }
+        let bindings = bench.store.bindings(of: "bob", now: SystemClock.wallSeconds())
+        #expect(bindings.map(\.token) == ["abc:def"])
+        #expect(bindings.allSatisfy { $0.expiresAt > $0.registeredAt && $0.forgetAt >= $0.expiresAt })
+    }
+
+    @Test func `promises nothing for what cannot be used, and names the parameter`() throws {
+        let bench = try CoreBench()
+        let reply = try bench.register("<sip:bob@10.0.0.1;pn-provider=fcm;pn-param=project;pn-prid=a%00b>")
+        #expect(EngineClient.number(.outcome, in: reply) == 4)
+        #expect(EngineClient.text(.featureCaps, in: reply).isEmpty)
+        #expect(EngineClient.text(.problem, in: reply).hasPrefix("pn-prid: "))
+        #expect(bench.currentTokens().isEmpty)
+    }
+
+    @Test func `stores no token of a provider that is not set up`() throws {
+        let bench = try CoreBench(["fcm_key": ""])
+        let reply = try bench.register(fcm)
+        #expect(EngineClient.text(.problem, in: reply).contains("set fcm_key"))
+        #expect(bench.currentTokens().isEmpty)
+    }
+
+    private func call(_ number: Int) -> WakeMessage {
+        var message = WakeMessage()
+        (message.aor, message.callID, message.seconds) = ("bob", "call-\(number)", 40)
+        return message
+    }
+
+    @Test func `forgets requests that are over, oldest first, when there are too many`() throws {
+        let bench = try CoreBench(["wakes_kept": "1000"])
+        try bench.register(fcm)
+        for number in 0..<1500 {
+            _ = try bench.core.wake(call(number))
+            bench.core.endCall(aor: "bob", callID: "call-\(number)", .cancelled)
+        }
+        #expect(bench.core.calls.count == 1000)
+        #expect(bench.core.calls.forgottenEarly == 500)
+        #expect(bench.core.calls.requests(for: "bob").first?.message.callID == "call-500")
+    }
+
+    @Test func `holds as many requests as it may, and pushes no others`() throws {
+        let bench = try CoreBench(["wakes_kept": "1000"])
+        try bench.register(fcm)
+        let answers = try (0..<1200).map { try bench.core.wake(call($0)) }
+        #expect(answers.count { $0.bindings > 0 } == 1000)
+        #expect(bench.core.statistics.wakesRefused == 200)
+        bench.core.endCall(aor: "bob", callID: "call-0", .cancelled)
+        #expect(try bench.core.wake(call(2000)).bindings == 1)
+    }
+
+    @Test func `reports the contact that a phone without instance has left`() throws {
+        let bench = try CoreBench()
+        try bench.register("<sip:bob@10.0.0.1:5060>", headers: [("X-MPUSH", "a:project:t:1")], callID: "one")
+        let reply = try bench.register(
+            "<sip:bob@10.0.0.1:6070>", headers: [("X-MPUSH", "a:project:t:1")], callID: "two")
+        #expect(EngineClient.text(.staleContact, in: reply) == "sip:bob@10.0.0.1:5060")
+        #expect(bench.currentTokens() == ["t:1"])
+    }
+
+    @Test(arguments: [
+        ("<sip:bob@10.0.0.1:5060>", true), (fcm, true), ("*", true),
+        ("<sip:bob@10.0.0.9:5060>;+sip.instance=\"<1>\"", false),
+    ])
+    func `knows that a phone which it keeps has unregistered`(contact: String, isOver: Bool) throws {
+        let bench = try CoreBench()
+        try bench.register(fcm + ";+sip.instance=\"<1>\"")
+        try bench.register(contact, cseq: 2, expires: "0")
+        let now = SystemClock.wallSeconds()
+        let bindings = bench.store.bindings(of: "bob", now: now)
+        #expect(bindings.map { $0.expiresAt <= now } == [isOver])
+    }
+
+    @Test func `keeps the binding of a phone that unregisters, unless told otherwise`() throws {
+        let keeping = try CoreBench()
+        try keeping.register(fcm)
+        try keeping.register("<sip:bob@10.0.0.1:5060>", cseq: 2, expires: "0")
+        #expect(keeping.currentTokens() == ["abc:def"])
+
+        let removing = try CoreBench(["unregister_policy": "remove"])
+        try removing.register(fcm)
+        let reply = try removing.register("<sip:bob@10.0.0.1:5060>", cseq: 2, expires: "0")
+        #expect(EngineClient.number(.outcome, in: reply) == 2)
+        #expect(removing.currentTokens().isEmpty)
+    }
+
+    @Test(arguments: [
+        ("<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=null>", [(String, String)]()),
+        ("<sip:bob@10.9.9.9:7777>", [("X-MPUSH", "null")]),
+    ])
+    func `unbinds on a null token, from wherever the phone sends it`(contact: String, headers: [(String, String)])
+        throws
+    {
+        let bench = try CoreBench()
+        try bench.register(fcm)
+        try bench.register(contact, headers: headers, callID: "other@call", cseq: 5)
+        #expect(bench.currentTokens().isEmpty)
+        #expect(bench.store.removed(of: "bob").map(\.reason) == ["unbound by the phone"])
+    }
+
+    @Test func `leaves push to a proxy nearer to the phone`() throws {
+        let bench = try CoreBench()
+        let reply = try bench.register(fcm, headers: [("Feature-Caps", "*;+sip.pns=\"fcm\"")])
+        #expect(EngineClient.text(.featureCaps, in: reply).isEmpty)
+        #expect(bench.currentTokens().isEmpty)
+    }
+
+    @Test func `says nothing about a user without bindings and pushes once for copies of a request`() throws {
+        let bench = try CoreBench()
+        func wake() throws -> MessageReader {
+            try bench.ask(.wake) { writer in
+                writer.put(.event, Int64(0))
+                writer.put(.aor, "bob")
+                writer.put(.callID, "call@1")
+                writer.put(.contactURI, "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def")
+                writer.put(.contactInstance, "")
+                writer.put(.contactAge, Int64(100))
+                writer.put(.contactReachable, Int64(0))
+            }
+        }
+        #expect(EngineClient.number(.bindings, in: try wake()) == 0)
+        try bench.register(fcm)
+        let first = try wake()
+        #expect(EngineClient.number(.bindings, in: first) == 1)
+        #expect(EngineClient.number(.pushed, in: first) == 1)
+        // There is no key, so nobody may rely on the push: the contact is rung.
+        #expect(first.verdicts == [0])
+        #expect(EngineClient.number(.pushed, in: try wake()) == 1)
+        #expect(bench.core.statistics.pushed == 1)
+    }
+
+    /// Two calls within the window; then the window passes.
+    private func callTwice(event: PushEvent = .call, meanwhile: (CoreBench) throws -> Void) throws -> Statistics {
+        let bench = try CoreBench(["ignore_same": "200"])
+        try bench.register(fcm)
+        for call in ["call@1", "call@2"] {
+            let reply = try bench.ask(.wake) { writer in
+                writer.put(.event, Int64(event.rawValue))
+                writer.put(.aor, "bob")
+                writer.put(.callID, call)
+            }
+            #expect(EngineClient.number(.pushed, in: reply) == 1)
+        }
+        #expect(bench.core.statistics.pushed == 1)
+        #expect(bench.core.statistics.suppressed == 1)
+        try meanwhile(bench)
+        let end = SystemClock.monotonicMilliseconds() + 500
+        while SystemClock.monotonicMilliseconds() < end { bench.loop.turn(waitingUpTo: 10) }
+        return bench.core.statistics
+    }
+
+    @Test(arguments: [
+        (PushEvent.call, PushOccasion.usual, 0, 40), (.call, .usual, 12, 12), (.groupChat, .usual, 0, 3600),
+        (.chat, .usual, 0, 3600), (.voicemail, .usual, 0, 3600), (.refer, .usual, 0, 20),
+        (.refresh, .requestWaiting, 0, 20),
+    ])
+    func `keeps the push for a request at a provider while it is worth anything`(
+        event: PushEvent, occasion: PushOccasion, seconds: Int64, life: UInt32
+    ) throws {
+        let bench = try CoreBench(["message_ttl": "3600"])
+        var message = WakeMessage()
+        (message.event, message.occasion, message.seconds) = (event, occasion, seconds)
+        #expect(bench.core.makeRequest(message, [], 0).content.timeToLive == life)
+    }
+
+    @Test func `puts the push of a second call off until the window is over`() throws {
+        #expect(try callTwice { _ in }.pushed == 2)
+        let firstIsOver = try callTwice { $0.core.endCall(aor: "bob", callID: "call@1", .cancelled) }
+        #expect(firstIsOver.pushed == 2)
+    }
+
+    @Test func `drops the push that was put off when the phone has come or the call is over`() throws {
+        #expect(try callTwice { try $0.register(fcm, cseq: 2) }.pushed == 1)
+        let isOver = try callTwice { $0.core.endCall(aor: "bob", callID: "call@2", .cancelled) }
+        #expect(isOver.pushed == 1)
+    }
+
+    @Test func `sends the push of a message that nobody holds any more, unless it was delivered`() throws {
+        let isOver = try callTwice(event: .chat) { $0.core.endCall(aor: "bob", callID: "call@2", .cancelled) }
+        #expect(isOver.pushed == 2)
+        let isDelivered = try callTwice(event: .chat) { $0.core.endCall(aor: "bob", callID: "call@2", .answered) }
+        #expect(isDelivered.pushed == 1)
+    }
+
+    @Test func `counts a phone with an open connection as awake`() throws {
+        let bench = try CoreBench()
+        try bench.register(fcm)
+        let reply = try bench.ask(.wake) { writer in
+            writer.put(.event, Int64(0))
+            writer.put(.aor, "bob")
+            writer.put(.callID, "call@2")
+            writer.put(.contactURI, "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def")
+            writer.put(.contactInstance, "")
+            writer.put(.contactAge, Int64(100))
+            writer.put(.contactReachable, Int64(1))
+        }
+        #expect(EngineClient.number(.awake, in: reply) == 1)
+        #expect(EngineClient.number(.pushed, in: reply) == 0)
+    }
+
+    @Test(arguments: [
+        ("application/im-iscomposing+xml", 0), ("message/imdn+xml;charset=utf-8", 0), ("text/plain", 1), ("", 1),
+        ("message/cpim", 1),
+    ])
+    func `wakes nobody to say that somebody is typing`(type: String, pushes: Int64) throws {
+        let bench = try CoreBench()
+        try bench.register(fcm)
+        let reply = try bench.ask(.wake) { writer in
+            writer.put(.event, Int64(1))
+            writer.put(.aor, "bob")
+            writer.put(.callID, "message@1")
+            writer.put(.contentType, type)
+            writer.put(.text, "<isComposing/>")
+        }
+        #expect(EngineClient.number(.bindings, in: reply) == 1)
+        #expect(EngineClient.number(.pushed, in: reply) == pushes)
+        #expect(bench.core.statistics.pushed == Int(pushes))
+    }
+
+    @Test func `counts a phone as awake when one of its flows is open`() throws {
+        let bench = try CoreBench()
+        try bench.register("\(fcm);+sip.instance=\"<urn:uuid:1>\";reg-id=2")
+        let reply = try bench.ask(.wake) { writer in
+            writer.put(.event, Int64(0))
+            writer.put(.aor, "bob")
+            writer.put(.callID, "call@3")
+            for isReachable in [0, 1] as [Int64] {
+                writer.put(.contactURI, "sip:bob@10.0.0.\(isReachable):5060")
+                writer.put(.contactInstance, "<urn:uuid:1>")
+                writer.put(.contactAge, Int64(100))
+                writer.put(.contactReachable, isReachable)
+            }
+        }
+        #expect(EngineClient.number(.awake, in: reply) == 1)
+        #expect(EngineClient.number(.pushed, in: reply) == 0)
+    }
+
+    @Test func `tells a user without bindings from a request that cannot be meant`() throws {
+        let bench = try CoreBench()
+        let missing = try bench.ask(.send) { $0.put(.aor, "bob") }
+        #expect(ClientError(missing) == .notFound("bob has no push binding"))
+        let both = try bench.ask(.send) { writer in
+            writer.put(.aor, "bob")
+            writer.put(.token, "00fc")
+        }
+        #expect(ClientError(both) == .refused("a user and a token are both given; give one of them"))
+    }
+
+    @Test func `explains what it would push to a user, with its own store`() throws {
+        let bench = try CoreBench()
+        try bench.register("<sip:bob@192.0.2.1;pn-provider=fcm;pn-prid=abc;pn-param=my-project>")
+        let request = ExplainFixture.request("INVITE")
+        let reply = try bench.ask(.query) { writer in
+            writer.put(.query, EngineQuery.explain.rawValue)
+            writer.put(.argument, "bob")
+            writer.put(.text, request)
+        }
+        #expect(reply.kind == .reply)
+        let document = try JSONParser.parse(Array(EngineClient.text(.text, in: reply).utf8))
+        let url = document["requests"]?.array?.first?["url"]?.string
+        #expect(url == "https://fcm.googleapis.com/v1/projects/my-project/messages:send")
+        #expect(EngineClient.text(.problem, in: reply).hasPrefix("fcm_key: cannot read"))
+        let refused = try bench.ask(.query) { writer in
+            writer.put(.query, EngineQuery.explain.rawValue)
+            writer.put(.argument, "bob")
+            writer.put(.text, "no SIP")
+        }
+        #expect(refused.kind == .failure)
+    }
+
+    @Test(
+        arguments: [
+            ("pigeon", [], "there is no provider \"pigeon\""),
+            ("apns", [(.service, "voip")], "a PushKit token may only get calls"),
+            ("apns", [(.service, "call")], "there is no service \"call\""),
+            ("apns", [(.environment, "prod")], "there is no environment \"prod\""),
+            ("apns", [(.pushType, "loud")], "there is no push type \"loud\""),
+            ("apns", [(.pushType, "voip")], "this token takes no push of the type asked for"),
+            ("apns", [(.service, "voip"), (.pushType, "alert")], "this token takes no push of the type asked for"),
+            (
+                "webpush", [(.attributeName, "pn-auth"), (.attributeValue, "x")],
+                "a subscription has both p256dh and auth"
+            ),
+            ("apns", [(.aor, "bob")], "a user and a token are both given"),
+        ] as [(String, [(EngineProtocol.Tag, String)], String)])
+    func `refuses a push by hand that cannot be meant`(
+        provider: String, fields: [(EngineProtocol.Tag, String)], text: String
+    ) throws {
+        let reply = try CoreBench().ask(.send) { writer in
+            writer.put(.event, Int64(PushEvent.chat.rawValue))
+            writer.put(.provider, provider)
+            writer.put(.token, "00ff")
+            for (tag, value) in fields { writer.put(tag, value) }
+        }
+        #expect(reply.kind == .failure)
+        #expect(EngineClient.text(.message, in: reply).hasPrefix(text))
+    }
+}
+
+extension MessageReader {
+    /// The verdicts of a `wake`'s reply.
+    fileprivate var verdicts: [UInt8] {
+        var reader = self
+        while let field = reader.next() {
+            if field.tag == .verdicts { return Array(reader.bytes[field.range]) }
+        }
+        return []
+    }
+}
