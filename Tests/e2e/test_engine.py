@@ -66,7 +66,7 @@ def test_without_an_engine_everything_works_except_push(make_kamailio, actors):
 
 
 def test_a_stopped_engine_holds_no_worker(make_kamailio, actors):
-    kamailio = make_kamailio().start().wait_engine()
+    kamailio = make_kamailio(settings={"engine_timeout": None}).start().wait_engine()
     engine = kamailio.engine_pid()
     os.kill(engine, signal.SIGSTOP)
     try:

@@ -23,7 +23,7 @@ def provider(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(make_server, provider):
-    return make_server(provider, wake_timeout=6)
+    return make_server(provider, wake_timeout=6, settings={"engine_timeout": 300})
 
 
 def end(server, waits=True):

@@ -12,6 +12,7 @@ import threading
 import pytest
 
 from phones import rfc8599_fcm
+from ports import free_port
 from servers import KAMAILIO_ROOT, PUSHWAKE, ROOT, Kamailio, certificate_with_key, wait_until
 
 DOMAIN = "stock.example"
@@ -101,10 +102,7 @@ class Stock:
 def stock(request, simulator, proxy, tmp_path_factory):
     defines = FEATURES[request.param]
     directory = tmp_path_factory.mktemp("stock")
-    voicemail = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    voicemail.bind(("127.0.0.1", 0))
-    box = voicemail.getsockname()[1]
-    voicemail.close()
+    box = free_port()
     text = edited().replace("log_stderror=no", "log_stderror=yes").replace("children=8", 'children=2\nalias="stock.example"')
     text = text.replace('voicemail.srv_ip = ""', 'voicemail.srv_ip = "127.0.0.1"')
     text = text.replace('voicemail.srv_port = "5060"', f'voicemail.srv_port = "{box}"')
