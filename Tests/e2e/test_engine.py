@@ -5,6 +5,8 @@ import os
 import signal
 import time
 
+import pytest
+
 from phones import mpush_ios, no_push, rfc8599_apns
 from servers import PUSHWAKE, wait_until
 from sip import register
@@ -65,6 +67,7 @@ def test_without_an_engine_everything_works_except_push(make_kamailio, actors):
     assert kamailio.process.poll() is None
 
 
+@pytest.mark.alone
 def test_a_stopped_engine_holds_no_worker(make_kamailio, actors):
     kamailio = make_kamailio(settings={"engine_timeout": None}).start().wait_engine()
     engine = kamailio.engine_pid()

@@ -7,6 +7,8 @@ import signal
 import socket
 import time
 
+import pytest
+
 from phones import apns_token, rfc8599_apns
 from servers import CONFIG, wait_until
 from sip import invite, register
@@ -33,6 +35,7 @@ def call_ids(phone):
     return found
 
 
+@pytest.mark.alone
 def test_twenty_calls_through_one_worker_wait_for_a_stopped_engine_once(make_kamailio, actors):
     config = CONFIG.read_text().replace("\nchildren=2\n", "\nchildren=1\n")
     kamailio = make_kamailio(config=config, settings={"engine_timeout": 300}).start().wait_engine()
