@@ -32,7 +32,9 @@ SETUP    := scripts/setup.sh $(if $(PREBUILT),--prebuilt)
 RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -enforce-exclusivity=unchecked --scratch-path $(DIST)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test unmoved build build-swift build-kamailio build-asterisk deb test-packages demo test test-unit test-abi test-e2e test-kamailio test-phones test-asterisk test-docs demo-asterisk docs install install-common install-kamailio uninstall bench load fuzz format lint clean
+.PHONY: help setup setup-test unmoved build build-swift build-kamailio build-asterisk build-tests deb test-packages demo test test-unit test-sockets \
+    test-abi test-e2e e2e-together e2e-alone test-kamailio test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk docs \
+    install install-common install-kamailio uninstall bench load fuzz format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -100,20 +102,56 @@ demo: setup-test build ## a sleeping phone rings behind a real Kamailio
 demo-asterisk: setup-test build ## the same behind a real Asterisk 22, in a chroot (needs root)
 	$(AS_ROOT) $(PYTHON) scripts/demo-asterisk.py
 
-test: setup-test build ## everything: unit tests, ABI checks, end to end
-	@$(MAKE) --no-print-directory -k test-unit test-abi test-docs test-e2e test-asterisk
+# What is independent runs side by side, since most of it waits; what measures comes last and has the machine to itself.
+SIDE_BY_SIDE := MAKE="$(MAKE)" $(PYTHON) scripts/side_by_side.py
 
-test-unit: unmoved ## Swift unit tests
-	$(SWIFT) test
+test: setup-test build build-tests ## everything: unit tests, ABI checks, end to end
+	@$(SIDE_BY_SIDE) e2e-together asterisk-together $(SOCKET_SUITES) test-unit test-docs -- test-abi e2e-alone asterisk-alone
+
+build-tests: unmoved
+	$(SWIFT) build --build-tests
+
+# A process for each: tests that wait on sockets hold Swift's few threads.
+# The engine's are the longest: those of the files from A to D, and the others.
+SOCKET_SUITES := $(addprefix suite-,Engine-A-D Engine-E-Z Store Transport Simulator)
+
+test-unit: suite-Core suite-Fuzz ## Swift tests without sockets, files and waiting
+
+test-sockets: build-tests ## the other Swift tests
+	@$(SIDE_BY_SIDE) $(SOCKET_SUITES)
+
+RUN_SUITES := .build/debug/PushWakePackageTests.xctest --testing-library swift-testing --quiet --filter
+
+suite-Engine-%: build-tests
+	@$(RUN_SUITES) '^PushWakeEngineTests\..*/[$*][A-Za-z0-9+]*\.swift:'
+
+suite-%: build-tests
+	@$(RUN_SUITES) '^PushWake$*Tests'
 
 test-abi: ## the shipped library against its header (needs build)
 	@if [ -x Tests/abi/run ]; then Tests/abi/run; fi
 
 test-asterisk: ## real Asterisk 22 in a chroot (needs build, root)
-	@if [ -d Tests/e2e-asterisk ]; then $(AS_ROOT) $(PYTHON) -m pytest -q -p no:cacheprovider Tests/e2e-asterisk; fi
+	@$(SIDE_BY_SIDE) asterisk-together -- asterisk-alone
 
 test-e2e: ## real Kamailio, SIPp and the simulator (needs build)
-	@if [ -d Tests/e2e ]; then $(PYTHON) -m pytest -q -p no:cacheprovider Tests/e2e; fi
+	@$(SIDE_BY_SIDE) e2e-together -- e2e-alone
+
+# More workers than cores: the tests wait for most of their time.
+TOGETHER := -m 'not alone' --dist loadgroup -n
+PYTEST   := $(PYTHON) -m pytest -q -p no:cacheprovider
+
+e2e-together:
+	@$(PYTEST) $(TOGETHER) 6 Tests/e2e
+
+e2e-alone:
+	@$(PYTEST) -m alone Tests/e2e
+
+asterisk-together:
+	@$(AS_ROOT) $(PYTEST) $(TOGETHER) 3 Tests/e2e-asterisk
+
+asterisk-alone:
+	@$(AS_ROOT) $(PYTEST) -m alone Tests/e2e-asterisk
 
 # Run on the later releases as well; app_lua, tls and the like are there.
 KAMAILIO_CORE = $(addprefix Tests/e2e/test_,$(addsuffix .py,silent dead_connection no_answer push_failure one_device cancel ends \

@@ -13,8 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BENCH = ROOT / ".build/bench"
 sys.path.insert(0, str(ROOT / "Tests/e2e"))
 
+from ports import free_port  # noqa: E402
 from servers import Kamailio, Simulator, wait_until  # noqa: E402
-from sip import free_port  # noqa: E402
 
 WAYS = ("PLAIN", "TSILO", "PUSHWAKE")
 

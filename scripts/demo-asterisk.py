@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT / "Tests" / "e2e-asterisk"), str(ROOT / "Tests" / "e2e"
 from asterisk_server import Asterisk, ChrootSimulator  # noqa: E402
 from phones import apns_token, fcm_token  # noqa: E402
 from sip_phone import Phone  # noqa: E402
+from workplace import Workplace  # noqa: E402
 
 CASES = [
     ("APNs, UDP", "udp", ";pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid=", apns_token),
@@ -79,8 +80,9 @@ def play(asterisk, simulator, title, transport, parameters, make_token):
 
 def main():
     root = prepare()
-    simulator = ChrootSimulator(root)
-    asterisk = Asterisk(root, "demo", ROOT / "asterisk-glue/build/res_pushwake.so")
+    workplace = Workplace(root)
+    simulator = ChrootSimulator(workplace)
+    asterisk = Asterisk(workplace, "demo", ROOT / "asterisk-glue/build/res_pushwake.so")
     try:
         simulator.start()
         asterisk.add_phone("100")
@@ -97,6 +99,7 @@ def main():
     finally:
         asterisk.stop()
         simulator.stop()
+        workplace.remove()
     print("\nBoth phones rang.")
     return 0
 

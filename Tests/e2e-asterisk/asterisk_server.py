@@ -5,14 +5,15 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import time
 
+from ports import block, free_port
 from servers import LIBRARY, PUSHWAKE, Simulator, wait_until
-from sip_phone import free_port
 
 MODULES = [
     "app_dial", "app_echo", "app_exec", "app_queue", "app_stack", "app_verbose", "app_userevent",
@@ -101,12 +102,9 @@ minimum_expiration = 10
 class ChrootSimulator(Simulator):
     """The provider simulator, with its files where Asterisk can read them."""
 
-    def __init__(self, root):
-        self.root = pathlib.Path(root)
-        directory = self.root / f"var/lib/pushwake-test/simulator-{os.getpid()}"
-        shutil.rmtree(directory, ignore_errors=True)
-        directory.mkdir(parents=True)
-        super().__init__(directory)
+    def __init__(self, workplace):
+        self.root = workplace.root
+        super().__init__(workplace.make("simulator"))
 
     def host_settings(self):
         """For a PBX outside the chroot."""
@@ -131,22 +129,23 @@ class Asterisk:
     running = []
     flags = ["-f", "-g"]
 
-    def __init__(self, root, name, module):
-        self.root = pathlib.Path(root)
-        self.at = f"/var/lib/pushwake-test/{name}"
-        self.host_at = self.root / self.at[1:]
+    def __init__(self, workplace, name, module):
+        self.root = workplace.root
+        self.host_at = workplace.make(name)
+        self.at = "/" + str(self.host_at.relative_to(self.root))
         self.sip_port, self.ami_port = free_port(), free_port()
         self.address = ("127.0.0.1", self.sip_port)
         self.users = []
+        self.mounts = []
         self.process = None
-        shutil.rmtree(self.host_at, ignore_errors=True)
         for part in ("etc", "modules", "lib", "agi", "spool", "run", "log", "bin", "sim"):
             (self.host_at / part).mkdir(parents=True)
         self._place_files()
         shutil.copy2(module, self.host_at / "modules/res_pushwake.so")
         # Asterisk looks its own host name up for each SDP; without a line here it asks the network.
-        hosts = f"127.0.0.1 localhost {socket.gethostname()}\n"
-        (self.root / "etc/hosts").write_text(hosts)
+        hosts, own = self.root / "etc/hosts", self.host_at / "hosts"
+        own.write_text(f"127.0.0.1 localhost {socket.gethostname()}\n")
+        own.rename(hosts)
 
     def _place_files(self):
         modules = next(self.root.glob("usr/lib/*/asterisk/modules"))
@@ -160,7 +159,8 @@ class Asterisk:
         self.write("logger.conf", LOGGER_CONF)
         self.write("manager.conf", MANAGER_CONF.format(port=self.ami_port))
         self.write("pjsip.conf", PJSIP_CONF.format(sip=self.sip_port))
-        for empty in ("extensions.conf", "queues.conf", "musiconhold.conf", "rtp.conf", "features.conf"):
+        self.write("rtp.conf", "[general]\nrtpstart = {}\nrtpend = {}\n".format(*block().media))
+        for empty in ("extensions.conf", "queues.conf", "musiconhold.conf", "features.conf"):
             self.write(empty, "")
 
     def write(self, name, text):
@@ -192,9 +192,19 @@ class Asterisk:
     # ---- running
 
     def command(self, *arguments):
-        """Runs inside, with a /proc that goes when it ends."""
-        enter = 'mount -t proc proc "$1/proc" && exec chroot "$@"'
+        """Runs inside, with a /proc and mounts that go when it ends."""
+        mounts = "".join(f"mount --bind {shlex.quote(str(path))} {shlex.quote(str(place))} && " for path, place in self.mounts)
+        enter = mounts + 'mount -t proc proc "$1/proc" && exec chroot "$@"'
         return ["unshare", "--mount", "sh", "-c", enter, "sh", str(self.root), "env", f"LD_LIBRARY_PATH={self.at}/bin", "LC_ALL=C.UTF-8", *arguments]
+
+    def mount(self, path, place):
+        """Shows this Asterisk, and no other in the chroot, a file or directory of the host at this place."""
+        place = self.root / place[1:]
+        if path.is_dir():
+            place.mkdir(parents=True, exist_ok=True)
+        else:
+            place.touch()
+        self.mounts.append((path, place))
 
     def run_as_packaged(self):
         """Debian's unit: its flags, and its user for all that is written to."""

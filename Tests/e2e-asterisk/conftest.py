@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Real Asterisk 22 in a chroot, the provider simulator, and phones that a test steers."""
 
+import fcntl
 import itertools
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -13,11 +13,22 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(ROOT / "Tests" / "e2e")]
 
 from asterisk_server import Asterisk, ChrootSimulator  # noqa: E402
+from schedule import ALONE, arrange  # noqa: E402
 from sip_phone import Phone  # noqa: E402
 from sleeper import Frozen, Sleeper  # noqa: E402
+from workplace import Workplace  # noqa: E402
 
 SAMPLE = ROOT / "asterisk-glue" / "extensions_pushwake.conf.sample"
 USERS = [str(number) for number in range(100, 160)]
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", ALONE)
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups
+def pytest_collection_modifyitems(config, items):
+    arrange(config, items)
 
 
 @pytest.fixture(scope="session")
@@ -25,8 +36,14 @@ def chroot():
     """The Debian sid with Asterisk, made by the first run and kept."""
     script = ROOT / "scripts" / "asterisk-chroot.sh"
     path = subprocess.run([script], check=True, capture_output=True, text=True).stdout.strip()
-    yield pathlib.Path(path)
-    shutil.rmtree(pathlib.Path(path) / "var/lib/pushwake-test", ignore_errors=True)
+    return pathlib.Path(path).resolve()
+
+
+@pytest.fixture(scope="session")
+def workplace(chroot):
+    workplace = Workplace(chroot)
+    yield workplace
+    workplace.remove()
 
 
 @pytest.fixture(scope="session")
@@ -38,24 +55,26 @@ def module(chroot):
 
 def build(chroot, *options):
     command = ["make", "--no-print-directory", "-C", ROOT / "asterisk-glue", f"ASTERISK_ROOT={chroot}", *options]
-    done = subprocess.run(command, capture_output=True, text=True)
+    with open(ROOT / "asterisk-glue" / "Makefile") as made:  # others may want the same
+        fcntl.flock(made, fcntl.LOCK_EX)
+        done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="session")
-def simulator(chroot):
-    simulator = ChrootSimulator(chroot)
+def simulator(workplace):
+    simulator = ChrootSimulator(workplace)
     simulator.start()
     yield simulator
     simulator.stop()
 
 
 @pytest.fixture(scope="session")
-def make_session_asterisk(chroot, module, simulator):
+def make_session_asterisk(workplace, module, simulator):
     made = []
 
     def make(name, extensions=None, settings=None, users=USERS, start=True):
-        asterisk = Asterisk(chroot, name, module)
+        asterisk = Asterisk(workplace, name, module)
         made.append(asterisk)
         for user in users:
             asterisk.add_phone(user)

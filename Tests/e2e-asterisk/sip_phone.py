@@ -11,16 +11,12 @@ import select
 import socket
 import time
 
+from ports import free_port
+
 SDP = (
     "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n"
     "m=audio {port} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n"
 )
-
-
-def free_port(kind=socket.SOCK_DGRAM):
-    with socket.socket(socket.AF_INET, kind) as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def token(length=10):
@@ -73,7 +69,7 @@ class Phone:
         self.password = password or user + "-secret"
         kind = socket.SOCK_DGRAM if transport == "udp" else socket.SOCK_STREAM
         self.socket = socket.socket(socket.AF_INET, kind)
-        self.socket.bind(("127.0.0.1", port))
+        self.socket.bind(("127.0.0.1", port or free_port()))
         self.socket.connect(server)
         if kind == socket.SOCK_STREAM:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

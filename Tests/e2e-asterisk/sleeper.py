@@ -28,7 +28,10 @@ class Sleeper:
         self.fall_asleep(phone)
 
     def fall_asleep(self, phone):
+        """Until Asterisk knows: it would send a call into a connection that is just ending."""
         phone.close()
+        if self.transport == "tcp":
+            self.asterisk.wait_log(f":{phone.port};transport=TCP' from AOR '{self.user}' due to shutdown")
 
     def _phone(self):
         return self.phones(self.user, self.asterisk.address, self.transport)

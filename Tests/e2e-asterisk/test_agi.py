@@ -13,8 +13,9 @@ import time
 import pytest
 from conftest import ROOT
 from phones import apns_token, fcm_token
+from ports import free_port
 from servers import Kamailio, wait_until
-from sip_phone import Phone, free_port
+from sip_phone import Phone
 from sleeper import apns, fcm
 
 PAGE = (ROOT / "docs" / "asterisk.md").read_text()
@@ -43,21 +44,23 @@ class Pair:
 
 
 @pytest.fixture(scope="module")
-def pair(make_session_asterisk, simulator, tmp_path_factory, chroot):
+def pair(make_session_asterisk, simulator):
     asterisk = make_session_asterisk("agi", users=[], start=False)
     (asterisk.host_at / "modules/res_pushwake.so").unlink()
     shutil.copy(ROOT / "asterisk-glue/pushwake.agi", asterisk.host_at / "agi")
-    (chroot / "run/pushwake").mkdir(exist_ok=True)
-    (chroot / "run/pushwake").chmod(0o751)
-    shutil.chown(chroot / "run/pushwake", "kamailio", "kamailio")
-    shutil.copy(asterisk.host_at / "bin/pushwake", chroot / "usr/bin/pushwake")
-    fastagi = free_port()
-    # The host has no such group by name.
-    settings = {"engine_socket": str(chroot / "run/pushwake/engine.sock"), "fastagi_listen": f"127.0.0.1:{fastagi}",
-                "engine_socket_group": asterisk.group_id}
     # The directories of pytest are closed to other users.
     directory = pathlib.Path(tempfile.mkdtemp(prefix="pushwake-"))
-    shutil.chown(directory, "kamailio", "kamailio")
+    run = directory / "run"
+    run.mkdir()
+    run.chmod(0o751)
+    for path in (directory, run):
+        shutil.chown(path, "kamailio", "kamailio")
+    asterisk.mount(run, "/run/pushwake")
+    asterisk.mount(asterisk.host_at / "bin/pushwake", "/usr/bin/pushwake")
+    fastagi = free_port()
+    # The host has no such group by name.
+    settings = {"engine_socket": str(run / "engine.sock"), "fastagi_listen": f"127.0.0.1:{fastagi}",
+                "engine_socket_group": asterisk.group_id}
     made = simulator.host_settings()
     for name in ("ca_file", "apns_key", "fcm_key"):
         made[name] = shutil.copy(made[name], directory)
@@ -93,7 +96,6 @@ def pair(make_session_asterisk, simulator, tmp_path_factory, chroot):
     asterisk.stop()
     kamailio.stop()
     shutil.rmtree(directory)
-    (chroot / "usr/bin/pushwake").unlink()
 
 
 class Sleeper:

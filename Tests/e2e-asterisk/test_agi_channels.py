@@ -11,8 +11,9 @@ import time
 import pytest
 from agi_channel import NetworkChannel, ProcessChannel, run
 from phones import apns_token, fcm_token
+from ports import free_port
 from servers import LIBRARY, PUSHWAKE, ROOT, Kamailio, Simulator, wait_until
-from sip_phone import Phone, free_port
+from sip_phone import Phone
 from sleeper import apns, fcm
 
 USERS = [f"user{number}" for number in range(28)]
@@ -249,6 +250,7 @@ def test_a_second_wake_of_a_call_whose_phone_came_does_not_hang(hook, provider, 
     assert len(provider.pushes(sleeper.token)) == 1
 
 
+@pytest.mark.alone
 def test_a_hundred_waits_cost_a_connection_each_and_no_polling(hook, sleeper):
     engine = hook.kamailio.engine_pid()
     idle = len(os.listdir(f"/proc/{engine}/fd"))
@@ -298,6 +300,7 @@ def test_bytes_that_no_asterisk_sends_harm_nobody(hook, bytes_sent):
     assert hook.kamailio.engine_pid() == engine
 
 
+@pytest.mark.alone
 def test_the_dialplan_goes_on_within_20_ms_of_the_register(hook, provider, all_asleep):
     """The best of three: other processes want the cores, too."""
     taken = []

@@ -38,6 +38,7 @@ def test_the_push_names_call_and_caller(sleeper, caller, user):
     call.cancel()
 
 
+@pytest.mark.alone
 def test_wake_to_invite_is_quick(sleeper, caller, user):
     phone = sleeper()
     delays = []

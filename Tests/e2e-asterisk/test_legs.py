@@ -85,10 +85,13 @@ def test_a_phone_that_says_100_is_not_silent(frozen, caller, user):
     finish(call, phone.socket, invite)
 
 
-def test_a_phone_whose_connection_ends_while_it_is_dialled_is_pushed_at_once(frozen, caller, user):
+def test_a_phone_whose_connection_ends_while_it_is_dialled_is_pushed_at_once(frozen, caller, user, asterisk):
     phone = frozen()
     call = caller.call(user)
     phone.socket.expect_request("INVITE")
+    # Until PJSIP has noted over which connection the INVITE went, it does not miss that connection: an end in that
+    # millisecond counts as silence.
+    asterisk.wait_log(f"Called PJSIP/{user}")
     phone.socket.close()
     phone.simulator.wait_push(phone.token)
     assert time.monotonic() - call.started < 1
@@ -171,6 +174,7 @@ def log_time(asterisk, *texts):
     return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
 
 
+@pytest.mark.alone
 def test_a_push_that_fails_rings_the_known_contact_at_once(phones, caller, user, asterisk):
     """Its token is gone, but its address may still be good."""
     token = "unregistered-" + fcm_token()
@@ -185,6 +189,7 @@ def test_a_push_that_fails_rings_the_known_contact_at_once(phones, caller, user,
     assert dialled - failed < 0.02
 
 
+@pytest.mark.alone
 def test_a_push_that_fails_ends_the_call_at_once_when_nothing_is_left(phones, caller, user, asterisk):
     token = "unregistered-" + fcm_token()
     phone = phones(user, asterisk.address, "tcp")
@@ -205,6 +210,7 @@ def test_a_phone_that_was_not_dialled_is_not_silent(frozen, caller, user, asteri
     assert phone.pushes == []
 
 
+@pytest.mark.alone
 def test_a_phone_registers_again_and_gets_its_datagram_once_more(sleeper, trusting, trusting_caller, user):
     """It slept when the INVITE came; retransmissions become rarer with time, and the REGISTER says that it is there."""
     phone = sleeper(at=trusting)

@@ -9,8 +9,8 @@ import time
 
 from conftest import build
 from phones import apns_token
+from ports import free_port
 from servers import wait_until
-from sip_phone import free_port
 from sleeper import apns
 
 SCENARIO = pathlib.Path(__file__).parent / "sipp" / "wait_and_answer.xml"

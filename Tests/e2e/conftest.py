@@ -6,9 +6,19 @@ import pathlib
 import pytest
 
 from phones import Caller, Phone
+from schedule import ALONE, arrange
 from servers import CALLS, Engine, Kamailio, Simulator
 from wire_caller import WireCaller
 from wire_phone import WirePhone
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", ALONE)
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups
+def pytest_collection_modifyitems(config, items):
+    arrange(config, items)
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 
+from ports import free_port
 from sip import Message
 
 _LENGTH = re.compile(rb"^(?:content-length|l)\s*:\s*(\d+)", re.I | re.M)
@@ -40,7 +41,7 @@ class Endpoint:
         kind = socket.SOCK_DGRAM if self.transport == "udp" else socket.SOCK_STREAM
         raw = socket.socket(socket.AF_INET, kind)
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        raw.bind(("127.0.0.1", port))
+        raw.bind(("127.0.0.1", port or free_port()))
         if kind == socket.SOCK_STREAM:
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self.transport != "tls":

@@ -4,7 +4,8 @@
 import dataclasses
 import uuid
 
-from sip import Sipp, free_port
+from ports import free_port
+from sip import Sipp
 
 
 @dataclasses.dataclass

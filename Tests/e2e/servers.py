@@ -15,7 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from sip import free_port
+from ports import free_port
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STAGE = ROOT / ".build" / "stage"

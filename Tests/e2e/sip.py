@@ -11,23 +11,10 @@ import subprocess
 import time
 import uuid
 
+from ports import free_port
+
 SCENARIOS = pathlib.Path(__file__).parent / "sipp"
 _RULE = re.compile(r"^-{10,} (\d{4}-\d\d-\d\d)\s+(\d\d:\d\d:\d\d\.\d+)")
-
-
-def free_port(kind=socket.SOCK_DGRAM):
-    """A port that is free for UDP and TCP on loopback."""
-    while True:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp, socket.socket(
-            socket.AF_INET, socket.SOCK_DGRAM
-        ) as udp:
-            tcp.bind(("127.0.0.1", 0))
-            port = tcp.getsockname()[1]
-            try:
-                udp.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
 
 
 @dataclasses.dataclass

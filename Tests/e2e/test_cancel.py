@@ -40,6 +40,7 @@ def assert_ended_at_once(call, at):
     assert {s for s in call.statuses if s >= 200} == {487}
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
 def test_while_one_rings_and_another_is_awaited(server, wire, simulator, ringing_and_asleep, transport):
     call, ringing, asleep = ringing_and_asleep(f"cancel-{transport}", transport)
@@ -53,6 +54,7 @@ def test_while_one_rings_and_another_is_awaited(server, wire, simulator, ringing
     assert late.requests("INVITE") == []
 
 
+@pytest.mark.alone
 def test_somebody_else_has_answered_says_the_reason(server, wire, simulator, ringing_and_asleep):
     call, ringing, asleep = ringing_and_asleep("cancel-elsewhere", "udp")
     at = call.cancel('Reason: SIP;cause=200;text="Call completed elsewhere"')
@@ -61,6 +63,7 @@ def test_somebody_else_has_answered_says_the_reason(server, wire, simulator, rin
     assert simulator.wait_event(asleep.push.token, "elsewhere") - at < AT_ONCE
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
 def test_a_silent_phone_beside_one_that_rings_delays_nothing(server, wire, simulator, ringing_and_asleep, transport):
     user = f"cancel-beside-{transport}"
@@ -103,6 +106,7 @@ def test_the_cancel_follows_on_the_heels_of_the_invite(server, wire):
     wait_until("a CANCEL for each INVITE", lambda: len(silent.requests("CANCEL")) == len(silent.requests("INVITE")))
 
 
+@pytest.mark.alone
 def test_all_asleep(server, wire, simulator):
     asleep = wire.phone(server, "cancel-asleep", "udp", rfc8599_fcm())
     asleep.register()
@@ -128,6 +132,7 @@ def test_the_cancel_comes_as_the_phone_is_registering(server, wire, simulator):
             phone.wait_request("CANCEL")
 
 
+@pytest.mark.alone
 def test_a_phone_that_shows_the_call_already_is_sent_its_end(server, wire, simulator):
     """A PushKit push cannot be taken back: the INVITE and its CANCEL close the screen."""
     phone = wire.phone(server, "ghost", "udp", rfc8599_apns())

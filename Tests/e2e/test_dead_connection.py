@@ -42,6 +42,7 @@ def register(wire, server, user, transport, push=None):
     return phone
 
 
+@pytest.mark.alone
 @TRANSPORTS
 @ENDINGS
 def test_the_phone_is_pushed_at_once(server, wire, simulator, transport, ending):
@@ -64,6 +65,7 @@ def refusing(make_server, tmp_path_factory):
     provider.stop()
 
 
+@pytest.mark.alone
 @TRANSPORTS
 def test_with_a_refused_push_the_caller_hears_it_at_once(refusing, wire, transport):
     push = rfc8599_apns()
@@ -93,6 +95,7 @@ def test_after_a_provisional_answer_it_may_answer_over_another_connection(server
     assert simulator.pushes(phone.push.token) == []
 
 
+@pytest.mark.alone
 def test_a_message_is_pushed_for_at_once(server, wire, simulator):
     phone = register(wire, server, "message", "tcp")
     message = wire.caller(server).write(phone.user)
@@ -104,6 +107,7 @@ def test_a_message_is_pushed_for_at_once(server, wire, simulator):
     assert message.wait_final().status == 200
 
 
+@pytest.mark.alone
 def test_another_phone_rings_on(server, wire, simulator):
     desk = wire.phone(server, "both", "udp")
     desk.answers["INVITE"] = (180,)
@@ -119,6 +123,7 @@ def test_another_phone_rings_on(server, wire, simulator):
     simulator.wait_event(mobile.push.token, "elsewhere")
 
 
+@pytest.mark.alone
 def test_the_next_contact_of_serial_forking_is_tried_at_once(server, wire):
     first = wire.phone(server, "serial", "tcp", rfc8599_fcm())
     first.answers["INVITE"] = ()

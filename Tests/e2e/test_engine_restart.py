@@ -60,6 +60,7 @@ def called(server, wire, provider):
     return make
 
 
+@pytest.mark.alone
 def test_without_an_engine_a_register_still_releases_the_call(server, wire, provider, called):
     call, phone = called("orphan")
     call.wait_status(110)
@@ -123,6 +124,7 @@ def test_nobody_wakes_and_the_new_engine_ends_the_call(server, called, provider)
     provider.wait_event(phone.push.token, "missed")
 
 
+@pytest.mark.alone
 def test_a_cancel_while_no_engine_is_there(server, wire, called):
     call, phone = called("hung-up")
     call.wait_status(110)

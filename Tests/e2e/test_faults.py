@@ -8,8 +8,8 @@ import urllib.request
 
 import pytest
 
+from ports import free_port
 from servers import PUSHWAKE
-from sip import free_port
 
 COUNT = 20_000
 

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from phones import rfc8599_fcm
+from ports import free_port
 from servers import wait_until
-from sip import free_port
 
 
 @pytest.fixture(scope="module")

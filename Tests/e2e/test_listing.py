@@ -74,6 +74,7 @@ def test_a_listing_has_everybody_once(engine):
     assert len(rows) == USERS and len({row["aor"] for row in rows}) == USERS
 
 
+@pytest.mark.alone
 def test_a_page_of_a_listing_comes_behind_the_requests(engine):
     """However many pages are asked for at once, a REGISTER that comes with them waits for one of them at most."""
     client = Client(engine)

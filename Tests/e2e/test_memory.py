@@ -8,6 +8,9 @@ from phones import rfc8599_fcm
 from servers import wait_until
 
 
+LITTLE = 500_000
+
+
 def free_memory(server):
     return int(re.search(r"free: (-?\d+)", server.rpc("core.shmmem")).group(1))
 
@@ -21,7 +24,9 @@ def eat(server, caller, user):
         while not all(call.answers for call in burst) and time.monotonic() < end:
             time.sleep(0.01)
         calls += burst
-        if not all(call.statuses == [100] or call.statuses == [100, 110] for call in burst):
+        is_held = all(call.statuses == [100] or call.statuses == [100, 110] for call in burst)
+        # On a busy machine an answer may be late for other reasons.
+        if not is_held and free_memory(server) < LITTLE:
             return [call for call in calls if call.answers and call.answers[0].status == 100]
     raise AssertionError(f"{len(calls)} calls are held, and {free_memory(server)} bytes are left")
 
@@ -41,7 +46,6 @@ def test_shared_memory_runs_out_and_comes_back(make_server, wire, simulator):
     caller = wire.caller(server)
     before = free_memory(server)
     calls = eat(server, caller, phone.user)
-    assert free_memory(server) < 500_000
     # Each call that a REGISTER releases takes memory that is not there.
     for _ in range(4):
         phone.send_register()

@@ -67,6 +67,7 @@ def test_left_ringing_a_phone_that_wakes_in_time_has_the_call(server, wire, voic
     assert voicemail.requests("INVITE") == []
 
 
+@pytest.mark.alone
 def test_declined_it_goes_to_voicemail_after_decline_waits(server, voicemail, desk_and_mobile):
     call, _, _ = desk_and_mobile("declined", 486, headers=(to(voicemail),))
     invite = voicemail.wait_request("INVITE")
@@ -75,12 +76,14 @@ def test_declined_it_goes_to_voicemail_after_decline_waits(server, voicemail, de
     call.wait_status(200)
 
 
+@pytest.mark.alone
 def test_a_contact_that_nothing_can_be_sent_to_is_not_waited_for(server, wire, voicemail, desk_and_mobile):
     wire.phone(server, "nowhere", contact="sip:desk@[2001:db8::1]:5060").register()
     call, _, _ = desk_and_mobile("nowhere", 486, headers=(to(voicemail),))
     assert 0.9 < voicemail.wait_request("INVITE").at - call.sent_at < 1.3
 
 
+@pytest.mark.alone
 def test_declined_by_a_desk_phone_the_caller_hears_it_after_decline_waits(server, wire, desk_and_mobile, simulator):
     call, _, mobile = desk_and_mobile("busy", 486)
     assert call.wait_final().status == 486
@@ -88,6 +91,7 @@ def test_declined_by_a_desk_phone_the_caller_hears_it_after_decline_waits(server
     simulator.wait_event(mobile.push.token, "missed")
 
 
+@pytest.mark.alone
 def test_declined_for_all_it_ends_at_once(server, wire, desk_and_mobile, simulator):
     call, _, mobile = desk_and_mobile("declined-all", 603)
     assert call.wait_final().status == 603
@@ -185,6 +189,7 @@ def at_voicemail(server, wire, simulator, voicemail):
     return make
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("push", [rfc8599_fcm, rfc8599_apns])
 def test_asked_to_a_late_phone_rings_beside_voicemail(server, wire, voicemail, at_voicemail, push):
     call, mobile, _ = at_voicemail(f"beside-{push.__name__}", 10, push)

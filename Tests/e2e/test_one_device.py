@@ -51,6 +51,7 @@ def test_another_contact_over_the_same_socket(server, pushed, transport):
     assert set(call.statuses) <= {100, 110, 180, 200}
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("has_instance", [True, False], ids=["known by instance", "known by token"])
 def test_the_first_contact_leads_nowhere(server, wire, simulator, has_instance):
     """As behind a NAT: the phone learns its public address from the answer to its first REGISTER."""
@@ -65,6 +66,7 @@ def test_the_first_contact_leads_nowhere(server, wire, simulator, has_instance):
     call.wait_status(200)
 
 
+@pytest.mark.alone
 @ALL
 def test_another_contact_over_a_new_socket(server, wire, pushed, transport):
     call, first = pushed(f"new-socket-{transport}", transport)
@@ -98,6 +100,7 @@ def test_the_old_contact_is_unregistered(server, wire, pushed, transport):
     assert len(second.requests("INVITE")) == 1
 
 
+@pytest.mark.alone
 @STREAMS
 def test_a_flow_switch(server, wire, pushed, transport):
     """The same Contact and Call-ID over a new connection, before any answer: the INVITE again, over the new one."""
@@ -127,6 +130,7 @@ def test_a_flow_switch_after_the_connection_broke(server, wire, pushed, transpor
     call.wait_status(200)
 
 
+@pytest.mark.alone
 def test_the_same_datagram_again_until_something_was_heard(server, pushed):
     call, phone = pushed("refresh", "udp")
     phone.answers["INVITE"] = ()
@@ -189,6 +193,7 @@ def test_a_refresh_while_it_rings_behind_a_nat(server, pushed, transport):
     assert call.wait_final().status == 486
 
 
+@pytest.mark.alone
 @ALL
 def test_its_486_ends_the_call_at_once(server, wire, pushed, transport):
     call, first = pushed(f"busy-{transport}", transport)
@@ -203,6 +208,7 @@ def test_its_486_ends_the_call_at_once(server, wire, pushed, transport):
     assert server.held() == 0
 
 
+@pytest.mark.alone
 @ALL
 def test_its_call_can_be_cancelled(server, wire, pushed, transport):
     call, first = pushed(f"hangup-{transport}", transport)

@@ -29,6 +29,7 @@ def slow(prefix):
     return push
 
 
+@pytest.mark.alone
 def test_110_follows_when_the_push_was_taken(server, wire):
     phone = wire.phone(server, "taken", "udp", slow("aa"))
     phone.register()
@@ -105,6 +106,7 @@ class TestTimeout:
         phone.register()
         return phone
 
+    @pytest.mark.alone
     def test_a_phone_that_rings_is_not_pushed(self, server, wire, provider):
         phone = self.phone(wire, server, "patient")
         phone.answers["INVITE"] = (180,)
@@ -116,6 +118,7 @@ class TestTimeout:
         phone.answer(invite, 200)
         call.wait_status(200)
 
+    @pytest.mark.alone
     def test_a_phone_that_sleeps_is_pushed_when_it_is_over(self, server, wire, provider):
         phone = self.phone(wire, server, "deaf")
         phone.suspend()

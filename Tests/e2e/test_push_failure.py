@@ -6,8 +6,8 @@ import time
 import pytest
 
 from phones import rfc8599_apns
+from ports import free_port
 from servers import Simulator, wait_until
-from sip import free_port
 
 AT_ONCE = 0.02
 """Seconds from the provider's answer to the INVITE, at best: the machine may have other work."""
@@ -43,6 +43,7 @@ def push_that_fails(status):
 STATUSES = pytest.mark.parametrize("status", [403, 400, 410, 500])
 
 
+@pytest.mark.alone
 @STATUSES
 def test_the_known_contact_is_rung(server, wire, provider, status):
     delays = []
@@ -59,6 +60,7 @@ def test_the_known_contact_is_rung(server, wire, provider, status):
     assert -0.001 <= min(delays) < AT_ONCE and max(delays) < 0.3, delays
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("status", [403, 400, 410])
 def test_with_no_way_left_the_caller_hears_it_at_once(server, wire, provider, status):
     """Behind a NAT nobody but the phone can open a connection."""
@@ -71,6 +73,7 @@ def test_with_no_way_left_the_caller_hears_it_at_once(server, wire, provider, st
     server.wait_log(f"ASLEEP {phone.user}")
 
 
+@pytest.mark.alone
 def test_with_its_registration_over_the_caller_hears_it_at_once(server, wire, provider):
     phone = wire.phone(server, "expired", "udp", push_that_fails(410))
     phone.register(1)
@@ -104,6 +107,7 @@ def unreadable(settings):
     settings["apns_key"] = "/nonexistent/AuthKey_ABC123DEFG.p8"
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("change", [refused, unreadable])
 def test_a_provider_that_cannot_be_reached_costs_no_time(make_server, simulator, wire, change):
     settings = {}
@@ -123,6 +127,7 @@ def test_a_provider_that_cannot_be_reached_costs_no_time(make_server, simulator,
         assert call.final.at - call.sent_at < 0.1
 
 
+@pytest.mark.alone
 def test_a_provider_that_goes_away_costs_no_time(make_server, tmp_path, wire):
     provider = Simulator(tmp_path)
     provider.start()

@@ -20,6 +20,7 @@ GONE = {
 }
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("contact", GONE.values(), ids=GONE.keys())
 @pytest.mark.parametrize("method", ["INVITE", "MESSAGE"])
 def test_beside_a_phone_that_sleeps(server, wire, simulator, contact, method):
@@ -56,6 +57,7 @@ def test_where_the_phone_registers_first_it_cannot_be_rung(server, wire, simulat
     call.wait_status(200)
 
 
+@pytest.mark.alone
 def test_when_the_push_fails_too_the_caller_hears_it_at_once(server, wire, simulator):
     user = "gone-both"
     wire.phone(server, user, contact="sip:desk@127.0.0.1:9;transport=sctp").register()

@@ -13,6 +13,9 @@ from servers import LIBRARY, MODULE, ROOT
 GLUE = ROOT / "kamailio-glue"
 
 
+# What is said here does not depend on the optimiser, which takes most of the time.
+UNOPTIMISED = {**os.environ, "CFLAGS": "-O0"}
+
 # What another release of the series may have one pointer further: the answer of a branch, the list of branches.
 MOVED = ["\tint last_received;", "\tstruct ua_client *uac;"]
 
@@ -32,7 +35,8 @@ def build(tmp_path):
     """Makes a module with these headers; what the compiler said when it cannot."""
     done = subprocess.run(
         ["make", "-s", "-C", GLUE, f"KAMAILIO_SRC={tmp_path / 'headers'}", f"PUSHWAKE_LIB={LIBRARY.parent}",
-         f"OUT={tmp_path / 'objects'}", f"MODULE={tmp_path / 'pushwake.so'}"], capture_output=True, text=True, check=False)
+         f"OUT={tmp_path / 'objects'}", f"MODULE={tmp_path / 'pushwake.so'}"], capture_output=True, text=True, check=False,
+        env=UNOPTIMISED)
     return done.stderr if done.returncode else ""
 
 
@@ -99,7 +103,7 @@ def objects(checkout):
 
 def make(checkout, *arguments):
     command = ["make", "-s", "-C", checkout / "kamailio-glue", f"PUSHWAKE_LIB={LIBRARY.parent}", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=UNOPTIMISED)
 
 
 def test_the_headers_of_the_installed_release_are_taken(checkout):

@@ -28,6 +28,7 @@ def suspended(server, wire):
 TRANSPORTS = pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
 
 
+@pytest.mark.alone
 @TRANSPORTS
 def test_a_suspended_app_is_pushed_and_rings_where_it_registers_next(server, wire, simulator, suspended, transport):
     phone = suspended(transport, "suspended")
@@ -116,6 +117,7 @@ def test_after_the_default_of_one_and_a_half_seconds(make_server, wire, simulato
     call.wait_status(200)
 
 
+@pytest.mark.alone
 def test_with_0_the_app_is_rung_and_pushed_at_once(make_server, wire, simulator, suspended):
     server = make_server(settings={"silent_after": 0}, wake_timeout=5)
     phone = suspended("tcp", "at-once", server)
@@ -161,6 +163,7 @@ def test_a_contact_that_the_script_tries_later_is_not_silent(server, wire, simul
     assert simulator.pushes(app.push.token) == []
 
 
+@pytest.mark.alone
 def test_it_may_be_silent_once_it_is_tried(server, wire, simulator):
     call, ringing, desk, app = in_turn(server, wire, "tried", simulator)
     time.sleep(0.5)
@@ -173,6 +176,7 @@ def test_it_may_be_silent_once_it_is_tried(server, wire, simulator):
     call.wait_status(200)
 
 
+@pytest.mark.alone
 def test_a_contact_that_is_tried_later_over_a_dead_connection_is_pushed_at_once(server, wire, simulator):
     call, ringing, desk, app = in_turn(server, wire, "tried-dead", simulator)
     desk.answer(ringing, 486)

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509 import ocsp
 
+from ports import free_port
 from servers import wait_until
-from sip import free_port
 
 NOW = datetime.datetime.utcnow()
 DAY = datetime.timedelta(days=1)

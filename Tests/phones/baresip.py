@@ -8,9 +8,10 @@ import socket
 import subprocess
 import threading
 
+from ports import free_port
 from proxy import HOST
 from servers import wait_until
-from sip import Message, free_port
+from sip import Message
 from softphone import Softphone
 
 MODULES = "/usr/lib/baresip/modules"

@@ -11,9 +11,9 @@ import threading
 import uuid
 
 from phones import Push
+from ports import free_port
 from proxy import HOST, PASSWORD
 from servers import wait_until
-from sip import free_port
 
 
 def fcm_push():
