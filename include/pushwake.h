@@ -494,7 +494,12 @@ enum pushwake_query_kind {
     /* argument: a Call-ID or an AoR; a row for each of its newest requests ("call_id", "summary", ...), followed by
      * a row for each thing that happened ("at_ms", "text", ...). Empty: the newest 20 requests, without the latter.
      * PUSHWAKE_ERR_NOT_FOUND: there was none. */
-    PUSHWAKE_QUERY_TRACE    = 4
+    PUSHWAKE_QUERY_TRACE    = 4,
+    /* argument: conditions, one name=value a line, all of which must hold, or empty; a row each, as for
+     * PUSHWAKE_QUERY_BINDINGS. aor: one user; user: a pattern with * and ?; provider; verdict: a part of it;
+     * age: +2d registered longer ago than that, -1h since then (s, m, h, d, w). */
+    PUSHWAKE_QUERY_FIND     = 5,
+    PUSHWAKE_QUERY_REMOVE_FOUND = 6 /* argument: the same, aor among them; removes them, one row: removed */
 };
 
 /* number is used when text.ptr is NULL. */
