@@ -46,7 +46,7 @@ def woken(asterisk, caller, sleeper, written, user):
     call = caller.call(f"n{user}")
     phone.wait_and_wake()
     call.final(10)
-    return asterisk.log()[since:]
+    return asterisk.wait_log(f"Spawn extension (phones, n{user},", since=since)
 
 
 @pytest.mark.parametrize("written", ["PJSIP/{user}", "pjsip/{user}", "PJSIP/{user}/sip:{user}@192.0.2.1", "nobody&PJSIP/{user}",
