@@ -212,11 +212,11 @@ extension EngineCore {
     }
 
     private func reload(_ message: MessageReader, _ peer: EnginePeer) {
-        let problems = delivery.reload()
+        let notes = onReload?() ?? delivery.reload().map { .problem($0) }
         reply(to: message, peer) { writer in
-            for problem in problems {
+            for note in notes {
                 writer.put(.row, 1)
-                Self.put("problem", problem, &writer)
+                Self.put(note.column, note.text, &writer)
             }
         }
     }
