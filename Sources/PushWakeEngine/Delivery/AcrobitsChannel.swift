@@ -45,7 +45,7 @@ extension ChannelBuilder {
         }
         let channel = acrobits()
         old?.retire()
-        if channel == nil { problems.append("acrobits_url: is no https URL; no push goes through Acrobits") }
+        if channel == nil { problems.append("acrobits_url: is not an https URL; no push goes through Acrobits") }
         return channel
     }
 
