@@ -14,7 +14,7 @@ struct BindingsCommand: ParsableCommand {
             pushwake bindings show alice                    # all that is known of hers
             pushwake bindings remove alice --provider fcm
 
-            Tokens are shortened. A user of the name show or remove: pushwake bindings list show.
+            Tokens are shortened. Without list, show or remove, list is meant; a user of the name show takes list show.
             """,
         subcommands: [List.self, Show.self, Remove.self], defaultSubcommand: List.self)
 }
