@@ -29,7 +29,8 @@ public struct ProgressLine: Sendable {
         next = now &+ Self.pause
         var text = "\(done)"
         if let total, total > 0 {
-            text += " of \(total) \(what), \(Int((Double(done) * 100 / Double(total)).rounded(.down))) %"
+            let percent = min(100, max(0, Double(done) * 100 / Double(total)))
+            text += " of \(total) \(what), \(Int(percent.rounded(.down))) %"
             let seconds = Double(now &- begin) / 1000
             if done > 0, done < total { text += ", \(Self.time(seconds * Double(total - done) / Double(done))) left" }
         } else {

@@ -27,6 +27,8 @@ import Testing
     @Test func `nothing traps, whatever the numbers are`() {
         var line = ProgressLine("pushes", of: .max, now: .min)
         #expect(line.text(done: 1, now: .max) != nil)
+        var over = ProgressLine("pushes", of: 1, now: 0)
+        #expect(over.text(done: .max, now: 600)?.hasSuffix(" of 1 pushes, 100 %") == true)
         var none = ProgressLine("pushes", of: 0, now: 0)
         #expect(none.text(done: 3, now: 600) == "\r3 pushes")
     }
