@@ -72,9 +72,14 @@ def test_a_broken_file_changes_nothing_and_is_named_with_its_line(make_engine, s
     line = len(engine.settings.read_text().splitlines())
     said = hang_up(engine, f"{engine.settings}:{line}: silent_after: ")
     assert "all settings stay as they were" in said and "new value" not in said
-    assert engine.call("com.example.phone")[0] == "accepted"
-    done = engine.run("reload", "--socket", engine.settings.parent / "engine.sock")
-    assert done.returncode == 2, "the shell reads the same file"
+    # The shell would stumble over the file too.
+    assert engine.run("reload").returncode == 2
+    command = [PUSHWAKE, "send", "call", "--platform", "apns", "--package", "com.example.phone", "--token", uuid.uuid4().hex,
+               "--socket", engine.settings.parent / "engine.sock"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0, "the key is still in use"
+    done = subprocess.run([PUSHWAKE, "reload", "--socket", engine.settings.parent / "engine.sock"], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 1 and f":{line}: silent_after: " in done.stderr
     engine.settings.rename(engine.settings.parent / "away")
     hang_up(engine, f"read {engine.settings}")
     assert engine.process.poll() is None
