@@ -145,11 +145,14 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case apnsSandboxURL
     case apnsTopic
     case apnsPushType
+    case apnsMutableContent
     case apnsConnections
     case fcmKey
     case fcmApp
     case fcmKeyDirectory
     case fcmURL
+    case fcmAndroidV2
+    case fcmBandwidthConstrained
     case fcmConnections
     case vapidKey
     case vapidSubject

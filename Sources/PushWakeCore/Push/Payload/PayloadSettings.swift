@@ -16,10 +16,13 @@ public struct PayloadSettings: Equatable, Sendable {
     public var usesSandbox: Bool
     /// News of a mailbox wakes a phone at once, as a message does.
     public var isVoicemailUrgent: Bool
+    /// Which alerts an extension of the app's may change.
+    public var mutableContent: PayloadExtras.MutableContent
 
     public init(
         callSound: String = "default", messageSound: String = "default", otherSound: String = "default",
-        badge: UInt8 = 1, showsCaller: Bool = true, usesSandbox: Bool = false, isVoicemailUrgent: Bool = false
+        badge: UInt8 = 1, showsCaller: Bool = true, usesSandbox: Bool = false, isVoicemailUrgent: Bool = false,
+        mutableContent: PayloadExtras.MutableContent = .automatic
     ) {
         self.callSound = callSound
         self.messageSound = messageSound
@@ -28,6 +31,7 @@ public struct PayloadSettings: Equatable, Sendable {
         self.showsCaller = showsCaller
         self.usesSandbox = usesSandbox
         self.isVoicemailUrgent = isVoicemailUrgent
+        self.mutableContent = mutableContent
     }
 }
 
@@ -38,7 +42,8 @@ extension PayloadSettings {
             callSound: settings.text(.soundCall), messageSound: settings.text(.soundChat),
             otherSound: settings.text(.soundOther), badge: settings.flag(.badge) ? 1 : 0,
             showsCaller: settings.flag(.showCaller), usesSandbox: settings.text(.apnsEnvironment) == "sandbox",
-            isVoicemailUrgent: settings.flag(.voicemailUrgent))
+            isVoicemailUrgent: settings.flag(.voicemailUrgent),
+            mutableContent: PayloadExtras(settings).mutableContent)
     }
 }
 
@@ -66,7 +71,7 @@ public struct PayloadRules: Equatable, Sendable {
     /// Google's schema, as far as a template can break it.
     static func fcm(dropping dropped: Set<String>) -> PayloadRules {
         PayloadRules(
-            dropped: dropped, stringMaps: ["message.data", "message.android.data"],
+            dropped: dropped, stringMaps: ["message.data", "message.android.data", "message.android_v2.data"],
             topLevel: ["message", "validate_only"], required: ["message", "message.token"])
     }
 
