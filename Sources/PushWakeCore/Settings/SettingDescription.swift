@@ -158,6 +158,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case vapidSubject
     case webPushHosts
     case webPushAllowLocal
+    case webPushNavigate
     case acrobits
     case acrobitsURL
     case webhookURL

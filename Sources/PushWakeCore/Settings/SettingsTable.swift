@@ -391,6 +391,11 @@ public enum SettingsTable {
                 "webpush_allow_local", .flag, "0",
                 "Let subscriptions lead to loopback and private addresses, for a push service of your own; its host must be in webpush_hosts too."
             )
+        case .webPushNavigate:
+            .init(
+                "webpush_navigate", .text, "",
+                "https URL that a browser opens for a message or a missed call. Set, these go as declarative push messages, which Safari shows without any service worker. Empty: all pushes are for the app's service worker."
+            )
         case .acrobits:
             .init("acrobits", .flag, "0", "Push to apps of Acrobits' through their mediator.")
         case .acrobitsURL:

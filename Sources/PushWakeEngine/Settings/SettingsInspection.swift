@@ -187,6 +187,9 @@ public struct SettingsInspection {
             if !subject.isEmpty {
                 add(.error, .vapidKey, "vapid_subject is set but no key; set vapid_key to a P-256 key")
             }
+            if settings.isChanged(.webPushNavigate) {
+                add(.error, .vapidKey, "webpush_navigate is set but no key; set vapid_key to a P-256 key")
+            }
             return
         }
         if !subject.hasPrefix("mailto:") && !subject.hasPrefix("https:") {
@@ -204,6 +207,10 @@ public struct SettingsInspection {
             add(
                 .error, .webPushHosts, "\"\(entry.prefix(80))\" is no host; write names without https:// and port, or *"
             )
+        }
+        let navigate = settings.text(.webPushNavigate)
+        if !navigate.isEmpty, HTTPOrigin.split(navigate) == nil {
+            add(.error, .webPushNavigate, "is no https URL; browsers drop the message; write https://host/path")
         }
         guard depth >= .keys else { return }
         do throws(KeyFileError) {

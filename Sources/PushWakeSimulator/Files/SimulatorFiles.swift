@@ -42,6 +42,14 @@ struct SimulatorFiles {
         webhookSecret = try Self.webhookSecret(store)
     }
 
+    /// The subscription that `simulator.json` names, with its private half.
+    var ownSubscription: OwnSubscription? {
+        guard let pem = subscription["private_key"]?.string, let key = try? PrivateKey(pem: Array(pem.utf8)),
+            let secret = Base64URL.decode((subscription["auth"]?.string ?? "").utf8)
+        else { return nil }
+        return OwnSubscription(key: key, secret: secret)
+    }
+
     /// Path of the server's certificate.
     var certificatePath: String { store.path("server.pem") }
 

@@ -157,7 +157,10 @@ public final class SimulatorServer {
         }
         let secret = files.webhookSecret
         let webhook = WebhookService { Crypto.hmacSHA256(key: secret, $0) }
-        let webPush = WebPushService(ownKey: files.vapidKey.publicPoint()) { point, signed, signature in
+        let browser = files.ownSubscription
+        let webPush = WebPushService(
+            ownKey: files.vapidKey.publicPoint(), open: { browser?.open($0) }
+        ) { point, signed, signature in
             (try? SignatureVerifier(point: point))?.verify(signature, of: signed) ?? false
         }
         return ProviderRouter(

@@ -52,6 +52,14 @@ public enum BuiltInPayloads {
         }
     }
 
+    /// A message that the browser shows by itself (W3C Push API, "declarative push message"; WebKit, "Meet Declarative
+    /// Web Push"). A service worker may change it (`mutable`), with what is in `data`; one that knows nothing of such
+    /// messages finds everything where it was.
+    static let declarative = """
+        {"web_push":8030,"notification":{"title":"<title>","body":"<body>","navigate":"<navigate>","tag":"<call-id>",\
+        "data":{\(plainFacts)}},"mutable":true,\(plainFacts),"title":"<title>","body":"<body>","text":"<text>"}
+        """
+
     private static let plainFacts = """
         "event":"<event>","call-id":"<call-id>","from-uri":"<from-uri>","from-user":"<from-user>",\
         "display-name":"<from-name>","to-uri":"<to-uri>","sent-at":<sent-at>,"expires-at":<expires-at>,\

@@ -36,7 +36,8 @@ extension PayloadExtras {
     public init(_ settings: Settings) {
         self.init(
             mutableContent: MutableContent(rawValue: settings.text(.apnsMutableContent)) ?? .automatic,
-            androidV2: settings.flag(.fcmAndroidV2), bandwidthConstrained: settings.flag(.fcmBandwidthConstrained))
+            androidV2: settings.flag(.fcmAndroidV2), bandwidthConstrained: settings.flag(.fcmBandwidthConstrained),
+            isDeclarative: HTTPOrigin.split(settings.text(.webPushNavigate)) != nil)
     }
 }
 

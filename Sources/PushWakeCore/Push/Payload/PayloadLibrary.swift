@@ -36,7 +36,7 @@ public struct PayloadLibrary: Sendable {
         func compile(
             _ family: BuiltInPayloads.Family, _ provider: Provider
         ) throws(PayloadTemplateError) -> Variants {
-            try Variants(provider, dropping: unwanted, hasDeliveries: extras.androidV2) { type, platform, way in
+            try Variants(provider, dropping: unwanted, extras) { type, platform, way in
                 Array(BuiltInPayloads.source(family, provider, type, platform, way, extras).utf8)
             }
         }
@@ -84,8 +84,11 @@ public struct PayloadLibrary: Sendable {
         variants(.fcm, app)?.fcm(platform, event, keepsNotification: keepsNotification(event), isUrgent: isUrgent)
     }
 
-    /// The template for an encrypted Web Push.
-    public func webPush(app: String) -> PayloadTemplate? { variants(.webpush, app)?.only }
+    /// The template for an encrypted Web Push. Of what is to be read it may be one that browsers show by themselves,
+    /// which takes a title.
+    public func webPush(app: String, _ event: PushEvent = .call, hasTitle: Bool = true) -> PayloadTemplate? {
+        variants(.webpush, app)?.webPush(event, hasTitle: hasTitle)
+    }
 
     private func variants(_ provider: Provider, _ app: String) -> Variants? {
         if let own = ofApp[provider]?[app] { return own }
@@ -119,7 +122,7 @@ extension PayloadLibrary {
         private static let unhurried = silent + 1
 
         init(
-            _ provider: Provider, dropping unwanted: Set<String>, hasDeliveries: Bool = false,
+            _ provider: Provider, dropping unwanted: Set<String>, _ extras: PayloadExtras = PayloadExtras(),
             source: (APNsPushType, FCMPlatform, AndroidV2Delivery) -> [UInt8]
         ) throws(PayloadTemplateError) {
             var templates: [PayloadTemplate] = []
@@ -145,13 +148,16 @@ extension PayloadLibrary {
                 let sections = FCMPlatform.ios.foreignSections.union(Self.notification).union(Self.shownBehindFCM)
                 templates.append(
                     try PayloadTemplate(json: source(.background, .ios, .data), rules: .fcm(dropping: sections)))
-                guard hasDeliveries else { break }
+                guard extras.androidV2 else { break }
                 let foreign = FCMPlatform.android.foreignSections.union(unwanted).union(Self.notification)
                 templates.append(
                     try PayloadTemplate(json: source(.alert, .android, .background), rules: .fcm(dropping: foreign)))
             case .webpush, .acrobits, .webhook:
                 templates.append(
                     try PayloadTemplate(json: source(.alert, .android, .data), rules: PayloadRules(dropped: unwanted)))
+                if provider == .webpush, extras.isDeclarative {
+                    templates.append(try PayloadTemplate(json: BuiltInPayloads.declarative.utf8))
+                }
             }
             self.templates = templates
         }
@@ -163,7 +169,12 @@ extension PayloadLibrary {
             if templates.indices.contains(index) { templates[index] = template }
         }
 
-        var only: PayloadTemplate? { templates.first }
+        func webPush(_ event: PushEvent, hasTitle: Bool) -> PayloadTemplate? {
+            switch event {
+            case .chat, .groupChat, .missed: hasTitle ? templates.last : templates.first
+            default: templates.first
+            }
+        }
 
         func apns(_ type: APNsPushType) -> PayloadTemplate? { template(Int(type.rawValue)) }
 

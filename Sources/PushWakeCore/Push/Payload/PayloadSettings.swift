@@ -18,11 +18,13 @@ public struct PayloadSettings: Equatable, Sendable {
     public var isVoicemailUrgent: Bool
     /// Which alerts an extension of the app's may change.
     public var mutableContent: PayloadExtras.MutableContent
+    /// URL that a browser opens when somebody taps on a notification; empty for none.
+    public var navigate: String
 
     public init(
         callSound: String = "default", messageSound: String = "default", otherSound: String = "default",
         badge: UInt8 = 1, showsCaller: Bool = true, usesSandbox: Bool = false, isVoicemailUrgent: Bool = false,
-        mutableContent: PayloadExtras.MutableContent = .automatic
+        mutableContent: PayloadExtras.MutableContent = .automatic, navigate: String = ""
     ) {
         self.callSound = callSound
         self.messageSound = messageSound
@@ -32,6 +34,7 @@ public struct PayloadSettings: Equatable, Sendable {
         self.usesSandbox = usesSandbox
         self.isVoicemailUrgent = isVoicemailUrgent
         self.mutableContent = mutableContent
+        self.navigate = navigate
     }
 }
 
@@ -43,7 +46,7 @@ extension PayloadSettings {
             otherSound: settings.text(.soundOther), badge: settings.flag(.badge) ? 1 : 0,
             showsCaller: settings.flag(.showCaller), usesSandbox: settings.text(.apnsEnvironment) == "sandbox",
             isVoicemailUrgent: settings.flag(.voicemailUrgent),
-            mutableContent: PayloadExtras(settings).mutableContent)
+            mutableContent: PayloadExtras(settings).mutableContent, navigate: settings.text(.webPushNavigate))
     }
 }
 
