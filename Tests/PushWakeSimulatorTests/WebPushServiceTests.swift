@@ -52,7 +52,9 @@ import Testing
         #expect(answer["location"] == "https://127.0.0.1:8443/message/1")
     }
 
-    private static let declared = [("content-encoding", "aes128gcm"), ("content-type", "application/notification+json")]
+    private static let declared = [
+        ("content-encoding", "aes128gcm"), ("content-type", "application/notification+json"),
+    ]
 
     @Test(arguments: [
         #"{"web_push":8030,"notification":{"title":"t","navigate":"https://example.com/"}}"#,

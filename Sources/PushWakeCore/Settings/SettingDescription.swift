@@ -161,6 +161,11 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case webPushNavigate
     case acrobits
     case acrobitsURL
+    case flexiAPIURL
+    case flexiAPIKeyFile
+    case flexiAPIApps
+    case harmonyOSKey
+    case harmonyOSURL
     case webhookURL
     case webhookMethod
     case webhookHeaders

@@ -6,7 +6,7 @@ public enum SettingsTable {
     public static func description(of key: SettingKey) -> SettingDescription {
         engineRow(key) ?? callRow(key) ?? heldRow(key) ?? loadRow(key) ?? deliveryRow(key) ?? vendorRow(key) ?? openRow(
             key)
-            ?? webhookRow(key)
+            ?? furtherRow(key) ?? webhookRow(key)
     }
 
     /// The key with this name.
@@ -449,7 +449,7 @@ public enum SettingsTable {
         case .webhookProviders:
             .init(
                 "webhook_providers", .text, "*",
-                "Values of pn-provider that the webhook serves, comma separated: names of your own, * for any that PushWake does not know, apns, fcm, webpush or acrobits to take these away from their own service."
+                "Values of pn-provider that the webhook serves, comma separated: names of your own, * for any that PushWake does not know, apns, fcm, webpush, acrobits or harmonyos to take these away from their own service."
             )
         case .webhookConnections:
             .init("webhook_connections", .integer(1...64), "4", "Connections to the webhook at once.")

@@ -20,7 +20,7 @@ public struct SettingsInspection {
     private static let appleIDLength = 10
 
     let settings: Settings
-    private let depth: Depth
+    let depth: Depth
     private let now: Int64
     private var findings: [Finding] = []
 
@@ -45,6 +45,8 @@ public struct SettingsInspection {
         inspection.inspectFCM()
         inspection.inspectWebPush()
         inspection.inspectWebhook()
+        inspection.inspectFlexiAPI()
+        inspection.inspectHarmonyOS()
         inspection.inspectAuthorities()
         inspection.inspectProxy()
         inspection.inspectTemplates()

@@ -177,7 +177,9 @@ struct WebPushService {
     private func checkDeclaration(_ request: ReceivedRequest) throws(Refusal) {
         guard request.text(.contentType) == "application/notification+json" else { return }
         guard !request.body.isEmpty else { throw Refusal(400, 110, "No declarative push message: the body is empty") }
-        guard let payload = open(request.body), let objection = DeclarativeMessage.objection(to: payload) else { return }
+        guard let payload = open(request.body), let objection = DeclarativeMessage.objection(to: payload) else {
+            return
+        }
         throw Refusal(400, 110, "No declarative push message: \(objection)")
     }
 
