@@ -17,21 +17,31 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 # that lets them (engine_socket_group).
 STATE := 0751:/run/pushwake 0750:/var/lib/pushwake
 
+# What test-packages installs into.
+SUITES ?= bookworm trixie
+
 DIST  := .build/dist
 STAGE := .build/stage
+
+# 1: what Swift makes is in $(STAGE) already, made on a host that has Swift.
+PREBUILT ?=
+SETUP    := scripts/setup.sh $(if $(PREBUILT),--prebuilt)
 
 # -static-stdlib has to reach the compiler too: it chooses which Foundation the executable links.
 # Exclusive access is checked in debug builds and by the tests; the check per access costs the hot path 3 %.
 RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -enforce-exclusivity=unchecked --scratch-path $(DIST)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup unmoved build demo test test-unit test-abi test-e2e test-kamailio test-phones test-asterisk test-docs demo-asterisk docs install uninstall bench load fuzz format lint clean
+.PHONY: help setup setup-test unmoved build build-swift build-kamailio build-asterisk deb test-packages demo test test-unit test-abi test-e2e test-kamailio test-phones test-asterisk test-docs demo-asterisk docs install install-common install-kamailio uninstall bench load fuzz format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
 
-setup: ## install what is missing (apt packages, Kamailio's headers)
-	@scripts/setup.sh
+setup: ## install what building needs (apt packages, Kamailio's headers)
+	@$(SETUP)
+
+setup-test: ## install what building and testing need
+	@$(SETUP) --test
 
 # Swift's caches hold absolute paths: in a tree that was moved or copied they end in "missing required module".
 unmoved:
@@ -41,7 +51,13 @@ unmoved:
 	    fi; \
 	done
 
-build: setup unmoved ## release build into .build/stage
+build: setup ## release build into .build/stage: library, program, Kamailio's module
+	@$(MAKE) --no-print-directory build-swift
+	@$(MAKE) --no-print-directory build-kamailio
+
+# These three install nothing: for hosts that have all it takes, and for packages.
+ifeq ($(PREBUILT),)
+build-swift: unmoved ## library and program alone
 	PUSHWAKE_DIST=1 $(SWIFT) build $(RELEASE) --product PushWakeABI
 	PUSHWAKE_DIST=1 $(SWIFT) build $(RELEASE) --product pushwake
 	@mkdir -p $(STAGE)/bin $(STAGE)/lib/kamailio $(STAGE)/include
@@ -49,18 +65,42 @@ build: setup unmoved ## release build into .build/stage
 	@install -m 644 $(DIST)/release/libPushWakeABI.so $(STAGE)/lib/libpushwake.so.1
 	@ln -sf libpushwake.so.1 $(STAGE)/lib/libpushwake.so
 	@install -m 644 include/pushwake.h $(STAGE)/include/pushwake.h
-	@if [ -f kamailio-glue/Makefile ]; then \
-	    $(MAKE) --no-print-directory -s -C kamailio-glue PREFIX=$(PREFIX) && \
-	    install -m 644 kamailio-glue/pushwake.so $(STAGE)/lib/kamailio/pushwake.so; \
-	fi
+	@$(PYTHON) scripts/manpages.py $(STAGE)/bin/pushwake $(STAGE)/man
+	@mkdir -p $(STAGE)/completions
+	@for shell in bash zsh fish; do \
+	    $(STAGE)/bin/pushwake --generate-completion-script $$shell > $(STAGE)/completions/$$shell || exit 1; \
+	done
+	@sed -i '1{/^#!/d}' $(STAGE)/completions/bash
+else
+build-swift:
+	@for file in bin/pushwake lib/libpushwake.so.1 man/pushwake.1 completions/bash; do \
+	    [ -e $(STAGE)/$$file ] || { echo "PREBUILT: $(STAGE)/$$file is missing; run make build where Swift is, and copy $(STAGE)"; exit 1; }; \
+	done
+endif
 
-demo: build ## a sleeping phone rings behind a real Kamailio
+build-kamailio: ## Kamailio's module alone (needs build-swift)
+	@mkdir -p $(STAGE)/lib/kamailio
+	@$(MAKE) --no-print-directory -s -C kamailio-glue PREFIX=$(PREFIX)
+	@install -m 644 kamailio-glue/pushwake.so $(STAGE)/lib/kamailio/pushwake.so
+
+build-asterisk: ## library, program and Asterisk's module, where asterisk-dev is; no Kamailio
+	@$(SETUP) --asterisk
+	@$(MAKE) --no-print-directory build-swift
+	@mkdir -p $(STAGE)/lib/asterisk
+	@$(MAKE) --no-print-directory -s -C asterisk-glue
+	@install -m 644 asterisk-glue/build/res_pushwake.so $(STAGE)/lib/asterisk/res_pushwake.so
+
+deb: build ## Debian packages for this release into .build/deb
+	@$(SETUP) --packages
+	@scripts/deb.sh
+
+demo: setup-test build ## a sleeping phone rings behind a real Kamailio
 	$(PYTHON) scripts/demo.py
 
-demo-asterisk: build ## the same behind a real Asterisk 22, in a chroot (needs root)
+demo-asterisk: setup-test build ## the same behind a real Asterisk 22, in a chroot (needs root)
 	$(AS_ROOT) $(PYTHON) scripts/demo-asterisk.py
 
-test: setup build ## everything: unit tests, ABI checks, end to end
+test: setup-test build ## everything: unit tests, ABI checks, end to end
 	@$(MAKE) --no-print-directory -k test-unit test-abi test-docs test-e2e test-asterisk
 
 test-unit: unmoved ## Swift unit tests
@@ -86,6 +126,12 @@ test-kamailio: ## the core of test-e2e on Kamailio 6.0 and 6.1, in chroots (need
 	        $(PYTHON) -m pytest -q -p no:cacheprovider $(KAMAILIO_CORE) || exit 1; \
 	done
 
+# Other releases than this one build the C module and the packages in a chroot, around the same Swift output.
+test-packages: build ## packages in fresh Debian 12 and 13: install, ring, upgrade, downgrade, purge (needs root)
+	@$(SETUP) --test-packages
+	@for suite in $(SUITES) asterisk; do $(AS_ROOT) scripts/deb-chroot.sh $$suite || exit 1; done
+	$(AS_ROOT) env PUSHWAKE_SUITES="$(SUITES)" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/packages
+
 test-phones: ## PJSIP, Linphone and baresip with a real Kamailio (needs build)
 	@scripts/setup.sh --phones
 	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/phones
@@ -97,28 +143,46 @@ test-docs: ## what the documents name exists; docs/settings.md is what the setti
 	@$(PYTHON) scripts/check_references.py
 	@$(STAGE)/bin/pushwake settings | diff -u docs/settings.md - || { echo "run: make docs"; exit 1; }
 
-install: ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module directory
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR) $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats
-	install -m 755 $(STAGE)/bin/pushwake $(DESTDIR)$(PREFIX)/bin/pushwake
-	install -m 644 $(STAGE)/lib/libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so.1
-	ln -sf libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so
-	install -m 644 include/pushwake.h $(DESTDIR)$(PREFIX)/include/pushwake.h
+MANUALS  = $(DESTDIR)$(PREFIX)/share/man
+SHELLS   = $(DESTDIR)$(PREFIX)/share
+
+install: install-common install-kamailio ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module directory
+	install -d $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats
 	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/
 	install -m 644 docs/formats/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats/
-	install -d $(DESTDIR)$(PREFIX)/share/pushwake
-	install -m 755 examples/kamailio-stock.sh $(DESTDIR)$(PREFIX)/share/pushwake/
-	install -d $(DESTDIR)$(KAMAILIO_MODULES)
-	install -m 644 $(STAGE)/lib/kamailio/pushwake.so $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
 	install -d $(DESTDIR)$(PREFIX)/lib/tmpfiles.d
 	printf 'd %s %s $(RUN_AS) $(RUN_AS) -\n' $(foreach place,$(STATE),$(lastword $(subst :, ,$(place))) $(firstword $(subst :, ,$(place)))) > $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
 	$(if $(DESTDIR),,ldconfig && if id $(RUN_AS) >/dev/null 2>&1; then $(foreach place,$(STATE),install -d -o $(RUN_AS) -g $(RUN_AS) -m $(subst :, ,$(place));) fi)
 
+install-common: ## library, program, manuals and completions alone
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(STAGE)/bin/pushwake $(DESTDIR)$(PREFIX)/bin/pushwake
+	install -m 644 $(STAGE)/lib/libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so.1
+	ln -sf libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so
+	install -m 644 include/pushwake.h $(DESTDIR)$(PREFIX)/include/pushwake.h
+	printf 'Name: pushwake\nDescription: Wakes sleeping phones for SIP servers\nVersion: %s\nLibs: -L%s -lpushwake\nCflags: -I%s\n' \
+	    "$$($(STAGE)/bin/pushwake --version)" $(LIBDIR) $(PREFIX)/include > $(DESTDIR)$(LIBDIR)/pkgconfig/pushwake.pc
+	install -d $(MANUALS)/man1 $(MANUALS)/man5
+	install -m 644 $(STAGE)/man/*.1 $(MANUALS)/man1/
+	install -m 644 $(STAGE)/man/*.5 $(MANUALS)/man5/
+	install -D -m 644 $(STAGE)/completions/bash $(SHELLS)/bash-completion/completions/pushwake
+	install -D -m 644 $(STAGE)/completions/zsh $(SHELLS)/zsh/vendor-completions/_pushwake
+	install -D -m 644 $(STAGE)/completions/fish $(SHELLS)/fish/vendor_completions.d/pushwake.fish
+
+install-kamailio: ## Kamailio's module alone
+	install -d $(DESTDIR)$(PREFIX)/share/pushwake $(DESTDIR)$(KAMAILIO_MODULES)
+	install -m 755 examples/kamailio-stock.sh $(DESTDIR)$(PREFIX)/share/pushwake/
+	install -m 644 $(STAGE)/lib/kamailio/pushwake.so $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
+
 uninstall: ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/bin/pushwake $(DESTDIR)$(LIBDIR)/libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so
 	rm -f $(DESTDIR)$(PREFIX)/include/pushwake.h $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
-	rm -f $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
+	rm -f $(DESTDIR)$(LIBDIR)/pkgconfig/pushwake.pc $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/pushwake
 	rm -f $(DESTDIR)$(PREFIX)/share/pushwake/kamailio-stock.sh
+	rm -f $(MANUALS)/man1/pushwake.1 $(MANUALS)/man1/pushwake-*.1 $(MANUALS)/man5/pushwake.conf.5
+	rm -f $(SHELLS)/bash-completion/completions/pushwake $(SHELLS)/zsh/vendor-completions/_pushwake
+	rm -f $(SHELLS)/fish/vendor_completions.d/pushwake.fish
 	$(if $(DESTDIR),,ldconfig)
 
 bench: build ## CPU per push against a bare nghttp2 client and others, per woken call against tsilo

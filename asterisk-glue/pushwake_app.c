@@ -98,7 +98,7 @@ static int read_arguments(struct pushwake__wake *wake, char *data)
 	}
 	wake->timeout = read_timeout(args.timeout);
 	if (wake->timeout < 0) {
-		ast_log(LOG_WARNING, "PushWake(%s): timeout '%s' is no number of seconds from 1 to 600\n",
+		ast_log(LOG_WARNING, "PushWake(%s): timeout '%s' is not a number of seconds from 1 to 600\n",
 			args.aor, args.timeout);
 		return -1;
 	}

@@ -72,7 +72,7 @@ int pushwake__send(const char *event, pushwake_send_request *request, char *erro
 
 	request->event = pushwake_event_from_name(pushwake__str(event));
 	if (request->event < 0) {
-		snprintf(error, size, "'%s' is no event; use call, chat, cancel, custom, refresh, missed, "
+		snprintf(error, size, "'%s' is not an event; use call, chat, cancel, custom, refresh, missed, "
 			"elsewhere, group-chat, voicemail or refer", event);
 		return PUSHWAKE_ERR_INVALID_ARGUMENT;
 	}

@@ -8,7 +8,7 @@
  * in the same thread and answers through the supplements; only when that answer is a
  * 2xx is anything stored, and the Contacts of the 200 get their parameters back.
  * So a token never reaches the contact list, AMI or an INVITE, it cannot make the URI
- * too long for PJSIP, and a new token is no new contact.
+ * too long for PJSIP, and a new token is not a new contact.
  */
 #include "asterisk.h"
 

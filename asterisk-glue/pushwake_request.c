@@ -240,7 +240,7 @@ static void give_parameters(pj_pool_t *pool, pjsip_sip_uri *uri, const char *par
 		pjsip_param *param;
 		char *value = strchr(item, '=');
 
-		/* A value with an escaped line feed comes apart here; its rest is no name. */
+		/* A value with an escaped line feed comes apart here; its rest is not a name. */
 		if (!pushwake__is_push_parameter(item, strcspn(item, "="))) {
 			continue;
 		}

@@ -120,7 +120,7 @@ int pushwake_settings_replace(pushwake_settings *settings, pushwake_settings *ea
 typedef void (*pushwake_problem_fn)(void *context, int level, pushwake_str setting, pushwake_str message);
 
 /* Looks at all values together. Returns the number of findings that must stop the
- * start (PUSHWAKE_LOG_ERROR): values that cannot be meant. Reads no key: what is
+ * start (PUSHWAKE_LOG_ERROR): values that are wrong. Reads no key: what is
  * wrong with key files the engine says when it starts, and calls still go through. */
 int pushwake_settings_check(pushwake_settings *settings, pushwake_problem_fn on_problem, void *context);
 

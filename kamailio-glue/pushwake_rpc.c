@@ -108,7 +108,7 @@ static void rpc_stats(rpc_t *rpc, void *c)
 {
 	pw_reply_t reply = {.rpc = rpc, .context = c};
 
-	/* One struct: JSON-RPC keeps only the last one of an answer that is no array. */
+	/* One struct: JSON-RPC keeps only the last one of an answer that is not an array. */
 	if(rpc->add(c, "{", &reply.whole) < 0 || ask(&reply, PUSHWAKE_QUERY_STATS, NULL) < 0) {
 		return;
 	}

@@ -73,7 +73,7 @@ if [ -n "$given" ]; then
 		[ ! -d "$given" ] || cp -R "$given/." "$tmp/source"
 	fi
 	[ -f "$tmp/source/src/Makefile.defs" ] || {
-		echo "kamailio-headers: $given is no source of Kamailio: src/Makefile.defs is missing; $remedy" >&2
+		echo "kamailio-headers: $given is not a source of Kamailio: src/Makefile.defs is missing; $remedy" >&2
 		exit 1
 	}
 else

@@ -21,7 +21,6 @@ public func fuzzAnswer(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let wait = RetryAfter.milliseconds(response, now: now)
     check(Verdict(.unavailable, next: .retry(after: wait ?? 0)))
     check(APNsResponse.verdict(response, body))
-    check(APNsResponse.goAway(body))
     check(FCMResponse.verdict(response, body, now: now))
     check(WebPushResponse.verdict(response, body, now: now))
     check(AcrobitsResponse.verdict(response, body, now: now))

@@ -69,6 +69,11 @@ static inline ssize_t clinux_send(int fd, const void *bytes, size_t count)
 {
     return send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
+static inline int clinux_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+static inline ssize_t clinux_send_to(int fd, const void *bytes, size_t count, const struct sockaddr *to, socklen_t length)
+{
+    return sendto(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT, to, length);
+}
 static inline ssize_t clinux_receive(int fd, void *bytes, size_t count)
 {
     return recv(fd, bytes, count, MSG_DONTWAIT | MSG_TRUNC);

@@ -40,7 +40,7 @@ public final class ChildProcess {
         guard let path = find(program) else {
             let place =
                 program.utf8.contains(UInt8(ascii: "/"))
-                ? "it is no program that can be run" : "there is none beside this library and none in PATH"
+                ? "it is not a program that can be run" : "there is none beside this library and none in PATH"
             throw Failure(message: "cannot start \(program): \(place); set engine_path")
         }
         guard let input = makePipe() else { throw Failure(message: "no descriptors left for \(program)") }

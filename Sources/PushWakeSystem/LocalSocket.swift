@@ -102,7 +102,8 @@ public final class LocalSocket {
         var status = stat()
         guard clinux_lstat(path, &status) == 0 else { return }
         guard status.st_mode & 0o170000 == 0o140000 else {
-            throw Failure(code: EEXIST, message: "\(path) is there and is no socket; set engine_socket to another path")
+            throw Failure(
+                code: EEXIST, message: "\(path) is there and is not a socket; set engine_socket to another path")
         }
         do throws(Failure) {
             _ = try connect(path: path)

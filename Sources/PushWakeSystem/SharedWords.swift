@@ -46,7 +46,7 @@ public final class SharedWords {
         return words
     }
 
-    /// Maps a file as it is; nil when there is none, when it is no file of whole words, or when it may not be opened.
+    /// Maps a file as it is; nil when there is none, when it is not a file of whole words, or when it may not be opened.
     public static func open(_ path: String, writable isWritable: Bool = false) -> SharedWords? {
         // Not blocking: whatever bears the name must not stop who asks.
         let access = isWritable ? O_RDWR : O_RDONLY

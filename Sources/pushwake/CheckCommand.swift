@@ -36,7 +36,7 @@ struct CheckCommand: ParsableCommand {
         if let problem = SettingsInspection.opennessProblem(of: file, settings) {
             report.add("\(file): warning: \(problem)")
         }
-        let reader = try becomeReader(settings)
+        let reader = try becomeReader(settings, isKamailio: isKamailio)
         for finding in SettingsInspection.inspect(settings, depth: .surroundings) {
             let location = report.location(of: finding.setting).map { "\($0.file):\($0.line)" } ?? file
             report.add("\(location): \(finding.level.name): \(finding.setting): \(finding.message)")
@@ -50,7 +50,7 @@ struct CheckCommand: ParsableCommand {
     }
 
     /// Root may read everything, the PBX may not: goes on as the user of the engine, and gives the name.
-    private func becomeReader(_ settings: Settings) throws -> String? {
+    private func becomeReader(_ settings: Settings, isKamailio: Bool) throws -> String? {
         let reader: ProcessUser
         if let user {
             guard let named = ProcessUser(named: user) else {
@@ -60,8 +60,7 @@ struct CheckCommand: ParsableCommand {
             reader = named
         } else {
             guard ProcessUser.current?.isRoot == true else { return nil }
-            let location = Directory.parent(of: settings.text(.storePath))
-            guard let owner = ProcessUser(owning: location), !owner.isRoot else {
+            guard let owner = Self.owner(of: settings.text(.storePath), isKamailio: isKamailio), !owner.isRoot else {
                 Console.say("\(file): looked at as root, who may read everything; --user NAME looks as the PBX does")
                 return nil
             }
@@ -75,6 +74,17 @@ struct CheckCommand: ParsableCommand {
             throw ExitCode(2)
         }
         return reader.name
+    }
+}
+
+extension CheckCommand {
+    /// Who runs the engine of this store: the owner of its directory. Packages give that to the group of all who may run
+    /// one; Kamailio's engine is then its own, and owns the file.
+    private static func owner(of store: String, isKamailio: Bool) -> ProcessUser? {
+        let owner = ProcessUser(owning: Directory.parent(of: store))
+        guard isKamailio, owner?.name == "pushwake" else { return owner }
+        if let writer = ProcessUser(owning: store), !writer.isRoot { return writer }
+        return ProcessUser(named: "kamailio") ?? owner
     }
 }
 

@@ -58,7 +58,7 @@ struct SettingsCommand: ParsableCommand {
 
 /// Where a subcommand takes its settings from.
 struct SettingsOptions: ParsableArguments {
-    @Option(name: .long, help: "Settings file, one name = value a line.")
+    @Option(name: .long, help: ArgumentHelp("Settings file, one name = value a line.", valueName: "file"))
     var settings: String?
 
     @Option(name: .long, help: ArgumentHelp("One setting; may be repeated.", valueName: "name=value"))
@@ -66,7 +66,9 @@ struct SettingsOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: "Unix socket of the engine (the setting engine_socket, or PUSHWAKE_SOCKET in the environment).")
+        help: ArgumentHelp(
+            "Unix socket of the engine (the setting engine_socket, or PUSHWAKE_SOCKET in the environment).",
+            valueName: "path"))
     var socket: String?
 
     /// The values that file and options give; every problem goes to standard error and ends the command.

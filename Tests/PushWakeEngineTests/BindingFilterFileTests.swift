@@ -175,7 +175,7 @@ extension BindingFilterReader {
         }
     }
 
-    @Test func `that is no file says nothing, and stops nobody`() throws {
+    @Test func `that is not a file says nothing, and stops nobody`() throws {
         let place = try FilterFile()
         #expect(mkfifo(place.path, 0o600) == 0)
         #expect(BindingFilterReader(path: place.path).mayHold("bob", now: 0))

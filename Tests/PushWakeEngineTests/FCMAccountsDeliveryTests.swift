@@ -129,7 +129,7 @@ import Testing
         #expect(Set(findings.map(\.setting)) == ["fcm_key1", "fcm_key2", "fcm_key3"])
         #expect(findings.allSatisfy { $0.level == .warning })
         let text = findings.map(\.message).joined(separator: "\n")
-        #expect(text.contains("ca.pem is no JSON"))
+        #expect(text.contains("ca.pem is not JSON"))
         #expect(text.contains("fcmkey.com.example.two.json"))
         #expect(text.contains("com.example.one has"))
     }

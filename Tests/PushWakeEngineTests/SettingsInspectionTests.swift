@@ -12,7 +12,7 @@ import Testing
         ([("fastagi_listen", "localhost:4573")], "fastagi_listen", .error, "write 127.0.0.1:4573"),
         (
             [("fastagi_listen", "127.0.0.1:4573"), ("fastagi_allow", "10.0.0.0/33")], "fastagi_allow", .error,
-            "is no list of networks"
+            "is not a list of networks"
         ),
         ([("apns_topic", "com.example phone")], "apns_topic", .error, "write a bundle id"),
         (

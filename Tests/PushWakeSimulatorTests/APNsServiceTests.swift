@@ -112,7 +112,7 @@ import Testing
         ("", "voip", 400, "PayloadEmpty"), ("[1]", "voip", 400, "PayloadEmpty"),
         (#"{"a":"#, "voip", 400, "PayloadEmpty"),
     ])
-    func `refuses what is no JSON object`(body: String, type: String, status: Int, reason: String) {
+    func `refuses what is not a JSON object`(body: String, type: String, status: Int, reason: String) {
         let answer = answer(ServiceFixture.makePush(body: body))
         #expect(answer.status == status)
         #expect(answer.json?["reason"]?.string == reason)

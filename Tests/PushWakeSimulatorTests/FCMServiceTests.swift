@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: ["", "{", "[]", #"{"message":{"token":"a"}} x"#])
-    func `refuses a body that is no request`(body: String) {
+    func `refuses a body that is not a request`(body: String) {
         #expect(answer(body).status == 400)
     }
 

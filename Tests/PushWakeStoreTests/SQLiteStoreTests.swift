@@ -84,7 +84,7 @@ import Testing
 
     @Test func `refuses a directory`() throws {
         try withTemporaryDirectory { directory in
-            #expect(throws: StoreError.unusable("\(directory) is no regular file; set store_path to a file")) {
+            #expect(throws: StoreError.unusable("\(directory) is not a regular file; set store_path to a file")) {
                 try SQLiteStore(path: directory)
             }
         }

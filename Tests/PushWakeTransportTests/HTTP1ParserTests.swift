@@ -50,7 +50,7 @@ import Testing
         "HTTP/1.1 2000 OK\r\n\r\n",
         "HTTP/2 200 OK\r\n\r\n", "HTTP/1.1  200\r\n\r\n", "HTTP/1.1 099 Low\r\n\r\n",
     ])
-    func `refuses what is no HTTP`(text: String) {
+    func `refuses what is not an HTTP`(text: String) {
         for step in [1, 10_000] {
             #expect(throws: HTTP1Parser.Failure.self) { try parse(text, step: step) }
         }

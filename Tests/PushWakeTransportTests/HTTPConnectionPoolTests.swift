@@ -311,26 +311,6 @@ import Testing
         #expect(bench.received.count { $0.path == "/safe" } == 1)
     }
 
-    @Test func `sends one request alone until the first good answer`() throws {
-        let bench = try Workbench()
-        try bench.serve()
-        let pool = try bench.makePool { $0.probesFirst = true }
-        var held: [(Int32, HTTPServerConnection)] = []
-        bench.script = { request, connection in held.append((request.stream, connection)) }
-        var answered = 0
-        for number in 0..<20 { pool.send(makeRequest("/\(number)"), deadline: .max) { _ in answered += 1 } }
-        bench.run { held.count == 1 }
-        for _ in 0..<5 { bench.loop.turn(waitingUpTo: 10) }
-        #expect(held.count == 1)
-        held[0].1.respond(held[0].0, HTTPResponse(status: 403))
-        bench.run { held.count == 2 }
-        for _ in 0..<5 { bench.loop.turn(waitingUpTo: 10) }
-        #expect(held.count == 2)
-        held[1].1.respond(held[1].0, HTTPResponse(status: 200))
-        bench.run { held.count == 20 }
-        #expect(held.count == 20)
-    }
-
     @Test func `opens a new connection when one is retired, and finishes what is open on the old`() throws {
         let bench = try Workbench()
         try bench.serve()

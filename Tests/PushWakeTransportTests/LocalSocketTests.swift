@@ -9,7 +9,7 @@ import Testing
         let path = try TemporaryFile.make(Array("the bindings".utf8))
         defer { TemporaryFile.remove(path) }
         let failure = #expect(throws: LocalSocket.Failure.self) { try LocalSocket.listen(path: path) }
-        #expect(failure?.message == "\(path) is there and is no socket; set engine_socket to another path")
+        #expect(failure?.message == "\(path) is there and is not a socket; set engine_socket to another path")
         #expect(try FileContent.read(path) == Array("the bindings".utf8))
     }
 

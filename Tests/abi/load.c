@@ -20,7 +20,7 @@
 #include "pushwake.h"
 
 #define WORKERS 8
-#define RSS_LIMIT_KB 4608
+#define RSS_LIMIT_KB (5 * 1024)
 
 static int failures;
 

@@ -96,7 +96,7 @@ def test_send_by_hand(phones, asterisk, user, simulator):
     phones(user, asterisk.address).register(apns(token))
     assert "1 push queued" in asterisk.cli(f"pushwake send call {user}")
     simulator.wait_push(token)
-    assert "is no event" in asterisk.cli(f"pushwake send nonsense {user}")
+    assert "is not an event" in asterisk.cli(f"pushwake send nonsense {user}")
 
 
 def test_ami_sends_and_tells_the_result(phones, asterisk, user, simulator, manager):
@@ -122,7 +122,7 @@ def test_ami_lists_bindings(phones, asterisk, user, manager):
 
 def test_ami_refuses_what_is_wrong(manager):
     reply = manager.act(Action="PushWakeSend", PushEvent="nonsense", AOR="1")
-    assert reply["Response"] == "Error" and "is no event" in reply["Message"]
+    assert reply["Response"] == "Error" and "is not an event" in reply["Message"]
     assert manager.act(Action="PushWakeSend", AOR="1")["Response"] == "Error"
 
 

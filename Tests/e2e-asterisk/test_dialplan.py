@@ -26,8 +26,8 @@ def test_the_function_tells_what_push_knows(phones, asterisk, caller, user):
 
 @pytest.mark.parametrize("arguments, complaint", [
     ("", "needs the name of an AoR"),
-    ("{user},soon", "is no number of seconds"),
-    ("{user},0", "is no number of seconds"),
+    ("{user},soon", "is not a number of seconds"),
+    ("{user},0", "is not a number of seconds"),
     ("{user},5,x", "use j, m or r"),
 ])  # fmt: skip
 def test_wrong_arguments_fail_and_the_dialplan_goes_on(asterisk, caller, user, arguments, complaint):

@@ -199,7 +199,7 @@ def test_a_call_waits_on_when_a_setting_changes(make_asterisk, sleeper, phones):
 def test_calls_go_on_without_an_engine(make_asterisk, phones):
     asterisk = make_asterisk(settings={"engine_path": "/nonexistent"}, start=False)
     asterisk.start()
-    asterisk.wait_log("cannot start /nonexistent: it is no program")
+    asterisk.wait_log("cannot start /nonexistent: it is not a program")
     phone = phones("100", asterisk.address)
     reply = phone.register(apns(apns_token()))
     assert reply.status == 200 and reply.all("Feature-Caps") == []

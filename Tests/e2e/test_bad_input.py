@@ -10,7 +10,7 @@ GOOD = "a" * 64
 
 CASES = {
     "an unfinished Contact": (b"<sip:u@127.0.0.1:5999;pn-provider=apns;pn-param=T.app.voip;pn-prid=" + GOOD.encode(), b"", None),
-    "a Contact that is no URI": (b"<;pn-prid=x>", b"", None),
+    "a Contact that is not a URI": (b"<;pn-prid=x>", b"", None),
     "a path in the token": (
         b"<sip:u@127.0.0.1:5999;pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid=../../secret>", b"", "pn-prid"),
     "escaped bytes in the token": (

@@ -24,13 +24,13 @@ MISTAKES = {
     "socket directory": ({"engine_socket": "/nonexistent/pushwake/engine.sock"}, "engine_socket", "/nonexistent/pushwake is missing"),
     "store directory": ({"store_path": "/nonexistent/pushwake/b.db"}, "store_path", "/nonexistent/pushwake is missing"),
     "store is a directory": ({"store_path": "@here@"}, "store_path", "is a directory"),
-    "store is a text": ({"store_path": "@here@/notes.txt"}, "store_path", "is no SQLite database"),
-    "engine path": ({"engine_path": "/nonexistent/pushwake"}, "engine_path", "/nonexistent/pushwake is no program"),
+    "store is a text": ({"store_path": "@here@/notes.txt"}, "store_path", "is not an SQLite database"),
+    "engine path": ({"engine_path": "/nonexistent/pushwake"}, "engine_path", "/nonexistent/pushwake is not a program"),
     "engine name": ({"engine_path": "pushwaker"}, "engine_path", "there is no pushwaker"),
     "port in use": ({"fastagi_listen": "127.0.0.1:@port@"}, "fastagi_listen", "Address already in use"),
     "open key": ({"apns_key": "@here@/open/AuthKey_@key_id@.p8"}, "apns_key", "everybody can read"),
     "Apple's root": ({"apns_url": None, "apns_sandbox_url": None}, "ca_file", "USERTrust RSA"),
-    "keyword": ({"template_dir": "@here@/templates"}, "template_dir", "fcm.json:1:51: <from-usr> is no keyword and goes out as it stands; did you mean <from-user>?"),
+    "keyword": ({"template_dir": "@here@/templates"}, "template_dir", "fcm.json:1:51: <from-usr> is not a keyword and goes out as it stands; did you mean <from-user>?"),
 }  # fmt: skip
 
 

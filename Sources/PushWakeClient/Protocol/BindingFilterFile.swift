@@ -12,7 +12,7 @@ package import PushWakeSystem
 ///     word 8  the filter
 ///
 /// The rules are in docs/decisions/0022-users-without-bindings-are-known.md. What is in the file may be anything: a
-/// file that does not fit is no file, and no index leaves it.
+/// file that does not fit is not a file, and no index leaves it.
 package struct BindingFilterFile {
     /// Where a file is in its life.
     package enum State: UInt64 {

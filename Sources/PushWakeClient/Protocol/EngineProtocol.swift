@@ -28,7 +28,7 @@ public enum EngineProtocol {
         case subscribe = 7
         /// As `wake`, and the connection then gets `waitEvent`s until it is closed.
         case wait = 8
-        /// The connection waits no more, and the call goes on: its end is no hang-up.
+        /// The connection waits no more, and the call goes on: its end is not a hang-up.
         case stopWaiting = 9
         /// A leg of a request has an answer. No reply.
         case progressed = 10

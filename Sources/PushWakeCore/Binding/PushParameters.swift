@@ -56,7 +56,7 @@ struct PushParameters {
         for entry in entries where entry.name.isAttribute && !entry.value.isEmpty {
             if entry.name.isNumber, entry.value.utf8.span.decimal() == nil {
                 warnings.append(
-                    Problem(.badNumber, entry.name.rawValue, "is no number and was ignored; send whole seconds"))
+                    Problem(.badNumber, entry.name.rawValue, "is not a number and was ignored; send whole seconds"))
             } else {
                 attributes.append(.init(name: entry.name.rawValue, value: entry.value))
             }

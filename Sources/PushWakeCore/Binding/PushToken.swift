@@ -49,7 +49,8 @@ enum TokenRules {
             }
         case .webpush:
             guard ByteClass.url.containsAll(of: token), HTTPOrigin.split(token) != nil else {
-                throw Problem(.badURL, parameter, "is no https URL with a host; send the endpoint of the subscription")
+                throw Problem(
+                    .badURL, parameter, "is not an https URL with a host; send the endpoint of the subscription")
             }
         case .fcm, .acrobits, .webhook, .harmonyos:
             guard ByteClass.plainText.containsAll(of: token) else {
@@ -65,7 +66,8 @@ enum TokenRules {
         guard !app.isEmpty, ByteClass.app.containsAll(of: app), app.utf8.first != ASCII.dot, app.utf8.last != ASCII.dot
         else {
             throw Problem(
-                .badApp, parameter, "is no bundle id, package or project: letters, digits, '.', '-', '_' and ':' only")
+                .badApp, parameter,
+                "is not a bundle id, package or project: letters, digits, '.', '-', '_' and ':' only")
         }
     }
 

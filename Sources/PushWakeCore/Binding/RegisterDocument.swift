@@ -26,7 +26,7 @@ public enum RegisterDocument {
         var registration = reader.finish()
         if !message.method.utf8.span.equalsIgnoringCase("register") {
             registration.problems.append(
-                Problem(.notRegister, "", "is no REGISTER: push parameters mean nothing elsewhere (RFC 8599, 4.1)"))
+                Problem(.notRegister, "", "is not a REGISTER: push parameters mean nothing elsewhere (RFC 8599, 4.1)"))
         }
         if message.strayLines > 0 {
             registration.problems.append(

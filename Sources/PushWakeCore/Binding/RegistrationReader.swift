@@ -116,7 +116,8 @@ extension RegistrationReader {
         guard value.count > 0, value.count <= 128, !value.contains(where: { !ByteClass.hex.contains($0) }) else {
             report(
                 Problem(
-                    .badCredential, "X-PIID", "is no MD5 in hex digits and was ignored; send MD5(user:realm:password)"))
+                    .badCredential, "X-PIID",
+                    "is not an MD5 in hex digits and was ignored; send MD5(user:realm:password)"))
             return
         }
         registration.upstream.credential = Secret(value.text())
@@ -125,7 +126,7 @@ extension RegistrationReader {
     private mutating func readServer(_ value: Span<UInt8>, _ name: HeaderName) -> String {
         let value = value.trimmed()
         guard value.count <= SIPLimits.longestApp, !value.contains(where: { !ByteClass.host.contains($0) }) else {
-            report(Problem(.badServer, name.text, "is no host or host:port and was ignored; send sip.example.com"))
+            report(Problem(.badServer, name.text, "is not a host or host:port and was ignored; send sip.example.com"))
             return ""
         }
         return value.text()

@@ -60,7 +60,7 @@ public enum Base64URL {
                 out.append(UInt8(truncatingIfNeeded: word &>> bits))
             }
         }
-        // A single digit is no byte, and the bits that are left over must say nothing.
+        // A single digit is not a byte, and the bits that are left over must say nothing.
         let rest = word & ((1 &<< bits) &- 1)
         guard bits < 6, rest == 0, padding == 0 || text.utf8.count % 4 == 0 && padding < 3 else { return nil }
         return out

@@ -25,7 +25,7 @@ public enum JSONValue: Equatable, Sendable {
         }
     }
 
-    /// First member under a name; nil when this is no object.
+    /// First member under a name; nil when this is not an object.
     public subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
@@ -46,7 +46,7 @@ public enum JSONValue: Equatable, Sendable {
         }
     }
 
-    /// The items; nil when this is no array.
+    /// The items; nil when this is not an array.
     public var array: [JSONValue]? {
         guard case .array(let items) = self else { return nil }
         return items

@@ -16,7 +16,7 @@
 /// nobody (RFC 8599, 6.2.3); so does what only reports, what is in no hurry, and an INVITE that replaces a call, unless it
 /// comes to the address of that call with its PURR (RFC 8599, 7).
 public struct RequestPolicy: Sendable {
-    /// Seconds for which a request that is no INVITE is held at most: its sender gives up after 32, and has to have its
+    /// Seconds for which a request that is not an INVITE is held at most: its sender gives up after 32, and has to have its
     /// answer before (RFC 4320, 4.2; RFC 8599, 5.6.2).
     public static let longestHold: Int64 = 20
     /// The event package of mailboxes (RFC 3842).

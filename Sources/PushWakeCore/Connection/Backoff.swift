@@ -26,12 +26,22 @@ public struct Backoff: Equatable, Sendable {
         self.cap = max(cap, self.first)
     }
 
+    /// The pause in milliseconds after one more failure, with nothing left to chance: for one who fails alone.
+    public mutating func next() -> Int64 {
+        let pause = Self.doubled(first, times: Int64(failures), cap: cap)
+        failures = failures == .max ? .max : failures + 1
+        return pause
+    }
+
+    /// A pause that is doubled so many times, up to a cap.
+    public static func doubled(_ pause: Int64, times: Int64, cap: Int64) -> Int64 {
+        let doubled = pause.multipliedReportingOverflow(by: 1 << min(max(times, 0), 40))
+        return doubled.overflow ? cap : min(doubled.partialValue, cap)
+    }
+
     /// The pause in milliseconds after one more failure; `random` is any 64 random bits.
     public mutating func next(random: UInt64) -> Int64 {
-        let doublings = min(failures, 40)
-        failures = failures == .max ? .max : failures + 1
-        let doubled = first.multipliedReportingOverflow(by: 1 << Int64(doublings))
-        let full = doubled.overflow ? cap : min(doubled.partialValue, cap)
+        let full = next()
         let half = full / 2
         return full - half + Int64(truncatingIfNeeded: random % UInt64(half + 1))
     }

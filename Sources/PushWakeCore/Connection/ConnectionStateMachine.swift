@@ -2,19 +2,17 @@
 
 /// Follows one connection to a provider from connect to close.
 ///
-///     connecting -> securing -> probing -> ready <-> checking
-///          |            |          |         |          |
-///          |            |          +---------+----------+--> draining
-///          +------------+----------+---------+----------+------> closed
+///     connecting -> securing -> ready <-> checking
+///          |            |         |          |
+///          |            |         +----------+--> draining
+///          +------------+---------+----------+------> closed
 ///
-/// `probing` is what APNs asks of a new token connection: one push alone until the first good answer. `checking`
-/// waits for a PING to come back before an idle connection is trusted again. `draining` opens no streams and ends
-/// when those that are open have ended. Streams are counted here and kept elsewhere.
+/// `checking` waits for a PING to come back before an idle connection is trusted again. `draining` opens no streams
+/// and ends when those that are open have ended. Streams are counted here and kept elsewhere.
 public struct ConnectionStateMachine: ~Copyable {
     private enum State: Equatable {
         case connecting
         case securing
-        case probing
         case ready
         case checking
         case draining
@@ -22,15 +20,13 @@ public struct ConnectionStateMachine: ~Copyable {
     }
 
     private var state = State.connecting
-    private let probesFirst: Bool
     /// Milliseconds of silence after which a PING must come back before use; nil: never ask.
     private let pingAfter: Int64?
     private var openStreams = 0
     private var lastHeard: Int64
 
     /// Begins with a connection that is being opened.
-    public init(probesFirst: Bool, pingAfter: Int64?, now: Int64) {
-        self.probesFirst = probesFirst
+    public init(pingAfter: Int64?, now: Int64) {
         self.pingAfter = pingAfter
         lastHeard = now
     }
@@ -59,7 +55,7 @@ public struct ConnectionStateMachine: ~Copyable {
     public mutating func secured(now: Int64) -> SecuredAction {
         guard state == .securing else { return .none }
         lastHeard = now
-        state = probesFirst ? .probing : .ready
+        state = .ready
         return .offerStreams
     }
 
@@ -67,7 +63,6 @@ public struct ConnectionStateMachine: ~Copyable {
     public func allowance(peerLimit: Int) -> Int {
         switch state {
         case .ready: max(0, peerLimit - openStreams)
-        case .probing: max(0, min(1, peerLimit) - openStreams)
         case .connecting, .securing, .checking, .draining, .closed: 0
         }
     }
@@ -83,7 +78,7 @@ public struct ConnectionStateMachine: ~Copyable {
 
     /// A request asks for a stream.
     public mutating func wanted(now: Int64) -> UseAction {
-        guard state == .ready || state == .probing else { return .wait }
+        guard state == .ready else { return .wait }
         guard let pingAfter, openStreams == 0, now - lastHeard >= pingAfter else { return .use }
         state = .checking
         return .ping
@@ -117,13 +112,10 @@ public struct ConnectionStateMachine: ~Copyable {
         case none
     }
 
-    /// `isGood`: the answer shows that the peer accepts our credential.
-    public mutating func streamEnded(isGood: Bool) -> StreamEndedAction {
+    /// A stream is over, whatever came of it.
+    public mutating func streamEnded() -> StreamEndedAction {
         openStreams = max(0, openStreams - 1)
         switch state {
-        case .probing:
-            if isGood { state = .ready }
-            return .offerStreams
         case .ready: return .offerStreams
         case .draining:
             guard openStreams == 0 else { return .none }
@@ -145,7 +137,7 @@ public struct ConnectionStateMachine: ~Copyable {
     public mutating func drain() -> DrainAction {
         switch state {
         case .draining, .closed: return .none
-        case .connecting, .securing, .probing, .ready, .checking:
+        case .connecting, .securing, .ready, .checking:
             guard openStreams > 0 else {
                 state = .closed
                 return .close
@@ -167,7 +159,7 @@ public struct ConnectionStateMachine: ~Copyable {
         defer { state = .closed }
         switch state {
         case .connecting, .securing: return .countFailure
-        case .probing, .ready, .checking, .draining: return .countEnd
+        case .ready, .checking, .draining: return .countEnd
         case .closed: return .none
         }
     }
@@ -175,9 +167,9 @@ public struct ConnectionStateMachine: ~Copyable {
     /// Neither draining nor closed: requests may yet go here.
     public var isUsable: Bool { state != .draining && state != .closed }
     /// TLS stands.
-    public var isEstablished: Bool { state == .ready || state == .probing || state == .checking || state == .draining }
+    public var isEstablished: Bool { state == .ready || state == .checking || state == .draining }
     /// A PING is on its way.
     public var isWaitingForPong: Bool { state == .checking }
     /// Nothing is open, and something may be opened.
-    public var isIdle: Bool { openStreams == 0 && (state == .ready || state == .probing) }
+    public var isIdle: Bool { openStreams == 0 && state == .ready }
 }

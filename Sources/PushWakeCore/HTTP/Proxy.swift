@@ -86,7 +86,7 @@ public struct ProxyExceptions: Equatable, Sendable {
         if let network = NetworkList(word) { return .network(network) }
         let name = word.hasPrefix("*.") ? String(word.dropFirst()) : word
         let bare = name.hasPrefix(".") ? String(name.dropFirst()) : name
-        // A port is no part of a host: the rule would never fit.
+        // A port is not a part of a host: the rule would never fit.
         guard let origin = HTTPOrigin("https://\(bare)"), origin.host == bare else { return nil }
         return name.hasPrefix(".") ? .below(name) : .host(name)
     }

@@ -20,9 +20,8 @@ public struct Dedupe: Sendable {
     private let capacity: Int
     private let seed: UInt64
     private var ends: [UInt64: Int64] = [:]
-    /// Fingerprints in order of arrival, with a read position; each is in `ends` or was replaced there.
-    private var order: [(key: UInt64, end: Int64)] = []
-    private var oldest = 0
+    /// Fingerprints in order of arrival; each is in `ends` or was replaced there.
+    private var order = RingBuffer<(key: UInt64, end: Int64)>()
 
     /// `window` in milliseconds, twice as long for messages, 0 for none; `seed` keeps callers from
     /// making Call-IDs that collide.
@@ -79,16 +78,11 @@ public struct Dedupe: Sendable {
     /// Drops what is over, a few per call, and the oldest when there is too much.
     private mutating func forget(now: Int64) {
         var budget = 4
-        while oldest < order.count, budget > 0 || order.count - oldest > capacity {
-            let entry = order[oldest]
-            guard entry.end <= now || order.count - oldest > capacity else { break }
+        while let entry = order.first, budget > 0 || order.count > capacity {
+            guard entry.end <= now || order.count > capacity else { break }
             if ends[entry.key] == entry.end { ends[entry.key] = nil }
-            oldest += 1
+            _ = order.popFirst()
             budget -= 1
-        }
-        if oldest > 1024, oldest * 2 > order.count {
-            order.removeFirst(oldest)
-            oldest = 0
         }
     }
 }

@@ -106,7 +106,7 @@ enum HeaderFolding {
         return out
     }
 
-    /// Where the text goes on after a fold that begins at `start`; nil when that is no fold.
+    /// Where the text goes on after a fold that begins at `start`; nil when that is not a fold.
     private static func foldEnd(_ value: Span<UInt8>, from start: Int) -> Int? {
         var cursor = Cursor(value, in: start..<value.count)
         _ = cursor.take(ASCII.carriageReturn)

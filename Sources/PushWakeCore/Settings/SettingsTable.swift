@@ -81,7 +81,7 @@ public enum SettingsTable {
             .init(
                 "wake_requests", .methods, "INVITE, MESSAGE, REFER, NOTIFY",
                 other: "f:module::PushNotification/enable-message-summaries-pn",
-                "Requests outside of a dialog that wake phones. NOTIFY: only for message-summary, the notice of a mailbox. OPTIONS, SUBSCRIBE, PUBLISH and INFO may be named too, and make a phone register without a word. What is no INVITE is held for 20 s at most."
+                "Requests outside of a dialog that wake phones. NOTIFY: only for message-summary, the notice of a mailbox. OPTIONS, SUBSCRIBE, PUBLISH and INFO may be named too, and make a phone register without a word. What is not an INVITE is held for 20 s at most."
             )
         case .voicemailUrgent:
             .init(

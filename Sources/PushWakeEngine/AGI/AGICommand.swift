@@ -97,7 +97,7 @@ enum AGICommand: Equatable {
         return values
     }
 
-    /// Resolves `%XX`; what is no escape stays.
+    /// Resolves `%XX`; what is not an escape stays.
     private static func unescaped(_ text: Substring) -> String {
         var out: [UInt8] = []
         var rest = text.utf8[...]

@@ -252,7 +252,7 @@ public struct AGIEnvironment: Sendable {
     /// Makes one that has heard nothing yet.
     public init() {}
 
-    /// Takes one line without its end; what is no `name: value` is ignored.
+    /// Takes one line without its end; what is not a `name: value` is ignored.
     public mutating func line(_ text: String) {
         guard !text.isEmpty else {
             isComplete = true

@@ -68,7 +68,7 @@ final class FastAGIServer {
         guard let networks = NetworkList(text) else {
             throw SettingError(
                 setting: "fastagi_allow",
-                message: "\"\(text.prefix(80))\" is no list of networks; write 127.0.0.0/8,::1/128")
+                message: "\"\(text.prefix(80))\" is not a list of networks; write 127.0.0.0/8,::1/128")
         }
         return networks
     }
@@ -80,7 +80,7 @@ final class FastAGIServer {
         else {
             throw SettingError(
                 setting: "fastagi_listen",
-                message: "\"\(text.prefix(80))\" is no address and port; write 127.0.0.1:4573")
+                message: "\"\(text.prefix(80))\" is not an address and port; write 127.0.0.1:4573")
         }
         return socket
     }

@@ -215,7 +215,7 @@ extension EngineCore {
         package let bindings: [Binding]
     }
 
-    /// The device that a request's `pn-purr` names. Nil when it names none: the text is no PURR, was altered or guessed, is
+    /// The device that a request's `pn-purr` names. Nil when it names none: the text is not a PURR, was altered or guessed, is
     /// too old, its device has gone, or `purr` is off.
     package func device(ofPURR text: String) throws(StoreError) -> DialogDevice? {
         guard settings.flag(.purr), let purr = PURR(text) else { return nil }

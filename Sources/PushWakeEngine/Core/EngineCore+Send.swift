@@ -107,7 +107,7 @@ extension EngineCore {
         return .success(Target(binding: binding, type: type, isWanted: wanted != nil))
     }
 
-    /// Takes what else is known about a token given by hand; says what cannot be meant.
+    /// Takes what else is known about a token given by hand; says what is wrong with it.
     private static func complete(_ binding: inout Binding, from message: MessageReader) -> Refusal? {
         var fields = message
         var name = ""

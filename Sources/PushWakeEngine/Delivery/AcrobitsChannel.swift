@@ -42,7 +42,7 @@ extension ChannelBuilder {
         guard settings.flag(.acrobits) else { return nil }
         let channel = acrobits()
         old?.retire()
-        if channel == nil { problems.append("acrobits_url: is no https URL; no push goes through Acrobits") }
+        if channel == nil { problems.append("acrobits_url: is not an https URL; no push goes through Acrobits") }
         return channel
     }
 

@@ -4,7 +4,7 @@ internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeSystem
 
-/// Hands each push to the channel of its provider and credential, and lets none get lost: every push
+/// Hands each push to the channel of its provider and credential; none is lost: every push
 /// that comes in ends with exactly one verdict.
 final class Delivery {
     let loop: Loop

@@ -141,7 +141,7 @@ struct ExplainedPlan {
         return fields
     }
 
-    /// What is no JSON is told as text, and nothing as null.
+    /// What is not JSON is told as text, and nothing as null.
     private static func write(body: [UInt8], to object: inout JSONWriter) {
         if body.isEmpty { return object.null() }
         if (try? JSONParser.parse(body)) != nil { return object.value(body) }

@@ -28,6 +28,8 @@ public final class EngineService {
     private var refreshes: RefreshWatch?
     /// Nil when others may write to the store unseen.
     private let filter: BindingFilterPublisher?
+    /// Nil when nobody wants to know; a supervised engine is not what the service manager started.
+    private let heartbeat: ServiceHeartbeat?
     private var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
 
     /// Opens the store, listens on the socket and reads the keys; a key that cannot be used is only logged.
@@ -44,6 +46,8 @@ public final class EngineService {
         } catch {
             throw EngineFailure(message: "\(error)")
         }
+        let notifier = isSupervised ? nil : ServiceNotifier.ofEnvironment()
+        heartbeat = notifier.map { [loop] in ServiceHeartbeat($0, loop: loop) }
         do throws(LocalSocket.Failure) {
             Directory.makeParent(of: settings.text(.engineSocket))
             listener = try LocalSocket.listen(path: settings.text(.engineSocket))
@@ -135,6 +139,8 @@ public final class EngineService {
         }
         self.signals = signals
         log(.info, "engine \(Release.version) listens on \(core.settings.text(.engineSocket))")
+        loop.updateTime()
+        heartbeat?.start()
         loop.run()
     }
 
@@ -144,6 +150,7 @@ public final class EngineService {
     public func stop() {
         guard !isEnding else { return }
         isEnding = true
+        heartbeat?.stopping()
         guard core.delivery.queued > 0 else { return end() }
         log(.notice, "the engine ends; \(core.delivery.queued) pushes have a second to end too")
         waitForPushes(until: loop.now + Self.patience)

@@ -47,7 +47,7 @@ enum FCMKeyFile {
         do throws(JSONParser.Failure) {
             document = try JSONParser.parse(bytes)
         } catch {
-            throw KeyFileError(message: "\(path) is no JSON (line \(error.line), column \(error.column)); \(remedy)")
+            throw KeyFileError(message: "\(path) is not JSON (line \(error.line), column \(error.column)); \(remedy)")
         }
         let account: ServiceAccount
         do throws(ServiceAccount.Problem) {
@@ -61,14 +61,14 @@ enum FCMKeyFile {
         } catch {
             throw KeyFileError(message: "\(path): private_key cannot be read (\(error.message)); \(remedy)")
         }
-        throw KeyFileError(message: "\(path): private_key is no RSA key; \(remedy)")
+        throw KeyFileError(message: "\(path): private_key is not an RSA key; \(remedy)")
     }
 
     private static func text(_ problem: ServiceAccount.Problem) -> String {
         switch problem {
         case .notAServiceAccount: "type is not service_account"
         case .missing(let member): "\(member) is missing"
-        case .badTokenURI: "token_uri is no https URL"
+        case .badTokenURI: "token_uri is not an https URL"
         }
     }
 }
@@ -123,7 +123,7 @@ private func p256Key(_ path: String, remedy: String) throws(KeyFileError) -> Sig
     } catch {
         throw KeyFileError(message: "\(path) holds no private key that fits (\(error.message)); \(remedy)")
     }
-    throw KeyFileError(message: "\(path) is no P-256 key; \(remedy)")
+    throw KeyFileError(message: "\(path) is not a P-256 key; \(remedy)")
 }
 
 private func contents(_ path: String, remedy: String) throws(KeyFileError) -> [UInt8] {

@@ -35,7 +35,8 @@ enum ProxyFile {
             problems.append((.httpProxyAuth, error.message))
         }
         if let entry = ProxyExceptions(settings.text(.noProxy)).problem {
-            problems.append((.noProxy, "\"\(entry)\" is no host; write names without https:// and port, or networks"))
+            problems.append(
+                (.noProxy, "\"\(entry)\" is not a host; write names without https:// and port, or networks"))
         }
         return problems
     }

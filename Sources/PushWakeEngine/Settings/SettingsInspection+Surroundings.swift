@@ -24,7 +24,8 @@ extension SettingsInspection {
         guard ChildProcess.find(program) == nil else { return }
         let text =
             program.utf8.contains(UInt8(ascii: "/"))
-            ? "\(program) is no program that can be run" : "there is no \(program) beside libpushwake and none in PATH"
+            ? "\(program) is not a program that can be run"
+            : "there is no \(program) beside libpushwake and none in PATH"
         add(.error, .enginePath, "\(text); set it to where the pushwake executable is")
     }
 
@@ -35,7 +36,7 @@ extension SettingsInspection {
         let user = ProcessUser.current?.name ?? "of the engine"
         switch FileStamp(directory) {
         case .some(let stamp) where !stamp.isDirectory:
-            add(.error, key, "\(directory) is no directory; set another path")
+            add(.error, key, "\(directory) is not a directory; set another path")
         case .some:
             guard !FileStamp.isWritable(directory) else { return }
             add(.error, key, "user \(user) may not write to \(directory); chown \(user) \(directory)")
@@ -60,7 +61,7 @@ extension SettingsInspection {
         do throws(SystemError) {
             let start = try FileContent.read(path, atMost: Self.sqliteMagic.count)
             guard !start.isEmpty, start != Self.sqliteMagic else { return }
-            add(.error, .storePath, "\(path) is no SQLite database; set another path, or move the file away")
+            add(.error, .storePath, "\(path) is not an SQLite database; set another path, or move the file away")
         } catch {
             add(.error, .storePath, "cannot \(error); let the user of the engine read and write it")
         }

@@ -9,7 +9,7 @@ internal import PushWakeTransport
 public struct SettingsInspection {
     /// One thing that is wrong, and the remedy.
     public struct Finding: Equatable, Sendable {
-        /// `error`: cannot be meant, do not start. `warning`: calls go through, pushes will not.
+        /// `error`: the value is wrong, do not start. `warning`: calls go through, pushes will not.
         public let level: LogLevel
         /// Name of the setting to change.
         public let setting: String
@@ -207,7 +207,8 @@ public struct SettingsInspection {
             let hosts = WebPushSettings.hosts(String(entry))
             guard hosts.isEmpty || !hosts.allSatisfy(isHost) else { continue }
             add(
-                .error, .webPushHosts, "\"\(entry.prefix(80))\" is no host; write names without https:// and port, or *"
+                .error, .webPushHosts,
+                "\"\(entry.prefix(80))\" is not a host; write names without https:// and port, or *"
             )
         }
         let navigate = settings.text(.webPushNavigate)

@@ -93,7 +93,7 @@ struct WebhookSetup {
         guard let answers = WebhookAnswers(setting: settings.text(.webhookAnswers)) else {
             throw problem(
                 .webhookAnswers,
-                "makes no sense; write STATUS=OUTCOME, such as 404=rejected 409=token-gone 5xx=unavailable")
+                "cannot be read; write STATUS=OUTCOME, such as 404=rejected 409=token-gone 5xx=unavailable")
         }
         return answers
     }
@@ -104,7 +104,7 @@ struct WebhookSetup {
         } catch {
             throw problem(
                 .webhookProviders,
-                "\"\(error.entry.prefix(40))\" is no name of a push service; separate names with commas")
+                "\"\(error.entry.prefix(40))\" is not a name of a push service; separate names with commas")
         }
     }
 
@@ -135,7 +135,7 @@ struct WebhookSetup {
         let key = SettingKey.webhookSecretFile
         guard !settings.text(key).isEmpty else { return [] }
         let bytes = try read(key, settings, "give a file with the secret, readable for the PBX")
-        // Editors end a file with a line end, which is no part of the secret.
+        // Editors end a file with a line end, which is not a part of the secret.
         let text = bytes.prefix { $0 != 0x0A && $0 != 0x0D }
         guard text.count >= WebhookCredential.shortestSecret else {
             throw problem(
@@ -204,8 +204,8 @@ struct WebhookSetup {
         case .badURL:
             self.problem(
                 .webhookURL,
-                "is no https URL with a host that is written out; write https://host/path, keywords after the host")
-        case .badMethod: self.problem(.webhookMethod, "is no method of HTTP")
+                "is not an https URL with a host that is written out; write https://host/path, keywords after the host")
+        case .badMethod: self.problem(.webhookMethod, "is not a method of HTTP")
         case .badHeader(let name):
             self.problem(.webhookHeaders, "\"\(name.prefix(40))\" cannot be sent as a header field; leave it out")
         case .badBody(let error):

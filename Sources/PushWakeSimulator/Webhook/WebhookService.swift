@@ -36,7 +36,7 @@ struct WebhookService {
         return answer
     }
 
-    /// An answer that is no success.
+    /// An answer that is not a success.
     static func refusal(_ status: Int, _ reason: String) -> ProviderAnswer {
         ProviderAnswer(status: status, reason: reason, json: .object([.init("error", .string(reason))]))
     }

@@ -27,14 +27,14 @@ enum SQLiteFile {
         }
     }
 
-    /// Refuses what is no file; makes nothing.
+    /// Refuses what is not a file; makes nothing.
     static func checkPresence(path: String) throws(StoreError) {
         var status = stat()
         guard !path.utf8.contains(0), stat(path, &status) == 0 else {
             throw .unusable("there is no \(path); set store_path to the file of the engine")
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw .unusable("\(path) is no regular file; set store_path to a file")
+            throw .unusable("\(path) is not a regular file; set store_path to a file")
         }
         guard access(path, R_OK) == 0 else { throw failure("cannot be read", path: path, number: errno) }
     }
@@ -56,7 +56,7 @@ enum SQLiteFile {
 
     private static func check(_ status: stat, path: String) throws(StoreError) {
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw .unusable("\(path) is no regular file; set store_path to a file")
+            throw .unusable("\(path) is not a regular file; set store_path to a file")
         }
         guard access(path, R_OK | W_OK) == 0 else { throw failure("cannot be used", path: path, number: errno) }
         // Made by hand, perhaps: tokens are nobody else's. SQLite gives the log the mode of the file.

@@ -9,9 +9,26 @@ internal import PushWakeSystem
 /// `ConnectionStateMachine` decides; this class does. Everything written in a turn is flushed once, at its end.
 final class HTTPConnection: LoopSource, TurnEnding {
     enum Session {
-        case none
         case http2(HTTP2ClientSession)
         case http1(HTTP1ClientSession)
+    }
+
+    /// How far it is, with what it has by then.
+    private enum Stage {
+        case connecting(Connector)
+        /// TCP to the proxy stands.
+        case tunnelling(Channel, ProxyTunnel)
+        /// In TLS's handshake.
+        case securing(Channel)
+        case established(Channel, Session)
+        case closed
+
+        var channel: Channel? {
+            switch self {
+            case .connecting, .closed: nil
+            case .tunnelling(let channel, _), .securing(let channel), .established(let channel, _): channel
+            }
+        }
     }
 
     /// Bytes of requests after which a burst's first part is sent: about three full records.
@@ -31,15 +48,12 @@ final class HTTPConnection: LoopSource, TurnEnding {
     let configuration: HTTPPoolConfiguration
     /// Strong until the end, which breaks the cycle: a weak reference would make every retain of the owner slow.
     private var owner: (any HTTPConnectionOwner)?
-    private var connector: Connector?
-    private var channel: Channel?
-    var session = Session.none
-    private var tunnel: ProxyTunnel?
+    // ORDER: connecting as soon as this object can be captured, in init.
+    private var stage = Stage.closed
     var timer: Loop.TimerID?
     var timerEnd = Int64.max
     private var isFlushScheduled = false
     private(set) var isBlocked = false
-    private(set) var isClosed = false
     /// When the first request went out of which, and since which, nothing has been heard.
     var unheardSince = Int64.max
     /// Since then a PING is on its way.
@@ -64,9 +78,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
         self.owner = owner
         lastAnswer = loop.now
         machine = ConnectionStateMachine(
-            probesFirst: configuration.probesFirst, pingAfter: configuration.pingAfter, now: loop.now)
-        if configuration.proxy != nil { tunnel = ProxyTunnel(to: origin, proxy: configuration.proxy) }
-        connector = Connector(loop: loop, addresses: addresses) { self.connected($0) }
+            pingAfter: configuration.pingAfter, now: loop.now)
+        stage = .connecting(Connector(loop: loop, addresses: addresses) { self.connected($0) })
         timer = loop.schedule(after: configuration.connectTimeout) {
             self.close("no connection to \(origin.authority) within \(configuration.connectTimeout) ms")
         }
@@ -74,20 +87,26 @@ final class HTTPConnection: LoopSource, TurnEnding {
 
     // MARK: For the pool
 
+    var isClosed: Bool { if case .closed = stage { true } else { false } }
+
+    /// Nil before TLS stands, and after the end.
+    var session: Session? { if case .established(_, let session) = stage { session } else { nil } }
+
     /// Streams that can be opened now.
     var freeStreams: Int {
-        switch session {
-        case .none: 0
-        case .http2(let session): min(session.freeStreams, machine.allowance(peerLimit: session.peerLimit))
-        case .http1(let session): min(session.freeStreams, machine.allowance(peerLimit: 1))
+        switch stage {
+        case .established(_, .http2(let session)):
+            min(session.freeStreams, machine.allowance(peerLimit: session.peerLimit))
+        case .established(_, .http1(let session)): min(session.freeStreams, machine.allowance(peerLimit: 1))
+        case .connecting, .tunnelling, .securing, .closed: 0
         }
     }
 
     var openStreams: Int {
         switch session {
-        case .none: 0
         case .http2(let session): session.open.count
         case .http1(let session): session.open.count
+        case nil: 0
         }
     }
 
@@ -106,9 +125,9 @@ final class HTTPConnection: LoopSource, TurnEnding {
         let bytes: Int
         do throws(PushRefusal) {
             switch session {
-            case .none: bytes = 0
             case .http2(let session): bytes = try session.submit(exchange, now: loop.now)
             case .http1(let session): bytes = try session.submit(exchange, now: loop.now)
+            case nil: bytes = 0
             }
         } catch {
             return .refused(error)
@@ -154,14 +173,14 @@ final class HTTPConnection: LoopSource, TurnEnding {
     // MARK: Connecting
 
     private func connected(_ result: Result<Socket, SystemError>) {
-        connector = nil
         let socket: Socket
         switch result {
         case .failure(let error): return finish(error.description, isOrderly: false)
         case .success(let opened): socket = opened
         }
         let channel = Channel(socket: socket, loop: loop)
-        self.channel = channel
+        let tunnel = configuration.proxy.map { ProxyTunnel(to: origin, proxy: $0) }
+        stage = tunnel.map { .tunnelling(channel, $0) } ?? .securing(channel)
         do throws(SystemError) {
             try loop.watch(socket.descriptor, for: .readable, self)
         } catch {
@@ -172,24 +191,23 @@ final class HTTPConnection: LoopSource, TurnEnding {
             _ = tunnel.request.withUnsafeBytes { channel.write($0) }
             scheduleFlush()
         } else {
-            startTLS()
+            startTLS(channel)
         }
     }
 
-    private func startTLS() {
-        guard let channel else { return }
+    private func startTLS(_ channel: Channel) {
+        stage = .securing(channel)
         do throws(TLSError) {
             try channel.startTLS(tls, role: .client(host: origin.host))
         } catch {
             return finish(error.message, isOrderly: false)
         }
-        continueHandshake()
+        continueHandshake(channel)
     }
 
     /// True when the session stands and more may have come with the last bytes.
     @discardableResult
-    private func continueHandshake() -> Bool {
-        guard let channel else { return false }
+    private func continueHandshake(_ channel: Channel) -> Bool {
         switch channel.handshake() {
         case .incomplete:
             scheduleFlush()
@@ -209,9 +227,9 @@ final class HTTPConnection: LoopSource, TurnEnding {
                 finish("no memory for an HTTP/2 session", isOrderly: false)
                 return false
             }
-            session = .http2(made)
+            stage = .established(channel, .http2(made))
         } else {
-            session = .http1(HTTP1ClientSession(limits: configuration.limits))
+            stage = .established(channel, .http1(HTTP1ClientSession(limits: configuration.limits)))
         }
         cancelTimer()
         scheduleFlush()
@@ -223,33 +241,33 @@ final class HTTPConnection: LoopSource, TurnEnding {
 
     func ready(_ readiness: Loop.Readiness) {
         if readiness.contains(.writable) { scheduleFlush() }
-        guard !readiness.isDisjoint(with: [.readable, .failed]), let channel else { return }
-        if case .none = session {
-            if tunnel != nil { return readTunnel(channel) }
-            guard continueHandshake() else { return }
+        guard !readiness.isDisjoint(with: [.readable, .failed]) else { return }
+        switch stage {
+        case .connecting, .closed: return
+        case .tunnelling(let channel, let tunnel): readTunnel(channel, tunnel)
+        case .securing(let channel): if continueHandshake(channel), let session { read(channel, session) }
+        case .established(let channel, let session): read(channel, session)
         }
-        read(channel)
     }
 
-    private func readTunnel(_ channel: Channel) {
+    private func readTunnel(_ channel: Channel, _ tunnel: ProxyTunnel) {
+        var tunnel = tunnel
         let end = channel.read { bytes in
-            tunnel?.receive(bytes)
+            tunnel.receive(bytes)
             return true
         }
-        switch tunnel?.state {
+        stage = .tunnelling(channel, tunnel)
+        switch tunnel.state {
         case .refused(let text): finish(text, isOrderly: false)
-        case .open:
-            tunnel = nil
-            startTLS()
-        case .waiting, nil: if end != .drained { finish("the proxy closed the connection", isOrderly: false) }
+        case .open: startTLS(channel)
+        case .waiting: if end != .drained { finish("the proxy closed the connection", isOrderly: false) }
         }
     }
 
-    private func read(_ channel: Channel) {
+    private func read(_ channel: Channel, _ session: Session) {
         var isBroken = false
         let end = channel.read { bytes in
             switch session {
-            case .none: return false
             case .http2(let session): isBroken = !session.receive(bytes)
             case .http1(let session): isBroken = !session.receive(bytes)
             }
@@ -274,7 +292,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
     /// Hands on what the session has understood.
     private func deliver() {
         switch session {
-        case .none: return
+        case nil: return
         case .http2(let session):
             report(session.takeEnded())
             if session.takePong(), machine.pong(now: loop.now) == .offerStreams {
@@ -308,13 +326,12 @@ final class HTTPConnection: LoopSource, TurnEnding {
         var mustClose = false
         for exchange in exchanges {
             let status = exchange.response.status
-            let isGood = exchange.end == .answered && status < 500 && ![401, 403, 429].contains(status)
-            if isGood { hasServed = true }
+            if exchange.end == .answered && status < 500 && ![401, 403, 429].contains(status) { hasServed = true }
             if exchange.end == .answered {
                 answers += 1
                 lastAnswer = loop.now
             }
-            if machine.streamEnded(isGood: isGood) == .close { mustClose = true }
+            if machine.streamEnded() == .close { mustClose = true }
         }
         owner?.connection(self, ended: exchanges)
         if openStreams == 0 { setTimer(after: idleTime) }
@@ -323,7 +340,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
 
     func turnEnds() {
         isFlushScheduled = false
-        guard !isClosed, let channel else { return }
+        guard let channel = stage.channel else { return }
         if let reason = failure ?? gather(channel) { return finish(reason, isOrderly: false) }
         switch channel.flush() {
         case .sent:
@@ -347,7 +364,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
     /// A failure is kept for the end of the turn: whoever submits must not see the connection end meanwhile.
     private func flushEarly() {
         unsentBytes = 0
-        guard !isBlocked, failure == nil, let channel else { return }
+        guard !isBlocked, failure == nil, let channel = stage.channel else { return }
         failure = gather(channel)
         if failure == nil, case .failed(let text) = channel.flush() { failure = "\(origin.authority): \(text)" }
     }
@@ -362,7 +379,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
             }
             let count: Int? =
                 switch session {
-                case .none: 0
+                case nil: 0
                 case .http2(let session):
                     session.gather(into: loop.recordBuffer, position: channel.outputPosition)
                 case .http1(let session):
@@ -378,7 +395,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
 
     var openExchanges: [HTTPExchange] {
         switch session {
-        case .none: []
+        case nil: []
         case .http2(let session): session.open
         case .http1(let session): session.open
         }
@@ -393,35 +410,25 @@ final class HTTPConnection: LoopSource, TurnEnding {
     /// The only way out. `isOrderly`: the peer is there and gets a goodbye.
     func finish(_ reason: String, isOrderly: Bool) {
         guard !isClosed else { return }
-        if isOrderly, case .http2(let session) = session, let channel {
+        if isOrderly, case .established(let channel, .http2(let session)) = stage {
             session.terminate()
             if gather(channel) == nil { _ = channel.flush() }
         }
         if !isOrderly { readLastAnswers() }
-        isClosed = true
         // ORDER: before the requests are reported, or what their completions send would be placed here.
+        let last = stage
+        stage = .closed
         _ = machine.closed()
         cancelTimer()
-        connector?.cancel()
-        connector = nil
-        let sent = channel?.bytesDelivered ?? 0
-        var ended: [HTTPExchange] = []
-        switch session {
-        case .none: break
-        case .http2(let session):
-            session.connectionLost(reason, sent: sent)
-            ended = session.takeEnded()
-        case .http1(let session):
-            session.connectionLost(reason, sent: sent)
-            ended = session.takeEnded()
-        }
-        answers += ended.count { $0.end == .answered }
+        if case .connecting(let connector) = last { connector.cancel() }
         // Who has answered has admitted us; what it refuses later the next connection will find out.
-        if answers == 0, let alert = channel?.tls?.alert {
+        let ended = endExchanges(of: last, reason)
+        answers += ended?.count { $0.end == .answered } ?? 0
+        if answers == 0, let alert = last.channel?.tls?.alert {
             refusal = "\(origin.authority) refuses the client certificate: \(alert.name)"
         }
-        if case .none = session {} else { owner?.connection(self, ended: ended) }
-        if let channel {
+        if let ended { owner?.connection(self, ended: ended) }
+        if let channel = last.channel {
             loop.unwatch(channel.socket.descriptor)
             channel.close(aborting: false)
         }
@@ -429,13 +436,25 @@ final class HTTPConnection: LoopSource, TurnEnding {
         owner = nil
     }
 
+    /// The requests that were open, each with its end; nil when there was no session yet.
+    private func endExchanges(of stage: Stage, _ reason: String) -> [HTTPExchange]? {
+        guard case .established(let channel, let session) = stage else { return nil }
+        switch session {
+        case .http2(let session):
+            session.connectionLost(reason, sent: channel.bytesDelivered)
+            return session.takeEnded()
+        case .http1(let session):
+            session.connectionLost(reason, sent: channel.bytesDelivered)
+            return session.takeEnded()
+        }
+    }
+
     /// Takes what came before the end: where that is noticed while writing, answers lie unread.
     private func readLastAnswers() {
-        guard let channel else { return }
-        switch session {
-        case .none: return
-        case .http2(let session): _ = channel.read { session.receive($0) }
-        case .http1(let session): _ = channel.read { session.receive($0) }
+        switch stage {
+        case .established(let channel, .http2(let session)): _ = channel.read { session.receive($0) }
+        case .established(let channel, .http1(let session)): _ = channel.read { session.receive($0) }
+        case .connecting, .tunnelling, .securing, .closed: return
         }
     }
 }

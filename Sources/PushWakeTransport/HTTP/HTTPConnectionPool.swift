@@ -49,7 +49,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private let loop: Loop
     private let resolver: Resolver
     private var machine: PoolStateMachine
-    private var waiting = ExchangeQueue()
+    private var waiting = RingBuffer<HTTPExchange>()
     private var connections: [HTTPConnection] = []
     private var draining: [HTTPConnection] = []
     /// Ids of connections that have stood, until they are closed.
@@ -369,7 +369,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         for exchange in waiting.removeAll(where: { $0.deadline <= now }) {
             exchange.ended(lastProblem.isEmpty ? .expired : .unreachable(lastProblem))
         }
-        if let next = waiting.nextDeadline { setDeadlineTimer(next) }
+        var next = Int64.max
+        waiting.forEach { next = min(next, $0.deadline) }
+        if !waiting.isEmpty { setDeadlineTimer(next) }
     }
 }
 

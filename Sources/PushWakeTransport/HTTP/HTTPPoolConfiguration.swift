@@ -22,8 +22,6 @@ public struct HTTPPoolConfiguration {
     public var maxConnections = 1
     /// Streams per connection, if the server allows as many.
     public var maxStreams = 1000
-    /// One request alone on a new connection until its first good answer (APNs with a token).
-    public var probesFirst = false
     /// For TCP and TLS together, lookup apart.
     public var connectTimeout: Int64 = 10_000
     /// From sending to the answer.

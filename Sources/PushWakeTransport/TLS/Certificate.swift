@@ -38,7 +38,7 @@ public final class Certificate {
 
     deinit { X509_free(pointer) }
 
-    /// All certificates of a PEM text, in order; none is no error.
+    /// All certificates of a PEM text, in order; none is not an error.
     public static func all(inPEM text: [UInt8]) throws(TLSError) -> [Certificate] {
         let bio = try MemoryBIO(text)
         var found: [Certificate] = []

@@ -49,7 +49,7 @@ import Testing
         #expect(isOtherSIP && other.contains(#""code":"not-register""#) && other.contains(#""aor":"a@h""#))
     }
 
-    @Test func `says which line is no header`() {
+    @Test func `says which line is not a header`() {
         let (json, isSIP) = parse(Array("REGISTER sip:h SIP/2.0\r\nnonsense\r\nTo: <sip:a@h>\r\n\r\n".utf8))
         #expect(isSIP && json.contains(#""code":"malformed-header""#))
     }

@@ -46,7 +46,7 @@ import Testing
         #expect(restarted.register("a", at: .udp("a2", run: "run 2")) == "ring 2 a2 for 1")
     }
 
-    @Test func `at another address under the same key is no refresh`() {
+    @Test func `at another address under the same key is not a refresh`() {
         let call = woken(at: CallContact(key: "a", address: "sip:private", flow: "udp"))
         #expect(call.register("a", at: CallContact(key: "a", address: "sip:public", flow: "udp")) == "")
         #expect(call.wait(300) == "ring 2 a for 1")

@@ -4,15 +4,15 @@ import PushWakeCore
 import Testing
 
 @Suite struct `Connection state machine` {
-    func makeReady(probesFirst: Bool = false, pingAfter: Int64? = nil) -> ConnectionStateMachine {
-        var machine = ConnectionStateMachine(probesFirst: probesFirst, pingAfter: pingAfter, now: 0)
+    func makeReady(pingAfter: Int64? = nil) -> ConnectionStateMachine {
+        var machine = ConnectionStateMachine(pingAfter: pingAfter, now: 0)
         _ = machine.connected()
         _ = machine.secured(now: 0)
         return machine
     }
 
     @Test func `offers streams when it is secured, not before`() {
-        var machine = ConnectionStateMachine(probesFirst: false, pingAfter: nil, now: 0)
+        var machine = ConnectionStateMachine(pingAfter: nil, now: 0)
         #expect(machine.allowance(peerLimit: 100) == 0)
         #expect(machine.connected() == .startHandshake)
         #expect(machine.connected() == .none)
@@ -26,18 +26,6 @@ import Testing
         for _ in 0..<5 { machine.streamOpened() }
         #expect(machine.allowance(peerLimit: 1) == 0)
         #expect(machine.allowance(peerLimit: 7) == 2)
-    }
-
-    @Test func `allows one stream while it probes`() {
-        var machine = makeReady(probesFirst: true)
-        #expect(machine.allowance(peerLimit: 100) == 1)
-        machine.streamOpened()
-        #expect(machine.allowance(peerLimit: 100) == 0)
-        #expect(machine.streamEnded(isGood: false) == .offerStreams)
-        #expect(machine.allowance(peerLimit: 100) == 1)
-        machine.streamOpened()
-        #expect(machine.streamEnded(isGood: true) == .offerStreams)
-        #expect(machine.allowance(peerLimit: 100) == 100)
     }
 
     @Test func `asks for a ping after silence, and trusts it when it is back`() {
@@ -65,12 +53,12 @@ import Testing
         machine.streamOpened()
         #expect(machine.drain() == .drain)
         #expect(machine.allowance(peerLimit: 100) == 0)
-        #expect(machine.streamEnded(isGood: true) == .none)
-        #expect(machine.streamEnded(isGood: true) == .close)
+        #expect(machine.streamEnded() == .none)
+        #expect(machine.streamEnded() == .close)
     }
 
     @Test func `counts only an attempt that never stood as a failure`() {
-        var young = ConnectionStateMachine(probesFirst: false, pingAfter: nil, now: 0)
+        var young = ConnectionStateMachine(pingAfter: nil, now: 0)
         #expect(young.closed() == .countFailure)
         var old = makeReady()
         #expect(old.closed() == .countEnd)
@@ -80,14 +68,14 @@ import Testing
     /// Every event in every order that a small counter gives: no trap, and nothing opens once it is closed.
     @Test func `survives any order of events`() {
         for seed in 0..<4096 {
-            var machine = ConnectionStateMachine(probesFirst: seed & 1 == 0, pingAfter: 10, now: 0)
+            var machine = ConnectionStateMachine(pingAfter: 10, now: 0)
             var choices = seed
             for step in 0..<6 {
                 switch choices % 8 {
                 case 0: _ = machine.connected()
                 case 1: _ = machine.secured(now: Int64(step))
                 case 2: machine.streamOpened()
-                case 3: _ = machine.streamEnded(isGood: true)
+                case 3: _ = machine.streamEnded()
                 case 4: _ = machine.wanted(now: Int64(step) * 100)
                 case 5: _ = machine.pong(now: Int64(step))
                 case 6: _ = machine.drain()

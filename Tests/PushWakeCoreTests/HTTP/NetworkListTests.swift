@@ -24,5 +24,5 @@ import Testing
         "localhost", "127.0.0.0/33", "127.0.0.0/-1", "127.0.0.0/8/8", "127.0.0.0/", "/8", "::1/129", "1.2.3",
         "10.0.0.0/8;::1", "127.0.0.0/99999999999999999999",
     ])
-    func `is refused when an entry is no network`(_ list: String) { #expect(NetworkList(list) == nil) }
+    func `is refused when an entry is not a network`(_ list: String) { #expect(NetworkList(list) == nil) }
 }

@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: ["https://a.example", "a.example:443", "10.0.0.0/33", "a b", "a/b", ".", "*."])
-    func `name what is no host`(entry: String) {
+    func `name what is not a host`(entry: String) {
         let list = ProxyExceptions("ok.example,\(entry)")
         #expect(list.problem == entry)
         #expect(list.contains("ok.example"))

@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `escapes for URLs in a template that is no JSON`() {
+    @Test func `escapes for URLs in a template that is not JSON`() {
         var content = Samples.content(.call)
         content.fromDisplay = "A&b=ü/?"
         var out: [UInt8] = []

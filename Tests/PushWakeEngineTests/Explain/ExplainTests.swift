@@ -186,7 +186,7 @@ private typealias Fixture = ExplainFixture
         #expect(try Fixture().explain(Fixture.remoteOnly, some).requests.count == 1)
     }
 
-    @Test func `refuses what is no request`() throws {
+    @Test func `refuses what is not a request`() throws {
         let register = Fixture.register(Fixture.android)
         for text in ["", "\r\n\r\n", "hello", "SIP/2.0 200 OK\r\n\r\n"] {
             #expect(throws: PushExplanation.Failure.self) {

@@ -71,7 +71,7 @@ final class HTTP2ServerSession {
         nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, code)
     }
 
-    /// Answers a request; a stream that is gone is no error.
+    /// Answers a request; a stream that is gone is not an error.
     func respond(_ streamID: Int32, _ response: HTTPResponse) {
         guard let stream = streams[streamID] else { return }
         stream.answer = response.body

@@ -79,19 +79,6 @@ public enum APNsResponse {
         return spared
     }
 
-    /// Reads the debug data of a GOAWAY, for the pushes that Apple did not process.
-    public static func goAway(_ debugData: JSONValue?) -> Verdict {
-        let reason = debugData?["reason"]?.string ?? "GOAWAY"
-        let action = table[reason] ?? .otherConnection(after: 0)
-        var verdict = verdict(action, reason: shortened(reason), nil)
-        verdict.connection = .retire
-        // The data speaks of the connection, never of a token.
-        if verdict.outcome == .tokenGone || verdict.outcome == .rejected {
-            (verdict.outcome, verdict.next) = (.unavailable, .retry(after: 0))
-        }
-        return verdict
-    }
-
     private static func verdict(_ action: Action, reason: String, _ body: JSONValue?) -> Verdict {
         switch action {
         case .fixRequest: Verdict(.rejected, reason: reason)

@@ -15,7 +15,7 @@ public struct AcrobitsRequest: Sendable {
     private let text: PayloadTemplate
     private let generic: PayloadTemplate
 
-    /// Nil when the URL of the settings is no https URL.
+    /// Nil when the URL of the settings is not an https URL.
     public init?(settings: AcrobitsSettings) {
         guard let (origin, path) = HTTPOrigin.split(settings.url), HeaderText.isTarget(path),
             let call = Self.template("NotifyIncomingCall", Self.callMembers),

@@ -136,7 +136,7 @@ public struct ServiceAccount: Equatable, Sendable {
         case notAServiceAccount
         /// This member is missing or empty.
         case missing(String)
-        /// `token_uri` is no https URL.
+        /// `token_uri` is not an https URL.
         case badTokenURI
     }
 

@@ -26,7 +26,7 @@ struct WebPushKeys {
         if let point, let auth, WebPushKeys(p256dh: point, auth: auth) != nil { return attributes }
         if point.flatMap(publicKey) == nil {
             warnings.append(
-                problem("pn-p256dh", point == nil, "is no P-256 point of 65 bytes in base64url; send keys.p256dh"))
+                problem("pn-p256dh", point == nil, "is not a P-256 point of 65 bytes in base64url; send keys.p256dh"))
         }
         if auth.flatMap(secret) == nil {
             warnings.append(problem("pn-auth", auth == nil, "is not 16 bytes in base64url; send keys.auth"))

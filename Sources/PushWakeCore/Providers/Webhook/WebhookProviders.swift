@@ -25,7 +25,7 @@ public struct WebhookProviders: Equatable, Sendable {
         }
     }
 
-    /// An entry of the list that is no name.
+    /// An entry of the list that is not a name.
     public struct Mistake: Error, Equatable, Sendable {
         public let entry: String
     }

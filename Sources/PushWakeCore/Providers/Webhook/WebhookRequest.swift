@@ -4,7 +4,7 @@
 public struct WebhookRequest: Sendable {
     /// What is wrong with the settings.
     public enum Problem: Error, Equatable, Sendable {
-        /// The URL is no https URL, or has a keyword in its host.
+        /// The URL is not an https URL, or has a keyword in its host.
         case badURL
         case badMethod
         /// This field's name or value cannot be sent.

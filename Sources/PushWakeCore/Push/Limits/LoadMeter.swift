@@ -88,7 +88,7 @@ public struct LoadSample: Equatable, Sendable {
     /// | 3     | 50 %  | 200 ms  | 90 % |
     /// | 4     | 80 %  | 1000 ms |      |
     ///
-    /// A busy CPU alone is no overload: while nothing waits and nothing is late, all is done that comes in.
+    /// A busy CPU alone is not an overload: while nothing waits and nothing is late, all is done that comes in.
     public var level: LoadLevel {
         max(
             Self.level(Int64(queueFill), [5, 20, 50, 80]), Self.level(lag, [10, 50, 200, 1000]),

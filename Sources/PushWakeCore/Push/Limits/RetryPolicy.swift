@@ -46,9 +46,7 @@ public struct RetryPolicy: Equatable, Sendable {
     private func pause(_ asked: Int64, attempts: Int, random: UInt64) -> Int64 {
         // A lost connection is no reason to wait once, but a provider that drops each one is.
         let base = asked > 0 ? asked : attempts > 1 ? 50 : 0
-        let factor = Int64(1) << Int64(min(max(attempts - 1, 0), 20))
-        let doubled = base.multipliedReportingOverflow(by: factor)
-        let pause = max(asked, doubled.overflow ? longestPause : min(doubled.partialValue, longestPause))
+        let pause = max(asked, Backoff.doubled(base, times: Int64(attempts) - 1, cap: longestPause))
         let spread = pause.addingReportingOverflow(Int64(truncatingIfNeeded: random % UInt64(max(pause, 0) / 4 + 1)))
         return spread.overflow ? pause : spread.partialValue
     }

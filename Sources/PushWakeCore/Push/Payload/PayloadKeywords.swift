@@ -54,7 +54,8 @@ public enum PayloadKeywords {
         let near = known.min { EditDistance.between($0, word) < EditDistance.between($1, word) }
         let hint = near.flatMap { EditDistance.between($0, word) <= 3 ? "; did you mean \(written($0))?" : nil }
         return PayloadTemplateError(
-            "\(text) is no keyword and goes out as it stands\(hint ?? "; docs/payloads.md lists them all")", at: index,
+            "\(text) is not a keyword and goes out as it stands\(hint ?? "; docs/payloads.md lists them all")",
+            at: index,
             in: source)
     }
 }

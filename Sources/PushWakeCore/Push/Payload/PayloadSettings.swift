@@ -110,7 +110,7 @@ public struct PayloadFamilies: Equatable, Sendable {
     /// Providers whose payloads are templates; the others have a form of their own.
     public static let providers = [Provider.apns, .fcm, .webpush]
 
-    /// For whatever is no exception.
+    /// For whatever is not an exception.
     public private(set) var usual: BuiltInPayloads.Family
     /// In the order given.
     public private(set) var exceptions: [Exception] = []

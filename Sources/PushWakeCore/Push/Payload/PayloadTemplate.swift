@@ -39,7 +39,7 @@ public struct PayloadTemplate: Equatable, Sendable {
         escape = .json
     }
 
-    /// Compiles text with keywords that is no JSON: a URL, a form body, a header value.
+    /// Compiles text with keywords that is not JSON: a URL, a form body, a header value.
     public init(text source: some Sequence<UInt8>, escape: TextEscape) {
         segments = PayloadTemplateCompiler.segments(ofText: Array(source))
         self.escape = escape

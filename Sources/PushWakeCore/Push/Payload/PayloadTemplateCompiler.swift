@@ -180,15 +180,15 @@ struct PayloadTemplateCompiler {
         if peek() == UInt8(ascii: "-") { emitNext() }
         let integer = digits()
         let leadingZero = integer > 1 && source[position - integer] == UInt8(ascii: "0")
-        guard integer > 0, !leadingZero else { throw failure("this is no JSON number", at: start) }
+        guard integer > 0, !leadingZero else { throw failure("this is not a JSON number", at: start) }
         if peek() == UInt8(ascii: ".") {
             emitNext()
-            guard digits() > 0 else { throw failure("this is no JSON number", at: start) }
+            guard digits() > 0 else { throw failure("this is not a JSON number", at: start) }
         }
         if peek() == UInt8(ascii: "e") || peek() == UInt8(ascii: "E") {
             emitNext()
             if peek() == UInt8(ascii: "+") || peek() == UInt8(ascii: "-") { emitNext() }
-            guard digits() > 0 else { throw failure("this is no JSON number", at: start) }
+            guard digits() > 0 else { throw failure("this is not a JSON number", at: start) }
         }
     }
 
@@ -253,7 +253,7 @@ struct PayloadTemplateCompiler {
         PayloadTemplateError(message, at: offset ?? position, in: source)
     }
 
-    /// Compiles text that is no JSON.
+    /// Compiles text that is not JSON.
     static func segments(ofText source: [UInt8]) -> [PayloadTemplate.Segment] {
         var compiler = Self(source, PayloadRules())
         while compiler.position < compiler.source.count {

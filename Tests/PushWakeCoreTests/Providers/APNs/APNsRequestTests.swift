@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [String(repeating: "x", count: 65), "a\r\nb", "späť", String(repeating: "y", count: 9000)])
-    func `shortens a Call-ID that is no collapse id`(callID: String) throws {
+    func `shortens a Call-ID that is not a collapse id`(callID: String) throws {
         var content = Samples.content(.missed)
         content.callID = callID
         if callID.utf8.count > 4096 {

@@ -100,16 +100,4 @@ import Testing
         let gone = verdict(410, "Unregistered")
         #expect(APNsResponse.sparing(gone, Samples.untyped, .alert).outcome == .tokenGone)
     }
-
-    @Test(arguments: ["Shutdown", "IdleTimeout", "BadDeviceToken", "PayloadEmpty", "whatever"])
-    func `sends unprocessed pushes elsewhere after a GOAWAY`(reason: String) {
-        let verdict = APNsResponse.goAway(.object([.init("reason", .string(reason))]))
-        #expect(verdict == Verdict(.unavailable, reason: reason, next: .retry(after: 0), connection: .retire))
-    }
-
-    @Test func `calls the operator when a GOAWAY names the credential`() {
-        let verdict = APNsResponse.goAway(.object([.init("reason", .string("BadCertificate"))]))
-        #expect(verdict == Verdict(.misconfigured, reason: "BadCertificate", connection: .retire))
-        #expect(APNsResponse.goAway(nil).next == .retry(after: 0))
-    }
 }

@@ -62,7 +62,7 @@ import Testing
         ("http://h.example/", WebhookRequest.Problem.badURL), ("https://$token/", .badURL), ("https://TOKEN/", .badURL),
         ("https://h.example/a b", .badURL), ("", .badURL),
     ])
-    func `is refused for a URL that is no fixed https host`(url: String, problem: WebhookRequest.Problem) {
+    func `is refused for a URL that is not a fixed https host`(url: String, problem: WebhookRequest.Problem) {
         #expect(throws: problem) { try WebhookRequest(settings: WebhookSettings(url: url)) }
     }
 

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""What systemd hears of an engine that it runs: Type=notify and the watchdog."""
+
+import os
+import signal
+import socket
+
+import pytest
+
+from servers import wait_until
+
+
+class Manager:
+    """The other end of NOTIFY_SOCKET."""
+
+    def __init__(self, address):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(address)
+        self.socket.settimeout(5)
+
+    def hear(self):
+        return self.socket.recv(256).decode()
+
+    def hear_until(self, text):
+        """What came before this message."""
+        said = []
+        while (message := self.hear()) != text:
+            said.append(message)
+        return said
+
+    def is_quiet(self):
+        self.socket.setblocking(False)
+        try:
+            return self.hear() == ""
+        except BlockingIOError:
+            return True
+
+
+@pytest.fixture(params=["path", "abstract"])
+def manager(request, tmp_path, monkeypatch):
+    address = str(tmp_path / "notify") if request.param == "path" else f"\0pushwake-{os.getpid()}"
+    made = Manager(address)
+    monkeypatch.setenv("NOTIFY_SOCKET", address.replace("\0", "@"))
+    yield made
+    made.socket.close()
+
+
+def test_an_engine_says_when_it_is_ready_lives_and_ends(manager, make_engine, monkeypatch):
+    monkeypatch.setenv("WATCHDOG_USEC", "300000")
+    engine = make_engine()
+    assert manager.hear_until("READY=1") == []
+    assert engine.run("stats").returncode == 0
+    assert [manager.hear() for _ in range(5)] == ["WATCHDOG=1"] * 5
+    engine.process.terminate()
+    assert set(manager.hear_until("STOPPING=1")) <= {"WATCHDOG=1"}
+    assert engine.process.wait(5) == 0
+
+
+def test_an_engine_that_stands_still_is_silent(manager, make_engine, monkeypatch):
+    monkeypatch.setenv("WATCHDOG_USEC", "300000")
+    engine = make_engine()
+    manager.hear_until("WATCHDOG=1")
+    engine.process.send_signal(signal.SIGSTOP)
+    try:
+        wait_until("it is stopped", lambda: "State:\tT" in open(f"/proc/{engine.process.pid}/status").read())
+        manager.is_quiet()
+        manager.socket.settimeout(0.9)
+        with pytest.raises(TimeoutError):
+            # What was under way may still come.
+            for _ in range(8):
+                manager.hear()
+    finally:
+        engine.process.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("variables", [{}, {"WATCHDOG_USEC": "300000", "WATCHDOG_PID": "1"}, {"WATCHDOG_USEC": "soon"}])
+def test_nobody_asked_for_signs_of_life(manager, make_engine, monkeypatch, variables):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    engine = make_engine()
+    manager.hear_until("READY=1")
+    assert engine.run("stats").returncode == 0
+    engine.process.terminate()
+    assert manager.hear_until("STOPPING=1") == []
+
+
+def test_an_engine_that_kamailio_runs_does_not_speak_for_it(manager, make_kamailio):
+    kamailio = make_kamailio().start().wait_engine()
+    kamailio.stop()
+    assert manager.is_quiet()
+
+
+def test_a_manager_that_is_gone_stops_nothing(make_engine, monkeypatch, tmp_path):
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "nobody"))
+    assert make_engine().run("stats").returncode == 0
