@@ -82,7 +82,7 @@ enum HarmonyOSKeyFile {
         do throws(JSONParser.Failure) {
             document = try JSONParser.parse(bytes)
         } catch {
-            throw KeyFileError(message: "\(path) is no JSON (line \(error.line), column \(error.column)); \(remedy)")
+            throw KeyFileError(message: "\(path) is not JSON (line \(error.line), column \(error.column)); \(remedy)")
         }
         let account: HarmonyOSAccount
         do throws(HarmonyOSAccount.Problem) {

@@ -16,7 +16,9 @@ extension SettingsInspection {
             return
         }
         if FlexiAPIRequest(url: url) == nil {
-            add(.error, .flexiAPIURL, "is no https URL; write https://host/flexiapi, without /api/push_notification")
+            add(
+                .error, .flexiAPIURL, "is not an https URL; write https://host/flexiapi, without /api/push_notification"
+            )
         } else if url.contains("/push_notification") {
             add(
                 .warning, .flexiAPIURL,
@@ -41,9 +43,22 @@ extension SettingsInspection {
         }
     }
 
+    /// What changes Google's or Apple's payloads does nothing without them.
+    mutating func inspectPayloadExtras() {
+        for key in [SettingKey.fcmAndroidV2, .fcmBandwidthConstrained]
+        where settings.flag(key) && !FCMKeySources.areSet(in: settings) {
+            add(.warning, key, "does nothing without an account of Google's; set fcm_key")
+        }
+    }
+
     /// Huawei's service account.
     mutating func inspectHarmonyOS() {
         let path = settings.text(.harmonyOSKey)
+        if path.isEmpty, settings.isChanged(.harmonyOSURL) {
+            add(
+                .error, .harmonyOSKey,
+                "harmonyos_url is set but no key; set harmonyos_key to Huawei's service-account file")
+        }
         guard !path.isEmpty, depth >= .keys else { return }
         do throws(KeyFileError) {
             _ = try HarmonyOSKeyFile.read(path)

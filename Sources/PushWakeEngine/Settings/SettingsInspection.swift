@@ -47,6 +47,7 @@ public struct SettingsInspection {
         inspection.inspectWebhook()
         inspection.inspectFlexiAPI()
         inspection.inspectHarmonyOS()
+        inspection.inspectPayloadExtras()
         inspection.inspectAuthorities()
         inspection.inspectProxy()
         inspection.inspectTemplates()
@@ -213,7 +214,7 @@ public struct SettingsInspection {
         }
         let navigate = settings.text(.webPushNavigate)
         if !navigate.isEmpty, HTTPOrigin.split(navigate) == nil {
-            add(.error, .webPushNavigate, "is no https URL; browsers drop the message; write https://host/path")
+            add(.error, .webPushNavigate, "is not an https URL; browsers drop the message; write https://host/path")
         }
         guard depth >= .keys else { return }
         do throws(KeyFileError) {

@@ -105,7 +105,7 @@ struct HarmonyOSService {
             throw Refusal(400, "80300008", "The message body is larger than the default value")
         }
         guard let document = try? JSONReader.read(request.body), case .object = document else {
-            throw Refusal(400, "80100003", "Illegal payload: no JSON object")
+            throw Refusal(400, "80100003", "Illegal payload: not a JSON object")
         }
         guard let type = request.text(.pushType), let payload = document["payload"], case .object = payload else {
             throw Refusal(400, "80100003", "Illegal payload: push-type and payload belong together")
@@ -134,7 +134,7 @@ struct HarmonyOSService {
     private static func objection(to payload: JSONValue, _ type: String) -> String? {
         switch type {
         case "6", "10":
-            guard let data = payload["extraData"]?.string, !data.isEmpty else { return "extraData is no text" }
+            guard let data = payload["extraData"]?.string, !data.isEmpty else { return "extraData is not a text" }
             return payload["notification"] == nil ? nil : "notification with push-type \(type)"
         case "0":
             let notification = payload["notification"]

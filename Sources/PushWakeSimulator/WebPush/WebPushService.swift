@@ -176,11 +176,13 @@ struct WebPushService {
     /// A browser drops without a word what it is told to show and cannot: the simulator says so.
     private func checkDeclaration(_ request: ReceivedRequest) throws(Refusal) {
         guard request.text(.contentType) == "application/notification+json" else { return }
-        guard !request.body.isEmpty else { throw Refusal(400, 110, "No declarative push message: the body is empty") }
+        guard !request.body.isEmpty else {
+            throw Refusal(400, 110, "Not a declarative push message: the body is empty")
+        }
         guard let payload = open(request.body), let objection = DeclarativeMessage.objection(to: payload) else {
             return
         }
-        throw Refusal(400, 110, "No declarative push message: \(objection)")
+        throw Refusal(400, 110, "Not a declarative push message: \(objection)")
     }
 
     private static func checkSubscription(_ id: ArraySlice<UInt8>) throws(Refusal) {

@@ -37,7 +37,7 @@ public final class Signer {
     public init(pssPEM pem: [UInt8]) throws(TLSError) {
         key = try PrivateKey(pem: pem)
         algorithm = .ps256
-        guard key.isRSA else { throw TLSError("the key is no RSA key") }
+        guard key.isRSA else { throw TLSError("the key is not an RSA key") }
     }
 
     /// The signature as JWS has it: r and s of 32 bytes each for ES256, PKCS#1 v1.5 for RS256, PSS with a salt as long
