@@ -461,7 +461,7 @@ typedef struct pushwake_send_request {
     size_t size;
     int event;
     pushwake_str aor;      /* either a user with bindings ... */
-    pushwake_str provider; /* ... or apns, apns.dev, fcm, webpush, acrobits, a, i, j, w, or a name of the webhook's, */
+    pushwake_str provider; /* ... or apns, apns.dev, fcm, webpush, acrobits, harmonyos, a, i, j, w, or a name of the webhook's, */
     pushwake_str app;      /* with the bundle id, package or project */
     pushwake_str token;    /* and the token */
     pushwake_str call_id;  /* made up when empty */

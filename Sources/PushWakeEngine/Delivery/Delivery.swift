@@ -114,7 +114,10 @@ final class Delivery {
                 names: FCMKeySources.isKeyName)
         case .webpush: KeyWatch([settings.text(.vapidKey)])
         case .webhook:
-            KeyWatch([.webhookSecretFile, .webhookHeaderFile, .webhookBodyFile].map { settings.text($0) })
+            // FlexiAPI has no provider of its own: it is opened with the webhook, as another server that pushes for others.
+            KeyWatch(
+                [.webhookSecretFile, .webhookHeaderFile, .webhookBodyFile, .flexiAPIKeyFile].map { settings.text($0) })
+        case .harmonyos: KeyWatch([settings.text(.harmonyOSKey)])
         case .acrobits: KeyWatch([])
         }
     }
