@@ -10,7 +10,7 @@ class Workplace:
     """A directory in the chroot for what this process starts: others test in the same chroot."""
 
     def __init__(self, root):
-        self.root = pathlib.Path(root)
+        self.root = pathlib.Path(root).resolve()
         everybody = self.root / "var/lib/pushwake-test"
         everybody.mkdir(exist_ok=True)
         for left in everybody.iterdir():  # by processes that were killed

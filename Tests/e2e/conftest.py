@@ -152,12 +152,14 @@ def wire():
         actor.stop()
 
 
-def pytest_runtest_logreport(report):
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
     """A failed test shows the end of every log it wrote."""
-    if report.when != "call" or not report.failed:
-        return
-    for kamailio in Kamailio.running:
-        report.sections.append((f"Kamailio {kamailio.port}", kamailio.tail()))
+    outcome = yield
+    report = outcome.get_result()
+    if report.when == "call" and report.failed:
+        for kamailio in Kamailio.running:
+            report.sections.append((f"Kamailio {kamailio.port}", kamailio.tail()))
 
 
 def pytest_report_header():

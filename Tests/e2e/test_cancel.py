@@ -79,6 +79,7 @@ def test_a_silent_phone_beside_one_that_rings_delays_nothing(server, wire, simul
     silent.wait_request("CANCEL")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("transport", ["tcp", "tls"])
 def test_a_suspended_app_delays_nothing(server, wire, transport):
     silent = wire.phone(server, f"cancel-silent-{transport}", transport, rfc8599_fcm())
@@ -90,6 +91,7 @@ def test_a_suspended_app_delays_nothing(server, wire, transport):
     silent.wait_request("CANCEL")
 
 
+@pytest.mark.alone
 def test_the_cancel_follows_on_the_heels_of_the_invite(server, wire):
     """While the script is still at work with it, whatever it has come to."""
     silent = wire.phone(server, "cancel-heels", "tcp", rfc8599_fcm())
