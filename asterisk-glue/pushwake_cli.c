@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief The console: pushwake show bindings, show stats, trace, send, reload.
+ * \brief The console: pushwake show stats, trace, send, reload.
  */
 #include "asterisk.h"
 
@@ -11,73 +11,6 @@
 
 #include "pushwake_internal.h"
 #include "pushwake_query.h"
-
-/*! Columns of `show bindings` that fit a console; the AMI has them all. */
-static const struct {
-	const char *field;
-	const char *title;
-	int width;
-} columns[] = {
-	{ "aor", "AoR", 20 },
-	{ "provider", "Provider", 9 },
-	{ "app", "App", 26 },
-	{ "service", "Service", 8 },
-	{ "token", "Token", 20 },
-	{ "registered_ago", "Seen (s)", 8 },
-	{ "verdict", "Verdict", 44 },
-	{ "removed", "Removed because", 24 },
-};
-
-static int print_binding(void *context, const pushwake_field *fields, size_t count)
-{
-	int fd = *(const int *) context;
-	size_t index;
-
-	for (index = 0; index < ARRAY_LEN(columns); index++) {
-		const pushwake_field *field = pushwake__field_find(fields, count, columns[index].field);
-		char value[512] = "";
-
-		if (field) {
-			pushwake__field_text(field, value, sizeof(value));
-		}
-		ast_cli(fd, "%-*.*s ", columns[index].width, columns[index].width, value);
-	}
-	ast_cli(fd, "\n");
-	return 0;
-}
-
-static char *show_bindings(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
-{
-	char error[256];
-	size_t index;
-	int rows;
-
-	switch (cmd) {
-	case CLI_INIT:
-		e->command = "pushwake show bindings";
-		e->usage =
-			"Usage: pushwake show bindings [aor]\n"
-			"       Lists the phones that can be woken, of one AoR or all. Tokens are shortened.\n";
-		return NULL;
-	case CLI_GENERATE:
-		return NULL;
-	}
-	if (a->argc > 4) {
-		return CLI_SHOWUSAGE;
-	}
-	for (index = 0; index < ARRAY_LEN(columns); index++) {
-		ast_cli(a->fd, "%-*s ", columns[index].width, columns[index].title);
-	}
-	ast_cli(a->fd, "\n");
-	rows = pushwake__query(PUSHWAKE_QUERY_BINDINGS, a->argc == 4 ? a->argv[3] : "", print_binding, (void *) &a->fd,
-		error, sizeof(error));
-	if (rows < 0) {
-		ast_cli(a->fd, "%s\n", error);
-		return CLI_FAILURE;
-	}
-	ast_cli(a->fd, "%d binding%s\n", rows, ESS(rows));
-	return CLI_SUCCESS;
-}
 
 static int print_fields(void *context, const pushwake_field *fields, size_t count)
 {
@@ -264,7 +197,6 @@ static char *reload(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 }
 
 static struct ast_cli_entry entries[] = {
-	AST_CLI_DEFINE(show_bindings, "List the phones that can be woken"),
 	AST_CLI_DEFINE(show_stats, "Show the counters of the push engine"),
 	AST_CLI_DEFINE(trace, "Tell what happened to a call"),
 	AST_CLI_DEFINE(send_push, "Send one push by hand"),

@@ -136,6 +136,8 @@ int pushwake__function_start(void);
 void pushwake__function_stop(void);
 int pushwake__devstate_start(void);
 void pushwake__devstate_stop(void);
+int pushwake__bindings_start(void);
+void pushwake__bindings_stop(void);
 int pushwake__cli_start(void);
 void pushwake__cli_stop(void);
 int pushwake__manager_start(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief AMI: PushWakeSend, PushWakeBindings, and the event PushWakeResult.
+ * \brief AMI: PushWakeSend, PushWakeBindings, PushWakeRemove, and the event PushWakeResult.
  */
 #include "asterisk.h"
 
@@ -83,6 +83,36 @@ static void read_action_id(char *line, size_t size, const struct message *messag
 	}
 }
 
+/*! The conditions that the headers of an action say; NULL when memory is short. */
+static struct ast_str *read_conditions(const struct message *message)
+{
+	static const char *const names[][2] = {
+		{ "AOR", "aor" }, { "User", "user" }, { "Provider", "provider" }, { "Verdict", "verdict" }, { "Age", "age" },
+	};
+	struct ast_str *conditions = ast_str_create(64);
+	size_t index;
+
+	for (index = 0; conditions && index < ARRAY_LEN(names); index++) {
+		pushwake__condition(&conditions, names[index][1], astman_get_header(message, names[index][0]));
+	}
+	return conditions;
+}
+
+/*! Asks with the conditions of an action; the number of rows, or a status below 0 with its text in error. */
+static int ask(const struct message *message, int kind, pushwake_row_fn on_row, void *context, char *error, size_t size)
+{
+	struct ast_str *conditions = read_conditions(message);
+	int rows;
+
+	if (!conditions) {
+		ast_copy_string(error, "out of memory", size);
+		return PUSHWAKE_ERR_UNAVAILABLE;
+	}
+	rows = pushwake__query(kind, ast_str_buffer(conditions), on_row, context, error, size);
+	ast_free(conditions);
+	return rows;
+}
+
 static int action_bindings(struct mansession *session, const struct message *message)
 {
 	char id_line[256];
@@ -92,16 +122,42 @@ static int action_bindings(struct mansession *session, const struct message *mes
 
 	read_action_id(id_line, sizeof(id_line), message);
 	/* Asked before the list begins: an error is a response, not an empty list. */
-	rows = pushwake__query(PUSHWAKE_QUERY_STATS, "", NULL, NULL, error, sizeof(error));
+	rows = ask(message, PUSHWAKE_QUERY_FIND, NULL, NULL, error, sizeof(error));
 	if (rows < 0) {
 		astman_send_error_va(session, message, "%s", error);
 		return 0;
 	}
 	astman_send_listack(session, message, "Push bindings will follow", "start");
-	rows = pushwake__query(PUSHWAKE_QUERY_BINDINGS, astman_get_header(message, "AOR"), list_binding, &listing,
-		error, sizeof(error));
+	rows = ask(message, PUSHWAKE_QUERY_FIND, list_binding, &listing, error, sizeof(error));
 	astman_send_list_complete_start(session, message, "PushWakeBindingsComplete", MAX(rows, 0));
 	astman_send_list_complete_end(session);
+	return 0;
+}
+
+static int take_number(void *context, const pushwake_field *fields, size_t count)
+{
+	*(int64_t *) context = count ? fields[0].number : 0;
+	return 0;
+}
+
+static int action_remove(struct mansession *session, const struct message *message)
+{
+	const char *aor = astman_get_header(message, "AOR");
+	char id_line[256];
+	char error[256];
+	int64_t removed = 0;
+
+	read_action_id(id_line, sizeof(id_line), message);
+	if (ast_strlen_zero(aor)) {
+		astman_send_error(session, message, "PushWakeRemove needs the header AOR");
+		return 0;
+	}
+	if (ask(message, PUSHWAKE_QUERY_REMOVE_FOUND, take_number, &removed, error, sizeof(error)) < 0) {
+		astman_send_error_va(session, message, "%s", error);
+		return 0;
+	}
+	pushwake__devstate_changed(aor);
+	astman_append(session, "Response: Success\r\n%sRemoved: %" PRId64 "\r\n\r\n", id_line, removed);
 	return 0;
 }
 
@@ -179,8 +235,12 @@ int pushwake__manager_start(void)
 	res |= ast_manager_register2("PushWakeBindings", EVENT_FLAG_SYSTEM | EVENT_FLAG_REPORTING, action_bindings,
 		AST_MODULE_SELF,
 		"List the phones that can be woken.",
-		"Header: AOR, or none for all. One event PushWakeBinding each, tokens shortened,\n"
-		"then PushWakeBindingsComplete.\n");
+		"Headers: AOR, or none for all; User (a pattern with * and ?), Provider, Verdict (a part of\n"
+		"what it says) and Age (+2d: registered longer ago than that, -1h: since then) leave some\n"
+		"of them. One event PushWakeBinding each, tokens shortened, then PushWakeBindingsComplete.\n");
+	res |= ast_manager_register2("PushWakeRemove", EVENT_FLAG_SYSTEM, action_remove, AST_MODULE_SELF,
+		"Remove the push bindings of a user.",
+		"Headers: AOR, and if wanted Provider. The response says how many were Removed.\n");
 	return res;
 }
 
@@ -188,4 +248,5 @@ void pushwake__manager_stop(void)
 {
 	ast_manager_unregister("PushWakeSend");
 	ast_manager_unregister("PushWakeBindings");
+	ast_manager_unregister("PushWakeRemove");
 }

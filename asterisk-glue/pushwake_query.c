@@ -43,6 +43,14 @@ int pushwake__query(int kind, const char *argument, pushwake_row_fn on_row, void
 	return status;
 }
 
+void pushwake__condition(struct ast_str **conditions, const char *name, const char *value)
+{
+	/* A line end would begin another condition. */
+	if (!ast_strlen_zero(value) && !strchr(value, '\n')) {
+		ast_str_append(conditions, 0, "%s=%s\n", name, value);
+	}
+}
+
 int pushwake__row_is_removed(const pushwake_field *fields, size_t count)
 {
 	const pushwake_field *removed = pushwake__field_find(fields, count, "removed");

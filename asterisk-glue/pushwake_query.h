@@ -8,9 +8,14 @@
 
 #include <pushwake.h>
 
+struct ast_str;
+
 /*! Asks; the number of rows, or a status below 0 with its text in error. */
 int pushwake__query(int kind, const char *argument, pushwake_row_fn on_row, void *context,
 	char *error, size_t size);
+
+/*! Adds a condition to those of PUSHWAKE_QUERY_FIND and PUSHWAKE_QUERY_REMOVE_FOUND; an empty value says nothing. */
+void pushwake__condition(struct ast_str **conditions, const char *name, const char *value);
 
 /*! Bindings of an AoR that can be pushed now, or a status below 0 with its text in error. */
 int pushwake__query_count(const char *aor, char *error, size_t size);

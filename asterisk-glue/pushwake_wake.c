@@ -19,6 +19,7 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
+#include "pushwake_target.h"
 #include "pushwake_wake.h"
 
 /*! The engine's own deadline comes first: this one counts only when no engine is there. */
@@ -404,32 +405,47 @@ static int run(struct pushwake__wake *wake, struct pushwake__calls *calls)
 	return 0;
 }
 
+/*! The calls of the AoRs that are asked for by name; not 0 when there is none to be had. */
+static int collect_named(struct pushwake__calls *calls, struct pushwake__wake *wake, const struct pushwake__aors *aors)
+{
+	size_t index;
+
+	if (AST_VECTOR_SIZE(aors) > MAX_AORS) {
+		ast_log(LOG_WARNING, "PushWake(%s): more than %d AoRs\n", wake->aors, MAX_AORS);
+		return -1;
+	}
+	for (index = 0; index < AST_VECTOR_SIZE(aors); index++) {
+		const char *aor = AST_VECTOR_GET(aors, index);
+		struct pushwake__call *call = wake->is_message ? pushwake__call_begin_message(wake->chan, aor)
+			: pushwake__call_get(wake->chan, aor, wake->is_joining);
+
+		if (!call || AST_VECTOR_APPEND(calls, call)) {
+			ast_log(LOG_WARNING, "PushWake(%s): out of memory\n", wake->aors);
+			ao2_cleanup(call);
+			return -1;
+		}
+	}
+	/* What was wrong with them has been said. */
+	return AST_VECTOR_SIZE(aors) ? 0 : -1;
+}
+
 /*! A run for one call or several: what is asked for by name, or all that the channel carries. */
 static int collect(struct pushwake__calls *calls, struct pushwake__wake *wake)
 {
-	char *rest = ast_strdupa(wake->aors);
-	char *aor;
+	struct pushwake__aors aors;
+	int res;
 
 	if (ast_strlen_zero(wake->aors)) {
 		pushwake__calls_of(calls, wake->chan, 0);
 		return 0;
 	}
 	AST_VECTOR_INIT(calls, 0);
-	while ((aor = strsep(&rest, "&"))) {
-		struct pushwake__call *call;
-
-		aor = ast_strip(aor);
-		if (ast_strlen_zero(aor)) {
-			continue;
-		}
-		call = wake->is_message ? pushwake__call_begin_message(wake->chan, aor)
-			: pushwake__call_get(wake->chan, aor, wake->is_joining);
-		if (!call || AST_VECTOR_APPEND(calls, call)) {
-			ao2_cleanup(call);
-			return -1;
-		}
+	if (!wake->aors[strspn(wake->aors, "& ")]) {
+		ast_log(LOG_WARNING, "PushWake(%s): names nobody; write PushWake(aor&aor)\n", wake->aors);
 	}
-	return 0;
+	res = pushwake__aors_read(&aors, wake->aors) ? -1 : collect_named(calls, wake, &aors);
+	pushwake__aors_free(&aors);
+	return res;
 }
 
 int pushwake__wake_run(struct pushwake__wake *wake)
@@ -439,10 +455,8 @@ int pushwake__wake_run(struct pushwake__wake *wake)
 	size_t index;
 
 	wake->status = "FAILED";
-	if (!collect(&calls, wake) && AST_VECTOR_SIZE(&calls) <= MAX_AORS) {
+	if (!collect(&calls, wake)) {
 		is_gone = run(wake, &calls);
-	} else {
-		ast_log(LOG_WARNING, "PushWake(%s): out of memory, or more than %d AoRs\n", wake->aors, MAX_AORS);
 	}
 	for (index = 0; wake->is_message && index < AST_VECTOR_SIZE(&calls); index++) {
 		pushwake__call_finish_message(AST_VECTOR_GET(&calls, index));

@@ -54,6 +54,7 @@ static const struct {
 	{ "SIP", pushwake__register_start, pushwake__register_stop },
 	{ "application", pushwake__app_start, pushwake__app_stop },
 	{ "function", pushwake__function_start, pushwake__function_stop },
+	{ "bindings", pushwake__bindings_start, pushwake__bindings_stop },
 	{ "console", pushwake__cli_start, pushwake__cli_stop },
 };
 

@@ -108,6 +108,11 @@ void pushwake_settings_free(pushwake_settings *settings);
  * that does not fit; pushwake_settings_error() then names setting and remedy. */
 int pushwake_settings_set(pushwake_settings *settings, pushwake_str name, pushwake_str value);
 
+/* Takes all values from a file of `name = value` lines in place of those that were set; what is set afterwards stands
+ * above them. pushwake_engine_run() reads the file again on SIGHUP and on PUSHWAKE_QUERY_RELOAD. PUSHWAKE_ERR_CONFIG:
+ * it cannot be read, or lines do not fit; nothing is changed then, and pushwake_settings_error() has a line for each. */
+int pushwake_settings_file(pushwake_settings *settings, pushwake_str path);
+
 /* Text and number of one value; empty and 0 when the name is unknown. */
 pushwake_str pushwake_settings_text(pushwake_settings *settings, pushwake_str name);
 int64_t pushwake_settings_integer(pushwake_settings *settings, pushwake_str name);
@@ -456,7 +461,7 @@ typedef struct pushwake_send_request {
     size_t size;
     int event;
     pushwake_str aor;      /* either a user with bindings ... */
-    pushwake_str provider; /* ... or apns, apns.dev, fcm, webpush, acrobits, a, i, j, w, or a name of the webhook's, */
+    pushwake_str provider; /* ... or apns, apns.dev, fcm, webpush, acrobits, harmonyos, a, i, j, w, or a name of the webhook's, */
     pushwake_str app;      /* with the bundle id, package or project */
     pushwake_str token;    /* and the token */
     pushwake_str call_id;  /* made up when empty */
@@ -490,11 +495,18 @@ enum pushwake_query_kind {
     PUSHWAKE_QUERY_STATS    = 0, /* one row of counters */
     PUSHWAKE_QUERY_BINDINGS = 1, /* argument: an AoR, or empty for all; a row each */
     PUSHWAKE_QUERY_REMOVE   = 2, /* argument: an AoR; removes its bindings, one row: removed */
-    PUSHWAKE_QUERY_RELOAD   = 3, /* reads keys and templates again, one row per problem */
+    /* Reads keys and templates again, and the file of pushwake_settings_file() if there is one. A row each: "problem",
+     * "taken" (a setting whose new value counts from now on), "restart" (one that takes a restart of the engine). */
+    PUSHWAKE_QUERY_RELOAD   = 3,
     /* argument: a Call-ID or an AoR; a row for each of its newest requests ("call_id", "summary", ...), followed by
      * a row for each thing that happened ("at_ms", "text", ...). Empty: the newest 20 requests, without the latter.
      * PUSHWAKE_ERR_NOT_FOUND: there was none. */
-    PUSHWAKE_QUERY_TRACE    = 4
+    PUSHWAKE_QUERY_TRACE    = 4,
+    /* argument: conditions, one name=value a line, all of which must hold, or empty; a row each, as for
+     * PUSHWAKE_QUERY_BINDINGS. aor: one user; user: a pattern with * and ?; provider; verdict: a part of it;
+     * age: +2d registered longer ago than that, -1h since then (s, m, h, d, w). */
+    PUSHWAKE_QUERY_FIND     = 5,
+    PUSHWAKE_QUERY_REMOVE_FOUND = 6 /* argument: the same, aor among them; removes them, one row: removed */
 };
 
 /* number is used when text.ptr is NULL. */

@@ -74,6 +74,17 @@ def is_own(argument):
     return argument.get("shouldDisplay", True) and argument.get("valueName") not in ("help", "version")
 
 
+def own(command):
+    """The subcommands of a subcommand."""
+    return [c for c in command.get("subcommands", []) if c["commandName"] != "help" and c.get("shouldDisplay", True)]
+
+
+def arguments_of(command):
+    """Its own, options first."""
+    arguments = [argument for argument in command["arguments"] if is_own(argument)]
+    return sorted(arguments, key=lambda argument: argument["kind"] == "positional")
+
+
 def option_names(argument):
     names = sorted(argument["names"], key=lambda name: name["kind"] != "short")
     return [("-" if name["kind"] == "short" else "--") + name["name"] for name in names]
@@ -130,13 +141,19 @@ def discussion(text):
 def command_page(command, release, directory):
     name = f"pushwake-{command['commandName']}"
     page = Page(name, 1, release, command["abstract"])
-    arguments = [argument for argument in command["arguments"] if is_own(argument)]
+    forms = [(f"{name} {form['commandName']}".replace("-", " ", 1), form) for form in own(command)] or [
+        (f"pushwake {command['commandName']}", command)]
+    page.section_of("SYNOPSIS", *[usage(words, arguments_of(form)) for words, form in forms])
+    # What several forms take is said once.
+    arguments = list({(a["valueName"], str(a.get("names"))): a for _, form in reversed(forms) for a in arguments_of(form)}.values())
     arguments.sort(key=lambda argument: argument["kind"] == "positional")
-    page.section_of("SYNOPSIS", usage(f"pushwake {command['commandName']}", arguments))
     sentences, examples, exits = discussion(command.get("discussion", ""))
     page.section_of("DESCRIPTION", prose(command["abstract"]))
     for sentence in sentences:
         page.lines += [".PP", prose(sentence)]
+    if own(command):
+        page.items("COMMANDS", [(bold(form["commandName"]), prose(" ".join(
+            [form["abstract"], *discussion(form.get("discussion", ""))[0]]))) for form in own(command)])
     operands = [argument for argument in arguments if argument["kind"] == "positional"]
     if operands:
         page.items("OPERANDS", [(term(argument), meaning(argument)) for argument in operands])
@@ -220,7 +237,7 @@ def main():
     directory.mkdir(parents=True, exist_ok=True)
     root = json.loads(said("--experimental-dump-help"))["command"]
     release = said("--version").strip(), datetime.datetime.strptime(changed, "%d %b %Y").date()
-    commands = [c for c in root["subcommands"] if c["commandName"] != "help" and c.get("shouldDisplay", True)]
+    commands = own(root)
     main_page(root, commands, release, directory)
     for command in commands:
         command_page(command, release, directory)

@@ -24,6 +24,8 @@ public func fuzzAnswer(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     check(FCMResponse.verdict(response, body, now: now))
     check(WebPushResponse.verdict(response, body, now: now))
     check(AcrobitsResponse.verdict(response, body, now: now))
+    check(FlexiAPIResponse.verdict(response, body, now: now))
+    check(HarmonyOSResponse.verdict(response, body, now: now))
     check(WebhookResponse.verdict(response, WebhookAnswers(), now: now))
     _ = FCMTokenRequest.answer(response, body, now: now)
     return 0

@@ -81,7 +81,7 @@ private func exchange(_ bytes: [UInt8], step: Int) {
 
 private func tunnel(_ bytes: [UInt8], step: Int) {
     guard let origin = HTTPOrigin("https://api.push.apple.com") else { return }
-    var tunnel = ProxyTunnel(to: origin, proxy: nil)
+    let tunnel = ProxyTunnel(to: origin, proxy: nil)
     for piece in pieces(of: bytes, step) where tunnel.state == .waiting {
         piece.withUnsafeBytes { tunnel.receive($0) }
     }

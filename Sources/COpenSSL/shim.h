@@ -147,6 +147,12 @@ static inline int copenssl_set_server_name(SSL *ssl, const char *name)
 static inline X509 *copenssl_peer_certificate(const SSL *ssl) { return SSL_get1_peer_certificate(ssl); }
 static inline EVP_PKEY *copenssl_make_p256(void) { return EVP_EC_gen("P-256"); }
 static inline EVP_PKEY *copenssl_make_rsa(unsigned int bits) { return EVP_RSA_gen(bits); }
+/* RSASSA-PSS with MGF1 and a salt as long as the hash (RFC 7518, 3.5). */
+static inline int copenssl_use_pss(EVP_PKEY_CTX *options)
+{
+    return EVP_PKEY_CTX_set_rsa_padding(options, RSA_PKCS1_PSS_PADDING) == 1
+           && EVP_PKEY_CTX_set_rsa_pss_saltlen(options, RSA_PSS_SALTLEN_DIGEST) == 1;
+}
 static inline size_t copenssl_memory(BIO *bio, const unsigned char **bytes)
 {
     char *start = NULL;

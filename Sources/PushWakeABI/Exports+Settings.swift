@@ -63,9 +63,26 @@ public func pushwake_settings_set(_ settings: OpaquePointer!, _ name: pushwake_s
     }
     do throws(SettingError) {
         try handle.settings.set(name.string, to: value.string)
+        handle.source?.set(name.string, to: value.string)
         return 0
     } catch {
         handle.error = "\(error.setting): \(error.message)"
+        return PUSHWAKE_ERR_CONFIG.rawValue
+    }
+}
+
+@_cdecl("pushwake_settings_file") @implementation
+public func pushwake_settings_file(_ settings: OpaquePointer!, _ path: pushwake_str) -> CInt {
+    guard let handle = borrow(settings, as: SettingsHandle.self) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    let source = SettingsSource(path: path.string)
+    do throws(SettingsSource.Failure) {
+        handle.settings = try source.read()
+        handle.source = source
+        return 0
+    } catch {
+        handle.error = error.lines.joined(separator: "\n")
         return PUSHWAKE_ERR_CONFIG.rawValue
     }
 }

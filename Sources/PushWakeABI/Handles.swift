@@ -8,6 +8,8 @@ internal import PushWakeEngine
 /// What is behind a `pushwake_settings *`.
 final class SettingsHandle {
     var settings = Settings()
+    /// The file that they came from; what is set later stands above it.
+    var source: SettingsSource?
     /// Names all processes of this PBX to the engine; what is forked later inherits it.
     var host = UInt64.random(in: 1...UInt64.max)
     var error = ""

@@ -44,15 +44,18 @@ struct LoadCommand: ParsableCommand {
             throw ExitCode(2)
         }
         if backlog { return try weigh(settings) }
+        var progress = TerminalProgress("pushes", of: count)
         let report: LoadReport
         do throws(EngineFailure) {
-            report = try LoadRun(
-                settings: settings, provider: provider == "fcm" ? .fcm : .apns, count: count, concurrency: concurrency
-            ).run()
+            let run = try LoadRun(
+                settings: settings, provider: provider == "fcm" ? .fcm : .apns, count: count, concurrency: concurrency)
+            // Without a terminal nothing is done that would be measured too.
+            report = run.run(onProgress: progress.isShown ? { progress.show($0) } : nil)
         } catch {
             Console.printError(error.message)
             throw ExitCode(1)
         }
+        progress.end()
         show(report)
         if report.accepted != report.count {
             Console.printError("not all pushes were accepted: \(report.firstReason)")
@@ -61,13 +64,15 @@ struct LoadCommand: ParsableCommand {
     }
 
     private func weigh(_ settings: Settings) throws {
+        var progress = TerminalProgress("pushes", of: count)
         let report: BacklogRun.Report?
         do throws(EngineFailure) {
-            report = try BacklogRun(settings: settings, count: count).run()
+            report = try BacklogRun(settings: settings, count: count).run { progress.show($0) }
         } catch {
             Console.printError(error.message)
             throw ExitCode(1)
         }
+        progress.end()
         guard let report else {
             Console.printError("not all pushes waited for their deadline")
             throw ExitCode(1)

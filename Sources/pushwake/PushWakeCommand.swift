@@ -14,7 +14,7 @@ struct PushWakeCommand: ParsableCommand {
             EngineCommand.self, SimulateCommand.self, ParseCommand.self, LoadCommand.self, SendCommand.self,
             ExplainCommand.self,
             BindingsCommand.self, TraceCommand.self, StatsCommand.self, AGICommand.self,
-            RegisteredCommand.self, CheckCommand.self, SettingsCommand.self, PayloadCommand.self,
+            RegisteredCommand.self, ReloadCommand.self, CheckCommand.self, SettingsCommand.self, PayloadCommand.self,
         ])
 }
 

@@ -85,18 +85,25 @@ struct SettingsOptions: ParsableArguments {
             }
             if !problems.isEmpty { throw ExitCode(2) }
         }
+        for (name, value) in try others() { try assign(&values, name, value) }
+        return values
+    }
+
+    /// What stands above the file.
+    func others() throws -> [(name: String, value: String)] {
+        var others: [(name: String, value: String)] = []
         for pair in set {
             guard let equals = pair.firstIndex(of: "=") else {
                 Console.printError("--set \(pair): write name=value")
                 throw ExitCode(2)
             }
-            try assign(&values, String(pair[..<equals]), String(pair[pair.index(after: equals)...]))
+            others.append((String(pair[..<equals]), String(pair[pair.index(after: equals)...])))
         }
         // A dialplan cannot give options to the script that it starts; its environment can.
         if let socket = socket ?? getenv("PUSHWAKE_SOCKET").map({ String(cString: $0) }) {
-            try assign(&values, "engine_socket", socket)
+            others.append(("engine_socket", socket))
         }
-        return values
+        return others
     }
 
     private func assign(_ values: inout Settings, _ name: String, _ value: String) throws {

@@ -94,6 +94,18 @@ final class DeliveryFixture {
         try settings.set(.webhookAllowLocal, to: "1")
     }
 
+    /// FlexiAPI for the Linphone of Apple's store.
+    func setFlexiAPI() throws {
+        try settings.set(.flexiAPIURL, to: origin + "/flexiapi")
+        try settings.set(.flexiAPIKeyFile, to: directory + "/files/flexiapi.key")
+        try settings.set(.flexiAPIApps, to: "apns.org.linphone.phone")
+    }
+
+    func setHarmonyOS() throws {
+        try settings.set(.harmonyOSKey, to: directory + "/files/harmonyos.json")
+        try settings.set(.harmonyOSURL, to: origin)
+    }
+
     func setAcrobits() throws {
         try settings.set(.acrobits, to: "1")
         try settings.set(.acrobitsURL, to: origin + "/pnm2/send")

@@ -29,6 +29,15 @@ import Testing
         #expect(answer.push != nil)
     }
 
+    @Test(arguments: [
+        #""background_sync":{}"#,
+        #""remote_notification":{"use_as_v1_data_message":true,"mutable_content":true,"notification":{"title":"t"}}"#,
+    ])
+    func `takes either kind of message with android_v2`(kind: String) {
+        let body = #"{"message":{"token":"a","android_v2":{"ttl":"30s","bandwidth_constrained_ok":true,"#
+        #expect(answer(body + kind + "}}}").status == 200)
+    }
+
     @Test func `counts no push that is only validated`() {
         let answer = answer(#"{"message":{"token":"a"},"validate_only":true}"#)
         #expect(answer.json?["name"]?.string == "projects/p/messages/fake_message_id")
@@ -51,6 +60,22 @@ import Testing
         (#"{"message":{"token":"a","data":{"google.x":"x"}}}"#, "message.data"),
         (#"{"message":{"token":"a","apns":{"headers":{"apns-priority":5}}}}"#, "message.apns.headers[0].value"),
         (#"{"message":{"token":"a","topic":"b"}}"#, "message"), (#"{"message":{}}"#, "message"),
+        (
+            #"{"message":{"token":"a","android":{"bandwidth_constrained_ok":1}}}"#,
+            "message.android.bandwidth_constrained_ok"
+        ),
+        (#"{"message":{"token":"a","android_v2":{}}}"#, "message.android_v2"),
+        (#"{"message":{"token":"a","android_v2":{"priority":"HIGH","background_sync":{}}}}"#, "message.android_v2"),
+        (#"{"message":{"token":"a","android_v2":{"background_sync":{"x":1}}}}"#, "message.android_v2.background_sync"),
+        (
+            #"{"message":{"token":"a","android_v2":{"background_sync":{},"remote_notification":{"notification":{}}}}}"#,
+            "message.android_v2"
+        ),
+        (
+            #"{"message":{"token":"a","android_v2":{"remote_notification":{"mutable_content":true}}}}"#,
+            "message.android_v2.remote_notification"
+        ),
+        (#"{"message":{"token":"a","android_v2":{"background_sync":{},"ttl":"-1s"}}}"#, "message.android_v2.ttl"),
     ])
     func `names the field that is wrong`(body: String, field: String) {
         let answer = answer(body)

@@ -215,7 +215,7 @@ import Testing
         ),
         (
             #"{"rules":[{"provider":"gcm"}]}"#,
-            #"line 1: rules[0].provider must be one of apns, fcm, oauth, webpush, acrobits, webhook; "gcm" is none"#
+            #"line 1: rules[0].provider must be one of apns, fcm, oauth, webpush, acrobits, webhook, flexiapi, harmonyos; "gcm" is none"#
         ),
         (
             #"{"rules":[{"provider":"apns","tls":"fail"}]}"#,

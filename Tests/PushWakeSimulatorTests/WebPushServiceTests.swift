@@ -23,9 +23,10 @@ import Testing
 
     private func answer(
         _ changes: [(String, String?)] = [], path: String = "/push/abc", body: [UInt8] = [],
-        rules: WebPushRules = .init()
+        rules: WebPushRules = .init(), opened: String? = nil
     ) -> ProviderAnswer {
-        var service = WebPushService(ownKey: Self.point) { _, signed, signature in
+        let open = { (_: [UInt8]) in opened.map { Array($0.utf8) } }
+        var service = WebPushService(ownKey: Self.point, open: open) { _, signed, signature in
             ServiceFixture.isGood(signed, signature)
         }
         service.rules = rules
@@ -49,6 +50,32 @@ import Testing
         let answer = answer()
         #expect(answer.status == 201)
         #expect(answer["location"] == "https://127.0.0.1:8443/message/1")
+    }
+
+    private static let declared = [
+        ("content-encoding", "aes128gcm"), ("content-type", "application/notification+json"),
+    ]
+
+    @Test(arguments: [
+        #"{"web_push":8030,"notification":{"title":"t","navigate":"https://example.com/"}}"#,
+        #"{"web_push":8030,"notification":{"title":"t","navigate":"https://a/","dir":"rtl","tag":"x"},"mutable":true}"#,
+        nil,
+    ])
+    func `accepts a declarative message that a browser can show, or that it cannot read`(payload: String?) {
+        #expect(answer(Self.declared, body: Self.encrypted(), opened: payload).status == 201)
+    }
+
+    @Test(arguments: [
+        "text", "[]", #"{"web_push":"8030","notification":{"title":"t","navigate":"https://a/"}}"#,
+        #"{"web_push":8030,"notification":"x"}"#, #"{"web_push":8030,"notification":{"navigate":"https://a/"}}"#,
+        #"{"web_push":8030,"notification":{"title":"","navigate":"https://a/"}}"#,
+        #"{"web_push":8030,"notification":{"title":"t"}}"#,
+        #"{"web_push":8030,"notification":{"title":"t","navigate":"/calls"}}"#,
+        #"{"web_push":8030,"notification":{"title":"t","navigate":"https://a/","body":1}}"#,
+        #"{"web_push":8030,"notification":{"title":"t","navigate":"https://a/"},"mutable":1}"#,
+    ])
+    func `refuses a declarative message that a browser would drop`(payload: String) {
+        #expect(answer(Self.declared, body: Self.encrypted(), opened: payload).status == 400)
     }
 
     @Test func `accepts one encrypted record`() {

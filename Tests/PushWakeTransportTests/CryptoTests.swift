@@ -41,6 +41,29 @@ func bytes(_ hex: String) -> [UInt8] {
         }
     }
 
+    @Test func `with PSS are accepted by the same key with PSS alone`() throws {
+        let key = try PrivateKey.makeRSA()
+        let signature = try Signer(pssPEM: key.pem()).sign(message)
+        #expect(signature.count == 256)
+        #expect(try SignatureVerifier(pss: key).verify(signature, of: message))
+        #expect(try !SignatureVerifier(pss: key).verify(signature, of: message + [0]))
+        #expect(try !SignatureVerifier(key).verify(signature, of: message))
+        #expect(try !SignatureVerifier(pss: PrivateKey.makeRSA()).verify(signature, of: message))
+        #expect(throws: TLSError.self) { try Signer(pssPEM: PrivateKey.makeP256().pem()) }
+    }
+
+    @Test func `of sealed text are checked when it is opened`() throws {
+        let (key, nonce) = (Array(repeating: UInt8(1), count: 16), Array(repeating: UInt8(2), count: 12))
+        for text in [[], Array("text".utf8)] as [[UInt8]] {
+            let sealed = try Crypto.sealAES128GCM(key: key, nonce: nonce, text)
+            #expect(try Crypto.openAES128GCM(key: key, nonce: nonce, sealed) == text)
+            var changed = sealed
+            changed[0] ^= 1
+            #expect(throws: TLSError.self) { try Crypto.openAES128GCM(key: key, nonce: nonce, changed) }
+        }
+        #expect(throws: TLSError.self) { try Crypto.openAES128GCM(key: key, nonce: nonce, [1]) }
+    }
+
     /// RFC 7515, A.3.
     @Test func `of RFC 7515 are accepted`() throws {
         let x = bytes(

@@ -118,6 +118,12 @@ static void check_settings(pushwake_settings *settings)
 
     pushwake_settings *later = NULL;
     CHECK(pushwake_settings_new(&later) == PUSHWAKE_OK);
+    INVALID(pushwake_settings_file(NULL, text("/nonexistent")));
+    CHECK(pushwake_settings_file(later, text("/nonexistent/pushwake.conf")) == PUSHWAKE_ERR_CONFIG);
+    CHECK(pushwake_settings_error(later).len > 0);
+    CHECK(pushwake_settings_file(later, broken) == PUSHWAKE_ERR_CONFIG);
+    CHECK(pushwake_settings_file(later, text("/dev/null")) == PUSHWAKE_OK);
+    CHECK(pushwake_settings_file(later, text("/etc/passwd")) == PUSHWAKE_ERR_CONFIG);
     CHECK(pushwake_settings_replace(later, settings) == 0);
     CHECK(pushwake_settings_set(later, text("engine_timeout"), text("250")) == PUSHWAKE_OK);
     CHECK(pushwake_settings_replace(later, settings) == 1);

@@ -61,6 +61,36 @@ def test_show_bindings(phones, asterisk, user):
     assert user in asterisk.cli("pushwake show bindings")
 
 
+def test_show_bindings_has_what_was_asked_for(phones, asterisk, user):
+    phones(user, asterisk.address).register(apns(apns_token()))
+    for condition in (f"user={user[:2]}?", "provider=apns", "age=-1h", '"verdict=not pushed"', f"{user} provider=apns"):
+        assert f"\n{user} " in asterisk.cli(f"pushwake show bindings {condition}"), condition
+    for condition in ("user=x*", "provider=fcm", "age=+1h", "verdict=notifications", f"{user} age=+1h"):
+        assert "0 bindings" in asterisk.cli(f"pushwake show bindings {condition}"), condition
+    assert "write one of apns, fcm" in asterisk.cli("pushwake show bindings provider=google")
+    assert "Usage:" in asterisk.cli(f"pushwake show bindings {user} {user}")
+    assert max(map(len, asterisk.cli("pushwake show bindings").splitlines())) <= 100
+
+
+def test_show_binding_has_everything(phones, asterisk, user):
+    token = apns_token()
+    phones(user, asterisk.address).register(apns(token))
+    shown = asterisk.cli(f"pushwake show binding {user}")
+    assert "registered_ago" in shown and "com.example.phone" in shown and "wake_percent" in shown and token not in shown
+    assert "no such push binding" in asterisk.cli("pushwake show binding nobody")
+
+
+def test_remove_bindings(phones, asterisk, user, manager):
+    phones(user, asterisk.address).register(apns(apns_token()))
+    assert "removed 0 bindings" in asterisk.cli(f"pushwake remove bindings {user} provider=fcm")
+    assert "removed 1 binding\n" in asterisk.cli(f"pushwake remove bindings {user} provider=apns") + "\n"
+    assert "removed: by hand" in asterisk.cli(f"pushwake show bindings {user}")
+    phones(user, asterisk.address).register(fcm(fcm_token()))
+    assert manager.act(Action="PushWakeRemove", AOR=user, Provider="apns")["Removed"] == "0"
+    assert manager.act(Action="PushWakeRemove", AOR=user)["Removed"] == "1"
+    assert "AOR" in manager.act(Action="PushWakeRemove")["Message"]
+
+
 def test_show_stats(asterisk):
     stats = asterisk.cli("pushwake show stats")
     assert "version" in stats and asterisk.engine_pid() > 0
@@ -118,6 +148,16 @@ def test_ami_lists_bindings(phones, asterisk, user, manager):
     assert row["Aor"] == user and row["Provider"] == "apns"
     assert token not in str(row)
     assert manager.wait(Event="PushWakeBindingsComplete")["ListItems"] == "1"
+
+
+def test_ami_lists_what_was_asked_for(phones, asterisk, user, manager):
+    phones(user, asterisk.address).register(apns(apns_token()))
+    assert manager.act(Action="PushWakeBindings", User=f"{user[:2]}?", Provider="apns", Age="-1h")["Response"] == "Success"
+    assert manager.wait(Event="PushWakeBinding", Aor=user)["Verdict"].startswith("not pushed")
+    manager.wait(Event="PushWakeBindingsComplete")
+    assert manager.act(Action="PushWakeBindings", AOR=user, Verdict="notifications off")["Response"] == "Success"
+    assert manager.wait(Event="PushWakeBindingsComplete")["ListItems"] == "0"
+    assert "+2d" in manager.act(Action="PushWakeBindings", Age="soon")["Message"]
 
 
 def test_ami_refuses_what_is_wrong(manager):

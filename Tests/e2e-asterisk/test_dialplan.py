@@ -37,6 +37,46 @@ def test_wrong_arguments_fail_and_the_dialplan_goes_on(asterisk, caller, user, a
     assert "went on with FAILED" in log
 
 
+def woken(asterisk, caller, sleeper, written, user):
+    """The log of a call whose PushWake() names a phone that sleeps so, and comes when it is pushed."""
+    phone = sleeper()
+    asterisk.add_extension(f"n{user}", f"PushWake({written},10)", "Verbose(0,went on with ${PUSHWAKE_STATUS} ${PUSHWAKE_CONTACTS})",
+                           "Hangup(20)")
+    since = len(asterisk.log())
+    call = caller.call(f"n{user}")
+    phone.wait_and_wake()
+    call.final(10)
+    return asterisk.wait_log(f"Spawn extension (phones, n{user},", since=since)
+
+
+@pytest.mark.parametrize("written", ["PJSIP/{user}", "pjsip/{user}", "PJSIP/{user}/sip:{user}@192.0.2.1", "nobody&PJSIP/{user}",
+                                     "{user}&PJSIP/{user}", "SIP/{user}&PJSIP/{user}"])
+def test_an_endpoint_stands_for_its_aors(asterisk, caller, sleeper, user, written):
+    log = woken(asterisk, caller, sleeper, written.format(user=user), user)
+    assert f"went on with WOKEN PJSIP/{user}/sip:" in log and "&PJSIP/" not in log.split("went on with WOKEN")[1].split("\n")[0]
+
+
+def test_an_endpoint_whose_aor_has_another_name(asterisk, caller, sleeper, user):
+    with open(asterisk.host_at / "etc/pjsip.conf", "a") as file:
+        file.write(f"\n[desk-{user}]\ntype = endpoint\ncontext = phones\ndisallow = all\nallow = ulaw\naors = {user}\n")
+    asterisk.cli("module reload res_pjsip.so")
+    wait_until("the endpoint", lambda: f"desk-{user}" in asterisk.cli("pjsip show endpoints"))
+    assert "went on with WOKEN" in woken(asterisk, caller, sleeper, f"PJSIP/desk-{user}", user)
+    log = run(asterisk, caller, f"d{user}", f"PushWake(desk-{user},1)", "Verbose(0,went on with ${PUSHWAKE_STATUS})")
+    assert f"write PushWake(PJSIP/desk-{user})" in log and "went on with NOBINDING" in log
+
+
+@pytest.mark.parametrize("written, remedy", [
+    ("PJSIP/nobody", "there is no endpoint nobody; write the name of an AoR"),
+    ("PJSIP/100@trunk", "goes out through the endpoint trunk"),
+    ("SIP/{user}@here", "only PJSIP phones can be woken; write the name of their AoR, such as PushWake({user})"),
+    ("Local/", "only PJSIP phones can be woken"), ("PJSIP/", "there is no endpoint"), ("&", "names nobody"),
+])  # fmt: skip
+def test_what_names_no_phone_is_said_with_what_to_write(asterisk, caller, user, written, remedy):
+    log = run(asterisk, caller, f"x{user}", f"PushWake({written.format(user=user)},1)", "Verbose(0,went on with ${PUSHWAKE_STATUS})")
+    assert remedy.format(user=user) in log and "went on with FAILED" in log
+
+
 def test_a_provider_that_refuses_every_push(phones, asterisk, caller, user):
     phone = phones(user, asterisk.address)
     phone.register(fcm("unregistered-" + fcm_token()))

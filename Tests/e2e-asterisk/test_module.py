@@ -152,7 +152,7 @@ def test_a_key_file_that_is_missing_stops_nothing(make_asterisk):
     asterisk = make_asterisk(settings={"apns_key": "/etc/pushwake/absent.p8"})
     assert "Running" in asterisk.cli("module show like pushwake")
     line = next(line for line in asterisk.wait_log("absent.p8").splitlines() if "absent.p8" in line)
-    assert "pushwake.conf:" in line and "apns_key" in line
+    assert "apns_key" in line
 
 
 def test_a_reload_with_an_error_keeps_the_settings(make_asterisk):

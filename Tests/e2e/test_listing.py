@@ -2,7 +2,9 @@
 """Listing all bindings, while phones register."""
 
 import json
+import os
 import re
+import signal
 import socket
 import sqlite3
 import struct
@@ -125,3 +127,106 @@ def test_rows_that_cannot_be_written_are_a_failure(engine):
             done = subprocess.run([PUSHWAKE, *arguments, "--settings", engine.settings], stdout=full,
                                   stderr=subprocess.PIPE, text=True, check=False)
         assert done.returncode == 1 and "cannot write: No space left on device" in done.stderr, arguments
+
+
+def stored(engine):
+    """alice has an Apple token and one of Google's, bob and ann@example.com an Apple token each."""
+    client = Client(engine)
+    client.exchange([register(1, "alice"), register(2, "bob"), register(3, "ann@example.com")])
+    google = "<sip:alice@192.0.2.9;pn-provider=fcm;pn-prid=dQw4w9WgXcQ:APA91bHun4MxP5egoKMwt2;pn-param=my-project>"
+    client.exchange([message(REGISTER, 4, (1, "alice"), (2, "other"), (3, 1), (4, 3600), (5, "Contact"), (6, google))])
+
+
+@pytest.fixture
+def both(make_engine, simulator):
+    made = make_engine(**simulator.settings())
+    stored(made)
+    return made
+
+
+@pytest.mark.parametrize("arguments, users", [
+    ([], ["alice", "alice", "ann@example.com", "bob"]),
+    (["list"], ["alice", "alice", "ann@example.com", "bob"]),
+    (["alice"], ["alice", "alice"]),
+    (["--user", "a*"], ["alice", "alice", "ann@example.com"]),
+    (["--user", "*@example.com"], ["ann@example.com"]),
+    (["--provider", "fcm"], ["alice"]),
+    (["--verdict", "NOT pushed", "--user", "b?b"], ["bob"]),
+    (["--age", "-1h"], ["alice", "alice", "ann@example.com", "bob"]),
+    (["--age", "+1h"], []),
+    (["alice", "--provider", "apns"], ["alice"]),
+])
+def test_a_listing_has_what_was_asked_for(both, arguments, users):
+    assert sorted(row["aor"] for row in json.loads(both.run("bindings", *arguments, "--json").stdout)) == users
+
+
+def test_a_table_fits_a_hundred_characters(both):
+    """An app's name of 130 characters, and a user's of 60."""
+    app = "com.example." + "x" * 118
+    contact = f"<sip:long@192.0.2.1;pn-provider=apns;pn-prid={7:064x};pn-param=DEF123GHIJ.{app}.voip>"
+    Client(both).exchange([message(REGISTER, 9, (1, "long" * 15), (2, "c"), (3, 1), (4, 3600), (5, "Contact"), (6, contact))])
+    lines = both.run("bindings").stdout.splitlines()
+    assert len(lines) == 6 and max(map(len, lines)) == 100
+    assert lines[0].split() == ["aor", "provider", "app", "token", "age", "verdict"]
+    assert f"{7:064x}" not in both.run("bindings").stdout
+    assert app in both.run("bindings", "--json").stdout
+    shown = both.run("bindings", "show", "long" * 15).stdout
+    assert app in shown and "registered_ago" in shown and f"{7:064x}" not in shown
+
+
+def test_bindings_of_one_provider_are_removed(both):
+    assert both.run("bindings", "remove", "alice", "--provider", "fcm").stdout == "removed 1 binding of alice\n"
+    again = both.run("bindings", "remove", "alice", "--provider", "fcm")
+    assert again.returncode == 1 and "no such push binding" in again.stderr
+    shown = both.run("bindings", "show", "alice")
+    assert shown.returncode == 0 and shown.stdout.count("provider  ") == 2 and "by hand" in shown.stdout
+    assert "removed: by hand" in both.run("bindings", "alice").stdout
+    assert json.loads(both.run("bindings", "remove", "alice", "--json").stdout) == {"removed": 1}
+    assert both.run("bindings", "show", "nobody").returncode == 1
+    assert sorted(row["aor"] for row in json.loads(both.run("bindings", "--json").stdout)) == ["ann@example.com", "bob"]
+
+
+@pytest.mark.parametrize("arguments, remedy", [
+    (["--provider", "google"], "write one of apns, fcm"), (["--age", "2d"], "+2d"), (["show"], "aor"), (["remove"], "aor"),
+])
+def test_a_wrong_condition_is_an_error_of_usage(both, arguments, remedy):
+    done = both.run("bindings", *arguments)
+    assert done.returncode == 2 and remedy in done.stderr, done.stderr
+
+
+def on_terminal(command, until=lambda: None):
+    """What a command writes to standard error when that is a terminal, and its exit code."""
+    here, there = os.openpty()
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=there) as process:
+        os.close(there)
+        until()
+        text = b""
+        while True:
+            try:
+                data = os.read(here, 65536)
+            except OSError:
+                break
+            text += data
+        os.close(here)
+        return text.decode(), process.wait(60)
+
+
+def test_a_long_listing_shows_a_terminal_how_far_it_is(engine):
+    Client(engine).exchange(register(number, f"user{number}") for number in range(2000))
+    command = [PUSHWAKE, "bindings", "--json", "--settings", engine.settings]
+
+    def hold_up():
+        time.sleep(1)
+        engine.process.send_signal(signal.SIGCONT)
+
+    engine.process.send_signal(signal.SIGSTOP)
+    text, code = on_terminal(command, hold_up)
+    assert code == 0 and re.search(r"\r\d+ bindings", text) and text.endswith("\r"), text
+    assert engine.run("bindings", "--json").stderr == ""
+
+
+def test_a_load_shows_a_terminal_how_far_it_is(simulator):
+    command = [PUSHWAKE, "load", "--dir", simulator.directory / "files", "--url", simulator.url, "--count", "100000"]
+    text, code = on_terminal(command)
+    assert code == 0 and re.search(r"\r\d+ of 100000 pushes, \d+ %, \d+s left", text) and text.endswith("\r"), text
+    assert subprocess.run(command, capture_output=True, check=True).stderr == b""

@@ -10,15 +10,19 @@ public enum EngineQuery: Int, Sendable {
     case remove = 2
     case reload = 3
     case trace = 4
+    /// The bindings that `ListingConditions` name.
+    case find = 5
+    /// Removes them; the conditions name one user.
+    case removeFound = 6
     /// What a request would push to a user; only the shell asks it (`explain(aor:…)`).
     case explain = 16
 }
 
 extension EngineClient {
     /// Asks page by page, so that no answer is longer than a message; returns the number of rows.
-    /// `onRow` returns false to stop.
+    /// `onRow` returns false to stop; `onPage` hears of each page, also of one where nothing was found.
     public func query(
-        _ query: EngineQuery, argument: String, onRow: ([EngineField]) -> Bool
+        _ query: EngineQuery, argument: String, onPage: () -> Void = {}, onRow: ([EngineField]) -> Bool
     ) throws(ClientError) -> Int {
         var cursor = ""
         var rows = 0
@@ -33,6 +37,7 @@ extension EngineClient {
                 rows &+= 1
                 guard onRow(row) else { return rows }
             }
+            onPage()
             guard let next = page.cursor, next != cursor else { return rows }
             cursor = next
         }

@@ -7,18 +7,31 @@ internal import PushWakeCore
 /// Text from packets and providers may hold anything: what a terminal obeys becomes `?`, so that nobody can write a
 /// line of his own. Whoever puts a `key=value` into a line takes `PrintableText.logValue`.
 public struct EngineLog {
-    let threshold: LogLevel
+    /// One for all copies: it may change while the engine runs.
+    private final class Threshold {
+        var level: LogLevel
+
+        init(_ level: LogLevel) { self.level = level }
+    }
+
+    private let limit: Threshold
     private let write: (LogLevel, String) -> Void
 
     /// Hands lines up to `threshold` to `write`.
     public init(threshold: LogLevel, write: @escaping (LogLevel, String) -> Void) {
-        self.threshold = threshold
+        limit = Threshold(threshold)
         self.write = write
+    }
+
+    /// The level up to which lines are written, by all copies of this log.
+    public var threshold: LogLevel {
+        get { limit.level }
+        nonmutating set { limit.level = newValue }
     }
 
     /// Writes a line; its text is put together only when it is wanted.
     public func callAsFunction(_ level: LogLevel, _ text: @autoclosure () -> String) {
-        guard level <= threshold else { return }
+        guard level <= limit.level else { return }
         write(level, PrintableText.cleaned(text()))
     }
 

@@ -137,6 +137,8 @@ public enum Provider: UInt8, Sendable, CaseIterable {
     case acrobits = 4
     /// A URL of the operator's own, filled in from a template.
     case webhook = 5
+    /// Huawei's Push Kit, HarmonyOS 5 and later.
+    case harmonyos = 6
 
     /// The value of `pn-provider` (RFC 8599, 10 to 12), and the name in logs and JSON.
     public var name: String {
@@ -146,6 +148,7 @@ public enum Provider: UInt8, Sendable, CaseIterable {
         case .webpush: "webpush"
         case .acrobits: "acrobits"
         case .webhook: "webhook"
+        case .harmonyos: "harmonyos"
         }
     }
 }

@@ -52,7 +52,7 @@ enum TokenRules {
                 throw Problem(
                     .badURL, parameter, "is not an https URL with a host; send the endpoint of the subscription")
             }
-        case .fcm, .acrobits, .webhook:
+        case .fcm, .acrobits, .webhook, .harmonyos:
             guard ByteClass.plainText.containsAll(of: token) else {
                 throw Problem(
                     .badToken, parameter, "holds spaces, quotes or other bytes that no token has; send it as received")

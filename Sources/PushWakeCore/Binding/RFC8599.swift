@@ -26,7 +26,8 @@ enum RFC8599 {
             if others.serves(named: name) {
                 return .bind([try other(name, parameters, token: token, warnings: &warnings)])
             }
-            throw TokenRules.unknownProvider(name, "pn-provider", known: "apns, apns.dev, fcm, webpush or acrobits")
+            throw TokenRules.unknownProvider(
+                name, "pn-provider", known: "apns, apns.dev, fcm, webpush, acrobits or harmonyos")
         }
         let attributes = parameters.attributes(warnings: &warnings)
         switch provider {
@@ -37,6 +38,14 @@ enum RFC8599 {
             return .bind([try webPush(parameters, token: token, attributes: attributes, warnings: &warnings)])
         case .acrobits:
             return .bind([try AcrobitsTuple.read(parameters, token: token, attributes: attributes)])
+        case .harmonyos:
+            // The service account names the project.
+            let app = parameters[.param] ?? ""
+            if !app.isEmpty { try TokenRules.check(app: app, from: "pn-param") }
+            try TokenRules.check(token: token, of: provider, from: "pn-prid")
+            return .bind([
+                Binding(provider: provider, app: app, token: token, dialect: .rfc8599, attributes: attributes)
+            ])
         case .fcm, .webhook:
             let app = try parameters.required(.param, for: name)
             try TokenRules.check(app: app, from: "pn-param")
@@ -55,6 +64,7 @@ enum RFC8599 {
         case 4 where bytes.equalsIgnoringCase("apns"): return (.apns, .standard)
         case 7 where bytes.equalsIgnoringCase("webpush"): return (.webpush, .standard)
         case 8 where bytes.equalsIgnoringCase("apns.dev"): return (.apns, .sandbox)
+        case 9 where bytes.equalsIgnoringCase("harmonyos"): return (.harmonyos, .standard)
         case 8 where bytes.equalsIgnoringCase("acrobits"): return (.acrobits, .standard)
         default: return nil
         }

@@ -22,6 +22,8 @@ public struct RegistrationPolicy: Sendable {
     private let webPush: WebPushSettings
     /// The public point in base64url that phones are told; empty without one.
     public var vapidKey: String
+    /// What FlexiAPI serves.
+    private let flexiAPI: FlexiAPIApps
     /// What a webhook serves.
     public let others: WebhookProviders
 
@@ -33,6 +35,8 @@ public struct RegistrationPolicy: Sendable {
         if FCMKeySources.areSet(in: settings) { supported.insert(.fcm) }
         if !settings.text(.vapidKey).isEmpty { supported.insert(.webpush) }
         if settings.flag(.acrobits) { supported.insert(.acrobits) }
+        if !settings.text(.harmonyOSKey).isEmpty { supported.insert(.harmonyos) }
+        flexiAPI = FlexiAPIApps(settings)
         others = WebhookProviders(settings)
         supported.formUnion(others.known)
         self.supported = supported
@@ -43,7 +47,8 @@ public struct RegistrationPolicy: Sendable {
 
     /// Whether pushes to this binding's provider are set up at all, and may go where it leads.
     public func supports(_ binding: Binding) -> Bool {
-        others.serves(binding) || supported.contains(binding.provider) && isAllowed(binding)
+        others.serves(binding) || flexiAPI.serves(binding)
+            || supported.contains(binding.provider) && isAllowed(binding)
     }
 
     /// A subscription names the host that it leads to.
@@ -132,10 +137,11 @@ public struct RegistrationPolicy: Sendable {
 
     /// Services to name in answer to a query; an empty name asks for all.
     private func offers(for name: String) -> [String] {
-        let known = Provider.allCases.filter(supported.contains).map(\.name)
+        let offered = supported.union(flexiAPI.providers)
+        let known = Provider.allCases.filter(offered.contains).map(\.name)
         if name.isEmpty { return known + others.names }
         let wanted = name.lowercased()
-        if wanted == "apns.dev" && supported.contains(.apns) { return [name] }
+        if wanted == "apns.dev" && offered.contains(.apns) { return [name] }
         if known.contains(wanted) { return [wanted] }
         return others.serves(named: wanted) ? [name] : []
     }
@@ -147,6 +153,7 @@ public struct RegistrationPolicy: Sendable {
         case .webpush: "vapid_key and vapid_subject"
         case .acrobits: "acrobits"
         case .webhook: "webhook_url and webhook_providers"
+        case .harmonyos: "harmonyos_key"
         }
     }
 }

@@ -15,8 +15,8 @@ public struct RingBuffer<Element> {
     /// Nothing is in it.
     @inlinable public var isEmpty: Bool { count == 0 }
 
-    @usableFromInline static var smallest: Int { 16 }
-    @usableFromInline static var largestKept: Int { 1024 }
+    @inlinable static var smallest: Int { 16 }
+    @inlinable static var largestKept: Int { 1024 }
 
     /// Puts one at the end.
     @inlinable public mutating func append(_ element: Element) {
@@ -84,13 +84,13 @@ public struct RingBuffer<Element> {
     /// All of them, in order.
     @inlinable public var elements: [Element] { (0..<count).compactMap { slots[(head + $0) & (slots.count - 1)] } }
 
-    @usableFromInline mutating func grow() {
+    @inlinable mutating func grow() {
         var larger = [Element?](repeating: nil, count: max(Self.smallest, slots.count * 2))
         for offset in 0..<count { larger[offset] = slots[(head + offset) & (slots.count - 1)].take() }
         (slots, head) = (larger, 0)
     }
 
-    @usableFromInline mutating func shrinkWhenEmpty() {
+    @inlinable mutating func shrinkWhenEmpty() {
         if count == 0, slots.count > Self.largestKept { (slots, head) = ([], 0) }
     }
 }

@@ -114,7 +114,8 @@ public struct Plan: Equatable, Sendable {
             case .remote: return isCall ? nil : 4
             case nil: return 5
             }
-        case .webhook: return 6
+        case .harmonyos: return 6
+        case .webhook: return 7
         }
     }
 

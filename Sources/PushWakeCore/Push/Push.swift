@@ -33,13 +33,15 @@ public struct PushContent: Equatable, Sendable {
     public var title: String
     /// Seconds the push is of use: ring time for a call. 0: now or never.
     public var timeToLive: UInt32
-    /// Seconds since 1970 at which the request came in.
+    /// Seconds since 1970 at which the request came in; of a call that is over, at which the call did.
     public var sentAt: Int64
+    /// Seconds since 1970 at which nobody waits for the phone any more; 0: the time to live after the push is built.
+    public var endsAt: Int64
 
     public init(
         event: PushEvent, occasion: PushOccasion = .usual, callID: String = "", fromURI: String = "",
         fromDisplay: String = "", toURI: String = "",
-        text: String = "", title: String = "", timeToLive: UInt32 = 0, sentAt: Int64 = 0
+        text: String = "", title: String = "", timeToLive: UInt32 = 0, sentAt: Int64 = 0, endsAt: Int64 = 0
     ) {
         self.event = event
         self.occasion = occasion
@@ -51,6 +53,7 @@ public struct PushContent: Equatable, Sendable {
         self.title = title
         self.timeToLive = timeToLive
         self.sentAt = sentAt
+        self.endsAt = endsAt
     }
 }
 

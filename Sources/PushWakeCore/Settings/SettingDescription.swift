@@ -145,18 +145,27 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case apnsSandboxURL
     case apnsTopic
     case apnsPushType
+    case apnsMutableContent
     case apnsConnections
     case fcmKey
     case fcmApp
     case fcmKeyDirectory
     case fcmURL
+    case fcmAndroidV2
+    case fcmBandwidthConstrained
     case fcmConnections
     case vapidKey
     case vapidSubject
     case webPushHosts
     case webPushAllowLocal
+    case webPushNavigate
     case acrobits
     case acrobitsURL
+    case flexiAPIURL
+    case flexiAPIKeyFile
+    case flexiAPIApps
+    case harmonyOSKey
+    case harmonyOSURL
     case webhookURL
     case webhookMethod
     case webhookHeaders

@@ -6,7 +6,7 @@ public enum SettingsTable {
     public static func description(of key: SettingKey) -> SettingDescription {
         engineRow(key) ?? callRow(key) ?? heldRow(key) ?? loadRow(key) ?? deliveryRow(key) ?? vendorRow(key) ?? openRow(
             key)
-            ?? webhookRow(key)
+            ?? furtherRow(key) ?? webhookRow(key)
     }
 
     /// The key with this name.
@@ -327,6 +327,11 @@ public enum SettingsTable {
                 other: "m:pushnotification_apnspushtype",
                 "apns-push-type of pushes to tokens that are not PushKit's. auto, voip: by event and token. alert, background: this one, but a refresh stays silent. no: the header is left out."
             )
+        case .apnsMutableContent:
+            .init(
+                "apns_mutable_content", .choice(["auto", "messages", "never"]), "auto",
+                "Which alerts a Notification Service Extension of the app may change, so that it can show the receiver's own name for the caller. auto: all alerts of plain and flexisip, none of mizutech. messages: messages and missed calls. never: none."
+            )
         case .apnsConnections:
             .init("apns_connections", .integer(1...64), "1", "Connections to Apple at once, per environment.")
         case .fcmKey:
@@ -346,6 +351,16 @@ public enum SettingsTable {
             )
         case .fcmURL:
             .init("fcm_url", .origin, "https://fcm.googleapis.com", other: "m:fcm_serverurl", "Google's service.")
+        case .fcmAndroidV2:
+            .init(
+                "fcm_android_v2", .flag, "0",
+                "1: built-in payloads have Google's android_v2 (a preview) in place of android. What is urgent goes as remote_notification, past whatever saves battery; the rest as background_sync, which may come late."
+            )
+        case .fcmBandwidthConstrained:
+            .init(
+                "fcm_bandwidth_constrained", .flag, "0",
+                "1: built-in payloads allow Google to deliver over networks with little bandwidth, such as satellites (bandwidth_constrained_ok)."
+            )
         case .fcmConnections:
             .init(
                 "fcm_connections", .integer(1...64), "4",
@@ -375,6 +390,11 @@ public enum SettingsTable {
             .init(
                 "webpush_allow_local", .flag, "0",
                 "Let subscriptions lead to loopback and private addresses, for a push service of your own; its host must be in webpush_hosts too."
+            )
+        case .webPushNavigate:
+            .init(
+                "webpush_navigate", .text, "",
+                "https URL that a browser opens for a message or a missed call. Set, these go as declarative push messages, which Safari shows without any service worker. Empty: all pushes are for the app's service worker."
             )
         case .acrobits:
             .init("acrobits", .flag, "0", "Push to apps of Acrobits' through their mediator.")
@@ -429,7 +449,7 @@ public enum SettingsTable {
         case .webhookProviders:
             .init(
                 "webhook_providers", .text, "*",
-                "Values of pn-provider that the webhook serves, comma separated: names of your own, * for any that PushWake does not know, apns, fcm, webpush or acrobits to take these away from their own service."
+                "Values of pn-provider that the webhook serves, comma separated: names of your own, * for any that PushWake does not know, apns, fcm, webpush, acrobits or harmonyos to take these away from their own service."
             )
         case .webhookConnections:
             .init("webhook_connections", .integer(1...64), "4", "Connections to the webhook at once.")

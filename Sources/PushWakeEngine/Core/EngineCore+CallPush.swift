@@ -168,8 +168,9 @@ extension EngineCore {
         var content = request.content
         content.event = event
         if case .failed(let status)? = request.machine.end, status >= 600 { content.occasion = .declinedElsewhere }
+        // When the call came in stays: the phone may have its push only now, and must not take this for another call.
         content.timeToLive = settings.timeToLive(of: event)
-        content.sentAt = SystemClock.wallSeconds()
+        content.endsAt = 0
         for chosen in plan.pushes {
             let refusal = refusal(of: event)
             if refusal == nil { statistics.pushed += 1 }

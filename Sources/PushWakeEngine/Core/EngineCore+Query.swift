@@ -18,8 +18,10 @@ extension EngineCore {
         do throws(StoreError) {
             switch EngineQuery(rawValue: Int(truncatingIfNeeded: EngineClient.number(.query, in: message))) {
             case .stats: try stats(message, peer)
-            case .bindings: try bindings(message, peer, of: argument, after: cursor)
+            case .bindings: try bindings(message, peer, ListingConditions(aor: argument), after: cursor)
+            case .find: try bindings(message, peer, argument, after: cursor)
             case .remove: try remove(message, peer, argument)
+            case .removeFound: try removeFound(message, peer, argument)
             case .reload: reload(message, peer)
             case .trace: try trace(message, peer, argument, after: cursor)
             case .explain: try explain(message, peer, aor: argument)
@@ -55,13 +57,30 @@ extension EngineCore {
     }
 
     private func bindings(
-        _ message: MessageReader, _ peer: EnginePeer, of aor: String, after cursor: String
+        _ message: MessageReader, _ peer: EnginePeer, _ lines: String, after cursor: String
     ) throws(StoreError) {
-        guard aor.isEmpty else { return try page(message, peer, of: aor, BindingsPage(cursor)) }
+        guard let conditions = conditions(message, peer, lines) else { return }
+        try bindings(message, peer, conditions, after: cursor)
+    }
+
+    /// Nil when the peer was told what does not fit.
+    private func conditions(_ message: MessageReader, _ peer: EnginePeer, _ lines: String) -> ListingConditions? {
+        do throws(ListingConditions.Mistake) {
+            return try ListingConditions(lines: lines)
+        } catch {
+            fail(message, peer, error.message)
+            return nil
+        }
+    }
+
+    private func bindings(
+        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, after cursor: String
+    ) throws(StoreError) {
+        guard conditions.aor.isEmpty else { return try page(message, peer, conditions, BindingsPage(cursor)) }
         pages.add { [weak self] in
             guard let self, !peer.isClosed else { return }
             do throws(StoreError) {
-                try page(message, peer, of: aor, BindingsPage(cursor))
+                try page(message, peer, conditions, BindingsPage(cursor))
             } catch {
                 fail(message, peer, "the store cannot be used: \(error)")
             }
@@ -69,27 +88,29 @@ extension EngineCore {
     }
 
     private func page(
-        _ message: MessageReader, _ peer: EnginePeer, of aor: String, _ page: BindingsPage
+        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, _ page: BindingsPage
     ) throws(StoreError) {
         writer.begin(.reply, id: message.id)
-        if let next = try fill(&writer, of: aor, from: page) { writer.put(.cursor, next.cursor) }
+        if let next = try fill(&writer, conditions, from: page) { writer.put(.cursor, next.cursor) }
         guard !writer.isOverfull else { return fail(message, peer, "the answer is longer than one message") }
         peer.send(writer.bytes)
     }
 
     /// Puts as many rows as fit a page and its time; gives where the next page begins, nil after the last row.
     private func fill(
-        _ writer: inout MessageWriter, of aor: String, from page: BindingsPage
+        _ writer: inout MessageWriter, _ conditions: ListingConditions, from page: BindingsPage
     ) throws(StoreError) -> BindingsPage? {
         let now = SystemClock.wallSeconds()
         let end = SystemClock.monotonicMicroseconds() + Self.pageMicroseconds
+        let aor = conditions.aor
         var (place, skipped) = (page.user, page.skipped)
         while true {
             let users = aor.isEmpty ? try store.aors(after: place, limit: Self.usersPerLook, now: now) : [aor]
             for user in users {
-                for (index, row) in try rows(of: user, withRemoved: !aor.isEmpty, now).enumerated().dropFirst(skipped) {
+                let found = try rows(of: user, conditions, now)
+                for (index, row) in found.enumerated().dropFirst(skipped) {
                     guard writer.bytes.count < Self.pageBytes else { return BindingsPage(user: place, skipped: index) }
-                    put(row.binding, removed: row.removed, now, &writer)
+                    put(row, now, &writer)
                 }
                 (place, skipped) = (user, 0)
                 if aor.isEmpty, SystemClock.monotonicMicroseconds() > end { return BindingsPage(user: place) }
@@ -98,12 +119,32 @@ extension EngineCore {
         }
     }
 
+    private struct ListedBinding {
+        let binding: Binding
+        let record: WakeRecord
+        /// Empty while it is in use.
+        var removed = ""
+
+        func isMeant(by conditions: ListingConditions, _ now: Int64) -> Bool {
+            let verdict = ListingConditions.verdict(record.assessment.words, removed: removed)
+            return conditions.admits(binding.provider, age: max(0, now &- binding.registeredAt), verdict: verdict)
+        }
+    }
+
+    /// Of one user that is named, those that are removed too.
     private func rows(
-        of user: String, withRemoved: Bool, _ now: Int64
-    ) throws(StoreError) -> [(binding: Binding, removed: String)] {
-        var rows = try store.bindings(of: user, now: now).map { (binding: $0, removed: "") }
-        if withRemoved { rows += try store.removed(of: user).map { (binding: $0.binding, removed: $0.reason) } }
-        return rows
+        of user: String, _ conditions: ListingConditions, _ now: Int64
+    ) throws(StoreError) -> [ListedBinding] {
+        guard conditions.admits(user: user) else { return [] }
+        var rows = try store.bindings(of: user, now: now).map {
+            ListedBinding(binding: $0, record: wakeRecords.record(of: $0))
+        }
+        if !conditions.aor.isEmpty {
+            rows += try store.removed(of: user).map {
+                ListedBinding(binding: $0.binding, record: wakeRecords.record(of: $0.binding), removed: $0.reason)
+            }
+        }
+        return rows.filter { $0.isMeant(by: conditions, now) }
     }
 
     /// Where a page of bindings begins: behind this user, and so many rows further.
@@ -145,6 +186,23 @@ extension EngineCore {
         }
     }
 
+    private func removeFound(_ message: MessageReader, _ peer: EnginePeer, _ lines: String) throws(StoreError) {
+        guard let conditions = conditions(message, peer, lines) else { return }
+        guard !conditions.aor.isEmpty else { return fail(message, peer, "whose bindings? name the user with aor=") }
+        let now = SystemClock.wallSeconds()
+        var removed = 0
+        for row in try rows(of: conditions.aor, conditions, now) where row.removed.isEmpty {
+            let (provider, app, token) = (row.binding.provider, row.binding.app, row.binding.token)
+            removed += try store.remove(
+                .token(provider: provider, app: app, token: token), of: conditions.aor, reason: "by hand", now: now
+            ).count
+        }
+        reply(to: message, peer) { writer in
+            writer.put(.row, 1)
+            Self.put("removed", Int64(removed), &writer)
+        }
+    }
+
     private func remove(_ message: MessageReader, _ peer: EnginePeer, _ aor: String) throws(StoreError) {
         let removed = try store.remove(.all, of: aor, reason: "by hand", now: SystemClock.wallSeconds())
         reply(to: message, peer) { writer in
@@ -154,16 +212,17 @@ extension EngineCore {
     }
 
     private func reload(_ message: MessageReader, _ peer: EnginePeer) {
-        let problems = delivery.reload()
+        let notes = onReload?() ?? delivery.reload().map { .problem($0) }
         reply(to: message, peer) { writer in
-            for problem in problems {
+            for note in notes {
                 writer.put(.row, 1)
-                Self.put("problem", problem, &writer)
+                Self.put(note.column, note.text, &writer)
             }
         }
     }
 
-    private func put(_ binding: Binding, removed: String, _ now: Int64, _ writer: inout MessageWriter) {
+    private func put(_ row: ListedBinding, _ now: Int64, _ writer: inout MessageWriter) {
+        let binding = row.binding
         writer.put(.row, 1)
         Self.put("aor", binding.aor, &writer)
         Self.put("provider", binding.provider.name, &writer)
@@ -175,8 +234,8 @@ extension EngineCore {
         Self.put("instance", binding.instance, &writer)
         Self.put("registered_ago", max(0, now &- binding.registeredAt), &writer)
         Self.put("expires_in", max(0, binding.expiresAt &- now), &writer)
-        Self.put("removed", removed, &writer)
-        put(wakeRecords.record(of: binding), &writer)
+        Self.put("removed", row.removed, &writer)
+        put(row.record, &writer)
     }
 
     /// -1 stands for what is not known.

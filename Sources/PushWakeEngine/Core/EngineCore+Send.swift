@@ -94,7 +94,7 @@ extension EngineCore {
         } else if policy.others.serves(named: name) {
             binding = Binding(otherService: name, app: app, token: token, dialect: .mpush)
         } else {
-            let known = "apns, apns.dev, fcm, webpush, acrobits, or what webhook_providers has"
+            let known = "apns, apns.dev, fcm, webpush, acrobits, harmonyos, or what webhook_providers has"
             return .failure(Refusal(text: "there is no provider \"\(name)\"; write \(known)"))
         }
         if name == "j" { binding.attributes["pn-platform"] = "ios" }

@@ -128,7 +128,8 @@ extension EngineCore {
         let content = PushContent(
             event: message.event, occasion: message.occasion, callID: message.callID, fromURI: message.fromURI,
             fromDisplay: Self.displayName(message.fromDisplay), toURI: message.toURI, text: Self.text(of: message),
-            timeToLive: timeToLive, sentAt: wall)
+            timeToLive: timeToLive, sentAt: wall,
+            endsAt: message.event == .call ? wall.addingReportingOverflow(wait / 1000).partialValue : 0)
         let story = trace.begin(
             method: message.method.isEmpty ? message.event.name : message.method, aor: message.aor,
             callID: message.callID,

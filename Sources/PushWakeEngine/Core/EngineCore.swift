@@ -10,7 +10,7 @@ internal import PushWakeSystem
 /// It runs on the engine's loop and never waits: a push is handed to `Delivery`, and its end comes
 /// back through `settle`.
 final class EngineCore {
-    let settings: Settings
+    private(set) var settings: Settings
     let store: any BindingStore
     let delivery: Delivery
     let log: EngineLog
@@ -21,7 +21,7 @@ final class EngineCore {
     private var descriptorLines = LineBudget(most: 1, period: 60_000)
     /// Requests for which phones are woken or watched.
     var calls: HeldRequests
-    let callPolicy: CallPolicy
+    private(set) var callPolicy: CallPolicy
     /// Monotonic milliseconds of the next look for requests whose host is gone.
     var nextAbandonedLook: Int64 = 0
     /// What happened to the last requests.
@@ -31,7 +31,7 @@ final class EngineCore {
     /// How busy the engine is.
     let load: LoadWatch
     let pages: PageQueue
-    let loadPolicies: LoadPolicies
+    private(set) var loadPolicies: LoadPolicies
     /// Tells a second push to one device within `ignore_same`.
     var dedupe: Dedupe
     /// How many pushes requests may cause.
@@ -42,6 +42,8 @@ final class EngineCore {
     var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())
     var writer = MessageWriter()
     private let isSupervised: Bool
+    /// Reads all again that can be read again, and says what came of it.
+    var onReload: (() -> [ReloadNote])?
 
     init(
         settings: Settings, store: any BindingStore, delivery: Delivery, log: EngineLog, isSupervised: Bool = false
@@ -60,6 +62,24 @@ final class EngineCore {
         loadPolicies = LoadPolicies(settings)
         policy = RegistrationPolicy(settings: settings, vapidKey: VAPIDKeyFile.publicKey(settings))
         delivery.onVAPIDKey = { [weak self] key in self?.policy.vapidKey = key }
+    }
+
+    /// Goes on with other settings, those of `SettingsChange`. Requests that are held keep the policy that they began
+    /// with; limits count anew where they changed. Keys and channels are made when `delivery` reloads.
+    func take(_ new: Settings) {
+        let old = settings
+        settings = new
+        log.threshold = LogLevel(name: new.text(.logLevel))
+        callPolicy = CallPolicy(new)
+        loadPolicies = LoadPolicies(new)
+        policy = RegistrationPolicy(settings: new, vapidKey: policy.vapidKey)
+        if old.text(.ignoreSame) != new.text(.ignoreSame) {
+            dedupe = Dedupe(window: new.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
+        }
+        if [SettingKey.devicePushes, .callerPushes, .aorPushes].contains(where: { old.text($0) != new.text($0) }) {
+            limits = PushLimits(new, seed: UInt64.random(in: 0...UInt64.max))
+        }
+        delivery.take(new)
     }
 
     /// Carries out one message of a peer; every request gets exactly one reply, now or later.

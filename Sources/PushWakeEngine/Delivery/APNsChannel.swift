@@ -174,7 +174,11 @@ extension ChannelBuilder {
     ///
     /// With `keepsUnchanged` the channels of files that have not changed go on as they are.
     func openAPNs(replacing old: APNsChannels?, keepsUnchanged: Bool, _ problems: inout [String]) -> APNsChannels? {
-        guard !settings.text(.apnsKey).isEmpty || !settings.text(.apnsCert).isEmpty else { return nil }
+        guard !settings.text(.apnsKey).isEmpty || !settings.text(.apnsCert).isEmpty else {
+            old?.token?.retire()
+            old?.certified.forEach { $0.retire() }
+            return nil
+        }
         return APNsChannels(
             token: openAPNsKey(replacing: old?.token, keepsUnchanged, &problems),
             certified: openAPNsCertificates(replacing: old?.certified ?? [], keepsUnchanged, &problems),
@@ -211,7 +215,10 @@ extension ChannelBuilder {
     private func openAPNsCertificates(
         replacing old: [APNsCertifiedChannels], _ keepsUnchanged: Bool, _ problems: inout [String]
     ) -> [APNsCertifiedChannels] {
-        guard !settings.text(.apnsCert).isEmpty else { return [] }
+        guard !settings.text(.apnsCert).isEmpty else {
+            old.forEach { $0.retire() }
+            return []
+        }
         let name = SettingsTable.description(of: .apnsCert).name
         let paths: [String]
         do throws(KeyFileError) {

@@ -39,7 +39,10 @@ final class AcrobitsChannel: PooledChannel {
 extension ChannelBuilder {
     /// Nil when it is not set up, or when its URL cannot be used: then `problems` says so.
     func openAcrobits(replacing old: AcrobitsChannel?, _ problems: inout [String]) -> AcrobitsChannel? {
-        guard settings.flag(.acrobits) else { return nil }
+        guard settings.flag(.acrobits) else {
+            old?.retire()
+            return nil
+        }
         let channel = acrobits()
         old?.retire()
         if channel == nil { problems.append("acrobits_url: is not an https URL; no push goes through Acrobits") }

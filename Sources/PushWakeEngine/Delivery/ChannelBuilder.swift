@@ -28,7 +28,10 @@ struct ChannelBuilder {
         _ old: Channel?, _ key: SettingKey, _ problems: inout [String], retire: (Channel) -> Void,
         make: () throws(KeyFileError) -> Channel
     ) -> Channel? {
-        guard !settings.text(key).isEmpty else { return nil }
+        guard !settings.text(key).isEmpty else {
+            if let old { retire(old) }
+            return nil
+        }
         do throws(KeyFileError) {
             let channel = try make()
             if let old { retire(old) }

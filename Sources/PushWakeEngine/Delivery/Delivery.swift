@@ -27,7 +27,7 @@ final class Delivery {
     /// All pushes have been ended; no other is sent.
     private(set) var hasEnded = false
     private let limit: Int
-    private let pushTypes: APNsPushTypeRule
+    private var pushTypes: APNsPushTypeRule
     private var removalGuard = TokenRemovalGuard()
 
     init(settings: Settings, loop: Loop, log: EngineLog) {
@@ -58,6 +58,12 @@ final class Delivery {
 
     /// Reads keys and templates again. Pushes under way finish on the old channels; what is broken stays as it was.
     func reload() -> [String] { open() }
+
+    /// Goes on with other settings from the next `reload()` on.
+    func take(_ new: Settings) {
+        settings = new
+        pushTypes = APNsPushTypeRule(setting: new.text(.apnsPushType))
+    }
 
     /// Looks every second for keys that are new, and takes them.
     func watchKeys() {
@@ -108,7 +114,10 @@ final class Delivery {
                 names: FCMKeySources.isKeyName)
         case .webpush: KeyWatch([settings.text(.vapidKey)])
         case .webhook:
-            KeyWatch([.webhookSecretFile, .webhookHeaderFile, .webhookBodyFile].map { settings.text($0) })
+            // FlexiAPI has no provider of its own: it is opened with the webhook, as another server that pushes for others.
+            KeyWatch(
+                [.webhookSecretFile, .webhookHeaderFile, .webhookBodyFile, .flexiAPIKeyFile].map { settings.text($0) })
+        case .harmonyos: KeyWatch([settings.text(.harmonyOSKey)])
         case .acrobits: KeyWatch([])
         }
     }

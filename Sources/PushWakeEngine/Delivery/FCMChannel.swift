@@ -206,6 +206,9 @@ struct FCMChannels {
         for channel in distinct where !inUse.contains(where: { $0 === channel }) { channel.retire() }
     }
 
+    /// Google is switched off.
+    func retireAll() { for channel in distinct { channel.retire() } }
+
     private var distinct: [FCMChannel] {
         var seen: [FCMChannel] = []
         for case let channel? in channels where !seen.contains(where: { $0 === channel }) { seen.append(channel) }
@@ -218,7 +221,10 @@ extension ChannelBuilder {
     ///
     /// With `keepsUnchanged` the channels of accounts that have not changed go on as they are.
     func openFCM(replacing old: FCMChannels?, keepsUnchanged: Bool, _ problems: inout [String]) -> FCMChannels? {
-        guard FCMKeySources.areSet(in: settings) else { return nil }
+        guard FCMKeySources.areSet(in: settings) else {
+            old?.retireAll()
+            return nil
+        }
         let keys = FCMKeys(settings, keeping: old?.keys)
         problems += keys.problems.map { "\($0.setting): \($0.message)" }
         let channels = FCMChannels(keys, keeping: keepsUnchanged ? old : nil, loop: loop, makeChannel: fcm)

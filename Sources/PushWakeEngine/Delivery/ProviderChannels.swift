@@ -12,6 +12,8 @@ final class ProviderChannels {
     private var webPush: WebPushChannels?
     private var acrobits: AcrobitsChannel?
     private var webhook: WebhookRoute?
+    private var flexiAPI: FlexiAPIRoute?
+    private var harmonyOS: HarmonyOSChannel?
     private var builder: ChannelBuilder?
     /// The queues of all channels, those of channels that stay when others are made too.
     let queues: ChannelQueues
@@ -56,6 +58,11 @@ final class ProviderChannels {
         case .webhook:
             webhook = builder.openWebhook(replacing: webhook, &problems)
             webhook?.channel.warmUp()
+            flexiAPI = builder.openFlexiAPI(replacing: flexiAPI, &problems)
+            flexiAPI?.channel.warmUp()
+        case .harmonyos:
+            harmonyOS = builder.openHarmonyOS(replacing: harmonyOS, &problems)
+            harmonyOS?.warmUp()
         }
     }
 
@@ -68,11 +75,13 @@ final class ProviderChannels {
     /// The channel of a push; nil when none is set up for it. `type` is for Apple; `now` in seconds since 1970.
     func channel(for binding: Binding, _ type: APNsPushType?, now: Int64) -> (any ProviderChannel)? {
         if let webhook, webhook.takes(binding) { return webhook.channel }
+        if let flexiAPI, flexiAPI.takes(binding) { return flexiAPI.channel }
         return switch binding.provider {
         case .apns: apns?.channel(for: binding, type, now: now)
         case .fcm: fcm?.channel(for: binding)
         case .webpush: webPush?.channel(for: binding)
         case .acrobits: acrobits
+        case .harmonyos: harmonyOS
         case .webhook: nil
         }
     }
@@ -97,6 +106,7 @@ final class ProviderChannels {
         case .webpush: ("vapid_", "set vapid_key and vapid_subject")
         case .acrobits: ("acrobits", "set acrobits to 1")
         case .webhook: ("webhook_", "set webhook_url")
+        case .harmonyos: ("harmonyos_", "set harmonyos_key to a service-account file")
         }
     }
 }

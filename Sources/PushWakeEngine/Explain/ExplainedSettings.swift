@@ -21,11 +21,13 @@ struct ExplainedSettings {
         if let webhook, webhook.providers.serves(binding) {
             return try Self.webhook(webhook, binding, content, id, now)
         }
+        if FlexiAPIApps(settings).serves(binding) { return try flexiAPI(binding, content) }
         return switch binding.provider {
         case .apns: try apns(binding, content, isWanted ? type : usual(type, binding), id, now)
         case .fcm: try fcm(binding, content, now)
         case .webpush: try webPush(binding, content, now)
         case .acrobits: try acrobits(binding, content, now)
+        case .harmonyos: try harmonyOS(binding, content, now)
         case .webhook: throw .noWebhook
         }
     }
@@ -83,6 +85,23 @@ struct ExplainedSettings {
         }
         shown.body = request.body
         return shown
+    }
+
+    private func flexiAPI(_ binding: Binding, _ content: PushContent) throws(PushRefusal) -> HTTPRequest {
+        guard let builder = FlexiAPIRequest(url: settings.text(.flexiAPIURL)) else { throw .noTemplate }
+        return try builder.build(binding, content, key: Array("<api key>".utf8))
+    }
+
+    /// The project stands in a file that may not be here.
+    private func harmonyOS(
+        _ binding: Binding, _ content: PushContent, _ now: Int64
+    ) throws(PushRefusal) -> HTTPRequest {
+        let project = (try? HarmonyOSKeyFile.read(settings.text(.harmonyOSKey)))?.0.project ?? "PROJECT"
+        let origin = HTTPOrigin(settings.text(.harmonyOSURL)) ?? HTTPOrigin(host: "push-api.cloud.huawei.com")
+        guard
+            let builder = HarmonyOSRequest(origin: origin, project: project, settings: PayloadSettings(settings))
+        else { throw .noTemplate }
+        return try builder.build(binding, content, authorization: Array("Bearer <signed token>".utf8), now: now)
     }
 
     private func acrobits(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {

@@ -50,8 +50,8 @@ public final class BacklogRun {
         HeapReserve.fill()
     }
 
-    /// Runs to the end; nil when pushes ended otherwise than by their time.
-    public func run() -> Report? {
+    /// Runs to the end; nil when pushes ended otherwise than by their time. `onProgress` hears how many have ended.
+    public func run(onProgress: (Int) -> Void = { _ in }) -> Report? {
         var report = Report()
         report.count = count
         var ended = 0
@@ -70,7 +70,10 @@ public final class BacklogRun {
         }
         report.during = ProcessMemory.resident()
         guard delivery.queues.waiting == count else { return nil }
-        while ended < count { loop.turn(waitingUpTo: 100) }
+        while ended < count {
+            loop.turn(waitingUpTo: 100)
+            onProgress(ended)
+        }
         // The queue asks the allocator for its memory half a second later.
         let end = loop.now + 1500
         while loop.now < end { loop.turn(waitingUpTo: 100) }

@@ -55,8 +55,9 @@ public final class LoadRun {
         HeapReserve.fill()
     }
 
-    /// Runs to the end. What it measures begins when a connection stands, or cannot be had.
-    public func run() -> LoadReport {
+    /// Runs to the end. What it measures begins when a connection stands, or cannot be had. `onProgress` hears a few
+    /// times a second how many have ended.
+    public func run(onProgress: ((Int) -> Void)? = nil) -> LoadReport {
         let patience = SystemClock.monotonicMilliseconds() + 5000
         while !delivery.hasRoom(for: target), delivery.isHealthy(for: target, type),
             SystemClock.monotonicMilliseconds() < patience
@@ -66,6 +67,7 @@ public final class LoadRun {
         let cpu = SystemClock.processMicroseconds()
         let begin = SystemClock.monotonicMicroseconds()
         refillSoon()
+        if let onProgress { tell(onProgress) }
         loop.run()
         let wall = SystemClock.monotonicMicroseconds() - begin
         report.count = count
@@ -75,6 +77,14 @@ public final class LoadRun {
         report.medianMilliseconds = percentile(50)
         report.p99Milliseconds = percentile(99)
         return report
+    }
+
+    private func tell(_ onProgress: @escaping (Int) -> Void) {
+        loop.schedule(after: 100) { [weak self] in
+            guard let self else { return }
+            onProgress(latencies.count)
+            tell(onProgress)
+        }
     }
 
     private func percentile(_ percent: Int) -> Double {

@@ -11,7 +11,9 @@ public enum EngineProcess {
 
     /// Runs an engine. A supervised one takes settings from standard input up to the first empty line, writes its log
     /// for the supervisor, and ends with that input. False when it could not start; the log says why.
-    public static func run(_ settings: Settings, isSupervised: Bool) -> Bool {
+    ///
+    /// `source` is where the settings came from, to be read again when the engine is told to.
+    public static func run(_ settings: Settings, isSupervised: Bool, source: SettingsSource? = nil) -> Bool {
         var settings = settings
         if isSupervised {
             ChildProcess.leaveInheritance()
@@ -22,7 +24,7 @@ public enum EngineProcess {
         let log = EngineLog(
             threshold: LogLevel(name: settings.text(.logLevel)), write: log(isSupervised: isSupervised))
         do throws(EngineFailure) {
-            let engine = try EngineService(settings: settings, log: log, isSupervised: isSupervised)
+            let engine = try EngineService(settings: settings, log: log, isSupervised: isSupervised, source: source)
             engine.run(parentInput: isSupervised ? Descriptor.standardInput : nil)
             return true
         } catch {

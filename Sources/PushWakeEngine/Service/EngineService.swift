@@ -13,6 +13,7 @@ public final class EngineService {
     private var gate: AcceptGate?
     private let core: EngineCore
     private let log: EngineLog
+    private let settingsReload: SettingsReload
     /// Keeps the disk's pace away from the loop; nil for a store without a file.
     private let checkpoints: CheckpointThread?
     private var connections: [ObjectIdentifier: PeerConnection] = [:]
@@ -35,8 +36,11 @@ public final class EngineService {
     /// Opens the store, listens on the socket and reads the keys; a key that cannot be used is only logged.
     ///
     /// A supervised engine leaves the log line of a push that was taken to its supervisor.
-    public init(settings: Settings, log: EngineLog, isSupervised: Bool = false) throws(EngineFailure) {
+    public init(
+        settings: Settings, log: EngineLog, isSupervised: Bool = false, source: SettingsSource? = nil
+    ) throws(EngineFailure) {
         self.log = log
+        settingsReload = SettingsReload(source: source)
         AcceptGate.raiseLimit()
         if !settings.flag(.coreDumps) { ProcessMemory.forbidCore() }
         // ORDER: before the first key is read.
@@ -90,6 +94,7 @@ public final class EngineService {
             refreshes = watch
             watch.start()
         }
+        core.onReload = { [weak self] in self?.reload() ?? [] }
     }
 
     /// What nobody else says of keys that can be read and will not do.
@@ -124,11 +129,11 @@ public final class EngineService {
         }
     }
 
-    /// Runs until SIGTERM, SIGINT or `stop()`; SIGHUP reads keys and templates again. With `parentInput` the end
+    /// Runs until SIGTERM, SIGINT or `stop()`; SIGHUP reads settings, keys and templates again. With `parentInput` the end
     /// of that descriptor ends the engine too: no engine outlives its supervisor.
     public func run(parentInput: Int32? = nil) {
         let signals = Signals { [weak self] number in
-            if number == 1 { self?.reload() } else { self?.signalled() }
+            if number == 1 { _ = self?.reload() } else { self?.signalled() }
         }
         do throws(SystemError) {
             try signals.attach(to: loop)
@@ -174,7 +179,15 @@ public final class EngineService {
         loop.stop()
     }
 
-    private func reload() { for problem in core.delivery.reload() { log(.warning, problem) } }
+    /// Reads the settings file again if there is one, then keys and templates.
+    private func reload() -> [ReloadNote] {
+        let outcome = settingsReload.read(core.settings)
+        var notes = outcome.notes
+        if let settings = outcome.settings { core.take(settings) }
+        if !outcome.isBroken { notes += core.delivery.reload().map { .problem($0) } }
+        for note in notes { log(note.level, note.text) }
+        return notes
+    }
 
     private static func openStore(_ settings: Settings, _ log: EngineLog) throws(EngineFailure) -> any BindingStore {
         let perUser = Int(settings.integer(.bindingsPerUser))

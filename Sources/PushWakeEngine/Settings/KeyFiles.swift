@@ -73,6 +73,47 @@ enum FCMKeyFile {
     }
 }
 
+/// Huawei's service-account file.
+enum HarmonyOSKeyFile {
+    static func read(_ path: String) throws(KeyFileError) -> (HarmonyOSAccount, Signer) {
+        let remedy = "give the service-account JSON from Huawei's developer console, readable for the PBX"
+        let bytes = try contents(path, remedy: remedy)
+        let document: JSONValue
+        do throws(JSONParser.Failure) {
+            document = try JSONParser.parse(bytes)
+        } catch {
+            throw KeyFileError(message: "\(path) is not JSON (line \(error.line), column \(error.column)); \(remedy)")
+        }
+        let account: HarmonyOSAccount
+        do throws(HarmonyOSAccount.Problem) {
+            account = try HarmonyOSAccount(document)
+        } catch {
+            throw KeyFileError(message: "\(path): \(error.member) is missing or cannot be used; \(remedy)")
+        }
+        do throws(TLSError) {
+            return (account, try Signer(pssPEM: Array(account.privateKey.utf8)))
+        } catch {
+            throw KeyFileError(message: "\(path): private_key cannot be used (\(error.message)); \(remedy)")
+        }
+    }
+}
+
+/// The API key for FlexiAPI.
+enum FlexiAPIKeyFile {
+    private static let longest = 1024
+
+    /// The first line; editors end a file with a line end, which is no part of the key.
+    static func read(_ path: String) throws(KeyFileError) -> [UInt8] {
+        let remedy = "give a file whose first line is the API key, readable for the PBX"
+        guard !path.isEmpty else { throw KeyFileError(message: "is empty; \(remedy)") }
+        let line = Array(try contents(path, remedy: remedy).prefix { $0 != 0x0A && $0 != 0x0D })
+        guard !line.isEmpty, line.count <= longest, line.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw KeyFileError(message: "\(path) holds no API key in its first line; \(remedy)")
+        }
+        return line
+    }
+}
+
 /// A private key on P-256 in PEM, and nothing else.
 private func p256Key(_ path: String, remedy: String) throws(KeyFileError) -> Signer {
     let bytes = try contents(path, remedy: remedy)

@@ -18,7 +18,8 @@ enum PayloadFiles {
         var library: PayloadLibrary
         do throws(PayloadTemplateError) {
             library = try PayloadLibrary(
-                families, notifications: notifications(settings), flexisipCompatible: settings.flag(.flexisipCompat))
+                families, notifications: notifications(settings), flexisipCompatible: settings.flag(.flexisipCompat),
+                extras: PayloadExtras(settings))
         } catch {
             return (nil, ["the built-in payload cannot be used: \(error)"])
         }

@@ -86,7 +86,8 @@ extension SettingsInspection {
 
     private mutating func inspectReaders() {
         let keys: [SettingKey] = [
-            .apnsKey, .apnsCert, .apnsCertPasswordFile, .fcmKey, .vapidKey, .webhookSecretFile, .webhookHeaderFile,
+            .apnsKey, .apnsCert, .apnsCertPasswordFile, .fcmKey, .vapidKey, .harmonyOSKey, .flexiAPIKeyFile,
+            .webhookSecretFile, .webhookHeaderFile,
             .httpProxyAuth,
         ]
         for key in keys { inspectReaders(of: settings.text(key), SettingsTable.description(of: key).name.description) }

@@ -20,7 +20,7 @@ public struct SettingsInspection {
     private static let appleIDLength = 10
 
     let settings: Settings
-    private let depth: Depth
+    let depth: Depth
     private let now: Int64
     private var findings: [Finding] = []
 
@@ -45,6 +45,9 @@ public struct SettingsInspection {
         inspection.inspectFCM()
         inspection.inspectWebPush()
         inspection.inspectWebhook()
+        inspection.inspectFlexiAPI()
+        inspection.inspectHarmonyOS()
+        inspection.inspectPayloadExtras()
         inspection.inspectAuthorities()
         inspection.inspectProxy()
         inspection.inspectTemplates()
@@ -187,6 +190,9 @@ public struct SettingsInspection {
             if !subject.isEmpty {
                 add(.error, .vapidKey, "vapid_subject is set but no key; set vapid_key to a P-256 key")
             }
+            if settings.isChanged(.webPushNavigate) {
+                add(.error, .vapidKey, "webpush_navigate is set but no key; set vapid_key to a P-256 key")
+            }
             return
         }
         if !subject.hasPrefix("mailto:") && !subject.hasPrefix("https:") {
@@ -205,6 +211,10 @@ public struct SettingsInspection {
                 .error, .webPushHosts,
                 "\"\(entry.prefix(80))\" is not a host; write names without https:// and port, or *"
             )
+        }
+        let navigate = settings.text(.webPushNavigate)
+        if !navigate.isEmpty, HTTPOrigin.split(navigate) == nil {
+            add(.error, .webPushNavigate, "is not an https URL; browsers drop the message; write https://host/path")
         }
         guard depth >= .keys else { return }
         do throws(KeyFileError) {

@@ -22,7 +22,7 @@ indirect enum FCMSchema {
     private static let message = FCMSchema.message([
         ("name", .string), ("data", .map), ("token", .string), ("topic", .string), ("condition", .string),
         ("notification", .message([("title", .string), ("body", .string), ("image", .string)])),
-        ("android", android), ("fcm_options", options),
+        ("android", android), ("android_v2", androidV2), ("fcm_options", options),
         (
             "webpush",
             .message([
@@ -42,6 +42,18 @@ indirect enum FCMSchema {
         ("collapse_key", .string), ("priority", priority), ("ttl", .duration), ("restricted_package_name", .string),
         ("data", .map), ("fcm_options", options), ("direct_boot_ok", .bool), ("bandwidth_constrained_ok", .bool),
         ("restricted_satellite_ok", .bool), ("notification", androidNotification),
+    ])
+    /// "Migrate from FCM HTTP v1 API to AndroidConfigV2": no priority, which follows from the kind of message.
+    private static let androidV2 = FCMSchema.message([
+        ("collapse_key", .string), ("ttl", .duration), ("restricted_package_name", .string), ("data", .map),
+        ("fcm_options", options), ("direct_boot_ok", .bool), ("bandwidth_constrained_ok", .bool),
+        ("restricted_satellite_ok", .bool), ("background_sync", .message([])),
+        (
+            "remote_notification",
+            .message([
+                ("mutable_content", .bool), ("use_as_v1_data_message", .bool), ("notification", .structure),
+            ])
+        ),
     ])
     private static let androidNotification = FCMSchema.message([
         ("title", .string), ("body", .string), ("icon", .string), ("color", .string), ("sound", .string),

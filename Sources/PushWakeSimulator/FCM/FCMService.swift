@@ -71,7 +71,8 @@ struct FCMService {
             throw .invalidArgument("Recipient of the message is not set.", field: "message")
         }
         try Self.checkData(message["data"], field: "message.data")
-        try Self.checkAndroid(message["android"])
+        try Self.checkAndroid(message["android"], field: "message.android")
+        try Self.checkAndroidV2(message["android_v2"])
         let limit = message["token"] == nil ? 2_048 : 4_096
         guard Self.payloadSize(message) <= limit else { throw .tooLarge }
         if message["token"] != nil { try Self.checkToken(Array(target.utf8)[...]) }
@@ -113,19 +114,38 @@ struct FCMService {
         }
     }
 
-    private static func checkAndroid(_ android: JSONValue?) throws(FCMError) {
-        try checkData(android?["data"], field: "message.android.data")
+    private static func checkAndroid(_ android: JSONValue?, field: String) throws(FCMError) {
+        try checkData(android?["data"], field: "\(field).data")
         guard let text = android?["ttl"]?.string, let seconds = FCMSchema.seconds(text) else { return }
         guard seconds >= 0, seconds <= 2_419_200 else {
-            throw .invalidArgument("TTL should be between 0 and 2419200 seconds: \(text)", field: "message.android.ttl")
+            throw .invalidArgument("TTL should be between 0 and 2419200 seconds: \(text)", field: "\(field).ttl")
+        }
+    }
+
+    /// One kind of message, and what a notification shows.
+    private static func checkAndroidV2(_ android: JSONValue?) throws(FCMError) {
+        guard let android, case .object = android else { return }
+        let field = "message.android_v2"
+        try checkAndroid(android, field: field)
+        let shown = android["remote_notification"]
+        guard (shown == nil) != (android["background_sync"] == nil) else {
+            throw .invalidArgument("Exactly one of remote_notification and background_sync must be set.", field: field)
+        }
+        guard let shown else { return }
+        guard case .object? = shown["notification"] else {
+            throw .invalidArgument("The notification is not set.", field: "\(field).remote_notification")
         }
     }
 
     /// Bytes of the keys and values that go to the device.
     private static func payloadSize(_ message: JSONValue) -> Int {
         var size = 0
-        let android = message["android"]
-        for part in [message["data"], android?["data"], message["notification"], android?["notification"]] {
+        let (android, second) = (message["android"], message["android_v2"])
+        let shown = second?["remote_notification"]?["notification"]
+        for part in [
+            message["data"], android?["data"], message["notification"], android?["notification"], second?["data"],
+            shown,
+        ] {
             guard case .object(let members)? = part else { continue }
             for member in members { size += member.name.utf8.count + (member.value.string?.utf8.count ?? 0) }
         }

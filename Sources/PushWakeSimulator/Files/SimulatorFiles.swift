@@ -22,6 +22,9 @@ struct SimulatorFiles {
     let vapidKey: PrivateKey
     /// What signs a webhook's requests.
     let webhookSecret: [UInt8]
+    /// The only API key of FlexiAPI.
+    let flexiAPIKey: [UInt8]
+    let harmonyOS: HarmonyOSFile
     /// Signs the certificates of senders; its key is kept, so that there may be more of them.
     let pushAuthority: Certificate
     private let store: FileStore
@@ -39,7 +42,17 @@ struct SimulatorFiles {
         secondAccount = try AccountFile(
             "fcmkey.\(Self.secondPackage).json", in: FileStore(making: store.path("fcm")),
             makingFor: Self.secondProject)
-        webhookSecret = try Self.webhookSecret(store)
+        webhookSecret = try Self.secret("webhook.secret", store)
+        flexiAPIKey = try Self.secret("flexiapi.key", store)
+        harmonyOS = try HarmonyOSFile("harmonyos.json", in: store)
+    }
+
+    /// The subscription that `simulator.json` names, with its private half.
+    var ownSubscription: OwnSubscription? {
+        guard let pem = subscription["private_key"]?.string, let key = try? PrivateKey(pem: Array(pem.utf8)),
+            let secret = Base64URL.decode((subscription["auth"]?.string ?? "").utf8)
+        else { return nil }
+        return OwnSubscription(key: key, secret: secret)
     }
 
     /// Path of the server's certificate.
@@ -69,6 +82,13 @@ struct SimulatorFiles {
         let webhook = JSONValue.object([
             .init("url", .string("\(origin)/webhook/$token")), .init("secret", .string(store.path("webhook.secret"))),
         ])
+        let flexiAPI = JSONValue.object([
+            .init("url", .string("\(origin)/flexiapi")), .init("key", .string(store.path("flexiapi.key"))),
+        ])
+        let harmonyOS = JSONValue.object([
+            .init("url", .string(origin)), .init("key", .string(self.harmonyOS.path)),
+            .init("project", .string(HarmonyOSFile.project)),
+        ])
         let webPush = JSONValue.object([
             .init("url", .string("\(origin)/push/")), .init("vapid_key", .string(store.path("vapid.pem"))),
             .init("vapid_public", .string(Base64URL.encode(vapidKey.publicPoint()))),
@@ -84,6 +104,7 @@ struct SimulatorFiles {
             .init("fcm_key", .string(store.path("fcmkey.json"))), .init("fcm_project", .string(account.project)),
             .init("apns", apns), .init("fcm", fcm), .init("webpush", webPush),
             .init("acrobits", .object([.init("url", .string("\(origin)/pnm2/send"))])), .init("webhook", webhook),
+            .init("flexiapi", flexiAPI), .init("harmonyos", harmonyOS),
             .init("control", .string("\(origin)/_simulator/")),
         ])
         try store.write("simulator.json", JSONText.bytes(all) + [0x0A], mode: 0o644)
@@ -118,10 +139,10 @@ struct SimulatorFiles {
     }
 
     /// 32 random bytes in base64url, on one line.
-    private static func webhookSecret(_ store: FileStore) throws -> [UInt8] {
-        if let bytes = try store.read("webhook.secret") { return bytes.filter { $0 > 0x20 } }
+    private static func secret(_ name: String, _ store: FileStore) throws -> [UInt8] {
+        if let bytes = try store.read(name) { return bytes.filter { $0 > 0x20 } }
         let made = Array(Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max) }).utf8)
-        try store.write("webhook.secret", made + [0x0A], mode: 0o600)
+        try store.write(name, made + [0x0A], mode: 0o600)
         return made
     }
 

@@ -5,7 +5,7 @@ enum HeaderName: UInt8, Sendable {
     case other, method, path, authority, scheme, authorization
     case apnsTopic, apnsPushType, apnsPriority, apnsExpiration, apnsID, apnsCollapseID
     case contentType, contentEncoding, ttl, urgency, topic
-    case webhookSignature, webhookID
+    case webhookSignature, webhookID, apiKey, pushType
 
     /// Bit in a set of names seen.
     var bit: UInt32 { 1 &<< UInt32(rawValue) }
@@ -28,6 +28,7 @@ enum HeaderName: UInt8, Sendable {
             case UInt8(ascii: "u"): .urgency
             default: last == UInt8(ascii: "d") ? .method : .scheme
             }
+        case 9: first == UInt8(ascii: "x") ? .apiKey : .pushType
         case 10: first == UInt8(ascii: ":") ? .authority : .apnsTopic
         case 12: .contentType
         case 13:
@@ -72,6 +73,8 @@ enum HeaderName: UInt8, Sendable {
         case .topic: "topic"
         case .webhookSignature: "x-pushwake-signature"
         case .webhookID: "x-pushwake-id"
+        case .apiKey: "x-api-key"
+        case .pushType: "push-type"
         }
     }
 }

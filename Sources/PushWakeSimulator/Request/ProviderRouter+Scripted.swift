@@ -52,6 +52,10 @@ extension ProviderRouter {
             answer = apns.answer(status: 200, reason: "ok", id: id, timestamp: nil)
         case .fcm: answer = FCMService.success("pushwake-simulator", "0:0")
         case .acrobits: answer = AcrobitsService.answer(http: 200, code: 200, "OK")
+        case .flexiapi: answer = ProviderAnswer(status: 200)
+        case .harmonyos:
+            answer = HarmonyOSService.answer(200, "80000000", "Success")
+            answer.reason = "ok"
         case .webhook:
             id = request.bytes(.webhookID)
             answer = ProviderAnswer(status: 200)
@@ -83,6 +87,14 @@ extension ProviderRouter {
         case .acrobits:
             let code = scripted.status ?? 400
             return AcrobitsService.answer(http: 200, code: code, reason ?? (code == 200 ? "OK" : "By script"))
+        case .flexiapi:
+            let status = scripted.status ?? 400
+            guard status >= 300 else { return ProviderAnswer(status: status, reason: reason ?? "ok") }
+            return FlexiAPIService.refusal(status, reason ?? "By script")
+        case .harmonyos:
+            let status = scripted.status ?? 400
+            let usual = HarmonyOSService.usualCode(for: status)
+            return HarmonyOSService.answer(status, reason ?? usual.code, reason == nil ? usual.message : "By script")
         case .webhook:
             let status = scripted.status ?? 400
             guard status >= 300 else { return ProviderAnswer(status: status, reason: reason ?? "ok") }

@@ -11,6 +11,8 @@ struct ProviderRouter {
     var webPush: WebPushService
     let acrobits = AcrobitsService()
     let webhook: WebhookService
+    let flexiAPI: FlexiAPIService
+    var harmonyOS: HarmonyOSService
     var counters = SimulatorCounters()
     private(set) var tokens = AccessTokens()
     private(set) var script = FaultScript()
@@ -19,13 +21,16 @@ struct ProviderRouter {
     private var books = 0
 
     init(
-        apns: APNsService, oauth: OAuthService, fcm: FCMService, webPush: WebPushService, webhook: WebhookService
+        apns: APNsService, oauth: OAuthService, fcm: FCMService, webPush: WebPushService, webhook: WebhookService,
+        flexiAPI: FlexiAPIService, harmonyOS: HarmonyOSService
     ) {
         self.apns = apns
         self.oauth = oauth
         self.fcm = fcm
         self.webPush = webPush
         self.webhook = webhook
+        self.flexiAPI = flexiAPI
+        self.harmonyOS = harmonyOS
     }
 
     /// Begins a script from its start.
@@ -139,6 +144,8 @@ struct ProviderRouter {
         case .webpush: webPush.answer(request, now: now)
         case .acrobits: acrobits.answer(request)
         case .webhook: webhook.answer(request, now: now)
+        case .flexiapi: flexiAPI.answer(request)
+        case .harmonyos: harmonyOS.answer(request, now: now)
         case .control: answerControl(request)
         }
     }
@@ -154,6 +161,12 @@ struct ProviderRouter {
             return Array((token ?? "").utf8)[...]
         case .acrobits:
             let token = (try? JSONReader.read(request.body))?["DeviceToken"]?.string
+            return Array((token ?? "").utf8)[...]
+        case .flexiapi:
+            let token = (try? JSONReader.read(request.body))?["pn_prid"]?.string
+            return Array((token ?? "").utf8)[...]
+        case .harmonyos:
+            let token = (try? JSONReader.read(request.body))?["target"]?["token"]?.array?.first?.string
             return Array((token ?? "").utf8)[...]
         case .webhook: return WebhookService.token(of: request)
         case .oauth, .control: return []
@@ -179,7 +192,7 @@ extension FaultRule.Effect {
 
 /// Who answers a request; the raw value is the word in logs, scripts and counters.
 enum ProviderName: String, CaseIterable, Sendable {
-    case apns, fcm, oauth, webpush, acrobits, webhook
+    case apns, fcm, oauth, webpush, acrobits, webhook, flexiapi, harmonyos
     /// The simulator's own endpoint.
     case control
 
@@ -200,6 +213,10 @@ enum ProviderName: String, CaseIterable, Sendable {
             self = .acrobits
         } else if Self.starts(path, "/webhook") {
             self = .webhook
+        } else if Self.starts(path, "/flexiapi/") {
+            self = .flexiapi
+        } else if Self.starts(path, "/v3/") {
+            self = .harmonyos
         } else if Self.starts(path, "/_simulator/") {
             self = .control
         } else {

@@ -61,7 +61,7 @@ struct SimulatorCounters: Sendable {
 
     /// All counts as one object.
     var json: JSONValue {
-        let pushes: [ProviderName] = [.apns, .fcm, .webpush, .acrobits, .webhook]
+        let pushes: [ProviderName] = [.apns, .fcm, .webpush, .acrobits, .webhook, .flexiapi, .harmonyos]
         func sum(_ count: KeyPath<Provider, Int>) -> JSONValue {
             .integer(Int64(pushes.reduce(0) { $0 + self[$1][keyPath: count] }))
         }
@@ -108,7 +108,9 @@ struct SimulatorCounters: Sendable {
         case .webpush: 3
         case .acrobits: 4
         case .webhook: 5
-        case .control: 6
+        case .flexiapi: 6
+        case .harmonyos: 7
+        case .control: 8
         }
     }
 }

@@ -11,6 +11,7 @@ struct WebPushService {
     /// Limits that a script may change.
     var rules = WebPushRules()
     private let ownKey: [UInt8]
+    private let open: (_ body: [UInt8]) -> [UInt8]?
     private let verify: PointCheck
     private var messages: UInt64 = 0
     /// The last `Authorization` that was verified, its origin and its expiry: senders use one for hours.
@@ -29,8 +30,12 @@ struct WebPushService {
         }
     }
 
-    init(ownKey: [UInt8], verify: @escaping PointCheck) {
+    /// `open` decrypts what is for a browser of the simulator's own; nil for anybody else's.
+    init(
+        ownKey: [UInt8], open: @escaping (_ body: [UInt8]) -> [UInt8]? = { _ in nil }, verify: @escaping PointCheck
+    ) {
         self.ownKey = ownKey
+        self.open = open
         self.verify = verify
     }
 
@@ -41,6 +46,7 @@ struct WebPushService {
             try Self.checkHeaders(request)
             try checkAuthorization(request, now: now / 1_000)
             try Self.checkBody(request)
+            try checkDeclaration(request)
             try Self.checkSubscription(subscription)
             messages &+= 1
             let authority = request.text(.authority) ?? "localhost"
@@ -165,6 +171,18 @@ struct WebPushService {
         }
         let size = body[16..<20].reduce(0) { $0 << 8 | Int($1) }
         guard size >= 18, body.count - 86 <= size else { throw Refusal(400, 110, "Body is not one record") }
+    }
+
+    /// A browser drops without a word what it is told to show and cannot: the simulator says so.
+    private func checkDeclaration(_ request: ReceivedRequest) throws(Refusal) {
+        guard request.text(.contentType) == "application/notification+json" else { return }
+        guard !request.body.isEmpty else {
+            throw Refusal(400, 110, "Not a declarative push message: the body is empty")
+        }
+        guard let payload = open(request.body), let objection = DeclarativeMessage.objection(to: payload) else {
+            return
+        }
+        throw Refusal(400, 110, "Not a declarative push message: \(objection)")
     }
 
     private static func checkSubscription(_ id: ArraySlice<UInt8>) throws(Refusal) {

@@ -251,12 +251,10 @@ final class HTTPConnection: LoopSource, TurnEnding {
     }
 
     private func readTunnel(_ channel: Channel, _ tunnel: ProxyTunnel) {
-        var tunnel = tunnel
         let end = channel.read { bytes in
             tunnel.receive(bytes)
             return true
         }
-        stage = .tunnelling(channel, tunnel)
         switch tunnel.state {
         case .refused(let text): finish(text, isOrderly: false)
         case .open: startTLS(channel)

@@ -3,7 +3,7 @@
 internal import PushWakeCore
 
 /// Asks an HTTP proxy for a tunnel (CONNECT; RFC 9110, 9.3.6).
-struct ProxyTunnel {
+final class ProxyTunnel {
     enum State: Equatable {
         case waiting
         case open
@@ -27,7 +27,7 @@ struct ProxyTunnel {
         parser.expectsNoBody = true
     }
 
-    mutating func receive(_ bytes: UnsafeRawBufferPointer) {
+    func receive(_ bytes: UnsafeRawBufferPointer) {
         parser.append(bytes)
         do throws(HTTP1Parser.Failure) {
             guard let answer = try parser.next() else { return }

@@ -40,6 +40,27 @@ public enum Crypto {
         return result
     }
 
+    /// What `sealAES128GCM` sealed; throws when the tag is another's.
+    public static func openAES128GCM(key: [UInt8], nonce: [UInt8], _ sealed: [UInt8]) throws(TLSError) -> [UInt8] {
+        guard key.count == 16, nonce.count == 12, sealed.count >= 16, sealed.count < 1 << 20 else {
+            throw TLSError("AES-128-GCM: wrong length")
+        }
+        guard let context = EVP_CIPHER_CTX_new() else { throw TLSError.drain("AES-128-GCM") }
+        defer { EVP_CIPHER_CTX_free(context) }
+        let text = Array(sealed.dropLast(16))
+        var tag = Array(sealed.suffix(16))
+        var result = [UInt8](repeating: 0, count: text.count + 16)
+        var count: Int32 = 0
+        guard EVP_DecryptInit_ex(context, EVP_aes_128_gcm(), nil, key, nonce) == 1,
+            EVP_DecryptUpdate(context, &result, &count, text, Int32(truncatingIfNeeded: text.count)) == 1,
+            EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, 16, &tag) == 1
+        else { throw TLSError.drain("AES-128-GCM") }
+        var rest = [UInt8](repeating: 0, count: 16)
+        var restCount: Int32 = 0
+        guard EVP_DecryptFinal_ex(context, &rest, &restCount) == 1 else { throw TLSError.drain("AES-128-GCM") }
+        return Array(result.prefix(text.count))
+    }
+
     /// AES-128-GCM with a 12-byte nonce: ciphertext and 16-byte tag.
     public static func sealAES128GCM(key: [UInt8], nonce: [UInt8], _ plaintext: [UInt8]) throws(TLSError) -> [UInt8] {
         guard key.count == 16, nonce.count == 12, plaintext.count < 1 << 20 else {

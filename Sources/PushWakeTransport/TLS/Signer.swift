@@ -2,15 +2,16 @@
 
 internal import COpenSSL
 
-/// Signs with a private key: ES256 with P-256, RS256 with RSA (RFC 7518, 3.1).
+/// Signs with a private key: ES256 with P-256, RS256 or PS256 with RSA (RFC 7518, 3.1).
 public final class Signer {
     /// Names of JOSE.
     public enum Algorithm: String, Sendable {
         case es256 = "ES256"
         case rs256 = "RS256"
+        case ps256 = "PS256"
     }
 
-    /// Follows from the key.
+    /// Follows from the key, but for PS256.
     public let algorithm: Algorithm
     /// Signs; its public half verifies.
     public let key: PrivateKey
@@ -32,13 +33,22 @@ public final class Signer {
         try self.init(PrivateKey(pem: pem, password: password))
     }
 
-    /// The signature as JWS has it: r and s of 32 bytes each for ES256, PKCS#1 v1.5 for RS256.
+    /// Reads an RSA key that is to make PS256 signatures.
+    public init(pssPEM pem: [UInt8]) throws(TLSError) {
+        key = try PrivateKey(pem: pem)
+        algorithm = .ps256
+        guard key.isRSA else { throw TLSError("the key is not an RSA key") }
+    }
+
+    /// The signature as JWS has it: r and s of 32 bytes each for ES256, PKCS#1 v1.5 for RS256, PSS with a salt as long
+    /// as the hash for PS256.
     public func sign(_ message: [UInt8]) throws(TLSError) -> [UInt8] {
         guard let context = EVP_MD_CTX_new() else { throw TLSError.drain("sign") }
         defer { EVP_MD_CTX_free(context) }
-        guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key.pointer) == 1 else {
-            throw TLSError.drain("sign")
-        }
+        var options: OpaquePointer?
+        guard EVP_DigestSignInit(context, &options, EVP_sha256(), nil, key.pointer) == 1,
+            algorithm != .ps256 || copenssl_use_pss(options) == 1
+        else { throw TLSError.drain("sign") }
         var signature = [UInt8](repeating: 0, count: 1024)
         var count = signature.count
         guard EVP_DigestSign(context, &signature, &count, message, message.count) == 1 else {
@@ -121,6 +131,16 @@ public final class SignatureVerifier {
         algorithm = .es256
     }
 
+    /// Takes the public half of an RSA key whose signatures are PS256.
+    public init(pss key: PrivateKey) throws(TLSError) {
+        let bio = try MemoryBIO(key.publicPEM())
+        guard key.isRSA, let key = PEM_read_bio_PUBKEY(bio.pointer, nil, nil, nil) else {
+            throw TLSError.drain("cannot read the public key")
+        }
+        self.key = key
+        algorithm = .ps256
+    }
+
     deinit { EVP_PKEY_free(key) }
 
     /// Whether the signature, in the form of JWS, is this key's over the message.
@@ -129,7 +149,10 @@ public final class SignatureVerifier {
             let context = EVP_MD_CTX_new()
         else { return false }
         defer { EVP_MD_CTX_free(context) }
-        guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1 else { return false }
+        var options: OpaquePointer?
+        guard EVP_DigestVerifyInit(context, &options, EVP_sha256(), nil, key) == 1,
+            algorithm != .ps256 || copenssl_use_pss(options) == 1
+        else { return false }
         let result = EVP_DigestVerify(context, encoded, encoded.count, message, message.count)
         if result != 1 { _ = TLSError.drain("") }
         return result == 1

@@ -56,7 +56,10 @@ public struct FCMRequestBuilder: Sendable {
         let (binding, event) = (push.binding, push.content.event)
         guard !binding.token.isEmpty, binding.token.utf8.count <= Self.longestToken else { throw .unusableToken }
         let platform = FCMPlatform(of: binding)
-        guard let template = payloads.fcm(app: binding.app, event, platform) else { throw .noTemplate }
+        guard
+            let template = payloads.fcm(
+                app: binding.app, event, platform, isUrgent: push.content.isUrgent(settings.payload))
+        else { throw .noTemplate }
         request.headerBlock = try sharedHeaderBlock()
         let values = PayloadValues(
             push, settings.payload, pushType: Self.pushType(of: event).name,
@@ -111,7 +114,7 @@ public enum FCMPlatform: UInt8, Sendable, CaseIterable {
     var foreignSections: Set<String> {
         switch self {
         case .android: ["message.apns", "message.webpush"]
-        case .ios: ["message.android", "message.webpush"]
+        case .ios: ["message.android", "message.android_v2", "message.webpush"]
         }
     }
 }

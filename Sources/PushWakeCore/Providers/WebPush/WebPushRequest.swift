@@ -34,18 +34,23 @@ public enum WebPushRequest {
         appendTopic(content, to: &request)
         if let keys = try keys(of: binding) {
             request.append("content-encoding", "aes128gcm")
-            request.append("content-type", "application/octet-stream")
-            let payload = try payload(binding, content, payloads, settings, now)
+            let hasTitle = content.title != "null"
+            guard let template = payloads.webPush(app: binding.app, content.event, hasTitle: hasTitle) else {
+                throw .noTemplate
+            }
+            // WebKit, "Declarative Web Push", explainer: the type tells such a message from any other JSON.
+            let type = template.isDeclarative ? "application/notification+json" : "application/octet-stream"
+            request.append("content-type", type)
+            let payload = try payload(binding, content, template, settings, now)
             request.body = try WebPushMessage.encrypt(payload, publicKey: keys.publicKey, secret: keys.secret, crypto)
         }
         return (origin, request)
     }
 
     private static func payload(
-        _ binding: Binding, _ content: PushContent, _ payloads: PayloadLibrary, _ settings: WebPushSettings,
+        _ binding: Binding, _ content: PushContent, _ template: PayloadTemplate, _ settings: WebPushSettings,
         _ now: Int64
     ) throws(PushRefusal) -> [UInt8] {
-        guard let template = payloads.webPush(app: binding.app) else { throw .noTemplate }
         var payload: [UInt8] = []
         let values = PayloadValues(binding: binding, content: content, settings: settings.payload, now: now)
         guard template.render(values, limit: WebPushMessage.longestPayload, into: &payload) else {

@@ -56,12 +56,13 @@ extension WebhookSettings {
     public static let usualJSON = """
         {"event":"<event>","provider":"<provider>","app":"<package>","token":"<token>","call-id":"<call-id>",\
         "from-uri":"<from-uri>","from-name":"<from-name>","to-uri":"<to-uri>","title":"<title>","body":"<body>",\
-        "text":"<text>","priority":"<priority>","ttl":<ttl>,"sent-at":<sent-at>}
+        "text":"<text>","priority":"<priority>","ttl":<ttl>,"sent-at":<sent-at>,\
+        "expires-at":<expires-at>}
         """
 
     /// The same as a form.
     public static let usualForm =
         "event=<event>&provider=<provider>&app=<package>&token=<token>&call-id=<call-id>&from-uri=<from-uri>"
         + "&from-name=<from-name>&to-uri=<to-uri>&title=<title>&body=<body>&text=<text>&priority=<priority>"
-        + "&ttl=<ttl>&sent-at=<sent-at>"
+        + "&ttl=<ttl>&sent-at=<sent-at>&expires-at=<expires-at>"
 }

@@ -7,7 +7,7 @@ public enum BuiltInPayloads {
         /// Our own: small, flat, every value under a name that says what it is.
         case plain
         /// `fcmmessage.txt` and `pushkitmessage.txt`, with the defects of the printed text mended:
-        /// one comma too many, and sections that had slipped out of `message`.
+        /// one comma too many, and sections that had slipped out of `message`. `sent-at` and `expires-at` are ours.
         case mizutech
         /// What Flexisip sends, key for key.
         case flexisip
@@ -16,61 +16,88 @@ public enum BuiltInPayloads {
     /// The template text for a provider. It depends on the push type where Apple shows it, and on the kind of phone
     /// behind FCM.
     public static func source(
-        _ family: Family, _ provider: Provider, _ type: APNsPushType, _ platform: FCMPlatform = .android
+        _ family: Family, _ provider: Provider, _ type: APNsPushType, _ platform: FCMPlatform = .android,
+        _ extras: PayloadExtras = PayloadExtras()
+    ) -> String {
+        source(family, provider, type, platform, .data, extras)
+    }
+
+    /// The same; `way` is for `android_v2`.
+    static func source(
+        _ family: Family, _ provider: Provider, _ type: APNsPushType, _ platform: FCMPlatform,
+        _ way: AndroidV2Delivery, _ extras: PayloadExtras
     ) -> String {
         switch (family, provider) {
-        case (.mizutech, .apns): mizutechAPNs
-        case (.mizutech, .fcm): mizutechFCM
+        case (.mizutech, .apns): mizutechAPNs(extras)
+        case (.mizutech, .fcm): mizutechFCM(way, extras)
         case (.flexisip, .apns):
             switch type {
             case .voip: flexisipVoIP
             case .alert: flexisipAlert
             case .background: flexisipBackground
             }
-        case (.flexisip, .fcm): platform == .ios ? flexisipFCMForApple : flexisipFCM
+        case (.flexisip, .fcm): platform == .ios ? flexisipFCMForApple : flexisipFCM(way, extras)
         case (.plain, .apns):
             switch type {
             case .voip: "{\"aps\":{},\(plainFacts)}"
             case .alert:
                 """
-                {"aps":{"alert":{"title":"<title>","body":"<body>"},"sound":"<sound>","mutable-content":1},\(plainFacts)}
+                {"aps":{"alert":{"title":"<title>","body":"<body>"},"sound":"<sound>",\
+                "mutable-content":<mutable-content>},\(plainFacts)}
                 """
             case .background: "{\"aps\":{\"content-available\":1},\(plainFacts)}"
             }
-        case (.plain, .fcm): platform == .ios && type == .background ? plainFCMSilent : plainFCM
+        case (.plain, .fcm): platform == .ios && type == .background ? plainFCMSilent : plainFCM(way, extras)
         default: "{\(plainFacts),\"title\":\"<title>\",\"body\":\"<body>\",\"text\":\"<text>\"}"
         }
     }
 
-    private static let plainFacts = """
-        "event":"<event>","call-id":"<call-id>","from-uri":"<from-uri>","from-user":"<from-user>",\
-        "display-name":"<from-name>","to-uri":"<to-uri>","sent-at":<sent-at>,"ttl":<ttl>
+    /// A message that the browser shows by itself (W3C Push API, "declarative push message"; WebKit, "Meet Declarative
+    /// Web Push"). A service worker may change it (`mutable`), with what is in `data`; one that knows nothing of such
+    /// messages finds everything where it was.
+    static let declarative = """
+        {"web_push":8030,"notification":{"title":"<title>","body":"<body>","navigate":"<navigate>","tag":"<call-id>",\
+        "data":{\(plainFacts)}},"mutable":true,\(plainFacts),"title":"<title>","body":"<body>","text":"<text>"}
         """
 
-    private static let plainFCM = """
-        {"message":{
-          "token":"<token>",
-          "data":{
-            "event":"<event>","call-id":"<call-id>","from-uri":"<from-uri>","from-user":"<from-user>",
-            "display-name":"<from-name>","to-uri":"<to-uri>","title":"<title>","body":"<body>","text":"<text>",
-            "sent-at":"<sent-at>","ttl":"<ttl>"
-          },
-          "android":{"priority":"<priority>","ttl":"<ttl>s"},
-          "apns":{
-            "headers":{"apns-priority":"10","apns-push-type":"alert"},
-            "payload":{"aps":{
-              "alert":{"title":"<title>","body":"<body>"},"sound":"<sound>","mutable-content":1
-            }}
-          }
-        }}
+    private static let plainFacts = """
+        "event":"<event>","call-id":"<call-id>","from-uri":"<from-uri>","from-user":"<from-user>",\
+        "display-name":"<from-name>","to-uri":"<to-uri>","sent-at":<sent-at>,"expires-at":<expires-at>,\
+        "ttl":<ttl>
         """
+
+    private static func plainFCM(_ way: AndroidV2Delivery, _ extras: PayloadExtras) -> String {
+        // Its app shows everything itself.
+        let android =
+            extras.androidV2
+            ? (way == .background ? way : .data).section(extras)
+            : "\"android\":{\(extras.constrained)\"priority\":\"<priority>\",\"ttl\":\"<ttl>s\"}"
+        return """
+            {"message":{
+              "token":"<token>",
+              "data":{
+                "event":"<event>","call-id":"<call-id>","from-uri":"<from-uri>","from-user":"<from-user>",
+                "display-name":"<from-name>","to-uri":"<to-uri>","title":"<title>","body":"<body>","text":"<text>",
+                "sent-at":"<sent-at>","expires-at":"<expires-at>","ttl":"<ttl>"
+              },
+              \(android),
+              "apns":{
+                "headers":{"apns-priority":"10","apns-push-type":"alert"},
+                "payload":{"aps":{
+                  "alert":{"title":"<title>","body":"<body>"},"sound":"<sound>","mutable-content":<mutable-content>
+                }}
+              }
+            }}
+            """
+    }
 
     private static let plainFCMSilent = """
         {"message":{
           "token":"<token>",
           "data":{
             "event":"<event>","call-id":"<call-id>","from-uri":"<from-uri>","from-user":"<from-user>",
-            "display-name":"<from-name>","to-uri":"<to-uri>","sent-at":"<sent-at>","ttl":"<ttl>"
+            "display-name":"<from-name>","to-uri":"<to-uri>",
+            "sent-at":"<sent-at>","expires-at":"<expires-at>","ttl":"<ttl>"
           },
           "apns":{
             "headers":{"apns-priority":"5","apns-push-type":"background"},
@@ -79,57 +106,70 @@ public enum BuiltInPayloads {
         }}
         """
 
-    private static let mizutechAPNs = """
-        {
-          "headers": {
-            "apns-priority": APRIORITY, "apns-expiration": TTLNUM,
-            "apns-push-type": "PUSHTYPE", "apns-topic": "PACKAGE.voip"
-          },
-          "aps": {
-            "alert": { "title": "TITLE", "body": "BODY" },
-            "content-available": 1, "sound": "SOUND", "badge": 1
-          },
-          "data": {
-            "ntype": TYPE, "nfromusername": "FROMUSERNAME", "nfrom": "FROM", "nmsg": "MSG",
-            "ncallid": "CALLID", "ntouser": "TOUSERNAME"
-          }
-        }
-        """
+    private static func mizutechAPNs(_ extras: PayloadExtras) -> String {
+        let mutable = extras.mutableContent == .messages ? ", \"mutable-content\": <mutable-content>" : ""
+        return """
+            {
+              "headers": {
+                "apns-priority": APRIORITY, "apns-expiration": TTLNUM,
+                "apns-push-type": "PUSHTYPE", "apns-topic": "PACKAGE.voip"
+              },
+              "aps": {
+                "alert": { "title": "TITLE", "body": "BODY" },
+                "content-available": 1, "sound": "SOUND", "badge": 1\(mutable)
+              },
+              "data": {
+                "ntype": TYPE, "nfromusername": "FROMUSERNAME", "nfrom": "FROM", "nmsg": "MSG",
+                "ncallid": "CALLID", "ntouser": "TOUSERNAME", "sent-at": <sent-at>, "expires-at": <expires-at>
+              }
+            }
+            """
+    }
 
-    private static let mizutechFCM = """
-        {
-          "message": {
-            "token": "TOKEN",
-            "notification": { "title": "TITLE", "body": "BODY" },
-            "data": {
-              "ntype": "TYPE", "nfromusername": "FROMUSERNAME", "nfrom": "FROM", "nmsg": "MSG",
-              "ncallid": "CALLID", "ntouser": "TOUSERNAME"
-            },
+    private static func mizutechFCM(_ way: AndroidV2Delivery, _ extras: PayloadExtras) -> String {
+        let mutable = extras.mutableContent == .messages ? ", \"mutable-content\": <mutable-content>" : ""
+        let android = extras.androidV2 ? way.section(extras) : mizutechAndroid(extras)
+        return """
+            {
+              "message": {
+                "token": "TOKEN",
+                "notification": { "title": "TITLE", "body": "BODY" },
+                "data": {
+                  "ntype": "TYPE", "nfromusername": "FROMUSERNAME", "nfrom": "FROM", "nmsg": "MSG",
+                  "ncallid": "CALLID", "ntouser": "TOUSERNAME", "sent-at": "<sent-at>", "expires-at": "<expires-at>"
+                },
+                \(android),
+                "webpush": {
+                  "headers": { "ttl": "TTLNUM", "Urgency": "PRIORITY" },
+                  "fcm_options": { "link": "" }
+                },
+                "apns": {
+                  "headers": {
+                    "apns-priority": "APRIORITY", "apns-expiration": "TTLNUM",
+                    "apns-push-type": "PUSHTYPE", "apns-topic": "PACKAGE.voip"
+                  },
+                  "payload": {
+                    "aps": {
+                      "alert": { "title": "TITLE", "body": "BODY" }, "content-available": 1, "sound": "SOUND"\(mutable)
+                    }
+                  }
+                }
+              }
+            }
+            """
+    }
+
+    private static func mizutechAndroid(_ extras: PayloadExtras) -> String {
+        """
             "android": {
-              "priority": "PRIORITY",
+              \(extras.constrained)"priority": "PRIORITY",
               "ttl": "TTLNUMs",
               "notification": {
                 "notification_priority": "NPRIORITY", "sound": "SOUND", "visibility": "PUBLIC"
               }
-            },
-            "webpush": {
-              "headers": { "ttl": "TTLNUM", "Urgency": "PRIORITY" },
-              "fcm_options": { "link": "" }
-            },
-            "apns": {
-              "headers": {
-                "apns-priority": "APRIORITY", "apns-expiration": "TTLNUM",
-                "apns-push-type": "PUSHTYPE", "apns-topic": "PACKAGE.voip"
-              },
-              "payload": {
-                "aps": {
-                  "alert": { "title": "TITLE", "body": "BODY" }, "content-available": 1, "sound": "SOUND"
-                }
-              }
             }
-          }
-        }
         """
+    }
 
     private static let flexisipVoIP = """
         {
@@ -155,7 +195,7 @@ public enum BuiltInPayloads {
         {
           "aps": {
             "alert": { "loc-key": "<alert-msg-id>", "loc-args": ["<from>"] },
-            "sound": "<alert-sound>", "mutable-content": 1, "badge": <badge-boolean>
+            "sound": "<alert-sound>", "mutable-content": <mutable-content>, "badge": <badge-boolean>
           },
           "from-uri": "<from-uri>", "display-name": "<from-name>", "call-id": "<call-id>", "pn_ttl": <ttl>,
           "uuid": "<uid>", "send-time": "<date>", "chat-room-addr": "<chatroom-addr>", "customPayload": {}
@@ -187,20 +227,32 @@ public enum BuiltInPayloads {
         """
 
     /// `event` is ours: without it an Android app cannot tell a call from a message.
-    private static let flexisipFCM = """
-        {
-          "message": {
-            "token": "<device-token>",
+    private static func flexisipFCM(_ way: AndroidV2Delivery, _ extras: PayloadExtras) -> String {
+        let android =
+            extras.androidV2
+            ? (way == .background ? way : .data).section(data: flexisipAndroidData, extras)
+            : """
             "android": {
-              "priority": "high",
+              \(extras.constrained)"priority": "high",
               "ttl": "<ttl>s",
-              "data": {
-                "uuid": "<uid>", "from-uri": "<from-uri>", "form-uri": "<from-uri>", "display-name": "<from-name>",
-                "call-id": "<call-id>", "sip-from": "<from>", "loc-key": "", "loc-args": "<from>",
-                "send-time": "<date>", "custom-payload": "{}", "event": "<event>"
+              "data": \(flexisipAndroidData)
+            }
+            """
+        return """
+            {
+              "message": {
+                "token": "<device-token>",
+                \(android)
               }
             }
-          }
+            """
+    }
+
+    private static let flexisipAndroidData = """
+        {
+          "uuid": "<uid>", "from-uri": "<from-uri>", "form-uri": "<from-uri>", "display-name": "<from-name>",
+          "call-id": "<call-id>", "sip-from": "<from>", "loc-key": "", "loc-args": "<from>",
+          "send-time": "<date>", "custom-payload": "{}", "event": "<event>"
         }
         """
 }

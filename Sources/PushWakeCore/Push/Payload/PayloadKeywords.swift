@@ -70,12 +70,12 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
     case callID, priority, notificationPriority, apnsPriority, timeToLive, pushType
     case sound, text, message, title, body
     case instance, date, chatRoom, badge, alertKey, alertSound, sentAt, expiresAt, selector
-    case platform, kind, provider, certificate
+    case platform, kind, provider, certificate, mutableContent, navigate
 
     /// Stands in a template without quotes too, because it always is a number.
     public var isNumber: Bool {
         switch self {
-        case .type, .apnsPriority, .timeToLive, .badge, .sentAt, .expiresAt: true
+        case .type, .apnsPriority, .timeToLive, .badge, .sentAt, .expiresAt, .mutableContent: true
         default: false
         }
     }
@@ -112,6 +112,7 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
         ("priority", .priority), ("apns-priority", .apnsPriority), ("push-type", .pushType), ("sound", .sound),
         ("text", .text), ("title", .title), ("body", .body), ("sent-at", .sentAt), ("expires-at", .expiresAt),
         ("selector", .selector), ("platform", .platform), ("kind", .kind), ("provider", .provider),
+        ("mutable-content", .mutableContent), ("navigate", .navigate),
     ]
 
     /// Flexisip's `$name`s for a URL, where `<name>` cannot stand.

@@ -19,23 +19,25 @@ public struct PayloadLibrary: Sendable {
     /// Compiles one built-in family for all; `flexisipCompatible` adds Flexisip's misspelt `form-uri` to its FCM data.
     public init(
         _ family: BuiltInPayloads.Family = .plain, notifications rule: NotificationRule = .automatic,
-        flexisipCompatible: Bool = false
+        flexisipCompatible: Bool = false, extras: PayloadExtras = PayloadExtras()
     ) throws(PayloadTemplateError) {
-        try self.init(PayloadFamilies(family), notifications: rule, flexisipCompatible: flexisipCompatible)
+        try self.init(
+            PayloadFamilies(family), notifications: rule, flexisipCompatible: flexisipCompatible, extras: extras)
     }
 
     /// Compiles built-in families for all, for providers and for apps.
     public init(
         _ families: PayloadFamilies, notifications rule: NotificationRule = .automatic,
-        flexisipCompatible: Bool = false
+        flexisipCompatible: Bool = false, extras: PayloadExtras = PayloadExtras()
     ) throws(PayloadTemplateError) {
         self.rule = rule
-        let unwanted: Set<String> = flexisipCompatible ? [] : ["message.android.data.form-uri"]
+        let unwanted: Set<String> =
+            flexisipCompatible ? [] : ["message.android.data.form-uri", "message.android_v2.data.form-uri"]
         func compile(
             _ family: BuiltInPayloads.Family, _ provider: Provider
         ) throws(PayloadTemplateError) -> Variants {
-            try Variants(provider, dropping: unwanted) { type, platform in
-                Array(BuiltInPayloads.source(family, provider, type, platform).utf8)
+            try Variants(provider, dropping: unwanted, extras) { type, platform, way in
+                Array(BuiltInPayloads.source(family, provider, type, platform, way, extras).utf8)
             }
         }
         for provider in PayloadFamilies.providers { standard[provider] = try compile(families.usual, provider) }
@@ -54,7 +56,7 @@ public struct PayloadLibrary: Sendable {
             try variants.replace(type, by: source)
             return put(variants, for: provider, app: app)
         }
-        put(try Variants(provider, dropping: []) { _, _ in source }, for: provider, app: app)
+        put(try Variants(provider, dropping: []) { _, _, _ in source }, for: provider, app: app)
     }
 
     private mutating func put(_ variants: Variants, for provider: Provider, app: String) {
@@ -75,13 +77,18 @@ public struct PayloadLibrary: Sendable {
         variants(.apns, Self.key(app, of: .apns))?.apns(type)
     }
 
-    /// The template for a push through Google.
-    public func fcm(app: String, _ event: PushEvent, _ platform: FCMPlatform) -> PayloadTemplate? {
-        variants(.fcm, app)?.fcm(platform, event, keepsNotification: keepsNotification(event))
+    /// The template for a push through Google. One that is not urgent may take another way with `android_v2`.
+    public func fcm(
+        app: String, _ event: PushEvent, _ platform: FCMPlatform, isUrgent: Bool = true
+    ) -> PayloadTemplate? {
+        variants(.fcm, app)?.fcm(platform, event, keepsNotification: keepsNotification(event), isUrgent: isUrgent)
     }
 
-    /// The template for an encrypted Web Push.
-    public func webPush(app: String) -> PayloadTemplate? { variants(.webpush, app)?.only }
+    /// The template for an encrypted Web Push. Of what is to be read it may be one that browsers show by themselves,
+    /// which takes a title.
+    public func webPush(app: String, _ event: PushEvent = .call, hasTitle: Bool = true) -> PayloadTemplate? {
+        variants(.webpush, app)?.webPush(event, hasTitle: hasTitle)
+    }
 
     private func variants(_ provider: Provider, _ app: String) -> Variants? {
         if let own = ofApp[provider]?[app] { return own }
@@ -106,12 +113,17 @@ extension PayloadLibrary {
     private struct Variants: Sendable {
         private var templates: [PayloadTemplate]
 
-        private static let shown: Set<String> = ["aps.alert", "aps.sound", "aps.badge"]
+        private static let shown: Set<String> = ["aps.alert", "aps.sound", "aps.badge", "aps.mutable-content"]
         private static let shownBehindFCM = Set(shown.map { "message.apns.payload.\($0)" })
         private static let notification: Set<String> = ["message.notification", "message.android.notification"]
 
+        /// Places of FCM's templates behind the two for each platform.
+        private static let silent = FCMPlatform.allCases.count * 2
+        private static let unhurried = silent + 1
+
         init(
-            _ provider: Provider, dropping unwanted: Set<String>, source: (APNsPushType, FCMPlatform) -> [UInt8]
+            _ provider: Provider, dropping unwanted: Set<String>, _ extras: PayloadExtras = PayloadExtras(),
+            source: (APNsPushType, FCMPlatform, AndroidV2Delivery) -> [UInt8]
         ) throws(PayloadTemplateError) {
             var templates: [PayloadTemplate] = []
             switch provider {
@@ -119,25 +131,33 @@ extension PayloadLibrary {
                 for type in APNsPushType.allCases {
                     // Mizutech's `headers` are fields that PushWake sets itself, and a silent push with an alert
                     // is an error.
-                    let text = source(type, .ios)
-                    let silent = type == .background && text == source(.alert, .ios)
+                    let text = source(type, .ios, .data)
+                    let silent = type == .background && text == source(.alert, .ios, .data)
                     let sections = unwanted.union(["headers"]).union(silent ? Self.shown : [])
                     templates.append(try PayloadTemplate(json: text, rules: PayloadRules(dropped: sections)))
                 }
             case .fcm:
                 for platform in FCMPlatform.allCases {
-                    for sections in [Set<String>(), Self.notification] {
+                    for way in [AndroidV2Delivery.notification, .data] {
+                        let sections = way == .data ? Self.notification : []
                         let foreign = platform.foreignSections.union(unwanted).union(sections)
                         templates.append(
-                            try PayloadTemplate(json: source(.alert, platform), rules: .fcm(dropping: foreign)))
+                            try PayloadTemplate(json: source(.alert, platform, way), rules: .fcm(dropping: foreign)))
                     }
                 }
                 let sections = FCMPlatform.ios.foreignSections.union(Self.notification).union(Self.shownBehindFCM)
                 templates.append(
-                    try PayloadTemplate(json: source(.background, .ios), rules: .fcm(dropping: sections)))
-            case .webpush, .acrobits, .webhook:
+                    try PayloadTemplate(json: source(.background, .ios, .data), rules: .fcm(dropping: sections)))
+                guard extras.androidV2 else { break }
+                let foreign = FCMPlatform.android.foreignSections.union(unwanted).union(Self.notification)
                 templates.append(
-                    try PayloadTemplate(json: source(.alert, .android), rules: PayloadRules(dropped: unwanted)))
+                    try PayloadTemplate(json: source(.alert, .android, .background), rules: .fcm(dropping: foreign)))
+            case .webpush, .acrobits, .webhook, .harmonyos:
+                templates.append(
+                    try PayloadTemplate(json: source(.alert, .android, .data), rules: PayloadRules(dropped: unwanted)))
+                if provider == .webpush, extras.isDeclarative {
+                    templates.append(try PayloadTemplate(json: BuiltInPayloads.declarative.utf8))
+                }
             }
             self.templates = templates
         }
@@ -149,13 +169,21 @@ extension PayloadLibrary {
             if templates.indices.contains(index) { templates[index] = template }
         }
 
-        var only: PayloadTemplate? { templates.first }
+        func webPush(_ event: PushEvent, hasTitle: Bool) -> PayloadTemplate? {
+            switch event {
+            case .chat, .groupChat, .missed: hasTitle ? templates.last : templates.first
+            default: templates.first
+            }
+        }
 
         func apns(_ type: APNsPushType) -> PayloadTemplate? { template(Int(type.rawValue)) }
 
-        func fcm(_ platform: FCMPlatform, _ event: PushEvent, keepsNotification: Bool) -> PayloadTemplate? {
+        func fcm(
+            _ platform: FCMPlatform, _ event: PushEvent, keepsNotification: Bool, isUrgent: Bool
+        ) -> PayloadTemplate? {
             // An iPhone is asked to register again without a word to its user.
-            if platform == .ios, event == .refresh { return templates.last }
+            if platform == .ios, event == .refresh { return template(Self.silent) }
+            if platform == .android, !isUrgent, let unhurried = template(Self.unhurried) { return unhurried }
             return template(Int(platform.rawValue) * 2 + (keepsNotification ? 0 : 1))
         }
 

@@ -16,10 +16,15 @@ public struct PayloadSettings: Equatable, Sendable {
     public var usesSandbox: Bool
     /// News of a mailbox wakes a phone at once, as a message does.
     public var isVoicemailUrgent: Bool
+    /// Which alerts an extension of the app's may change.
+    public var mutableContent: PayloadExtras.MutableContent
+    /// URL that a browser opens when somebody taps on a notification; empty for none.
+    public var navigate: String
 
     public init(
         callSound: String = "default", messageSound: String = "default", otherSound: String = "default",
-        badge: UInt8 = 1, showsCaller: Bool = true, usesSandbox: Bool = false, isVoicemailUrgent: Bool = false
+        badge: UInt8 = 1, showsCaller: Bool = true, usesSandbox: Bool = false, isVoicemailUrgent: Bool = false,
+        mutableContent: PayloadExtras.MutableContent = .automatic, navigate: String = ""
     ) {
         self.callSound = callSound
         self.messageSound = messageSound
@@ -28,6 +33,8 @@ public struct PayloadSettings: Equatable, Sendable {
         self.showsCaller = showsCaller
         self.usesSandbox = usesSandbox
         self.isVoicemailUrgent = isVoicemailUrgent
+        self.mutableContent = mutableContent
+        self.navigate = navigate
     }
 }
 
@@ -38,7 +45,8 @@ extension PayloadSettings {
             callSound: settings.text(.soundCall), messageSound: settings.text(.soundChat),
             otherSound: settings.text(.soundOther), badge: settings.flag(.badge) ? 1 : 0,
             showsCaller: settings.flag(.showCaller), usesSandbox: settings.text(.apnsEnvironment) == "sandbox",
-            isVoicemailUrgent: settings.flag(.voicemailUrgent))
+            isVoicemailUrgent: settings.flag(.voicemailUrgent),
+            mutableContent: PayloadExtras(settings).mutableContent, navigate: settings.text(.webPushNavigate))
     }
 }
 
@@ -66,7 +74,7 @@ public struct PayloadRules: Equatable, Sendable {
     /// Google's schema, as far as a template can break it.
     static func fcm(dropping dropped: Set<String>) -> PayloadRules {
         PayloadRules(
-            dropped: dropped, stringMaps: ["message.data", "message.android.data"],
+            dropped: dropped, stringMaps: ["message.data", "message.android.data", "message.android_v2.data"],
             topLevel: ["message", "validate_only"], required: ["message", "message.token"])
     }
 

@@ -15,6 +15,15 @@ public struct PayloadTemplate: Equatable, Sendable {
     let segments: [Segment]
     private let escape: TextEscape
 
+    /// A browser takes what this gives as a declarative push message (W3C Push API).
+    var isDeclarative: Bool {
+        let mark = Array("\"web_push\":8030".utf8)
+        return segments.contains { segment in
+            guard case .literal(let bytes) = segment else { return false }
+            return bytes.indices.contains { bytes[$0...].starts(with: mark) }
+        }
+    }
+
     /// Longest template that is read; far above any provider's payload limit.
     public static let maximumSourceBytes = 65_536
 

@@ -23,6 +23,8 @@ public struct PayloadValues: Sendable {
     /// Bytes that are left of a long message, and of a long name or title: nobody reads more of it.
     private static let shortTextBytes = 512
     private static let shortNameBytes = 128
+    /// Seconds.
+    private static let leastUse: Int64 = 60
 
     /// Gathers what a template may ask for; `now` in seconds since 1970.
     public init(
@@ -52,8 +54,9 @@ public struct PayloadValues: Sendable {
         case .apnsPriority: Decimal.append(content.event == .call ? UInt64(10) : 5, to: &out)
         case .timeToLive: Decimal.append(UInt64(timeToLive), to: &out)
         case .badge: Decimal.append(UInt64(settings.badge), to: &out)
+        case .mutableContent: Decimal.append(isMutable ? UInt64(1) : 0, to: &out)
         case .sentAt: Decimal.append(content.sentAt != 0 ? content.sentAt : now, to: &out)
-        case .expiresAt: Decimal.append(now.addingReportingOverflow(Int64(timeToLive)).partialValue, to: &out)
+        case .expiresAt: Decimal.append(expiresAt, to: &out)
         case .date: appendDate(escape, to: &out)
         case .title: appendTitle(escape, to: &out)
         case .message, .body: appendBody(escape, to: &out)
@@ -64,6 +67,7 @@ public struct PayloadValues: Sendable {
         case .kind: escape.append(content.event == .call ? "call" : "message", to: &out)
         case .token: escape.append(binding.token, to: &out)
         case .event: escape.append(content.event.name, to: &out)
+        case .navigate: escape.append(settings.navigate, to: &out)
         case .callID: escape.append(content.callID, to: &out)
         case .pushType: escape.append(pushType, to: &out)
         case .text: escape.append(messageText, to: &out)
@@ -105,6 +109,22 @@ public struct PayloadValues: Sendable {
         case .answeredElsewhere: PushEvent.cancel.rawValue
         case .groupChat: PushEvent.chat.rawValue
         }
+    }
+
+    /// An extension of the app's may change what is shown.
+    private var isMutable: Bool {
+        switch (settings.mutableContent, content.event) {
+        case (.automatic, _), (.messages, .chat), (.messages, .groupChat), (.messages, .missed): true
+        case (.messages, _), (.never, _): false
+        }
+    }
+
+    /// When an app may drop the push. What an alert gets as its expiration at Apple does not count: a call rings on
+    /// all the same. A push that is for now or never has a minute to arrive.
+    private var expiresAt: Int64 {
+        if content.endsAt != 0 { return content.endsAt }
+        let seconds = content.timeToLive == 0 ? Self.leastUse : Int64(content.timeToLive)
+        return now.addingReportingOverflow(seconds).partialValue
     }
 
     private var notificationPriority: String {

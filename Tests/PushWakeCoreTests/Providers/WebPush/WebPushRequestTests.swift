@@ -7,12 +7,14 @@ import Testing
     private func build(
         _ url: String = "https://updates.push.services.mozilla.com/wpush/v2/gAAA?x=1", event: PushEvent = .call,
         attributes: [String: String] = [:], settings: WebPushSettings = WebPushSettings(),
-        authorization: String = "vapid t=a, k=b"
+        authorization: String = "vapid t=a, k=b", extras: PayloadExtras = PayloadExtras(), title: String = ""
     ) throws -> (origin: HTTPOrigin, request: HTTPRequest) {
         var binding = Binding(provider: .webpush, token: url, dialect: .rfc8599)
         for (name, value) in attributes { binding.attributes[name] = value }
+        var content = Samples.content(event)
+        content.title = title
         return try WebPushRequest.build(
-            binding, Samples.content(event), payloads: PayloadLibrary(), settings: settings,
+            binding, content, payloads: PayloadLibrary(extras: extras), settings: settings,
             authorization: Array(authorization.utf8), crypto: RFC8291Crypto(), now: 1_700_000_000)
     }
 
@@ -36,6 +38,40 @@ import Testing
         let payload = JSONReader.parse(Array(request.body[86..<(request.body.count - 17)]))
         #expect(payload?["event"] == .string("call"))
         #expect(payload?["call-id"] == .string("call-1@192.0.2.9"))
+    }
+
+    private static let keys = ["pn-p256dh": RFC8291.phonePublicText, "pn-auth": RFC8291.authText]
+
+    private func declarative(_ event: PushEvent, title: String = "") throws -> (type: String?, payload: JSONValue?) {
+        let request = try build(
+            event: event, attributes: Self.keys,
+            settings: WebPushSettings(payload: PayloadSettings(navigate: "https://phone.example.com/")),
+            extras: PayloadExtras(isDeclarative: true), title: title
+        ).request
+        #expect(request["content-encoding"] == "aes128gcm")
+        return (request["content-type"], JSONReader.parse(Array(request.body[86..<(request.body.count - 17)])))
+    }
+
+    @Test(arguments: [(PushEvent.chat, "Message from Alice"), (.missed, "Missed call from Alice")])
+    func `tells the browser what to show of a message or a missed call`(event: PushEvent, title: String) throws {
+        let (type, payload) = try declarative(event)
+        #expect(type == "application/notification+json")
+        #expect(payload?["web_push"] == .integer(8030))
+        #expect(payload?.at("notification.title") == .string(title))
+        #expect(payload?.at("notification.navigate") == .string("https://phone.example.com/"))
+        #expect(payload?.at("notification.data.call-id") == .string("call-1@192.0.2.9"))
+        #expect(payload?["event"] == .string(event.name))
+    }
+
+    @Test(arguments: [PushEvent.call, .cancel, .refresh, .refer])
+    func `leaves what rings or shows nothing to the service worker`(event: PushEvent) throws {
+        let (type, payload) = try declarative(event)
+        #expect(type == "application/octet-stream")
+        #expect(payload?["web_push"] == nil)
+    }
+
+    @Test func `is not declarative without a title, which browsers want`() throws {
+        #expect(try declarative(.chat, title: "null").type == "application/octet-stream")
     }
 
     @Test func `takes keys in plain base64 with padding`() throws {

@@ -6,17 +6,28 @@ import PushWakeClient
 /// Talks to the engine for a subcommand.
 enum Engine {
     static func ask(_ options: SettingsOptions, _ query: EngineQuery, _ argument: String) throws -> [[EngineField]] {
-        let client = EngineClient(settings: try options.load())
         var rows: [[EngineField]] = []
+        try ask(options, query, argument) { rows.append($0) }
+        return rows
+    }
+
+    /// Hands over each row, and after each page how many there were; returns how many in all.
+    @discardableResult
+    static func ask(
+        _ options: SettingsOptions, _ query: EngineQuery, _ argument: String, onPage: (Int) -> Void = { _ in },
+        onRow: ([EngineField]) -> Void
+    ) throws -> Int {
+        let client = EngineClient(settings: try options.load())
+        var count = 0
         do throws(ClientError) {
-            _ = try client.query(query, argument: argument) { row in
-                rows.append(row)
+            return try client.query(query, argument: argument, onPage: { onPage(count) }) { row in
+                count += 1
+                onRow(row)
                 return true
             }
         } catch {
             throw failure(error)
         }
-        return rows
     }
 
     /// Sends the request that was put together, and waits for its reply.

@@ -15,11 +15,15 @@ struct EngineLibrary {
     private typealias Version = @convention(c) () -> CInt
     private typealias New = @convention(c) (UnsafeMutablePointer<OpaquePointer?>?) -> CInt
     private typealias Set = @convention(c) (OpaquePointer?, pushwake_str, pushwake_str) -> CInt
+    private typealias File = @convention(c) (OpaquePointer?, pushwake_str) -> CInt
+    private typealias Failed = @convention(c) (OpaquePointer?) -> pushwake_str
     private typealias Run = @convention(c) (OpaquePointer?, CInt) -> CInt
 
     private static let name = "libpushwake.so.1"
     private let new: New
     private let set: Set
+    private let read: File
+    private let failed: Failed
     private let execute: Run
 
     /// Loads the library: the one that is named, the one that was installed with this program, or the system's.
@@ -30,7 +34,8 @@ struct EngineLibrary {
             throw Failure(message: "cannot load \(file): \(reason); install libpushwake, or name it with --library")
         }
         guard let version = dlsym(image, "pushwake_abi_version"), let new = dlsym(image, "pushwake_settings_new"),
-            let set = dlsym(image, "pushwake_settings_set"), let run = dlsym(image, "pushwake_engine_run")
+            let set = dlsym(image, "pushwake_settings_set"), let run = dlsym(image, "pushwake_engine_run"),
+            let read = dlsym(image, "pushwake_settings_file"), let failed = dlsym(image, "pushwake_settings_error")
         else { throw Failure(message: "\(file) has no engine; install libpushwake \(Release.version)") }
         let loaded = unsafeBitCast(version, to: Version.self)()
         guard loaded == PUSHWAKE_ABI_VERSION else {
@@ -40,20 +45,27 @@ struct EngineLibrary {
         }
         self.new = unsafeBitCast(new, to: New.self)
         self.set = unsafeBitCast(set, to: Set.self)
+        self.read = unsafeBitCast(read, to: File.self)
+        self.failed = unsafeBitCast(failed, to: Failed.self)
         execute = unsafeBitCast(run, to: Run.self)
     }
 
-    /// Runs the engine until it is told to end; false when it could not start and has said why.
-    func run(_ settings: Settings, isSupervised: Bool) throws(Failure) -> Bool {
+    /// Runs the engine until it is told to end; false when it could not start and has said why. `path` is a settings
+    /// file, which it reads again when it is told to; `values` stand above it.
+    func run(
+        file path: String?, _ values: [(name: String, value: String)], isSupervised: Bool
+    ) throws(Failure) -> Bool {
         var handle: OpaquePointer?
         guard new(&handle) >= 0, let handle else { throw Failure(message: "no memory for the settings") }
-        for line in settings.lines().split(separator: "\n") {
-            guard let equals = line.firstIndex(of: "=") else { continue }
-            let status = Self.with(line[..<equals]) { name in
-                Self.with(line[line.index(after: equals)...]) { value in set(handle, name, value) }
-            }
+        if let path, Self.with(path[...], { read(handle, $0) }) < 0 {
+            let text = failed(handle)
+            let bytes = UnsafeRawBufferPointer(start: text.ptr, count: text.len)
+            throw Failure(message: String(decoding: bytes, as: UTF8.self))
+        }
+        for (name, value) in values {
+            let status = Self.with(name[...]) { name in Self.with(value[...]) { value in set(handle, name, value) } }
             guard status >= 0 else {
-                throw Failure(message: "libpushwake does not take \(line[..<equals]); install both of one release")
+                throw Failure(message: "libpushwake does not take \(name); install both of one release")
             }
         }
         return execute(handle, isSupervised ? 1 : 0) >= 0

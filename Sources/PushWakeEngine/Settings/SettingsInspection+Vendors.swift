@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+
+extension SettingsInspection {
+    /// FlexiAPI: URL, apps and key belong together.
+    mutating func inspectFlexiAPI() {
+        let url = settings.text(.flexiAPIURL)
+        guard !url.isEmpty else {
+            if settings.isChanged(.flexiAPIKeyFile) || settings.isChanged(.flexiAPIApps) {
+                add(
+                    .error, .flexiAPIURL, "is empty, while flexiapi_key_file or flexiapi_apps is set; set the https URL"
+                )
+            }
+            return
+        }
+        if FlexiAPIRequest(url: url) == nil {
+            add(
+                .error, .flexiAPIURL, "is not an https URL; write https://host/flexiapi, without /api/push_notification"
+            )
+        } else if url.contains("/push_notification") {
+            add(
+                .warning, .flexiAPIURL,
+                "ends in the name of the interface, which is added; leave /api/push_notification out")
+        }
+        do throws(FlexiAPIApps.Mistake) {
+            if try FlexiAPIApps(setting: settings.text(.flexiAPIApps)).isEmpty {
+                add(
+                    .error, .flexiAPIApps,
+                    "is empty: nothing goes through FlexiAPI; name an app, such as apns.org.linphone.phone")
+            }
+        } catch {
+            add(
+                .error, .flexiAPIApps,
+                "\"\(error.entry.prefix(80))\" names no app; write apns.BUNDLE or fcm.PROJECT, or apns or fcm alone")
+        }
+        guard depth >= .keys else { return }
+        do throws(KeyFileError) {
+            _ = try FlexiAPIKeyFile.read(settings.text(.flexiAPIKeyFile))
+        } catch {
+            add(.warning, .flexiAPIKeyFile, error.message)
+        }
+    }
+
+    /// What changes Google's or Apple's payloads does nothing without them.
+    mutating func inspectPayloadExtras() {
+        for key in [SettingKey.fcmAndroidV2, .fcmBandwidthConstrained]
+        where settings.flag(key) && !FCMKeySources.areSet(in: settings) {
+            add(.warning, key, "does nothing without an account of Google's; set fcm_key")
+        }
+    }
+
+    /// Huawei's service account.
+    mutating func inspectHarmonyOS() {
+        let path = settings.text(.harmonyOSKey)
+        if path.isEmpty, settings.isChanged(.harmonyOSURL) {
+            add(
+                .error, .harmonyOSKey,
+                "harmonyos_url is set but no key; set harmonyos_key to Huawei's service-account file")
+        }
+        guard !path.isEmpty, depth >= .keys else { return }
+        do throws(KeyFileError) {
+            _ = try HarmonyOSKeyFile.read(path)
+        } catch {
+            add(.warning, .harmonyOSKey, error.message)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+
+import ArgumentParser
+internal import PushWakeClient
+import PushWakeCore
+
+struct ReloadCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reload", abstract: "Has the engine read its settings file, keys and templates again.",
+        discussion: """
+            Prints each setting that counts from now on, and each that takes a restart of the engine. Exit code 1 when \
+            something is wrong: a settings file with a mistake in it changes nothing.
+            """)
+
+    @OptionGroup var options: SettingsOptions
+    @Flag(name: .long, help: "JSON instead of lines.") var json = false
+
+    func run() throws {
+        let rows = try Engine.ask(options, .reload, "")
+        if json {
+            Console.show(rows, asJSON: true)
+        } else {
+            for field in rows.joined() {
+                let text = PrintableText.cleaned(field.text ?? "")
+                if field.name == "problem" { Console.printError(text) } else { Console.say(text) }
+            }
+        }
+        if rows.joined().contains(where: { $0.name == "problem" }) { throw ExitCode(1) }
+    }
+}
