@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Loading, unloading, settings, and an engine that dies."""
 
+import pytest
 import os
 import pathlib
 import shutil
@@ -36,6 +37,7 @@ def load_and_unload(asterisk, times):
         assert "Loaded" in asterisk.cli("module load res_pushwake.so")
 
 
+@pytest.mark.alone
 def test_fifty_loads_leak_nothing(make_asterisk):
     asterisk = make_asterisk()
     load_and_unload(asterisk, 5)
@@ -241,6 +243,7 @@ def test_the_engine_dies_while_twenty_calls_wait(make_asterisk, phones, simulato
     assert "0 active channels" in asterisk.cli("core show channels count")
 
 
+@pytest.mark.alone
 def test_a_hundred_waits_cost_no_connection_and_no_polling(make_asterisk, phones, simulator, tmp_path):
     asterisk = make_asterisk(settings={"wake_timeout": 20})
     phone = phones("100", asterisk.address)
