@@ -139,19 +139,31 @@ test-e2e: ## real Kamailio, SIPp and the simulator (needs build)
 
 # More workers than cores: the tests wait for most of their time.
 TOGETHER := -m 'not alone' --dist loadgroup -n
-PYTEST   := $(PYTHON) -m pytest -q -p no:cacheprovider
+PYTEST    = $(PYTHON) -m pytest -q -o cache_dir=$(CURDIR)/.build/pytest/$(1)
+
+# A test that fails beside others is made once more with the machine to itself, and named: what fails then fails the run.
+TESTS_FAILED := 1
+define beside-others
+	@rm -rf .build/pytest/$(1)
+	@$(2) $(call PYTEST,$(1)) $(TOGETHER) $(3) Tests/$(1) || [ $$? = $(TESTS_FAILED) ]
+endef
+define by-itself
+	@$(2) $(PYTHON) -m pytest -q -p no:cacheprovider -m alone Tests/$(1)
+	@! [ -s .build/pytest/$(1)/v/cache/lastfailed ] || { echo "---- failed beside others, once more:"; \
+	    $(2) $(call PYTEST,$(1)) -v --last-failed --last-failed-no-failures none Tests/$(1); }
+endef
 
 e2e-together:
-	@$(PYTEST) $(TOGETHER) 6 Tests/e2e
+	$(call beside-others,e2e,,6)
 
 e2e-alone:
-	@$(PYTEST) -m alone Tests/e2e
+	$(call by-itself,e2e)
 
 asterisk-together:
-	@$(AS_ROOT) $(PYTEST) $(TOGETHER) 3 Tests/e2e-asterisk
+	$(call beside-others,e2e-asterisk,$(AS_ROOT),3)
 
 asterisk-alone:
-	@$(AS_ROOT) $(PYTEST) -m alone Tests/e2e-asterisk
+	$(call by-itself,e2e-asterisk,$(AS_ROOT))
 
 # Run on the later releases as well; app_lua, tls and the like are there.
 KAMAILIO_CORE = $(addprefix Tests/e2e/test_,$(addsuffix .py,silent dead_connection no_answer push_failure one_device cancel ends \
