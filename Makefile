@@ -106,7 +106,7 @@ demo-asterisk: setup-test build ## the same behind a real Asterisk 22, in a chro
 SIDE_BY_SIDE := MAKE="$(MAKE)" $(PYTHON) scripts/side_by_side.py
 
 test: setup-test build build-tests ## everything: unit tests, ABI checks, end to end
-	@$(SIDE_BY_SIDE) e2e-together asterisk-together $(SOCKET_SUITES) test-unit test-docs -- test-abi e2e-alone asterisk-alone
+	@$(SIDE_BY_SIDE) e2e-together asterisk-together kamailio-trixie $(SOCKET_SUITES) test-unit test-docs -- test-abi e2e-alone asterisk-alone
 
 build-tests: unmoved
 	$(SWIFT) build --build-tests
@@ -169,12 +169,12 @@ asterisk-alone:
 KAMAILIO_CORE = $(addprefix Tests/e2e/test_,$(addsuffix .py,silent dead_connection no_answer push_failure one_device cancel ends \
 	routes relay_failure messages registrar_settings refresh in_dialog several call_again provisional stock accounting))
 
-test-kamailio: ## the core of test-e2e on Kamailio 6.0 and 6.1, in chroots (needs build, root)
-	@for suite in trixie sid; do \
-	    root=$$($(AS_ROOT) scripts/kamailio-chroot.sh $$suite) && \
+test-kamailio: kamailio-trixie kamailio-sid ## the core of test-e2e on Kamailio 6.0 and 6.1, in chroots (needs build, root)
+
+kamailio-%:
+	@root=$$($(AS_ROOT) scripts/kamailio-chroot.sh $*) && \
 	    $(AS_ROOT) env KAMAILIO_ROOT=$$root KAMAILIO_MODULE=$$root/pushwake/pushwake.so \
-	        $(PYTHON) -m pytest -q -p no:cacheprovider $(KAMAILIO_CORE) || exit 1; \
-	done
+	        $(PYTHON) -m pytest -q -p no:cacheprovider --dist loadgroup -n 3 $(KAMAILIO_CORE)
 
 # Other releases than this one build the C module and the packages in a chroot, around the same Swift output.
 test-packages: build ## packages in fresh Debian 12 and 13: install, ring, upgrade, downgrade, purge (needs root)
