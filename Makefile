@@ -197,7 +197,8 @@ MANUALS  = $(DESTDIR)$(PREFIX)/share/man
 SHELLS   = $(DESTDIR)$(PREFIX)/share
 
 install: install-common install-kamailio ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module directory
-	install -d $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats
+	install -d $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats $(DESTDIR)$(PREFIX)/share/doc/pushwake/examples
+	install -m 644 examples/*.cfg examples/*.conf asterisk-glue/*.sample $(DESTDIR)$(PREFIX)/share/doc/pushwake/examples/
 	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/
 	install -m 644 docs/formats/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats/
 	install -d $(DESTDIR)$(PREFIX)/lib/tmpfiles.d

@@ -39,7 +39,7 @@ def freepbx(make_session_asterisk):
 @pytest.mark.parametrize("parameters", [apns, fcm])
 def test_a_sleeping_phone_of_freepbx_rings(freepbx, phones, simulator, parameters):
     sleeper = Sleeper(phones, freepbx, simulator, "100", parameters, "tcp")
-    call = phones("101", freepbx.address).call("100")
+    call = phones("caller", freepbx.address).call("100")
     awake = sleeper.wait_and_wake()
     invite = awake.expect_request("INVITE")
     assert invite["Alert-Info"] == "office", "FreePBX's headers reach the phone"
@@ -56,7 +56,7 @@ def test_a_phone_that_wakes_joins_the_one_that_rings(freepbx, phones, simulator)
     sleeper = Sleeper(phones, freepbx, simulator, "100", fcm, "tcp")
     desk = phones("100", freepbx.address)
     desk.register()
-    call = phones("101", freepbx.address).call("100")
+    call = phones("caller", freepbx.address).call("100")
     invite = desk.expect_request("INVITE")
     desk.ring(invite)
     awake = sleeper.wait_and_wake()
@@ -71,7 +71,7 @@ def test_a_phone_that_wakes_joins_the_one_that_rings(freepbx, phones, simulator)
 
 def test_a_phone_that_declines_is_busy(freepbx, phones, simulator):
     sleeper = Sleeper(phones, freepbx, simulator, "102", fcm, "tcp")
-    call = phones("101", freepbx.address).call("102")
+    call = phones("caller", freepbx.address).call("102")
     awake = sleeper.wait_and_wake()
     awake.reply(awake.expect_request("INVITE"), 486, "Busy Here")
     call.expect(486)
@@ -79,6 +79,6 @@ def test_a_phone_that_declines_is_busy(freepbx, phones, simulator):
 
 def test_a_phone_that_does_not_wake_leaves_the_call_to_voicemail(freepbx, phones, simulator):
     sleeper = Sleeper(phones, freepbx, simulator, "103", apns, "tcp")
-    call = phones("101", freepbx.address).call("103")
+    call = phones("caller", freepbx.address).call("103")
     simulator.wait_push(sleeper.token)
     call.expect(183, timeout=12)
