@@ -34,7 +34,7 @@ RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -en
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test unmoved build build-swift build-kamailio build-asterisk build-tests deb test-packages demo test test-unit test-sockets \
     test-abi test-e2e e2e-together e2e-alone test-kamailio test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk docs \
-    install install-common install-kamailio uninstall bench load fuzz format lint clean
+    install install-common install-kamailio uninstall bench load function-order fuzz format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -79,6 +79,13 @@ build-swift:
 	    [ -e $(STAGE)/$$file ] || { echo "PREBUILT: $(STAGE)/$$file is missing; run make build where Swift is, and copy $(STAGE)"; exit 1; }; \
 	done
 endif
+
+function-order: ## write anew in which order the library's functions stand (needs setup-test; then build again)
+	@scripts/setup.sh --bench
+	@$(MAKE) -C Benchmarks --no-print-directory
+	@PUSHWAKE_SYMBOLS=1 $(MAKE) --no-print-directory build
+	$(PYTHON) scripts/function_order.py $(STAGE)/lib/libpushwake.so.1 > .build/functions.order
+	@mv .build/functions.order Sources/PushWakeABI/functions.order
 
 build-kamailio: ## Kamailio's module alone (needs build-swift)
 	@mkdir -p $(STAGE)/lib/kamailio
