@@ -6,7 +6,7 @@ public enum SettingsTable {
     public static func description(of key: SettingKey) -> SettingDescription {
         engineRow(key) ?? callRow(key) ?? heldRow(key) ?? loadRow(key) ?? deliveryRow(key) ?? vendorRow(key) ?? openRow(
             key)
-            ?? furtherRow(key) ?? webhookRow(key)
+            ?? furtherRow(key) ?? gatewayRow(key) ?? webhookRow(key)
     }
 
     /// The key with this name.

@@ -14,6 +14,7 @@ extension EngineCore {
         statistics.registers += 1
         let (registration, granted) = registration(in: message)
         let host = RegisteringHost(message)
+        if !host.account.isEmpty { upstream?.note(account: host.account, aor: registration.aor) }
         let now = SystemClock.wallSeconds()
         do throws(StoreError) {
             let removed = registration.isPushedUpstream ? 0 : try unbind(registration, now)
@@ -177,6 +178,8 @@ extension EngineCore {
 private struct RegisteringHost {
     var id: UInt64 = 0
     var domain = ""
+    /// The upstream registration that it belongs to; empty when none.
+    var account = ""
     var contacts: [WakeMessage.Contact] = []
 
     init(_ message: MessageReader) {
@@ -186,6 +189,7 @@ private struct RegisteringHost {
             switch field.tag {
             case .host: id = UInt64(bitPattern: reader.number(field))
             case .domain: domain = reader.text(field)
+            case .account: account = reader.text(field)
             default:
                 guard WakeMessage.read(field, reader, &contact), field.tag == .contactReachable else { continue }
                 if contact.key.isEmpty { contact.key = contact.uri }
