@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Phones of a SIP server that knows nothing of push, registered through a gateway."""
 
+import os
+import signal
+
 import pytest
 
 from phones import mpush_android, no_push, rfc8599_fcm
 from servers import wait_until
-from upstream import (REALM, contacts, make_gateway, make_registrar, piid, register, sent, wait_sent)
+from upstream import (REALM, contacts, make_gateway, make_registrar, piid, register, sent)
 
 
 @pytest.fixture
@@ -20,7 +23,7 @@ def make_phone(wire, gateway, user, push=None, transport="udp", **options):
 
 def test_a_phone_registers_at_its_server_and_rings(pair, wire, simulator):
     gateway, registrar = pair
-    phone = make_phone(wire, gateway, "101", rfc8599_fcm())
+    phone = make_phone(wire, gateway, "101", rfc8599_fcm(), "tcp")
     answer = register(phone, 600)
     assert answer.status == 200, answer.text
     assert answer.headers("Feature-Caps"), answer.text
@@ -166,8 +169,6 @@ def test_with_prefer_md5_auth_the_phone_is_never_asked(make_kamailio, tmp_path, 
 
 def test_without_the_engine_the_phone_is_told_to_come_again(pair, wire):
     gateway, registrar = pair
-    import os
-    import signal
     pid = gateway.engine_pid()
     os.kill(pid, signal.SIGSTOP)
     try:

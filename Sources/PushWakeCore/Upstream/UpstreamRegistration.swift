@@ -227,11 +227,11 @@ public struct UpstreamRegistration: ~Copyable {
         }
         hasWoken = false
         if let phone = current.phone {
-            note(phone, now)
             if !phone.isRemoval, let secret = phone.credential, policy.keeping != .never {
                 credential = DigestAlgorithm(credential: secret)
                 actions.append(.adopt(secret))
             }
+            note(phone, now)
             let limit = keepsByItself || phone.isRemoval ? nil : granted
             let headers = answer.passedHeaders.filter { $0.hasPrefix("Service-Route:") }
             actions.append(.accept(phone.handle, atMost: limit, headers: headers))

@@ -248,6 +248,8 @@ final class UpstreamKeeper {
         guard let account = accounts[name], account.aor != aor else { return }
         account.aor = aor
         save(account)
+        // Without it nobody would know after a crash that the account is wanted.
+        flush()
     }
 
     /// Push bindings of an account.
