@@ -211,3 +211,20 @@ def test_a_phone_without_push_is_kept_for_as_long_as_it_is_registered(make_kamai
     assert register(phone, 8, piid(phone)).status == 200
     wait_until("it is kept", lambda: refreshed(registrar, "214"), 10)
     wait_until("and given up", lambda: not contacts(registrar, "214"), 20)
+
+
+def test_a_stranger_changes_nothing_of_an_account(make_kamailio, tmp_path, wire):
+    registrar = make_registrar(make_kamailio, expires=6)
+    gateway = make_gateway(make_kamailio, registrar, tmp_path, upper_expire=6,
+                           upper_servers=f"{REALM},127.0.0.1:9")
+    phone = make_phone(wire, gateway, "215")
+    assert register(phone, 600, piid(phone)).status == 200
+    stranger = make_phone(wire, gateway, "215")
+    bad = 'Authorization: Digest username="evil", realm="x", nonce="y", uri="sip:z", response="0"'
+    assert register(stranger, 0, bad, "X-PIID: " + "0" * 32, password="wrong").status == 401
+    number = stranger.send_register(600, None, "X-Sy.Upperproxy: 127.0.0.1:9")
+    before = len(refreshed(registrar, "215"))
+    wait_until("two refreshes", lambda: len(refreshed(registrar, "215")) >= before + 2, 60)
+    assert all('username="215"' in row[4] for row in refreshed(registrar, "215") if "evil" not in row[4])
+    assert contacts(registrar, "215")
+    assert number

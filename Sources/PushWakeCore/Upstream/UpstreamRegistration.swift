@@ -65,8 +65,8 @@ public struct UpstreamRegistration: ~Copyable {
     /// A REGISTER is on its way.
     public var isBusy: Bool { attempt != nil }
 
-    /// X-PIID of the phone whose REGISTER is on its way.
-    public var credentialOfPhone: Secret? { attempt?.phone?.credential }
+    /// The phone whose REGISTER is on its way; nil when the gateway's own is.
+    public var phoneOnItsWay: PhoneRegister? { attempt?.phone }
 
     /// No HA1 can be had for this account any more.
     public mutating func loseCredential(now: Int64) {
@@ -156,7 +156,9 @@ public struct UpstreamRegistration: ~Copyable {
         guard let current = attempt, current.number == number, answer.status >= 200 else { return [] }
         var actions: [UpstreamAction] = []
         let isOut = answer.isSilence || answer.status == 408 || (500...599).contains(answer.status)
-        actions.append(isOut ? .serverFailed(retryAfter: answer.retryAfter) : .serverAnswered)
+        // Where a phone wants to go says nothing of the way that the account goes.
+        if !isOut { actions.append(.serverAnswered) }
+        if isOut, current.phone == nil { actions.append(.serverFailed(retryAfter: answer.retryAfter)) }
         switch answer.status {
         case 200...299: actions += accepted(current, answer, now)
         case 401, 407:
@@ -170,7 +172,10 @@ public struct UpstreamRegistration: ~Copyable {
         default: actions += refused(current, answer, now)
         }
         attempt = nil
-        if !waiting.isEmpty { actions.append(start(waiting.removeFirst(), now, wall)) }
+        // Whoever asks without end must not keep the account from being renewed.
+        if current.phone != nil, wouldSend(now: now) {
+            actions.append(refresh(now, wall))
+        } else if !waiting.isEmpty { actions.append(start(waiting.removeFirst(), now, wall)) }
         schedule(now)
         return actions
     }

@@ -33,11 +33,12 @@ extension EngineCore {
             }
         }
         let contact = settings.text(.upperContact)
-        guard let account = upstream.account(target, local: contact.isEmpty ? request.local : contact) else {
+        let wanted = UpstreamRequest(
+            target: target, local: contact.isEmpty ? request.local : contact, username: request.username)
+        guard let account = upstream.account(wanted) else {
             return fail(message, peer, "there are too many upstream registrations")
         }
-        if let username = request.username { account.username = username }
-        let orders = upstream.register(phone(request, upstream.bindings(account)), account)
+        let orders = upstream.register(phone(request, upstream.bindings(account)), wanted, account)
         answer(message, peer, orders, host: request.handle.host)
     }
 
@@ -135,11 +136,11 @@ extension UpstreamOrder {
             writer.put(.callID, account.callID)
             writer.put(.fromTag, account.fromTag)
             writer.put(.cseq, Int64(cseq))
-            writer.put(.requestURI, account.target.requestURI)
-            writer.put(.toURI, account.target.serverAOR)
-            if !account.target.nextHop.isEmpty { writer.put(.route, account.target.nextHop) }
+            writer.put(.requestURI, target.requestURI)
+            writer.put(.toURI, target.serverAOR)
+            if !target.nextHop.isEmpty { writer.put(.route, target.nextHop) }
         case .accept:
-            writer.put(.toURI, account.target.localURI)
+            writer.put(.toURI, target.localURI)
             if let atMost { writer.put(.atMost, Int64(atMost)) }
         case .refuse:
             writer.put(.status, status)

@@ -27,6 +27,10 @@ final class KeptAccount {
     var hasPlace = false
     /// It is in the file.
     var isStored = false
+    /// What REGISTERs of phones say that are held. It is not the account's before the server has accepted them.
+    var requests: [PhoneRegister.Handle: UpstreamRequest] = [:]
+    /// Of the REGISTER that is on its way.
+    var sendingID: UInt64 = 0
 
     init(
         index: UInt32, target: UpstreamTarget, machine: consuming UpstreamRegistration, callID: String,
@@ -50,6 +54,14 @@ final class KeptAccount {
             until: machine.until.map(seconds) ?? 0, interval: machine.interval, aor: aor, secret: secret,
             algorithm: machine.credential, devices: machine.devices.map { ($0.device, seconds($0.endsAt)) })
     }
+}
+
+/// Where a phone wants to be registered, and as whom.
+struct UpstreamRequest {
+    let target: UpstreamTarget
+    let local: String
+    /// As its Authorization has it; nil when it sent none.
+    let username: String?
 }
 
 /// All accounts: found by name, and by their place in the schedule.
@@ -98,6 +110,7 @@ struct UpstreamOrder {
     let kind: Kind
     let host: UInt64
     let account: KeptAccount
+    let target: UpstreamTarget
     /// Of the phone's REGISTER.
     var handle: UInt64 = 0
     /// Of the one that is sent.
@@ -110,9 +123,10 @@ struct UpstreamOrder {
     /// Whole lines, each with its end.
     var headers = ""
 
-    init(_ kind: Kind, host: UInt64, _ account: KeptAccount) {
+    init(_ kind: Kind, host: UInt64, _ account: KeptAccount, _ target: UpstreamTarget? = nil) {
         self.kind = kind
         self.host = host
         self.account = account
+        self.target = target ?? account.target
     }
 }

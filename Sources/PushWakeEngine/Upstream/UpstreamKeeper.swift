@@ -90,14 +90,9 @@ final class UpstreamKeeper {
     }
 
     /// The account of a target, made where there is none; nil when there is no room.
-    func account(_ target: UpstreamTarget, local: String) -> KeptAccount? {
-        if let known = accounts[target.name] {
-            known.target = target
-            if !local.isEmpty { known.local = local }
-            return known
-        }
-        return add(
-            target, local: local, callID: Hex.encode(Crypto.randomBytes(16)) + "@pushwake",
+    func account(_ request: UpstreamRequest) -> KeptAccount? {
+        accounts[request.target.name] ?? add(
+            request.target, local: request.local, callID: Hex.encode(Crypto.randomBytes(16)) + "@pushwake",
             fromTag: Hex.encode(Crypto.randomBytes(6)), cseq: 0)
     }
 
@@ -116,8 +111,8 @@ final class UpstreamKeeper {
     // MARK: What happens
 
     /// A phone registers.
-    func register(_ phone: PhoneRegister, _ account: KeptAccount) -> [UpstreamOrder] {
-        account.host = phone.handle.host
+    func register(_ phone: PhoneRegister, _ request: UpstreamRequest, _ account: KeptAccount) -> [UpstreamOrder] {
+        account.requests[phone.handle] = request
         return perform(account.machine.register(phone, now: now, wallSeconds: wall), account)
     }
 
@@ -150,14 +145,16 @@ final class UpstreamKeeper {
             switch action {
             case .send(let register): if let order = send(register, account) { orders.append(order) }
             case .accept(let phone, let atMost, let headers):
+                take(account.requests.removeValue(forKey: phone), phone.host, account)
                 var order = UpstreamOrder(.accept, host: phone.host, account)
                 (order.handle, order.atMost) = (phone.number, atMost)
-                order.headers = lines(headers, account)
+                order.headers = lines(headers, order.target)
                 orders.append(order)
             case .refuse(let phone, let status, let reason, let headers):
-                var order = UpstreamOrder(.refuse, host: phone.host, account)
+                var order = UpstreamOrder(
+                    .refuse, host: phone.host, account, account.requests.removeValue(forKey: phone)?.target)
                 (order.handle, order.status, order.reason) = (phone.number, status, reason)
-                order.headers = lines(headers, account)
+                order.headers = lines(headers, order.target)
                 orders.append(order)
             case .adopt(let secret): adopt(secret, account)
             case .dropCredential:
@@ -181,22 +178,35 @@ final class UpstreamKeeper {
         return orders
     }
 
-    private func lines(_ headers: [String], _ account: KeptAccount) -> String {
+    /// The server has accepted it: what the phone said counts for the account now.
+    private func take(_ request: UpstreamRequest?, _ host: UInt64, _ account: KeptAccount) {
+        account.host = host
+        guard let request else { return }
+        account.target = request.target
+        if !request.local.isEmpty { account.local = request.local }
+        if let username = request.username { account.username = username }
+    }
+
+    private func lines(_ headers: [String], _ target: UpstreamTarget) -> String {
         // The URI that a digest answer covers where the server is strict (Mizutech's header).
-        (headers + ["X-Sy.AuthURI: \(account.target.requestURI)"]).map { $0 + "\r\n" }.joined()
+        (headers + ["X-Sy.AuthURI: \(target.requestURI)"]).map { $0 + "\r\n" }.joined()
     }
 
     private func send(_ register: UpstreamRegister, _ account: KeptAccount) -> UpstreamOrder? {
         lastID &+= 1
         sent += 1
-        var order = UpstreamOrder(.send, host: account.host, account)
+        let phone = account.machine.phoneOnItsWay
+        let request = phone.flatMap { account.requests[$0.handle] }
+        var order = UpstreamOrder(.send, host: phone?.handle.host ?? account.host, account, request?.target)
+        let username = request?.username ?? account.username
+        let local = request.map { $0.local.isEmpty ? account.local : $0.local } ?? account.local
         (order.id, order.cseq) = (lastID, register.cseq)
-        order.headers = "Contact: <sip:\(account.name)@\(account.local)>\r\nExpires: \(register.expires)\r\n"
+        order.headers = "Contact: <sip:\(account.name)@\(local)>\r\nExpires: \(register.expires)\r\n"
         switch register.authorization {
         case .none: break
         case .phone(let lines): order.headers += lines.map { $0 + "\r\n" }.joined()
         case .digest(let challenges, let ofPhone):
-            let kept = ofPhone ? account.machine.credentialOfPhone : box?.open(account.secret, for: account.name)
+            let kept = ofPhone ? phone?.credential : box?.open(account.secret, for: account.name)
             guard let secret = kept else {
                 account.machine.loseCredential(now: now)
                 break
@@ -206,10 +216,13 @@ final class UpstreamKeeper {
                     entry.challenge, count: entry.count, clientNonce: Hex.encode(Crypto.randomBytes(8)))
                 order.headers +=
                     answer.header(
-                        username: account.username, credential: secret, method: "REGISTER",
-                        uri: account.target.requestURI, hash: Crypto.digest) + "\r\n"
+                        username: username, credential: secret, method: "REGISTER", uri: order.target.requestURI,
+                        hash: Crypto.digest) + "\r\n"
             }
         }
+        // A host that was asked before and never answered has forgotten it.
+        sending[account.sendingID] = nil
+        account.sendingID = lastID
         sending[lastID] = (account, register.attempt)
         return order
     }
@@ -234,6 +247,7 @@ final class UpstreamKeeper {
 
     private func forget(_ account: KeptAccount) {
         schedule.clear(account.index)
+        sending[account.sendingID] = nil
         accounts.remove(account)
         unsaved.remove(account.name)
         guard account.isStored else { return }

@@ -61,6 +61,8 @@ private final class Bench {
     var isBusy: Bool { machine.isBusy }
     var dueAt: Int64? { machine.dueAt }
 
+    var phoneOnItsWay: PhoneRegister? { machine.phoneOnItsWay }
+
     func hasPhone(after seconds: Int64) -> Bool { machine.hasPhone(now: now + seconds * 1000) }
 
     /// Registered with a kept HA1.
@@ -270,6 +272,24 @@ private func digest(_ register: UpstreamRegister?) -> [(nonce: String, count: UI
         #expect(actions.isEmpty)
         #expect(bench.answer(100).isEmpty)
         #expect(bench.isBusy)
+    }
+
+    @Test func `a refresh that is due goes before phones that wait`() {
+        let bench = Bench()
+        bench.register()
+        _ = bench.phone(device: 8)
+        for device in 9..<12 { _ = bench.phone(device: UInt64(device)) }
+        bench.now += 3_500_000
+        _ = bench.answer(401)
+        #expect(bench.phoneOnItsWay == nil && bench.isBusy)
+        _ = bench.answer(200) { $0.expires = 3600 }
+        #expect(bench.phoneOnItsWay?.device == 9)
+    }
+
+    @Test func `a phone whose way is dead says nothing of the server`() {
+        let bench = Bench()
+        _ = bench.phone()
+        #expect(!bench.answer(408) { $0.isSilence = true }.contains(.serverFailed(retryAfter: nil)))
     }
 
     // MARK: Phones that leave
