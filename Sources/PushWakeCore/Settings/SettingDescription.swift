@@ -188,4 +188,9 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case regRefresh
     case removeOnRegfail
     case secretKeyFile
+    case removeAtNopn
+    case removeAtNoprid
+    case removeOnCallfail
+    case removeOnNoanswer
+    case clientMaxOffline
 }

@@ -175,7 +175,9 @@ public struct UpstreamRegistration: ~Copyable {
         // Whoever asks without end must not keep the account from being renewed.
         if current.phone != nil, wouldSend(now: now) {
             actions.append(refresh(now, wall))
-        } else if !waiting.isEmpty { actions.append(start(waiting.removeFirst(), now, wall)) }
+        } else if !waiting.isEmpty {
+            actions.append(start(waiting.removeFirst(), now, wall))
+        }
         schedule(now)
         return actions
     }

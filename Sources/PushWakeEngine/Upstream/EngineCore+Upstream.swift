@@ -23,7 +23,9 @@ extension EngineCore {
                 writer.put(.handle, Int64(bitPattern: request.handle.number))
                 switch error {
                 case .forbidden(let text):
-                    log(.warning, "no upstream registration \(EngineLog.names(request.to, registration.callID)): \(text)")
+                    log(
+                        .warning,
+                        "no upstream registration \(EngineLog.names(request.to, registration.callID)): \(text)")
                     writer.put(.status, 403)
                     writer.put(.reason, "Forbidden")
                 case .malformed:

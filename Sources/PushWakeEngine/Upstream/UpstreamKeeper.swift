@@ -66,7 +66,9 @@ final class UpstreamKeeper {
         func moment(_ seconds: Int64) -> Int64 { now + (seconds - wall) * 1000 }
         let isReadable = !row.secret.isEmpty && box?.open(row.secret, for: account.name) != nil
         if !row.secret.isEmpty && !isReadable {
-            core.log(.warning, "the credential of \(account.name) cannot be read with secret_key_file; its phone must register")
+            core.log(
+                .warning,
+                "the credential of \(account.name) cannot be read with secret_key_file; its phone must register")
         }
         (account.username, account.aor, account.isStored) = (row.username, row.aor, true)
         account.secret = isReadable ? row.secret : []
@@ -91,9 +93,10 @@ final class UpstreamKeeper {
 
     /// The account of a target, made where there is none; nil when there is no room.
     func account(_ request: UpstreamRequest) -> KeptAccount? {
-        accounts[request.target.name] ?? add(
-            request.target, local: request.local, callID: Hex.encode(Crypto.randomBytes(16)) + "@pushwake",
-            fromTag: Hex.encode(Crypto.randomBytes(6)), cseq: 0)
+        accounts[request.target.name]
+            ?? add(
+                request.target, local: request.local, callID: Hex.encode(Crypto.randomBytes(16)) + "@pushwake",
+                fromTag: Hex.encode(Crypto.randomBytes(6)), cseq: 0)
     }
 
     private func add(
@@ -302,7 +305,11 @@ final class UpstreamKeeper {
     // MARK: Time
 
     private func reschedule(_ account: KeptAccount) {
-        if let due = account.machine.dueAt { schedule.set(account.index, at: due) } else { schedule.clear(account.index) }
+        if let due = account.machine.dueAt {
+            schedule.set(account.index, at: due)
+        } else {
+            schedule.clear(account.index)
+        }
         arm()
     }
 
@@ -334,7 +341,8 @@ final class UpstreamKeeper {
             return reschedule(account)
         }
         // A binding whose store cannot be read is not gone.
-        let isWanted = account.aor.isEmpty ? false : (try? core.store.bindings(of: account.aor, now: wall))?.isEmpty != true
+        let isWanted =
+            account.aor.isEmpty ? false : (try? core.store.bindings(of: account.aor, now: wall))?.isEmpty != true
         let orders = follow(account) { machine in machine.due(now: now, wallSeconds: wall, isWanted: isWanted) }
         core.dispatch(orders)
     }

@@ -32,7 +32,8 @@ import Testing
     func `what cannot be answered is left out`(text: String) { #expect(read(text).isEmpty) }
 
     @Test func `the challenge is chosen that the hash answers`() {
-        let all = read(#"Digest nonce="1",algorithm=SHA-256, Digest nonce="2",algorithm=MD5, Digest nonce="3",qop="auth""#)
+        let all = read(
+            #"Digest nonce="1",algorithm=SHA-256, Digest nonce="2",algorithm=MD5, Digest nonce="3",qop="auth""#)
         #expect(DigestChallenge.choose(all, for: .sha256)?.nonce == "1")
         #expect(DigestChallenge.choose(all, for: .md5)?.nonce == "3")
         #expect(DigestChallenge.choose([], for: .md5) == nil)
@@ -62,7 +63,9 @@ import Testing
 
     @Test func `an answer to an old server has no count`() {
         var challenge = DigestChallenge()
-        (challenge.nonce, challenge.isProxy, challenge.algorithmName, challenge.isSession) = ("n", true, "MD5-sess", true)
+        (challenge.nonce, challenge.isProxy, challenge.algorithmName, challenge.isSession) = (
+            "n", true, "MD5-sess", true
+        )
         let line = DigestAnswer(challenge, count: 1, clientNonce: "c").header(
             username: "u", credential: Secret("h"), method: "REGISTER", uri: "sip:x", hash: { _, _ in [7] })
         #expect(line.hasPrefix("Proxy-Authorization: Digest "))

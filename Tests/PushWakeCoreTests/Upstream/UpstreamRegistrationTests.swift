@@ -72,7 +72,9 @@ private final class Bench {
     }
 }
 
-private func challenge(_ nonce: String, stale: Bool = false, proxy: Bool = false, realm: String = "r") -> DigestChallenge {
+private func challenge(_ nonce: String, stale: Bool = false, proxy: Bool = false, realm: String = "r")
+    -> DigestChallenge
+{
     var challenge = DigestChallenge()
     (challenge.nonce, challenge.realm, challenge.isStale, challenge.isProxy) = (nonce, realm, stale, proxy)
     challenge.hasAuth = true
@@ -107,7 +109,11 @@ private func digest(_ register: UpstreamRegister?) -> [(nonce: String, count: UI
         #expect(refusal(actions) == 401)
         #expect(
             actions.contains { action in
-                if case .refuse(_, _, _, let headers) = action { headers == ["WWW-Authenticate: Digest …"] } else { false }
+                if case .refuse(_, _, _, let headers) = action {
+                    headers == ["WWW-Authenticate: Digest …"]
+                } else {
+                    false
+                }
             })
         _ = bench.phone(authorization: "Digest x")
         #expect(bench.sent.last?.authorization == .phone(["Authorization: Digest x"]))

@@ -6,7 +6,9 @@ import Testing
 @Suite struct UpstreamScheduleTests {
     @Test func `accounts come in the order of their times, each once`() {
         var schedule = UpstreamSchedule()
-        for (account, time) in [(UInt32(3), Int64(30)), (1, 10), (2, 20), (1, 25), (4, 5)] { schedule.set(account, at: time) }
+        for (account, time) in [(UInt32(3), Int64(30)), (1, 10), (2, 20), (1, 25), (4, 5)] {
+            schedule.set(account, at: time)
+        }
         schedule.clear(4)
         let early = schedule.pop(now: 9)
         #expect(early == nil)
@@ -91,7 +93,11 @@ private struct Fleet: ~Copyable {
         let account = accounts[Int(index)]
         let before = account.machine.interval
         let actions = account.machine.answered(attempt, answer, now: now, wallSeconds: 1_790_000_000)
-        if actions.contains(.serverAnswered) { pace.answered() } else { pace.failed(now: now, retryAfter: nil, random: 7) }
+        if actions.contains(.serverAnswered) {
+            pace.answered()
+        } else {
+            pace.failed(now: now, retryAfter: nil, random: 7)
+        }
         pace.remove(interval: before)
         pace.add(interval: account.machine.interval)
         if let due = account.machine.dueAt { schedule.set(index, at: due) }
@@ -126,7 +132,11 @@ private struct Fleet: ~Copyable {
         let actions = account.machine.due(now: now, wallSeconds: 1_790_000_000, isWanted: true)
         for case .send(let register) in actions {
             inSecond[now / 1000, default: 0] += 1
-            if isDown { silent.append((now + 30_000, index, register.attempt)) } else { answer(index, register.attempt) }
+            if isDown {
+                silent.append((now + 30_000, index, register.attempt))
+            } else {
+                answer(index, register.attempt)
+            }
         }
         if let due = account.machine.dueAt { schedule.set(index, at: due) }
     }

@@ -56,7 +56,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("sip:evil.net", "", "", "", ""), ("sip:pbx", "evil.net", "", "", "pbx"), ("sip:pbx", "", "", "evil.net", "pbx"),
+        ("sip:evil.net", "", "", "", ""), ("sip:pbx", "evil.net", "", "", "pbx"),
+        ("sip:pbx", "", "", "evil.net", "pbx"),
         ("sip:pbx", "pbx", "", "evil.net", "pbx"),
     ])
     func `nobody is sent to a server that is not listed`(
