@@ -8,6 +8,7 @@ import Testing
         arguments: [
             ("answer", fuzzAnswer), ("http1", fuzzHTTP1), ("http2", fuzzHTTP2), ("message", fuzzMessage),
             ("register", fuzzRegister), ("request", fuzzRequest), ("template", fuzzTemplate),
+            ("upstream", fuzzUpstream),
         ] as [(String, @Sendable (UnsafePointer<UInt8>?, Int) -> CInt)])
     func `break nothing`(target: String, run: @Sendable (UnsafePointer<UInt8>?, Int) -> CInt) throws {
         let seeds = target == "register" ? "Tests/PushWakeCoreTests/Fixtures" : "Fuzz/Seeds/\(target)"

@@ -43,9 +43,9 @@ class Meter:
         self.registrar, self.rates, self.last = registrar, [], None
 
     def fetch(self):
-        text = self.registrar.rpc("stats.fetch", "registrar.accepted_regs", "usrloc.location-contacts") or ""
+        text = self.registrar.rpc("stats.fetch", "registrar.accepted_regs", "usrloc.location_contacts") or ""
         found = {name: int(value) for name, value in re.findall(r"\.?([\w-]+): (\d+)", text)}
-        return found.get("accepted_regs", 0), found.get("location-contacts", 0)
+        return found.get("accepted_regs", 0), found.get("location_contacts", 0)
 
     def watch(self, seconds):
         """Contacts at least and REGISTERs a second, for so long."""

@@ -7,8 +7,8 @@ import signal
 import pytest
 
 from phones import mpush_android, no_push, rfc8599_fcm
-from servers import wait_until
-from upstream import (REALM, contacts, make_gateway, make_registrar, piid, register, sent)
+from servers import MODULES, wait_until
+from upstream import (REALM, configuration, contacts, make_gateway, make_registrar, name_server, piid, register, sent)
 
 
 @pytest.fixture
@@ -180,3 +180,53 @@ def test_without_the_engine_the_phone_is_told_to_come_again(pair, wire):
     finally:
         os.kill(pid, signal.SIGCONT)
     assert register(make_phone(wire, gateway, "115", rfc8599_fcm())).status == 200
+
+
+def test_the_script_may_choose_the_server(make_kamailio, tmp_path, wire):
+    """As with dispatcher: $du is the operator's word, and needs no list."""
+    registrar = make_registrar(make_kamailio)
+    config = configuration().replace('pushwake_save_upstream("location")',
+                                     f'$du = "sip:127.0.0.1:{registrar.port}"; pushwake_save_upstream("location")')
+    gateway = make_kamailio(config=config, settings={"upper_path": str(tmp_path / "upstream.db"), "upper_servers": "",
+                                                     "secret_key_file": ""})
+    gateway.as_printed().start().wait_engine()
+    phone = make_phone(wire, gateway, "116", rfc8599_fcm())
+    assert register(phone).status == 200
+    assert len(contacts(registrar, "116")) == 1
+
+
+KEMI = """
+function ksr_request_route() {
+    if (KSR.is_method("CANCEL")) { if (KSR.tm.t_check_trans() > 0) { KSR.tm.t_relay(); } return; }
+    if (!KSR.is_method("ACK") && KSR.tm.t_check_trans() == 0) { return; }
+    if (KSR.siputils.has_totag() > 0) { if (KSR.rr.loose_route() > 0) { KSR.tm.t_relay(); } return; }
+    if (KSR.is_method("REGISTER")) { KSR.pushwake.save_upstream("location"); return; }
+    KSR.rr.record_route();
+    var found = KSR.pushwake.lookup_upstream("location");
+    if (found == 1) { KSR.tm.t_relay(); }
+    if (found < 0) { KSR.sl.send_reply(480, "Nobody"); }
+}
+"""
+
+
+@pytest.mark.skipif(not (MODULES / "app_jsdt.so").exists(), reason="kamailio's JavaScript module is missing")
+def test_other_languages_have_the_same_functions(make_kamailio, tmp_path, wire, simulator):
+    registrar = make_registrar(make_kamailio)
+    script = tmp_path / "gateway.js"
+    script.write_text(KEMI)
+    config = configuration()
+    config = config[:config.index("request_route {")].replace(
+        'loadmodule "pushwake.so"', 'loadmodule "pushwake.so"\nloadmodule "app_jsdt.so"') + (
+        f'modparam("usrloc", "preload", "location")\nmodparam("app_jsdt", "load", "{script}")\ncfgengine "jsdt"\n')
+    gateway = make_kamailio(config=config, wake_timeout=8, settings={
+        "upper_path": str(tmp_path / "upstream.db"), "secret_key_file": ""})
+    gateway.as_printed().start().wait_engine()
+    name_server(gateway, registrar)
+    phone = make_phone(wire, gateway, "117", rfc8599_fcm(), "tcp")
+    assert register(phone).status == 200
+    phone.sleep()
+    call = wire.call(registrar, "117")
+    simulator.wait_push(phone.push.token, seconds=10)
+    woken = wire.again(phone, "tcp")
+    assert register(woken).status == 200
+    call.wait_status(200, 10)

@@ -24,6 +24,13 @@ public struct UpstreamServers: Equatable, Sendable {
         }
     }
 
+    /// Entries of such a list that are none of these.
+    public static func mistakes(in list: String) -> [String] {
+        list.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }.filter { part in
+            !part.isEmpty && HostPort(part.hasPrefix("*.") ? String(part.dropFirst()) : part) == nil
+        }
+    }
+
     /// Nobody is allowed.
     public var isEmpty: Bool { entries.isEmpty }
 

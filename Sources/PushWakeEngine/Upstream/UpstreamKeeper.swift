@@ -63,7 +63,8 @@ final class UpstreamKeeper {
         guard let account = add(row.target, local: row.local, callID: row.callID, fromTag: row.fromTag, cseq: row.cseq)
         else { return }
         let (now, wall) = (now, wall)
-        func moment(_ seconds: Int64) -> Int64 { now + (seconds - wall) * 1000 }
+        // A file may hold any number.
+        func moment(_ seconds: Int64) -> Int64 { now + min(max(seconds, wall - 1 << 30), wall + 1 << 30) * 1000 - wall * 1000 }
         let isReadable = !row.secret.isEmpty && box?.open(row.secret, for: account.name) != nil
         if !row.secret.isEmpty && !isReadable {
             core.log(
