@@ -24,7 +24,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "Tests" / "e2e"))
 
-from servers import Kamailio, Simulator  # noqa: E402
+from servers import Kamailio, Simulator, wait_until  # noqa: E402
 from upstream import REGISTRAR, configuration, ha1, name_server  # noqa: E402
 
 QUIET = re.compile(r"^\s*xlog\(.*\n", re.M)
@@ -139,7 +139,9 @@ def main():
         for interval in range(options.intervals):
             event = events.get(interval, "")
             if event == "engine":
-                os.kill(gateway.engine_pid(), signal.SIGKILL)
+                old = gateway.engine_pid()
+                os.kill(old, signal.SIGKILL)
+                wait_until("another engine", lambda: gateway.engine_pid() not in (None, old))
             elif event == "gateway":
                 gateway.kill()
                 gateway.start().wait_engine()

@@ -27,7 +27,8 @@ public func fuzzUpstream(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
             DigestAnswer(challenge, count: 1, clientNonce: "c").header(
                 username: "u", credential: Secret("h"), method: "REGISTER", uri: "sip:h", hash: { _, _ in [1] }))
     }
-    let text = String(decoding: lines.first ?? [], as: UTF8.self)
+    let first = lines.first ?? []
+    let text = String(decoding: first, as: UTF8.self)
     var account = UpstreamAccount()
     for (server, domain, proxy) in [("", "", ""), (text, "", ""), ("h", text, ""), ("h", "", text)] {
         (account.server, account.domain, account.proxy) = (server, domain, proxy)
@@ -46,7 +47,7 @@ public func fuzzUpstream(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
             }
         }
     }
-    if let uri = UpstreamName.localURI(of: (lines.first ?? []).span) { check(uri) }
+    if let uri = UpstreamName.localURI(of: first.span) { check(uri) }
     return 0
 }
 
