@@ -71,7 +71,7 @@ public struct UpstreamSchedule: ~Copyable {
 
 /// How fast the gateway may send one server REGISTERs that no phone asked for, and when it leaves it alone.
 ///
-///     answering --silent or 5xx--> down: one tries after 2, 4, … 120 s --any answer--> answering
+///     answering --silent or 5xx--> down: one tries after 2, 4, … 30 s --any answer--> answering
 ///
 /// While it answers, at most twice what keeping all its registrations takes anyway: after a time when it was away, or
 /// a restart, there is no wave. Times in monotonic milliseconds.
@@ -82,7 +82,7 @@ public struct UpstreamPace: Sendable {
     /// REGISTERs a second that are always allowed.
     private static let least = 10.0
 
-    private var backoff = Backoff(first: 2000, cap: 120_000)
+    private var backoff = Backoff(first: 2000, cap: 30_000)
     private var nextTry: Int64?
     /// A try is under way until then.
     private var tryEnds: Int64 = 0
