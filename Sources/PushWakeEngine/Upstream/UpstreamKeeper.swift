@@ -64,7 +64,9 @@ final class UpstreamKeeper {
         else { return }
         let (now, wall) = (now, wall)
         // A file may hold any number.
-        func moment(_ seconds: Int64) -> Int64 { now + min(max(seconds, wall - 1 << 30), wall + 1 << 30) * 1000 - wall * 1000 }
+        func moment(_ seconds: Int64) -> Int64 {
+            now + (min(max(seconds, wall - 1 << 30), wall + 1 << 30) - wall) * 1000
+        }
         let isReadable = !row.secret.isEmpty && box?.open(row.secret, for: account.name) != nil
         if !row.secret.isEmpty && !isReadable {
             core.log(
