@@ -66,9 +66,9 @@ def ha1():
 
 
 def show_contact(asterisk):
-    found = re.findall(r"Contact:\s+101/(\S+)", asterisk.cli("pjsip show aor 101"))
+    found = re.findall(r"Contact:\s+101/(sip:[^@\s]+)", asterisk.cli("pjsip show aor 101"))
     assert found, "Asterisk has no Contact for 101"
-    print(f"Asterisk sees 101 registered at {found[0]}")
+    print(f"Asterisk sees 101 registered as {found[0]}")
 
 
 def main():

@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from phones import Push
-from servers import MODULES, ROOT
+from servers import MODULES, ROOT, wait_until
 from upstream import REALM, configuration, contacts, make_registrar, name_server, piid, register
 
 pytestmark = pytest.mark.skipif(not (MODULES / "websocket.so").exists(), reason="kamailio-websocket-modules is missing")
@@ -16,13 +16,13 @@ pytestmark = pytest.mark.skipif(not (MODULES / "websocket.so").exists(), reason=
 def web_configuration():
     """The configuration of docs/gateway.md with what the same page adds for browsers."""
     text = (ROOT / "docs/gateway.md").read_text()
-    added, route = re.findall(r"^```\w*\n(# Browsers.*?)^```", text, flags=re.M | re.S)[0].split("# In request_route\n")
+    added, route = re.findall(r"^```\w*\n(# Browsers.*?)^```", text, flags=re.M | re.S)[0].split("# First in request_route\n")
     config = configuration().replace("/etc/kamailio/server.pem", "@CERTIFICATE@")
     added = added.replace("/etc/kamailio/server.pem", "@CERTIFICATE@").replace(":8443", ":@TLS_PORT@").replace("0.0.0.0", "127.0.0.1")
     config = config.replace('loadmodule "tm.so"', 'enable_tls=yes\nloadmodule "tls.so"\nloadmodule "tm.so"', 1)
     at = config.index("request_route {")
     config = config[:at] + added + config[at:]
-    return config.replace("    if (is_method(\"REGISTER\"))", route.rstrip() + "\n    if (is_method(\"REGISTER\"))", 1)
+    return config.replace("request_route {\n", "request_route {\n" + route, 1)
 
 
 def test_a_browser_registers_sleeps_and_wakes_by_web_push(make_kamailio, tmp_path, wire, simulator):
@@ -48,7 +48,13 @@ def test_a_browser_registers_sleeps_and_wakes_by_web_push(make_kamailio, tmp_pat
     call = wire.call(registrar, "301")
     phone.wait_for("INVITE", lambda m: m.method == "INVITE", 10)
     call.wait_status(200, 10)
+    phone.wait_for("ACK", lambda m: m.method == "ACK", 5)
+    call.hang_up()
+    phone.wait_for("BYE", lambda m: m.method == "BYE", 5)
+    call.wait_answer("BYE")
     phone.close()
+    # A connection that has just ended is no way to ring anybody.
+    wait_until("the connection is closed", lambda: "wss" not in (gateway.rpc("core.tcp_list") or "").lower())
 
     call = wire.call(registrar, "301")
     simulator.wait_push(push.token, seconds=10)

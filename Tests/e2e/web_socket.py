@@ -3,6 +3,7 @@
 
 import base64
 import os
+import select
 import socket
 import ssl
 import struct
@@ -22,6 +23,7 @@ class WebSocketPhone:
         self.instance = instance or f"urn:uuid:{uuid.uuid4()}"
         self.host, self.cseq, self.call_id = f"{uuid.uuid4().hex[:12]}.invalid", 0, new_id()
         self.messages, self._come = [], threading.Condition()
+        self._lock = threading.Lock()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         self.socket = context.wrap_socket(socket.create_connection(("127.0.0.1", server.tls_port), 5))
@@ -43,12 +45,21 @@ class WebSocketPhone:
     def send(self, text):
         data, mask = text.encode(), os.urandom(4)
         size = struct.pack("!BBH", 0x81, 0xFE, len(data)) if len(data) > 125 else struct.pack("!BB", 0x81, 0x80 | len(data))
-        self.socket.sendall(size + mask + bytes(b ^ mask[i % 4] for i, b in enumerate(data)))
+        with self._lock:  # a TLS connection is one machine for both directions
+            self.socket.settimeout(5)
+            self.socket.sendall(size + mask + bytes(b ^ mask[i % 4] for i, b in enumerate(data)))
 
     def _exactly(self, count):
         data = b""
         while len(data) < count:
-            more = self.socket.recv(count - len(data))
+            if not self.socket.pending() and not select.select([self.socket], [], [], 1)[0]:
+                continue
+            with self._lock:
+                self.socket.settimeout(0.05)
+                try:
+                    more = self.socket.recv(count - len(data))
+                except TimeoutError:
+                    continue
             if not more:
                 raise OSError("closed")
             data += more
