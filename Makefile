@@ -33,7 +33,7 @@ RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -en
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test unmoved build build-swift build-kamailio build-asterisk build-tests deb test-packages demo test test-unit test-sockets \
-    test-abi test-e2e e2e-together e2e-alone test-kamailio test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk docs \
+    test-abi test-e2e e2e-together e2e-alone test-kamailio test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk demo-gateway docs \
     install install-common install-kamailio uninstall bench load function-order fuzz format lint clean
 
 help: ## list the targets
@@ -108,6 +108,9 @@ demo: setup-test build ## a sleeping phone rings behind a real Kamailio
 
 demo-asterisk: setup-test build ## the same behind a real Asterisk 22, in a chroot (needs root)
 	$(AS_ROOT) $(PYTHON) scripts/demo-asterisk.py
+
+demo-gateway: setup-test build ## a phone registered through a gateway rings behind an untouched Asterisk 22, in a chroot (needs root)
+	$(AS_ROOT) $(PYTHON) scripts/demo-gateway.py
 
 # What is independent runs side by side, since most of it waits; what measures comes last and has the machine to itself.
 SIDE_BY_SIDE := MAKE="$(MAKE)" $(PYTHON) scripts/side_by_side.py

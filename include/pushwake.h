@@ -237,10 +237,11 @@ typedef struct pushwake_register_request {
     const pushwake_contact *contacts;
     size_t contact_count;
     size_t contact_size;     /* sizeof(pushwake_contact), as the host knows it */
+    pushwake_str account;    /* pushwake_upstream.account of PUSHWAKE_UPSTREAM_ACCEPT, or empty */
 } pushwake_register_request;
 #define PUSHWAKE_REGISTER_REQUEST_INIT                                                     \
     { sizeof(pushwake_register_request), { NULL, 0 }, { NULL, 0 }, NULL, 0, 0, -1,         \
-      { NULL, 0 }, NULL, 0, sizeof(pushwake_contact) }
+      { NULL, 0 }, NULL, 0, sizeof(pushwake_contact), { NULL, 0 } }
 
 enum pushwake_register_outcome {
     PUSHWAKE_REGISTER_PLAIN   = 0, /* says nothing about push */
@@ -284,6 +285,80 @@ int pushwake_register_check(pushwake_register_result *out, pushwake_client *clie
  * PUSHWAKE_ERR_TIMEOUT: nothing is known to be stored, so promise nothing. */
 int pushwake_register(pushwake_register_result *out, pushwake_client *client,
                       const pushwake_register_request *request);
+
+/* ---- Upstream: phones of a SIP server behind this host --------------------- */
+
+/* A REGISTER that is held until the phone's SIP server has answered the gateway's own. */
+typedef struct pushwake_upstream_request {
+    size_t size;
+    uint64_t handle;           /* by which the host finds the REGISTER again; not 0 */
+    pushwake_str request_uri;
+    pushwake_str to_uri;
+    pushwake_str call_id;
+    pushwake_str route;        /* SIP URI of a next hop that the script chose, or empty */
+    pushwake_str local;        /* host:port under which the server reaches this host */
+    const pushwake_header *headers; /* all of them, in order */
+    size_t header_count;
+} pushwake_upstream_request;
+#define PUSHWAKE_UPSTREAM_REQUEST_INIT                                                     \
+    { sizeof(pushwake_upstream_request), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },         \
+      { NULL, 0 }, { NULL, 0 }, NULL, 0 }
+
+enum pushwake_upstream_kind {
+    PUSHWAKE_UPSTREAM_SEND   = 1, /* send a REGISTER, and tell pushwake_upstream_answered() of its final answer */
+    PUSHWAKE_UPSTREAM_ACCEPT = 2, /* save the held REGISTER `handle` under `uri`, with `account` and `headers` */
+    PUSHWAKE_UPSTREAM_REFUSE = 3  /* answer the held REGISTER `handle` with `status`, `reason` and `headers` */
+};
+
+/* What a host has to do. */
+typedef struct pushwake_upstream {
+    size_t size;
+    int kind;             /* enum pushwake_upstream_kind; skip one that you do not know */
+    int status;
+    uint64_t id;          /* of the REGISTER that is sent */
+    uint64_t handle;
+    int64_t at_most;      /* the phone may be registered for so many seconds; -1: as it likes */
+    uint32_t cseq;
+    pushwake_str account;
+    pushwake_str uri;     /* SEND: From and To; ACCEPT: the user on this host */
+    pushwake_str request_uri;
+    pushwake_str next_hop; /* SIP URI; empty: where request_uri leads */
+    pushwake_str call_id;
+    pushwake_str from_tag;
+    pushwake_str reason;
+    pushwake_str headers; /* whole lines, each ended by CRLF */
+} pushwake_upstream;
+
+typedef struct pushwake_upstream_result {
+    size_t size;
+    const pushwake_upstream *actions; /* in order */
+    size_t count;
+} pushwake_upstream_result;
+#define PUSHWAKE_UPSTREAM_RESULT_INIT { sizeof(pushwake_upstream_result), NULL, 0 }
+
+/* A phone registers. What to do for it comes now, or later from
+ * pushwake_upstream_answered() or the supervisor. */
+int pushwake_upstream_register(pushwake_upstream_result *out, pushwake_client *client,
+                               const pushwake_upstream_request *request);
+
+typedef struct pushwake_upstream_answer {
+    size_t size;
+    uint64_t id;
+    int status;
+    int from_server;      /* 0: nothing came, and the status is the host's own */
+    pushwake_str reason;
+    const pushwake_header *headers;
+    size_t header_count;
+} pushwake_upstream_answer;
+#define PUSHWAKE_UPSTREAM_ANSWER_INIT { sizeof(pushwake_upstream_answer), 0, 0, 0, { NULL, 0 }, NULL, 0 }
+
+/* A server has answered a REGISTER that was sent. */
+int pushwake_upstream_answered(pushwake_upstream_result *out, pushwake_client *client,
+                               const pushwake_upstream_answer *answer);
+
+/* The user on this host, as a SIP URI, whom the user part of the gateway's Contact
+ * stands for; empty when it is none of the gateway's. Asks nobody. */
+int pushwake_upstream_user(pushwake_str *uri, pushwake_client *client, pushwake_str name);
 
 enum pushwake_event {
     PUSHWAKE_EVENT_CALL        = 0,
@@ -564,8 +639,10 @@ typedef struct pushwake_supervisor_config {
     void (*on_verb)(void *context, const pushwake_verb *verb);
     /* An engine answers that knows nothing of the requests held here: resume them. */
     void (*on_engine)(void *context);
+    /* The gateway has something to do here; NULL for a host that sends no REGISTERs. */
+    void (*on_upstream)(void *context, const pushwake_upstream *action);
 } pushwake_supervisor_config;
-#define PUSHWAKE_SUPERVISOR_CONFIG_INIT { sizeof(pushwake_supervisor_config), NULL, NULL, NULL, NULL, NULL }
+#define PUSHWAKE_SUPERVISOR_CONFIG_INIT { sizeof(pushwake_supervisor_config), NULL, NULL, NULL, NULL, NULL, NULL }
 
 /* Starts the engine (engine_mode=supervised) or finds it (external), and follows
  * its events. An engine that dies is started again, within a second at first. */

@@ -17,6 +17,16 @@ sr_kemi_t pw_kemi[] = {
 		{ SR_KEMIP_STR, SR_KEMIP_INT, SR_KEMIP_NONE,
 			SR_KEMIP_NONE, SR_KEMIP_NONE, SR_KEMIP_NONE }
 	},
+	{ str_init("pushwake"), str_init("save_upstream"),
+		SR_KEMIP_INT, ki_pushwake_save_upstream,
+		{ SR_KEMIP_STR, SR_KEMIP_NONE, SR_KEMIP_NONE,
+			SR_KEMIP_NONE, SR_KEMIP_NONE, SR_KEMIP_NONE }
+	},
+	{ str_init("pushwake"), str_init("lookup_upstream"),
+		SR_KEMIP_INT, ki_pushwake_lookup_upstream,
+		{ SR_KEMIP_STR, SR_KEMIP_NONE, SR_KEMIP_NONE,
+			SR_KEMIP_NONE, SR_KEMIP_NONE, SR_KEMIP_NONE }
+	},
 	{ str_init("pushwake"), str_init("lookup"),
 		SR_KEMIP_INT, ki_pushwake_lookup,
 		{ SR_KEMIP_STR, SR_KEMIP_NONE, SR_KEMIP_NONE,

@@ -22,18 +22,24 @@ pw_counters_t pw_count;
 static int mod_init(void);
 static int child_init(int rank);
 static int w_save(sip_msg_t *msg, char *table, char *flags);
+static int w_save_upstream(sip_msg_t *msg, char *table, char *unused);
 static int w_lookup(sip_msg_t *msg, char *table, char *uri);
+static int w_lookup_upstream(sip_msg_t *msg, char *table, char *unused);
 static int w_in_dialog(sip_msg_t *msg, char *table, char *unused);
 static int w_keep_waiting(sip_msg_t *msg, char *seconds, char *unused);
 static int w_send(sip_msg_t *msg, char *event, char *uri);
 static int w_send_text(sip_msg_t *msg, char *event, char *uri, char *text);
 static int fixup_save(void **param, int no);
 static int fixup_lookup(void **param, int no);
+static int fixup_upstream(void **param, int no);
 
 /* clang-format off */
 static cmd_export_t cmds[] = {
 	{"pushwake_save",   (cmd_function)w_save,      1, fixup_save,     0, REQUEST_ROUTE},
 	{"pushwake_save",   (cmd_function)w_save,      2, fixup_save,     0, REQUEST_ROUTE},
+	{"pushwake_save_upstream", (cmd_function)w_save_upstream, 1, fixup_upstream, 0, REQUEST_ROUTE},
+	{"pushwake_lookup_upstream", (cmd_function)w_lookup_upstream, 1, fixup_lookup, 0, REQUEST_ROUTE},
+	{"pushwake_continue_", (cmd_function)pw_continue_now, 0, 0,      0, FAILURE_ROUTE},
 	{"pushwake_lookup", (cmd_function)w_lookup,    1, fixup_lookup,   0, REQUEST_ROUTE},
 	{"pushwake_lookup", (cmd_function)w_lookup,    2, fixup_lookup,   0, REQUEST_ROUTE},
 	{"pushwake_in_dialog", (cmd_function)w_in_dialog, 0, 0,          0, REQUEST_ROUTE},
@@ -172,7 +178,7 @@ static int mod_init(void)
 		LM_ERR("no client: %.*s\n", PW_FMT(pushwake_settings_error(pw_settings)));
 		return -1;
 	}
-	if(pw_holds_init() < 0 || pw_stream_init() < 0 || pw_watch_init() < 0 || pw_leg_init() < 0 || pw_result_init() < 0 || pw_supervisor_prepare() < 0) {
+	if(pw_holds_init() < 0 || pw_stream_init() < 0 || pw_watch_init() < 0 || pw_leg_init() < 0 || pw_result_init() < 0 || pw_upstream_init() < 0 || pw_supervisor_prepare() < 0) {
 		return -1;
 	}
 	register_procs(1);
@@ -219,6 +225,22 @@ static int fixup_lookup(void **param, int no)
 	return no == 1 ? fixup_table(param) : fixup_spve_null(param, 1);
 }
 
+/* A held REGISTER remembers its table by number. */
+static int fixup_upstream(void **param, int no)
+{
+	gparam_t *table;
+
+	if(fixup_table(param) < 0) {
+		return -1;
+	}
+	table = (gparam_t *)*param;
+	if(table->type != GPARAM_TYPE_STR || pw_upstream_table(&table->v.str) < 0) {
+		LM_ERR("pushwake_save_upstream: write the name of one of at most 8 tables\n");
+		return -1;
+	}
+	return 0;
+}
+
 /* The table must end in NUL: usrloc reads it as a C string. */
 static int table_of(str *out, sip_msg_t *msg, char *param)
 {
@@ -244,6 +266,34 @@ static int w_save(sip_msg_t *msg, char *table, char *flags)
 		return -1;
 	}
 	return ki_pushwake_save_flags(msg, &name, bits);
+}
+
+/* What is held or answered needs nothing more from the script. */
+static int w_save_upstream(sip_msg_t *msg, char *table, char *unused)
+{
+	str name;
+	int ret;
+
+	if(table_of(&name, msg, table) < 0) {
+		return -1;
+	}
+	ret = ki_pushwake_save_upstream(msg, &name);
+	return ret == PW_HELD ? 0 : ret;
+}
+
+static int w_lookup_upstream(sip_msg_t *msg, char *table, char *unused)
+{
+	str name;
+	int ret;
+
+	if(table_of(&name, msg, table) < 0) {
+		return -2;
+	}
+	ret = ki_pushwake_lookup_upstream(msg, &name);
+	if(ret == PW_HELD) {
+		return pw_lookup_goes_on && pw_watch_quiet(msg) == 0 ? PW_AWAKE : 0;
+	}
+	return ret;
 }
 
 /* What is held needs nothing more from the script, and 0 ends it. That is what

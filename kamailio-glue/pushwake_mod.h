@@ -8,6 +8,8 @@
  *   pushwake_contact    what usrloc knows about an AoR
  *   pushwake_headers    a message as the library reads it
  *   pushwake_register   pushwake_save(): REGISTER
+ *   pushwake_upstream   pushwake_save_upstream(): REGISTERs for a SIP server behind
+ *   pushwake_continue   what that server answered goes on with the phone's REGISTER
  *   pushwake_lookup     pushwake_lookup(): INVITE, MESSAGE
  *   pushwake_dialog     pushwake_in_dialog(): requests within a call
  *   pushwake_hold       the table of requests that are held
@@ -134,6 +136,22 @@ pushwake_header *pw_headers(sip_msg_t *msg, size_t *count);
 /* pushwake_register.c */
 int ki_pushwake_save(sip_msg_t *msg, str *table);
 int ki_pushwake_save_flags(sip_msg_t *msg, str *table, int flags);
+
+/* Saves for another user than To names, as part of an upstream registration, and replies. */
+int pw_save_for(sip_msg_t *msg, str *table, str *uri, pushwake_str account);
+
+/* pushwake_upstream.c */
+int pw_upstream_init(void);
+int pw_upstream_table(str *table);
+int ki_pushwake_save_upstream(sip_msg_t *msg, str *table);
+int ki_pushwake_lookup_upstream(sip_msg_t *msg, str *table);
+void pw_upstream_execute(const pushwake_upstream *action);
+
+/* pushwake_continue.c: action of PUSHWAKE_UPSTREAM_ACCEPT or _REFUSE */
+int pw_continue_init(void);
+void pw_continue(const pushwake_upstream *action, str *table, unsigned int index, unsigned int label);
+void pw_refuse_register(sip_msg_t *msg, const pushwake_upstream *action);
+int pw_continue_now(sip_msg_t *msg, char *unused, char *unused2);
 
 /* pushwake_lookup.c */
 enum pw_lookup_result {

@@ -9,7 +9,7 @@
 #include "core/ut.h"
 #include "pushwake_mod.h"
 
-#define PW_MAX_SETTINGS 128
+#define PW_MAX_SETTINGS 160
 #define PW_OWN_PARAMS 3
 /* fcm_app1, fcm_key1 to fcm_app1000, fcm_key1000 */
 #define PW_MAX_ACCOUNTS 1000
@@ -66,12 +66,13 @@ static int set_row(size_t index, modparam_t type, void *value)
 /* clang-format off */
 ROW(0) ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6) ROW(7) ROW(8) ROW(9)
 TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11)
+TEN(12) TEN(13) TEN(14) TEN(15)
 
 static param_func_t rows[] = {
 	row_0, row_1, row_2, row_3, row_4, row_5, row_6, row_7, row_8, row_9,
 	ROW_NAMES(1), ROW_NAMES(2), ROW_NAMES(3), ROW_NAMES(4), ROW_NAMES(5),
 	ROW_NAMES(6), ROW_NAMES(7), ROW_NAMES(8), ROW_NAMES(9), ROW_NAMES(10),
-	ROW_NAMES(11),
+	ROW_NAMES(11), ROW_NAMES(12), ROW_NAMES(13), ROW_NAMES(14), ROW_NAMES(15),
 };
 /* clang-format on */
 

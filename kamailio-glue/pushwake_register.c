@@ -25,7 +25,8 @@ typedef struct pw_register {
 	str callid;
 } pw_register_t;
 
-static int register_read(pw_register_t *r, sip_msg_t *msg)
+/* `uri`: the user it is for, where that is not To. */
+static int register_read(pw_register_t *r, sip_msg_t *msg, str *uri)
 {
 	pushwake_register_request empty = PUSHWAKE_REGISTER_REQUEST_INIT;
 	unsigned int cseq = 0;
@@ -37,7 +38,7 @@ static int register_read(pw_register_t *r, sip_msg_t *msg)
 			|| msg->cseq == NULL || parse_to_header(msg) < 0) {
 		return -1;
 	}
-	if(str2int(&get_cseq(msg)->number, &cseq) < 0 || pw_aor(&aor, &get_to(msg)->uri) < 0) {
+	if(str2int(&get_cseq(msg)->number, &cseq) < 0 || pw_aor(&aor, uri != NULL ? uri : &get_to(msg)->uri) < 0) {
 		return -1;
 	}
 	r->headers = pw_headers(msg, &r->request.header_count);
@@ -184,13 +185,13 @@ static void execute_verbs(const pushwake_register_result *result, pw_contacts_t 
 	}
 }
 
-static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *r)
+static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *r, str *uri)
 {
 	pushwake_register_result check = PUSHWAKE_REGISTER_RESULT_INIT;
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
 	pushwake_contact *asked;
 	pw_contacts_t contacts;
-	int i, status, saved, warned = 0;
+	int i, status, saved, quiet, warned = 0;
 
 	status = pushwake_register_check(&check, pw_client, &r->request);
 	if(status == PUSHWAKE_OK) {
@@ -203,7 +204,8 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 	if(pw.registrar_error != NULL) {
 		*pw.registrar_error = R_UL_GET_R; /* what a save() that fails without a word means */
 	}
-	saved = pw.registrar.save(msg, table, flags | PW_SAVE_NO_REPLY | PW_SAVE_PREPARE);
+	quiet = flags | PW_SAVE_NO_REPLY | PW_SAVE_PREPARE;
+	saved = uri != NULL ? pw.registrar.save_uri(msg, table, quiet, uri) : pw.registrar.save(msg, table, quiet);
 	if(saved < 0) {
 		if(!(flags & PW_SAVE_NO_REPLY)) {
 			reply_failure(msg);
@@ -246,13 +248,27 @@ int ki_pushwake_save_flags(sip_msg_t *msg, str *table, int flags)
 	pw_register_t r;
 	int ret;
 
-	if(register_read(&r, msg) < 0) {
+	if(register_read(&r, msg, NULL) < 0) {
 		return pw.registrar.save(msg, table, flags);
 	}
-	ret = save_and_store(msg, table, flags, &r);
+	ret = save_and_store(msg, table, flags, &r, NULL);
 	if(ret < 0 && !(flags & PW_SAVE_NO_REPLY)) {
 		msg->msg_flags |= FL_MSG_NOREPLY; /* it has been answered, whatever sl_reply_error() thinks */
 	}
+	register_free(&r);
+	return ret;
+}
+
+int pw_save_for(sip_msg_t *msg, str *table, str *uri, pushwake_str account)
+{
+	pw_register_t r;
+	int ret;
+
+	if(register_read(&r, msg, uri) < 0) {
+		return -1;
+	}
+	r.request.account = account;
+	ret = save_and_store(msg, table, 0, &r, uri);
 	register_free(&r);
 	return ret;
 }

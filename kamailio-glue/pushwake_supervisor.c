@@ -206,6 +206,11 @@ static void on_engine(void *context)
 	pw_resume_all();
 }
 
+static void on_upstream(void *context, const pushwake_upstream *action)
+{
+	pw_upstream_execute(action);
+}
+
 static void on_result(void *context, const pushwake_result *result)
 {
 	pw_result_run(result);
@@ -243,6 +248,7 @@ static pushwake_supervisor *engine_start(void)
 	config.on_log = on_log;
 	config.on_verb = on_verb;
 	config.on_engine = on_engine;
+	config.on_upstream = on_upstream;
 	status = pushwake_supervisor_new(&supervisor, pw_settings, &config);
 	if(status == PUSHWAKE_OK) {
 		said = 0;

@@ -8,7 +8,7 @@
 _Static_assert(sizeof(pushwake_str) == 16, "pushwake_str");
 _Static_assert(sizeof(pushwake_setting) == 48, "pushwake_setting");
 _Static_assert(sizeof(pushwake_header) == 32, "pushwake_header");
-_Static_assert(sizeof(pushwake_register_request) == 104, "pushwake_register_request");
+_Static_assert(sizeof(pushwake_register_request) == 120, "pushwake_register_request");
 _Static_assert(sizeof(pushwake_register_result) == 104, "pushwake_register_result");
 _Static_assert(sizeof(pushwake_contact) == 104, "pushwake_contact");
 _Static_assert(sizeof(pushwake_wake_request) == 256, "pushwake_wake_request");
@@ -19,5 +19,9 @@ _Static_assert(sizeof(pushwake_wait_event) == 48, "pushwake_wait_event");
 _Static_assert(sizeof(pushwake_send_request) == 256, "pushwake_send_request");
 _Static_assert(sizeof(pushwake_field) == 40, "pushwake_field");
 _Static_assert(sizeof(pushwake_result) == 136, "pushwake_result");
-_Static_assert(sizeof(pushwake_supervisor_config) == 48, "pushwake_supervisor_config");
+_Static_assert(sizeof(pushwake_supervisor_config) == 56, "pushwake_supervisor_config");
+_Static_assert(sizeof(pushwake_upstream_request) == 112, "pushwake_upstream_request");
+_Static_assert(sizeof(pushwake_upstream) == 176, "pushwake_upstream");
+_Static_assert(sizeof(pushwake_upstream_result) == 24, "pushwake_upstream_result");
+_Static_assert(sizeof(pushwake_upstream_answer) == 56, "pushwake_upstream_answer");
 #endif

@@ -84,6 +84,7 @@ private func put(_ request: pushwake_register_request, into engine: EngineClient
     engine.begin(.register)
     engine.put(.host, Int64(bitPattern: host))
     if !request.domain.isEmpty { engine.put(.domain, request.domain.bytes.span) }
+    if !request.account.isEmpty { engine.put(.account, request.account.bytes.span) }
     engine.put(.aor, request.aor.bytes.span)
     engine.put(.callID, request.call_id.bytes.span)
     engine.put(.cseq, Int64(request.cseq))

@@ -26,6 +26,14 @@ public func pushwake_supervisor_new(
             verbs.each { callbacks.on_verb?(callbacks.context, $0) }
         },
         onEngine: { callbacks.on_engine?(callbacks.context) },
+        onUpstream: callbacks.on_upstream.map { callback in
+            { message in
+                var orders = UpstreamArena()
+                orders.read(message)
+                orders.each { callback(callbacks.context, $0) }
+                orders.free()
+            }
+        },
         onLog: { level, text in
             guard !handle.takeSaid(text) else { return }
             let arena = TextArena()

@@ -38,6 +38,8 @@ final class ClientHandle {
     let errorArena = TextArena()
     /// The verbs of the last answer.
     var verbs = VerbArena()
+    /// The orders of the last answer for the gateway.
+    var orders = UpstreamArena()
     private(set) var error = ""
 
     init(settings: Settings, host: UInt64) {

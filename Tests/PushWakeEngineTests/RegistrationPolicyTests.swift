@@ -28,6 +28,16 @@ import Testing
         #expect(try caps("<sip:a@h;pn-provider=acme>", []).isEmpty)
     }
 
+    @Test func `promise nothing for an interval that the registrar made too short`() throws {
+        var settings = Settings()
+        #expect(!RegistrationPolicy(settings: settings).isTooShort(granted: 1))
+        try settings.set(.minExpires, to: "300")
+        let policy = RegistrationPolicy(settings: settings)
+        #expect(policy.isTooShort(granted: 299))
+        #expect(!policy.isTooShort(granted: 300))
+        #expect(!policy.isTooShort(granted: -1))
+    }
+
     private let webPush = "<sip:a@h;pn-provider=webpush;pn-prid=https://push.example.com/x>"
     private let acrobits = "<sip:a@h;pn-provider=acrobits;pn-param=com.app;pn-prid=00>"
 

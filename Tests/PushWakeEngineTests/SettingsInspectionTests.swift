@@ -14,6 +14,10 @@ import Testing
             [("fastagi_listen", "127.0.0.1:4573"), ("fastagi_allow", "10.0.0.0/33")], "fastagi_allow", .error,
             "is not a list of networks"
         ),
+        ([("upper_servers", "pbx.example.com, a b:0")], "upper_servers", .error, "is no server"),
+        ([("upper_contact", "sip:gw")], "upper_contact", .error, "is no host"),
+        ([("secret_key_file", "/nonexistent")], "secret_key_file", .warning, "openssl rand -hex 32"),
+        ([("secret_key_file", "/etc/hostname")], "secret_key_file", .warning, "64 hex digits"),
         ([("apns_topic", "com.example phone")], "apns_topic", .error, "write a bundle id"),
         (
             [("apns_key", "/nonexistent"), ("apns_key_id", "ABC"), ("apns_team_id", "DEF123GHIJ")], "apns_key_id",

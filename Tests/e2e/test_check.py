@@ -130,6 +130,19 @@ def script(tmp_path, simulator):
     return write
 
 
+def test_the_gateway_of_the_page_is_well(script):
+    from upstream import configuration
+
+    path = script()
+    keys = re.findall(r'^modparam\("pushwake", "(?:apns_|fcm_|ca_file|store_path|engine_socket).*\n', path.read_text(), re.M)
+    text = re.sub(r'^modparam\("pushwake", "(?:apns|fcm|secret)_.*\n', "", configuration(), flags=re.M)
+    path.write_text(text.replace("request_route {", "".join(keys) + "request_route {", 1))
+    done = check(path)
+    assert "error" not in done.stdout + done.stderr, done.stdout + done.stderr
+    path.write_text(path.read_text().replace('"use_domain", 1', '"use_domain", 0'))
+    assert "use_domain" in check(path).stdout
+
+
 def test_the_script_of_the_page_is_well(script):
     done = check(script())
     assert (done.returncode, done.stderr) == (0, ""), done.stdout

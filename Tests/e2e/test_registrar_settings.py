@@ -92,3 +92,12 @@ def test_another_table_is_another_user(make_server, wire, simulator):
     woken = wire.again(phone)
     woken.register()
     call.wait_status(200)
+
+
+def test_an_interval_that_the_registrar_shortens_promises_nothing(make_server, wire):
+    """RFC 8599, 5.6.1.1: the response is forwarded without sip.pns."""
+    server = make_server(config=config('modparam("registrar", "max_expires", 120)'), settings={"min_expires": 300})
+    short = wire.phone(server, "shortened", "udp", rfc8599_fcm()).register(600)
+    assert short.headers("Feature-Caps") == []
+    longer = make_server(config=config('modparam("registrar", "max_expires", 400)'), settings={"min_expires": 300})
+    assert wire.phone(longer, "granted", "udp", rfc8599_fcm()).register(600).headers("Feature-Caps")

@@ -40,12 +40,18 @@ public enum EngineProtocol {
         case purrUser = 13
         /// A request was sent elsewhere, and phones may still join. No reply.
         case requestContinues = 14
+        /// A phone's REGISTER that belongs to a SIP server behind the host.
+        case upstreamRegister = 30
+        /// What a SIP server said to a REGISTER of the gateway.
+        case upstreamAnswered = 31
         case reply = 64
         case failure = 65
         case result = 66
         case waitEvent = 67
         /// What the host has to do for requests that it holds.
         case verbs = 68
+        /// What the host has to do for the gateway.
+        case upstream = 80
     }
 
     /// What a field holds.
@@ -143,6 +149,22 @@ public enum EngineProtocol {
         case sentAt = 90
         /// Milliseconds that the sender waits for the reply.
         case patience = 91
+        /// Begins an order of the gateway; the fields up to the next one are its own.
+        case upstreamAction = 160
+        case upstreamID = 161
+        case requestURI = 162
+        /// The next hop, as a SIP URI.
+        case route = 163
+        /// Host and port of the host itself.
+        case local = 164
+        /// Seconds.
+        case atMost = 165
+        /// Whole header lines, each with its end.
+        case headerLines = 166
+        /// Name of an upstream registration.
+        case account = 167
+        /// The host sends REGISTERs of the gateway.
+        case sendsUpstream = 168
         /// `enum pushwake_host`.
         case hostKind = 92
     }

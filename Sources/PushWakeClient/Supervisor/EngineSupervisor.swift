@@ -14,6 +14,7 @@ public final class EngineSupervisor {
     private let onResult: (PushResult) -> Void
     private let onVerbs: (MessageReader) -> Void
     private let onEngine: () -> Void
+    private let onUpstream: ((MessageReader) -> Void)?
     private let onLog: (LogLevel, String) -> Void
     private let log: EngineLog
     private let members = DescriptorSet()
@@ -30,10 +31,11 @@ public final class EngineSupervisor {
     private var lostAt: Int64?
 
     /// Starts nothing yet: the first `process()` does. `host` names the processes of this PBX; verbs for the requests
-    /// that they hold come to `onVerbs`. `onEngine` runs whenever an engine answers anew.
+    /// that they hold come to `onVerbs`, orders of the gateway to `onUpstream` where it executes them. `onEngine` runs whenever an engine answers anew.
     public init(
         settings: Settings, host: UInt64 = 0, onResult: @escaping (PushResult) -> Void,
         onVerbs: @escaping (MessageReader) -> Void = { _ in }, onEngine: @escaping () -> Void = {},
+        onUpstream: ((MessageReader) -> Void)? = nil,
         onLog: @escaping (LogLevel, String) -> Void
     ) {
         self.settings = settings
@@ -41,6 +43,7 @@ public final class EngineSupervisor {
         self.onResult = onResult
         self.onVerbs = onVerbs
         self.onEngine = onEngine
+        self.onUpstream = onUpstream
         self.onLog = onLog
         log = EngineLog(threshold: LogLevel(name: settings.text(.logLevel)), write: onLog)
         client = EngineClient(settings: settings)
@@ -130,6 +133,7 @@ public final class EngineSupervisor {
     private func subscribe(_ now: Int64) {
         client.begin(.subscribe)
         client.put(.host, Int64(bitPattern: host))
+        if onUpstream != nil { client.put(.sendsUpstream, 1) }
         do throws(ClientError) {
             // Patient by itself: it asks seldom, and no request of the PBX waits behind it.
             _ = try client.call(milliseconds: settings.integer(.engineTimeout))
@@ -177,6 +181,7 @@ public final class EngineSupervisor {
                 switch message.kind {
                 case .result: report(PushResult(decoding: message), message)
                 case .verbs: onVerbs(message)
+                case .upstream: onUpstream?(message)
                 default: break
                 }
             }

@@ -102,6 +102,10 @@ public struct RegistrationPolicy: Sendable {
         return isTooShort ? Refusal(code: 423, reason: "Interval Too Brief", minExpires: minExpires) : nil
     }
 
+    /// The registrar granted less than a phone must ask for: it is promised nothing (RFC 8599, 5.6.1.1). `granted` in
+    /// seconds, 0 and less when not known.
+    public func isTooShort(granted: Int64) -> Bool { granted > 0 && granted < Int64(minExpires) }
+
     /// Feature-Caps header lines for the 200 (RFC 8599, 5.6.1): one per service, each with its CRLF.
     /// `stored` tells which providers' tokens are in the store now, `purrs` what the phone is told for its dialogs.
     public func featureCaps(

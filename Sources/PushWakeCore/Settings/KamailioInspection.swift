@@ -102,13 +102,20 @@ public struct KamailioInspection {
         }
         // With AGI the phones are woken before the call comes here.
         let isForAsterisk = ["fastagi_listen", "engine_socket_group"].contains { value("pushwake", $0) != nil }
-        if !calls("pushwake_lookup").isEmpty || !isForAsterisk {
+        if !calls("pushwake_lookup").isEmpty || !calls("pushwake_lookup_upstream").isEmpty || !isForAsterisk {
             for location in calls("lookup") {
                 add(location, "lookup() wakes nobody; write pushwake_lookup() in its place")
             }
         }
-        if calls("pushwake_save").isEmpty, calls("save").isEmpty, !usesAnotherLanguage {
+        let upstream = calls("pushwake_save_upstream")
+        if calls("pushwake_save").isEmpty, upstream.isEmpty, calls("save").isEmpty, !usesAnotherLanguage {
             add(isError: true, nil, "no route calls pushwake_save(), so no phone can be pushed")
+        }
+        if let first = upstream.first, value("usrloc", "use_domain")?.value != "1" {
+            add(
+                isError: true, first,
+                "pushwake_save_upstream() refuses all phones while users of several servers are one; set modparam(\"usrloc\", \"use_domain\", 1)"
+            )
         }
     }
 
@@ -153,7 +160,7 @@ public struct KamailioInspection {
     ) {
         switch name {
         case "route": if let route = arguments.first { walk("route[\(route)]", depth: depth + 1) }
-        case "pushwake_lookup": way.hasLookedUp = true
+        case "pushwake_lookup", "pushwake_lookup_upstream": way.hasLookedUp = true
         case "t_on_branch", "t_on_reply", "t_on_failure":
             guard let route = arguments.first else { return }
             let what = "\(name)(\"\(route)\")"

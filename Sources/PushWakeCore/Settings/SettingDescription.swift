@@ -178,4 +178,19 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case webhookProviders
     case webhookConnections
     case webhookAllowLocal
+    case upperServers
+    case upperContact
+    case upperPath
+    case upperExpire
+    case rebuild
+    case keepUpperReg
+    case preferMD5Auth
+    case regRefresh
+    case removeOnRegfail
+    case secretKeyFile
+    case removeAtNopn
+    case removeAtNoprid
+    case removeOnCallfail
+    case removeOnNoanswer
+    case clientMaxOffline
 }

@@ -36,7 +36,8 @@ extension SettingKey {
         switch self {
         case .engineMode, .enginePath, .engineSocket, .engineSocketGroup, .coreDumps, .store, .storePath, .storeSync,
             .bindingsPerUser, .purr, .purrRotate, .purrKeep, .wakesKept, .refreshBefore, .queueSize, .fastAGIListen,
-            .fastAGIAllow, .fastAGITokenFile:
+            .fastAGIAllow, .fastAGITokenFile, .upperServers, .upperPath, .upperExpire, .rebuild, .keepUpperReg,
+            .preferMD5Auth, .regRefresh, .removeOnRegfail, .secretKeyFile:
             true
         default: false
         }

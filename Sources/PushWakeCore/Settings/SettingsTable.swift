@@ -6,7 +6,7 @@ public enum SettingsTable {
     public static func description(of key: SettingKey) -> SettingDescription {
         engineRow(key) ?? callRow(key) ?? heldRow(key) ?? loadRow(key) ?? deliveryRow(key) ?? vendorRow(key) ?? openRow(
             key)
-            ?? furtherRow(key) ?? webhookRow(key)
+            ?? furtherRow(key) ?? gatewayRow(key) ?? removalRow(key) ?? webhookRow(key)
     }
 
     /// The key with this name.
@@ -59,8 +59,8 @@ public enum SettingsTable {
                 "normal: a binding survives a crash of any process. full: also a power cut, at one fsync per REGISTER.")
         case .persist:
             .init(
-                "persist", .integer(0...3650), "30", unit: "days", other: "m:pushnotification_persists",
-                "A binding outlives its SIP registration for so many days since the last REGISTER. 0: it ends with the registration."
+                "persist", .integer(-1...3650), "30", unit: "days", other: "m:pushnotification_persists",
+                "A binding outlives its SIP registration for so many days since the last REGISTER. 0: it ends with the registration. -1: 30 days, 10 under load and 5 when overloaded."
             )
         case .bindingsPerUser:
             .init(

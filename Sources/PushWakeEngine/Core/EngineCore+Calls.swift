@@ -67,6 +67,12 @@ extension EngineCore {
     func end(_ request: HeldRequest, _ how: CallEnd) {
         guard request.machine.end == nil else { return }
         let now = SystemClock.monotonicMilliseconds()
+        switch how {
+        case .timedOut: countFailures(request)
+        // A proxy says what the caller heard.
+        case .failed where now >= request.machine.endsAt: countFailures(request)
+        case .failed, .answered, .cancelled, .completedElsewhere: break
+        }
         let verbs = request.machine.ended(how, now: now)
         calls.end(request, forgetAt: now + Self.retention)
         dispatch(perform(verbs, request))
@@ -194,6 +200,31 @@ extension EngineCore {
         } catch {
             log(.error, "a dead token could not be removed aor=\(PrintableText.logValue(binding.aor)): \(error)")
             return false
+        }
+    }
+}
+
+/// Bindings of phones that do not come, where the operator says so.
+extension EngineCore {
+    /// The wait of a call is over: phones that were pushed for it and did not come.
+    func countFailures(_ request: HeldRequest) {
+        guard request.content.event == .call, let threshold = CallFailures.threshold(settings) else { return }
+        let now = SystemClock.wallSeconds()
+        for device in request.pushedAt.keys {
+            guard request.devices.chosen.indices.contains(device), let chosen = request.devices.chosen[device] else {
+                continue
+            }
+            let binding = request.bindings[chosen.index]
+            guard callFailures.add(binding.token, now: now) >= threshold else { continue }
+            callFailures.forget(binding.token)
+            let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
+            do throws(StoreError) {
+                let reason = "did not come for \(threshold) call\(threshold == 1 ? "" : "s")"
+                guard try !store.remove(token, of: binding.aor, reason: reason, now: now).isEmpty else { continue }
+                log(.notice, "binding removed aor=\(PrintableText.logValue(binding.aor)): it \(reason)")
+            } catch {
+                log(.error, "a binding could not be removed: \(error)")
+            }
         }
     }
 }

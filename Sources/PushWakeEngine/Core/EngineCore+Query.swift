@@ -42,6 +42,11 @@ extension EngineCore {
             Self.put("requests_forgotten", Int64(calls.forgottenEarly), &writer)
             Self.put("queued", Int64(delivery.queued), &writer)
             put(load: delivery.queues, &writer)
+            if let upstream, upstream.accounts.count > 0 || upstream.sent > 0 {
+                Self.put("upstream_accounts", Int64(upstream.accounts.count), &writer)
+                Self.put("upstream_sent", Int64(upstream.sent), &writer)
+                Self.put("upstream_refused", Int64(upstream.refused), &writer)
+            }
             for row in statistics.rows() { Self.put(row.name, row.value, &writer) }
         }
     }

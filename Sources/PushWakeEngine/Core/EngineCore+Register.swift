@@ -14,6 +14,7 @@ extension EngineCore {
         statistics.registers += 1
         let (registration, granted) = registration(in: message)
         let host = RegisteringHost(message)
+        if !host.account.isEmpty { upstream?.note(account: host.account, aor: registration.aor) }
         let now = SystemClock.wallSeconds()
         do throws(StoreError) {
             let removed = registration.isPushedUpstream ? 0 : try unbind(registration, now)
@@ -26,8 +27,12 @@ extension EngineCore {
             let verbs = tellRequests(of: registration, host)
             guard let peer else { return dispatch(verbs) }
             let own = dispatch(verbs, exceptOf: host.id)
-            let caps = policy.featureCaps(
-                of: registration, stored: Set(stored.map(\.provider)), purrs: purrs(of: registration, stored, now: now))
+            let caps =
+                policy.isTooShort(granted: granted)
+                ? []
+                : policy.featureCaps(
+                    of: registration, stored: Set(stored.map(\.provider)),
+                    purrs: purrs(of: registration, stored, now: now))
             reply(to: message, peer) { writer in
                 writer.put(.outcome, outcome.rawValue)
                 writer.put(.bindings, stored.count)
@@ -102,11 +107,10 @@ extension EngineCore {
             let requested = registration.requestedExpires(of: contact).map(Int64.init) ?? Self.defaultExpires
             // SIP has 32 bits for it (RFC 3261, 20.19); the socket has 64.
             let expires = granted > 0 ? min(granted, Int64(UInt32.max)) : requested
-            let persist = settings.integer(.persist) * 86_400
             for index in bindings.indices {
                 bindings[index].registeredAt = now
                 bindings[index].expiresAt = now + expires
-                bindings[index].forgetAt = now + max(expires, persist)
+                bindings[index].forgetAt = forgetAt(now: now, expires: expires)
             }
             stale += try store.register(bindings, now: now)
             for binding in bindings { dedupe.release(binding) }
@@ -117,7 +121,7 @@ extension EngineCore {
 
     /// Removes what the phone no longer wants: a token of null always, an un-REGISTER when the settings say so.
     private func unbind(_ registration: Registration, _ now: Int64) throws(StoreError) -> Int {
-        var removed = 0
+        var removed = try unbindSilent(registration, now: now)
         for unbinding in registration.unbindings {
             let device = BindingSelector.device(
                 instance: unbinding.instance, contact: unbinding.contact, callID: unbinding.callID)
@@ -177,6 +181,8 @@ extension EngineCore {
 private struct RegisteringHost {
     var id: UInt64 = 0
     var domain = ""
+    /// The upstream registration that it belongs to; empty when none.
+    var account = ""
     var contacts: [WakeMessage.Contact] = []
 
     init(_ message: MessageReader) {
@@ -186,6 +192,7 @@ private struct RegisteringHost {
             switch field.tag {
             case .host: id = UInt64(bitPattern: reader.number(field))
             case .domain: domain = reader.text(field)
+            case .account: account = reader.text(field)
             default:
                 guard WakeMessage.read(field, reader, &contact), field.tag == .contactReachable else { continue }
                 if contact.key.isEmpty { contact.key = contact.uri }
@@ -266,6 +273,44 @@ extension PURRLimits {
     /// Takes what the operator set.
     init(_ settings: Settings) {
         self.init(rotation: settings.integer(.purrRotate), lifetime: settings.integer(.purrKeep) * 86_400)
+    }
+}
+
+/// Bindings that go because the operator says so.
+extension EngineCore {
+    /// Seconds for which a binding outlives its registration.
+    var persistence: Int64 {
+        let days = settings.integer(.persist)
+        guard days < 0 else { return days * 86_400 }
+        return switch load.meter.level.rawValue {
+        case ...1: 30 * 86_400
+        case 2, 3: 10 * 86_400
+        default: 5 * 86_400
+        }
+    }
+
+    /// When a binding is forgotten whose phone registers now.
+    func forgetAt(now: Int64, expires: Int64) -> Int64 {
+        let offline = settings.integer(.clientMaxOffline)
+        let life = max(expires, persistence)
+        return now + (offline > 0 ? min(life, offline * 86_400) : life)
+    }
+
+    /// A phone that stays registered without push loses its binding where the settings say so; how many went.
+    func unbindSilent(_ registration: Registration, now: Int64) throws(StoreError) -> Int {
+        var removed = 0
+        for contact in registration.contacts where !registration.isRemoval(contact) {
+            let reason: String
+            switch contact.push {
+            case .none where settings.flag(.removeAtNopn): reason = "registered without push"
+            case .query where settings.flag(.removeAtNoprid): reason = "registered without pn-prid"
+            default: continue
+            }
+            let device = BindingSelector.device(
+                instance: contact.instance, contact: contact.uri, callID: registration.callID)
+            removed += try store.remove(device, of: registration.aor, reason: reason, now: now).count
+        }
+        return removed
     }
 }
 

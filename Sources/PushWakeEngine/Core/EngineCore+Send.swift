@@ -218,14 +218,17 @@ extension EngineCore {
     ) {
         lookAtClock()
         switch message.kind {
-        case .wake, .wait, .send:
+        case .wake, .wait, .send, .upstreamRegister:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return drop(message, peer)
         case .register:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return register(message, nil)
+        case .upstreamAnswered:
+            guard RequestDeadline(decoding: message).isPast(at: now) else { break }
+            return upstreamAnswered(message, nil)
         case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
-            .subscribe, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs:
+            .subscribe, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs, .upstream:
             break
         }
         carryOut(message, from: peer)

@@ -142,6 +142,7 @@ extension EngineCore {
             request.devices.chosen.indices.contains(device), let chosen = request.devices.chosen[device]
         else { return }
         let binding = request.bindings[chosen.index]
+        callFailures.forget(binding.token)
         guard request.pushes.entries[binding.token]?.hasWoken == false else { return }
         request.pushes.entries[binding.token]?.hasWoken = true
         woke(binding, milliseconds: now - pushedAt, now: now)

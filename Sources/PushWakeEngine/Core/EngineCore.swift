@@ -39,6 +39,10 @@ final class EngineCore {
     /// Connections that want results.
     var subscribers: [EnginePeer] = []
     var unsentVerbs = UnsentVerbs()
+    /// Calls for which phones did not come.
+    var callFailures = CallFailures()
+    /// Nil where nobody keeps upstream registrations, as in a core without a service.
+    var upstream: UpstreamKeeper?
     var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())
     var writer = MessageWriter()
     private let isSupervised: Bool
@@ -103,11 +107,14 @@ final class EngineCore {
         case .subscribe:
             peer.isSubscribed = true
             peer.host = UInt64(bitPattern: EngineClient.number(.host, in: message))
+            peer.sendsUpstream = EngineClient.number(.sendsUpstream, in: message) != 0
             subscribers.append(peer)
             reply(to: message, peer) { _ in }
             let now = SystemClock.monotonicMilliseconds()
             for verbs in unsentVerbs.take(for: peer.host, now: now) { peer.send(verbs) }
-        case .reply, .failure, .result, .waitEvent, .verbs:
+        case .upstreamRegister: upstreamRegister(message, peer)
+        case .upstreamAnswered: upstreamAnswered(message, peer)
+        case .reply, .failure, .result, .waitEvent, .verbs, .upstream:
             fail(message, peer, "this message only goes from the engine to the PBX")
         }
     }

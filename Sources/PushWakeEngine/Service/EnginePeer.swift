@@ -14,6 +14,8 @@ final class EnginePeer: WakeWaiter {
     var isSubscribed = false
     /// The PBX whose supervisor this is; 0 for others.
     var host: UInt64 = 0
+    /// Sends REGISTERs of the gateway.
+    var sendsUpstream = false
     /// Set while a channel waits on this connection for a phone.
     var wait: WakeKey?
     private(set) var isClosed = false

@@ -42,7 +42,8 @@ public final class EngineService {
         self.log = log
         settingsReload = SettingsReload(source: source)
         AcceptGate.raiseLimit()
-        if !settings.flag(.coreDumps) { ProcessMemory.forbidCore() }
+        // A core file would hold the users' HA1.
+        if !settings.flag(.coreDumps) || !settings.text(.secretKeyFile).isEmpty { ProcessMemory.forbidCore() }
         // ORDER: before the first key is read.
         KeyMemory.protect()
         do throws(SystemError) {
@@ -71,6 +72,7 @@ public final class EngineService {
         core = EngineCore(
             settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log,
             isSupervised: isSupervised)
+        core.upstream = try Self.openUpstream(settings, core, log)
         let problems = delivery.open()
         for problem in problems { log(.warning, problem) }
         Self.logFindings(settings, besides: problems, log)
@@ -95,6 +97,7 @@ public final class EngineService {
             watch.start()
         }
         core.onReload = { [weak self] in self?.reload() ?? [] }
+        core.upstream?.restore()
     }
 
     /// What nobody else says of keys that can be read and will not do.
@@ -174,6 +177,7 @@ public final class EngineService {
 
     private func end() {
         core.delivery.endAll()
+        core.upstream?.flush()
         core.reportLeftOut(now: .max)
         filter?.withdraw()
         loop.stop()
@@ -204,6 +208,31 @@ public final class EngineService {
             return durability == .everyCommit ? store : try BufferedStore(store)
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
+        }
+    }
+
+    private static func openUpstream(
+        _ settings: Settings, _ core: EngineCore, _ log: EngineLog
+    ) throws(EngineFailure) -> UpstreamKeeper {
+        var box: SecretBox?
+        let key = settings.text(.secretKeyFile)
+        if !key.isEmpty {
+            do throws(KeyFileError) {
+                box = try SecretKeyFile.read(key)
+            } catch {
+                log(.error, "secret_key_file: \(error.message); X-PIID is not kept")
+            }
+        }
+        // A PBX that is no gateway gets no file.
+        let path = settings.text(.upperPath)
+        let isGateway = !settings.text(.upperServers).isEmpty || !key.isEmpty || settings.isChanged(.upperPath)
+        guard isGateway, settings.text(.store) != "memory", !path.isEmpty else {
+            return UpstreamKeeper(core: core, settings: settings, file: nil, box: box)
+        }
+        do throws(StoreError) {
+            return UpstreamKeeper(core: core, settings: settings, file: try UpstreamFile(path: path), box: box)
+        } catch {
+            throw EngineFailure(message: "upper_path: \(error)")
         }
     }
 

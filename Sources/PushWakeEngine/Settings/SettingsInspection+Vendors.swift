@@ -67,3 +67,24 @@ extension SettingsInspection {
         }
     }
 }
+
+extension SettingsInspection {
+    mutating func inspectUpstream() {
+        for entry in UpstreamServers.mistakes(in: settings.text(.upperServers)) {
+            add(
+                .error, .upperServers,
+                "\"\(entry.prefix(80))\" is no server; write pbx.example.com, 192.0.2.1:5080 or *.example.com")
+        }
+        let contact = settings.text(.upperContact)
+        if !contact.isEmpty, HostPort(contact) == nil {
+            add(.error, .upperContact, "\"\(contact.prefix(80))\" is no host or host:port")
+        }
+        let path = settings.text(.secretKeyFile)
+        guard depth >= .keys, !path.isEmpty else { return }
+        do throws(KeyFileError) {
+            _ = try SecretKeyFile.read(path)
+        } catch {
+            add(.warning, .secretKeyFile, error.message)
+        }
+    }
+}

@@ -53,6 +53,7 @@ public struct SettingsInspection {
         inspection.inspectTemplates()
         inspection.inspectFastAGI()
         inspection.inspectPaths()
+        inspection.inspectUpstream()
         if depth >= .surroundings { inspection.inspectSurroundings() }
         return inspection.findings.sorted { $0.level < $1.level }
     }

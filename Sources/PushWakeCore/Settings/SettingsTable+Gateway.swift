@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+
+extension SettingsTable {
+    /// Phones registered at SIP servers behind this one.
+    static func gatewayRow(_ key: SettingKey) -> SettingDescription? {
+        switch key {
+        case .upperServers:
+            .init(
+                "upper_servers", .text, "",
+                "SIP servers that phones may be registered at, comma separated: pbx.example.com, 192.0.2.1:5080, *.example.com for all below it. All others are answered 403. Empty: only where the script has set $du."
+            )
+        case .upperContact:
+            .init(
+                "upper_contact", .text, "",
+                "Host and port under which SIP servers reach the gateway. Empty: the UDP address that the phone registered at, or the first one that the PBX listens on."
+            )
+        case .upperPath:
+            .init(
+                "upper_path", .path, "/var/lib/pushwake/upstream.db",
+                "File that remembers upstream registrations over a restart. With store=memory there is none.")
+        case .upperExpire:
+            .init(
+                "upper_expire", .integer(-1...31_536_000), "3600", unit: "s", other: "m:pushnotification_upperexpire",
+                "How long upstream registrations are asked to last. -1: as long as the phone asks for.")
+        case .rebuild:
+            .init(
+                "rebuild", .integer(1...86_400), "3600", unit: "s", other: "m:rebuildregclients",
+                "How often each upstream registration is looked at, whether it is still wanted and still there.")
+        case .keepUpperReg:
+            .init(
+                "keep_upper_reg", .integer(0...2), "1", other: "m:pushnotification_keeppupperreg",
+                "0: upstream registrations live and end with those of the phones. 1: they are kept while a phone of the user is registered or can be woken. 2: the gateway never ends one."
+            )
+        case .preferMD5Auth:
+            .init(
+                "prefer_md5_auth", .flag, "0", other: "m:prefermd5auth",
+                "1: where a phone sends X-PIID the gateway answers the server's challenge with it. 0: the phone is asked."
+            )
+        case .regRefresh:
+            .init(
+                "reg_refresh", .integer(-1...2), "-1",
+                "Phones are woken to register before an upstream registration ends that the gateway cannot renew itself. -1, 1: yes. 0: no. 2: yes, and the push binding of one that did not come is removed."
+            )
+        case .removeOnRegfail:
+            .init(
+                "remove_on_regfail", .integer(0...2), "1", other: "m:pushnotification_removeon_regfail",
+                "What becomes of the push bindings of a user whom the SIP server refuses. 0: they stay. 1: they go when the upstream registration has ended and the phone did not register again meanwhile. 2: also when the server was silent until then."
+            )
+        case .secretKeyFile:
+            .init(
+                "secret_key_file", .path, "",
+                "File with the key that X-PIID is encrypted with (AES-256-GCM): 64 hex digits, as `openssl rand -hex 32` writes them. Further lines are earlier keys, for reading. With it the engine leaves no core file. Empty: X-PIID is not kept, and phones are woken to register."
+            )
+        default: nil
+        }
+    }
+}

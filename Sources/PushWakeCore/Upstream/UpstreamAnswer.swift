@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+/// What a SIP server said to a REGISTER of the gateway.
+public struct UpstreamAnswer: Equatable, Sendable {
+    /// 408 also when nothing came in time.
+    public var status: Int
+    public var reason: String
+    /// All that can be answered with a hash, in order.
+    public var challenges: [DigestChallenge] = []
+    /// Challenges and Service-Route as they came, for the phone: whole lines without their end.
+    public var passedHeaders: [String] = []
+    /// Expires of the gateway's own Contact, or of the header; nil when neither says.
+    public var expires: UInt32?
+    /// `Min-Expires` of a 423.
+    public var minExpires: UInt32?
+    /// `Retry-After`, seconds.
+    public var retryAfter: UInt32?
+    /// Nothing came, and the status is the host's own.
+    public var isSilence = false
+
+    /// An answer without headers.
+    public init(status: Int, reason: String = "") {
+        self.status = status
+        self.reason = reason
+    }
+}
+
+/// Reads an answer header by header.
+public struct UpstreamAnswerReader: ~Copyable {
+    private var answer: UpstreamAnswer
+    private let contactName: String
+    private var header: UInt32?
+    private static let mostPassed = 16
+    private static let longestPassed = 2048
+
+    /// `contactName` is the user part of the gateway's Contact: a 200 lists the Contacts of others too.
+    public init(status: Int, reason: String, contactName: String) {
+        answer = UpstreamAnswer(status: status, reason: reason)
+        self.contactName = contactName
+    }
+
+    /// Whether a header of this name tells this reader anything.
+    public static func reads(_ name: Span<UInt8>) -> Bool {
+        [
+            "www-authenticate", "proxy-authenticate", "service-route", "contact", "m", "expires", "min-expires",
+            "retry-after",
+        ].contains { name.equalsIgnoringCase($0) }
+    }
+
+    /// Takes one header.
+    public mutating func header(name: Span<UInt8>, value raw: Span<UInt8>) {
+        guard raw.count <= SIPLimits.longestHeader else { return }
+        let line = HeaderFolding.isPresent(in: raw) ? HeaderFolding.unfold(raw) : []
+        let value = line.isEmpty ? raw.trimmed() : line.span.trimmed()
+        switch name.count {
+        case 16 where name.equalsIgnoringCase("www-authenticate"):
+            answer.challenges += DigestChallenge.read(value, isProxy: false)
+            pass("WWW-Authenticate", value)
+        case 18 where name.equalsIgnoringCase("proxy-authenticate"):
+            answer.challenges += DigestChallenge.read(value, isProxy: true)
+            pass("Proxy-Authenticate", value)
+        case 13 where name.equalsIgnoringCase("service-route"): pass("Service-Route", value)
+        case 7 where name.equalsIgnoringCase("contact"), 1 where name.equalsIgnoringCase("m"): contacts(value)
+        case 7 where name.equalsIgnoringCase("expires"): header = value.decimal()
+        case 11 where name.equalsIgnoringCase("min-expires"): answer.minExpires = value.decimal()
+        case 11 where name.equalsIgnoringCase("retry-after"):
+            var cursor = Cursor(value)
+            answer.retryAfter = value.part(cursor.skip(while: ByteClass.digit.contains)).decimal()
+        default: break
+        }
+    }
+
+    /// Ends the reading.
+    public consuming func finish() -> UpstreamAnswer {
+        if answer.expires == nil { answer.expires = header }
+        return answer
+    }
+
+    private mutating func pass(_ name: String, _ value: Span<UInt8>) {
+        guard answer.passedHeaders.count < Self.mostPassed, value.count <= Self.longestPassed,
+            !value.contains(where: { ASCII.isControl($0) })
+        else { return }
+        answer.passedHeaders.append("\(name): \(value.text())")
+    }
+
+    private mutating func contacts(_ value: Span<UInt8>) {
+        var cursor = ContactCursor(value)
+        while let element = try? cursor.next() {
+            let uri = SIPURI(value, in: element.uri)
+            guard value.text(uri.user) == contactName else { continue }
+            var parameters = ParameterCursor(value, in: element.parameters, of: .header)
+            while let parameter = parameters.next() {
+                guard value.part(parameter.name).equalsIgnoringCase("expires") else { continue }
+                answer.expires = value.part(parameter.value).decimal() ?? answer.expires
+            }
+        }
+    }
+}
+
+/// Header lines of a phone that go to its server.
+public enum HeaderLine {
+    private static let longest = 4096
+
+    /// Authorization or Proxy-Authorization as a whole line without its end; nil for all other headers, and for one that
+    /// would be more than a line.
+    public static func authorization(name: Span<UInt8>, value raw: Span<UInt8>) -> String? {
+        let label: String
+        switch name.count {
+        case 13 where name.equalsIgnoringCase("authorization"): label = "Authorization"
+        case 19 where name.equalsIgnoringCase("proxy-authorization"): label = "Proxy-Authorization"
+        default: return nil
+        }
+        guard raw.count <= longest else { return nil }
+        let line = HeaderFolding.isPresent(in: raw) ? HeaderFolding.unfold(raw) : []
+        let value = line.isEmpty ? raw.trimmed() : line.span.trimmed()
+        guard value.count > 0, !value.contains(where: { ASCII.isControl($0) }) else { return nil }
+        return "\(label): \(value.text())"
+    }
+}
