@@ -53,6 +53,7 @@ let package = Package(
         .systemLibrary(name: "CNGHTTP2", path: "Sources/CNGHTTP2"),
         .systemLibrary(name: "CJansson", path: "Sources/CJansson"),
         .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
+        .systemLibrary(name: "CHiredis", path: "Sources/CHiredis"),
         .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
         .target(
             name: "CPushWake", path: ".",
@@ -67,7 +68,10 @@ let package = Package(
             name: "PushWakeTransport",
             dependencies: ["PushWakeCore", "PushWakeSystem", "COpenSSL", "CNGHTTP2", "CJansson", "CLinux"],
             swiftSettings: common),
-        .target(name: "PushWakeStore", dependencies: ["PushWakeCore", "CSQLite"], swiftSettings: common),
+        .target(
+            name: "PushWakeStore",
+            dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "CSQLite", "CHiredis"],
+            swiftSettings: common),
         .target(name: "PushWakeClient", dependencies: ["PushWakeCore", "PushWakeSystem"], swiftSettings: safe),
         .target(
             name: "PushWakeEngine",
@@ -94,7 +98,9 @@ let package = Package(
             name: "PushWakeTransportTests",
             dependencies: ["PushWakeSystem", "PushWakeTransport", "PushWakeSimulator", "COpenSSL", "CNGHTTP2"],
             swiftSettings: common),
-        .testTarget(name: "PushWakeStoreTests", dependencies: ["PushWakeStore"], swiftSettings: common),
+        .testTarget(
+            name: "PushWakeStoreTests",
+            dependencies: ["PushWakeStore", "PushWakeSystem"], swiftSettings: common),
         .testTarget(
             name: "PushWakeEngineTests",
             dependencies: ["PushWakeClient", "PushWakeEngine", "PushWakeSystem", "PushWakeSimulator"],

@@ -29,16 +29,39 @@ static pw_contact_t *contact_named(pw_contacts_t *contacts, str *key)
 	return NULL;
 }
 
+/* A phone that registered at another node: the registrar here may know nothing of it. */
+static pw_contact_t *contact_elsewhere(pw_contact_t *out, const pushwake_verb *verb)
+{
+	if(verb->contact_uri.len == 0) {
+		return NULL;
+	}
+	memset(out, 0, sizeof(*out));
+	out->uri = str_of(verb->contact_uri);
+	out->ruid = str_of(verb->contact);
+	out->path = str_of(verb->contact_path);
+	if(out->path.len == 0) {
+		out->received = str_of(verb->contact_flow);
+	}
+	out->q = Q_UNSPECIFIED;
+	out->methods = ALL_METHODS;
+	out->tcpconn_id = -1;
+	return out;
+}
+
 /* A request that is about to end is tried again until it has: then its phone is told. */
 static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
 {
 	str key = str_of(verb->contact);
 	pw_contact_t *contact = contact_named(contacts, &key);
 	pw_contacts_t found = {NULL, 0};
+	pw_contact_t elsewhere;
 	int allowed, added = -1;
 
 	if(contact == NULL && pw_contacts_get(&found, &hold->table, &hold->aor) == 0) {
 		contact = contact_named(&found, &key);
+	}
+	if(contact == NULL) {
+		contact = contact_elsewhere(&elsewhere, verb);
 	}
 	pw.reply_lock(t);
 	allowed = pw_leg_allowed(t, hold);

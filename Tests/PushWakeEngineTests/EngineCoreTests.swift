@@ -9,6 +9,15 @@ import Testing
 @testable import PushWakeClient
 @testable import PushWakeEngine
 
+extension EngineCore {
+    /// Wakes with a store that answers at once.
+    func wake(_ message: WakeMessage) throws -> WakeAnswer {
+        var answer: Result<WakeAnswer, StoreError>?
+        wake(message) { answer = $0 }
+        return try #require(answer).get()
+    }
+}
+
 /// A core with a store in memory and keys that do not exist: everything but the providers.
 final class CoreBench {
     let core: EngineCore
