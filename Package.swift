@@ -71,7 +71,10 @@ let package = Package(
         .target(
             name: "PushWakeStore",
             dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "CSQLite", "CHiredis"],
-            swiftSettings: common),
+            swiftSettings: common,
+            // Its file, not the shared library, whose name and structs are others in each Debian: two functions and the
+            // reader are all that is used.
+            linkerSettings: [.linkedLibrary(":libhiredis.a")]),
         .target(name: "PushWakeClient", dependencies: ["PushWakeCore", "PushWakeSystem"], swiftSettings: safe),
         .target(
             name: "PushWakeEngine",

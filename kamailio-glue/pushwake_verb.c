@@ -43,7 +43,7 @@ static pw_contact_t *contact_elsewhere(pw_contact_t *out, const pushwake_verb *v
 		out->received = str_of(verb->contact_flow);
 	}
 	out->q = Q_UNSPECIFIED;
-	out->methods = ALL_METHODS;
+	out->methods = ~0u;
 	out->tcpconn_id = -1;
 	return out;
 }

@@ -37,12 +37,29 @@ public protocol SharedStore: AnyObject {
     func users(
         after cursor: String, limit: Int, then: @escaping (Result<(aors: [String], next: String?), StoreError>) -> Void)
 
+    /// The nodes that share it, those that were there within the last seconds.
+    func nodes(then: @escaping (Result<[SharedNode], StoreError>) -> Void)
+
     /// What another node announced.
     var onAnnouncement: ([UInt8]) -> Void { get set }
     /// Announcements may have been missed.
     var onGap: () -> Void { get set }
     /// REGISTERs that are kept later, as they stand now.
     var backlog: Int { get }
+}
+
+/// A node that shares a store.
+public struct SharedNode: Equatable, Sendable {
+    public let name: String
+    public let version: String
+    /// Seconds since 1970.
+    public let startedAt: Int64
+
+    public init(name: String, version: String, startedAt: Int64) {
+        self.name = name
+        self.version = version
+        self.startedAt = startedAt
+    }
 }
 
 extension SharedStore {
@@ -73,7 +90,8 @@ extension SharedStore {
                 guard left > 0 else { return goOn() }
                 for aor in aors {
                     self?.ask(about: aor, now: now, keepsTrying: false, announcing: nil) {
-                        (store) throws(StoreError) in try work(aor, store)
+                        (store) throws(StoreError) in
+                        try work(aor, store)
                     } then: { result in
                         if case .failure(let error) = result { failure = error }
                         left -= 1

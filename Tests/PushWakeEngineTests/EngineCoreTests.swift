@@ -24,7 +24,7 @@ final class CoreBench {
     let store = MemoryStore()
     let loop: Loop
 
-    init(_ values: [String: String] = [:]) throws {
+    init(_ values: [String: String] = [:], shared: (any SharedStore)? = nil) throws {
         var settings = Settings()
         let keys = [
             "apns_key": "/nonexistent/AuthKey_ABC123DEFG.p8", "apns_team_id": "DEF123GHIJ",
@@ -35,7 +35,7 @@ final class CoreBench {
         let log = EngineLog(threshold: .error) { _, _ in }
         let delivery = Delivery(settings: settings, loop: loop, log: log)
         _ = delivery.open()
-        core = EngineCore(settings: settings, store: store, delivery: delivery, log: log)
+        core = EngineCore(settings: settings, store: store, shared: shared, delivery: delivery, log: log)
     }
 
     /// Sends one message over a real socket and gives the reply.

@@ -51,7 +51,9 @@ import Testing
 
     @Test func `tells whose time is over, the oldest first`() {
         var order = RequestOrder(most: 1000)
-        for id in 1...500 as ClosedRange<UInt64> { _ = order.add(id, about: id % 2 == 0 ? alice : bob, deadline: Int64(id)) }
+        for id in 1...500 as ClosedRange<UInt64> {
+            _ = order.add(id, about: id % 2 == 0 ? alice : bob, deadline: Int64(id))
+        }
         _ = order.ended(1)
         let deadline = order.nextDeadline()
         #expect(deadline == 2)
@@ -71,13 +73,15 @@ import Testing
     @Test func `comes back as it was`() throws {
         let store = MemoryStore()
         for index in 0..<5 {
-            var phone = makeBinding(token: "token \(index)", instance: "<\(index)>", callID: "c\(index)", at: start - Int64(index))
+            var phone = makeBinding(
+                token: "token \(index)", instance: "<\(index)>", callID: "c\(index)", at: start - Int64(index))
             phone.route = index == 2 ? "<sip:192.0.2.7;lr;received=sip:198.51.100.1:4711>" : ""
             phone.attributes["pn-timeout"] = "0"
             _ = store.register([phone], now: start)
             _ = store.purr(of: phone, now: start) { PURR(high: UInt64(index), low: 7) }
         }
-        _ = store.remove(.device(instance: "<3>", contact: "", callID: ""), of: "alice@example.com", reason: "x", now: start)
+        _ = store.remove(
+            .device(instance: "<3>", contact: "", callID: ""), of: "alice@example.com", reason: "x", now: start)
         let user = try #require(store.users[Array("alice@example.com".utf8)])
         let version: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
         let bytes = UserImage.encode(user, of: "alice@example.com", version: version)
@@ -86,8 +90,9 @@ import Testing
         #expect(read.user.live.map(\.binding) == user.live.map(\.binding))
         #expect(read.user.tombstones == user.tombstones)
         #expect(read.user.purrs.map(\.purr) == user.purrs.map(\.purr))
-        #expect(read.user.purrs.map { told in read.user.live.first { $0.id == told.row }?.binding.token }
-            == user.purrs.map { told in user.live.first { $0.id == told.row }?.binding.token })
+        #expect(
+            read.user.purrs.map { told in read.user.live.first { $0.id == told.row }?.binding.token }
+                == user.purrs.map { told in user.live.first { $0.id == told.row }?.binding.token })
     }
 
     @Test func `is read as damaged wherever it is cut`() {
@@ -95,7 +100,9 @@ import Testing
         _ = store.register([makeBinding()], now: start)
         let user = store.users[Array("alice@example.com".utf8)] ?? .init()
         let bytes = UserImage.encode(user, of: "alice@example.com", version: Array(repeating: 0, count: 8))
-        for count in 0..<bytes.count { #expect(UserImage.decode(Array(bytes[..<count]), of: "alice@example.com") == nil) }
+        for count in 0..<bytes.count {
+            #expect(UserImage.decode(Array(bytes[..<count]), of: "alice@example.com") == nil)
+        }
         #expect(UserImage.decode(bytes, of: "alice@example.com") != nil)
     }
 
@@ -111,7 +118,10 @@ import Testing
 
 @Suite struct `Addresses of servers` {
     @Test(arguments: [
-        ("redis://valkey.example.net", ValkeyAddress.Place.tcp(host: "valkey.example.net", port: 6379, isTLS: false), 0),
+        (
+            "redis://valkey.example.net", ValkeyAddress.Place.tcp(host: "valkey.example.net", port: 6379, isTLS: false),
+            0
+        ),
         ("rediss://192.0.2.1:6380/3", .tcp(host: "192.0.2.1", port: 6380, isTLS: true), 3),
         ("valkey://[2001:db8::1]:7000/", .tcp(host: "2001:db8::1", port: 7000, isTLS: false), 0),
         ("valkeys://[::1]", .tcp(host: "::1", port: 6379, isTLS: true), 0),
@@ -123,7 +133,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "redis", "http://x", "redis://", "redis://:7000", "redis://h:0", "redis://h:70000", "redis://h/x", "unix://x",
+        "", "redis", "http://x", "redis://", "redis://:7000", "redis://h:0", "redis://h:70000", "redis://h/x",
+        "unix://x",
         "redis://user:secret@host", "redis://a b", "rediss://[::1",
     ])
     func `are refused with a remedy`(text: String) {

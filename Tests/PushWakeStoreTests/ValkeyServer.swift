@@ -34,7 +34,8 @@ final class ValkeyServer: @unchecked Sendable {
         do {
             // Debian's server is another name of a program in the package of the tools, which starts no service.
             let program = directory + "/redis-server"
-            guard let found = Self.programs.first(where: { Glibc.access($0, X_OK) == 0 }), symlink(found, program) == 0 else {
+            guard let found = Self.programs.first(where: { Glibc.access($0, X_OK) == 0 }), symlink(found, program) == 0
+            else {
                 fatalError("no redis-server or valkey-server here: run make setup-test")
             }
             // The shell's input ends with this process, and the server with it.
@@ -126,6 +127,17 @@ final class ValkeyNode {
         guard let result else { throw .unusable("no answer") }
         return try result.get()
     }
+    /// Reads, again and again, until there is an answer.
+    func read(now: Int64 = start) -> [Binding]? {
+        var found: [Binding]?
+        _ = wait {
+            found = try? ask(now: now) { (store) throws(StoreError) in
+                try store.bindings(of: "alice@example.com", now: now)
+            }
+            return found != nil
+        }
+        return found
+    }
 }
 
 /// Prefixes that nobody else has.
@@ -188,7 +200,8 @@ final class BlockingValkeyStore: BindingStore {
 
     func forget(now: Int64, limit: Int) throws(StoreError) -> Int {
         var left = limit
-        try walk(now) { (_, store) throws(StoreError) in left -= left > 0 ? try store.forget(now: now, limit: left) : 0 }
+        try walk(now) { (_, store) throws(StoreError) in left -= left > 0 ? try store.forget(now: now, limit: left) : 0
+        }
         return limit - left
     }
 
@@ -212,7 +225,9 @@ final class BlockingValkeyStore: BindingStore {
     private func all() throws(StoreError) -> MemoryStore {
         let all = MemoryStore()
         try walk(start) { (aor, store) throws(StoreError) in
-            for binding in try store.bindings(of: aor, now: .min) { _ = all.register([binding], now: binding.registeredAt) }
+            for binding in try store.bindings(of: aor, now: .min) {
+                _ = all.register([binding], now: binding.registeredAt)
+            }
         }
         return all
     }

@@ -40,6 +40,8 @@ public enum EngineProtocol {
         case purrUser = 13
         /// A request was sent elsewhere, and phones may still join. No reply.
         case requestContinues = 14
+        /// Bindings of another store, a line of JSON each.
+        case takeBindings = 15
         case reply = 64
         case failure = 65
         case result = 66

@@ -132,7 +132,8 @@ extension Settings {
     /// `sip:host[:port]` or `sips:`, perhaps with parameters: it stands in a Path as it is.
     private static func isNodeURI(_ text: String) -> Bool {
         let host = text.hasPrefix("sip:") ? text.dropFirst(4) : text.hasPrefix("sips:") ? text.dropFirst(5) : ""
-        return !host.isEmpty && host.first != ";" && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"<>\"@?,".utf8.contains($0) }
+        return !host.isEmpty && host.first != ";"
+            && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"<>\"@?,".utf8.contains($0) }
     }
 
     /// Where bindings live.

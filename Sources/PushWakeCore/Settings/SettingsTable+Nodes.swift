@@ -9,7 +9,8 @@ extension SettingsTable {
         case .storePasswordFile:
             .init(
                 "store_password_file", .path, "",
-                "File whose first line is the password for the server of store. It is read for each connection. Empty: none.")
+                "File whose first line is the password for the server of store. It is read for each connection. Empty: none."
+            )
         case .storeTimeout:
             .init(
                 "store_timeout", .integer(5...10_000), "80", unit: "ms",

@@ -47,7 +47,8 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
         let rest = text[separator.upperBound...]
         guard !rest.contains("@") else {
             // It would be shown wherever settings are.
-            throw StoreChoice.Mistake(remedy: "leave out user and password; they belong to store_user and store_password_file")
+            throw StoreChoice.Mistake(
+                remedy: "leave out user and password; they belong to store_user and store_password_file")
         }
         switch text[..<separator.lowerBound] {
         case "unix":
@@ -68,7 +69,8 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
         var host = text[..<slash]
         var port: UInt16 = 6379
         let hasBrackets = host.hasPrefix("[")
-        let colon = hasBrackets ? host.firstRange(of: "]:").map { host.index(before: $0.upperBound) } : host.lastIndex(of: ":")
+        let colon =
+            hasBrackets ? host.firstRange(of: "]:").map { host.index(before: $0.upperBound) } : host.lastIndex(of: ":")
         if let colon {
             guard let given = UInt16(host[host.index(after: colon)...]), given > 0 else {
                 throw StoreChoice.Mistake(remedy: "the port is a number from 1 to 65535")
@@ -80,7 +82,9 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
             guard host.last == "]" else { throw StoreChoice.Mistake(remedy: usage) }
             host = host.dropFirst().dropLast()
         }
-        let isNamed = host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        let isNamed = host.utf8.allSatisfy {
+            $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?")
+        }
         guard !host.isEmpty, isNamed else { throw StoreChoice.Mistake(remedy: usage) }
         return (.tcp(host: String(host), port: port, isTLS: isTLS), Int(number) ?? 0)
     }

@@ -24,6 +24,9 @@ extension EngineCore {
             case .removeFound: removeFound(message, peer, argument)
             case .reload: reload(message, peer)
             case .trace: trace(message, peer, argument, after: cursor)
+            case .export:
+                try bindings(message, peer, ListingConditions(), after: cursor, as: .document(argument == "secrets"))
+            case .nodes: nodes(message, peer)
             case .explain: explain(message, peer, aor: argument)
             case nil: fail(message, peer, "unknown query; install engine and module of one release")
             }
@@ -76,32 +79,41 @@ extension EngineCore {
     }
 
     private func bindings(
-        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, after cursor: String
+        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, after cursor: String,
+        as form: RowForm = .listing
     ) throws(StoreError) {
-        if shared != nil { return sharedPage(message, peer, conditions, BindingsPage(cursor)) }
-        guard conditions.aor.isEmpty else { return try page(message, peer, conditions, BindingsPage(cursor)) }
+        if shared != nil { return sharedPage(message, peer, conditions, BindingsPage(cursor), form) }
+        guard conditions.aor.isEmpty else { return try page(message, peer, conditions, BindingsPage(cursor), form) }
         pages.add { [weak self] in
             guard let self, !peer.isClosed else { return }
             do throws(StoreError) {
-                try page(message, peer, conditions, BindingsPage(cursor))
+                try page(message, peer, conditions, BindingsPage(cursor), form)
             } catch {
                 fail(message, peer, "the store cannot be used: \(error)")
             }
         }
     }
 
+    /// How a binding is written.
+    private enum RowForm {
+        case listing
+        /// A line of JSON; true: with secrets.
+        case document(Bool)
+    }
+
     private func page(
-        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, _ page: BindingsPage
+        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, _ page: BindingsPage,
+        _ form: RowForm
     ) throws(StoreError) {
         writer.begin(.reply, id: message.id)
-        if let next = try fill(&writer, conditions, from: page) { writer.put(.cursor, next.cursor) }
+        if let next = try fill(&writer, conditions, from: page, form) { writer.put(.cursor, next.cursor) }
         guard !writer.isOverfull else { return fail(message, peer, "the answer is longer than one message") }
         peer.send(writer.bytes)
     }
 
     /// Puts as many rows as fit a page and its time; gives where the next page begins, nil after the last row.
     private func fill(
-        _ writer: inout MessageWriter, _ conditions: ListingConditions, from page: BindingsPage
+        _ writer: inout MessageWriter, _ conditions: ListingConditions, from page: BindingsPage, _ form: RowForm
     ) throws(StoreError) -> BindingsPage? {
         let now = SystemClock.wallSeconds()
         let end = SystemClock.monotonicMicroseconds() + Self.pageMicroseconds
@@ -113,7 +125,7 @@ extension EngineCore {
                 let found = try rows(of: user, in: store, conditions, now)
                 for (index, row) in found.enumerated().dropFirst(skipped) {
                     guard writer.bytes.count < Self.pageBytes else { return BindingsPage(user: place, skipped: index) }
-                    put(row, now, &writer)
+                    put(row, now, form, &writer)
                 }
                 (place, skipped) = (user, 0)
                 if aor.isEmpty, SystemClock.monotonicMicroseconds() > end { return BindingsPage(user: place) }
@@ -241,16 +253,17 @@ extension EngineCore {
 
     /// A page of bindings that nodes share: users come in the server's order, and each is read by itself.
     private func sharedPage(
-        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, _ page: BindingsPage
+        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, _ page: BindingsPage,
+        _ form: RowForm
     ) {
         guard conditions.aor.isEmpty else {
-            return sharedRows(of: [conditions.aor], page, next: nil, message, peer, conditions)
+            return sharedRows(of: [conditions.aor], page, next: nil, message, peer, conditions, form)
         }
         shared?.users(after: page.user, limit: Self.usersPerLook) { [weak self] result in
             guard let self, !peer.isClosed else { return }
             switch result {
             case .success((let aors, let next)):
-                sharedRows(of: aors, page, next: next, message, peer, conditions)
+                sharedRows(of: aors, page, next: next, message, peer, conditions, form)
             case .failure(let error): fail(message, peer, "the store cannot be used: \(error)")
             }
         }
@@ -258,7 +271,7 @@ extension EngineCore {
 
     private func sharedRows(
         of aors: [String], _ page: BindingsPage, next: String?, _ message: MessageReader, _ peer: EnginePeer,
-        _ conditions: ListingConditions
+        _ conditions: ListingConditions, _ form: RowForm
     ) {
         var found = [[ListedBinding]](repeating: [], count: aors.count)
         var left = aors.count
@@ -271,7 +284,7 @@ extension EngineCore {
                     guard writer.bytes.count < Self.pageBytes else {
                         return writer.put(.cursor, BindingsPage(user: page.user, skipped: index).cursor)
                     }
-                    put(row, now, &writer)
+                    put(row, now, form, &writer)
                 }
                 if let next { writer.put(.cursor, BindingsPage(user: next).cursor) }
             }
@@ -301,8 +314,14 @@ extension EngineCore {
         }
     }
 
-    private func put(_ row: ListedBinding, _ now: Int64, _ writer: inout MessageWriter) {
+    private func put(_ row: ListedBinding, _ now: Int64, _ form: RowForm, _ writer: inout MessageWriter) {
         let binding = row.binding
+        if case .document(let withSecrets) = form {
+            let line = BindingDocument.write(binding, withSecrets: withSecrets, shortened: EngineLog.shortened)
+            writer.put(.row, 1)
+            writer.put(.name, "json")
+            return writer.put(.text, line.span)
+        }
         writer.put(.row, 1)
         Self.put("aor", binding.aor, &writer)
         Self.put("provider", binding.provider.name, &writer)

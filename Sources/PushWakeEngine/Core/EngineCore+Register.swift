@@ -42,7 +42,8 @@ extension EngineCore {
     }
 
     private func keep(
-        _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, in store: any BindingStore, _ now: Int64
+        _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, in store: any BindingStore,
+        _ now: Int64
     ) throws(StoreError) -> Kept {
         let removed = registration.isPushedUpstream ? 0 : try unbind(registration, in: store, now)
         let (stored, stale) = try bind(registration, granted, host, in: store, now)
@@ -119,7 +120,8 @@ extension EngineCore {
     }
 
     private func bind(
-        _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, in store: any BindingStore, _ now: Int64
+        _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, in store: any BindingStore,
+        _ now: Int64
     ) throws(StoreError) -> (stored: [Binding], stale: [String]) {
         var stored: [Binding] = []
         var stale: [String] = []
@@ -145,7 +147,9 @@ extension EngineCore {
     }
 
     /// Removes what the phone no longer wants: a token of null always, an un-REGISTER when the settings say so.
-    private func unbind(_ registration: Registration, in store: any BindingStore, _ now: Int64) throws(StoreError) -> Int {
+    private func unbind(_ registration: Registration, in store: any BindingStore, _ now: Int64) throws(StoreError)
+        -> Int
+    {
         var removed = 0
         for unbinding in registration.unbindings {
             let device = BindingSelector.device(
@@ -171,7 +175,9 @@ extension EngineCore {
 
     /// A phone that unregisters and stays bound can be woken, but nobody asks it to register again (RFC 8599, 5.5). Its
     /// Contact alone counts: what it leaves may be an address that it has another one for.
-    private func endRegistrations(_ registration: Registration, in store: any BindingStore, _ now: Int64) throws(StoreError) {
+    private func endRegistrations(_ registration: Registration, in store: any BindingStore, _ now: Int64)
+        throws(StoreError)
+    {
         if registration.isWildcard && registration.expires == 0 {
             return try store.endRegistrations(.all, of: registration.aor, now: now)
         }
@@ -260,7 +266,9 @@ extension EngineCore {
     func purrUser(_ message: MessageReader, _ peer: EnginePeer) {
         let text = EngineClient.text(.purr, in: message)
         guard settings.flag(.purr), let purr = PURR(text) else { return reply(to: message, peer) { _ in } }
-        ask(aboutPURR: purr) { [self] (store) throws(StoreError) in try device(ofPURR: text, in: store) } then: {
+        ask(aboutPURR: purr) { [self] (store) throws(StoreError) in
+            try device(ofPURR: text, in: store)
+        } then: {
             [self] result in
             switch result {
             case .success(let device):

@@ -246,6 +246,7 @@ extension EngineCore {
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return register(message, nil)
         case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
+            .takeBindings,
             .subscribe, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs:
             break
         }

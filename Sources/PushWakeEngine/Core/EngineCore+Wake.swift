@@ -30,10 +30,15 @@ extension EngineCore {
     /// Pushes to the sleeping phones of a user; a copy of a request pushes nothing twice.
     ///
     /// A request whose sender has given up when the bindings come is left alone.
-    func wake(_ message: WakeMessage, until deadline: RequestDeadline? = nil, then: @escaping (Result<WakeAnswer, StoreError>) -> Void) {
+    func wake(
+        _ message: WakeMessage, until deadline: RequestDeadline? = nil,
+        then: @escaping (Result<WakeAnswer, StoreError>) -> Void
+    ) {
         statistics.wakes += 1
         if shared != nil { wakesUnderWay[message.id] = .some(nil) }
-        hold(for: message) { [self] (store) throws(StoreError) in try bindings(for: message, in: store) } then: {
+        hold(for: message) { [self] (store) throws(StoreError) in
+            try bindings(for: message, in: store)
+        } then: {
             [self] result, isClaimed in
             switch result {
             case .success(let bindings):

@@ -51,7 +51,8 @@ final class EngineCore {
     var onReload: (() -> [ReloadNote])?
 
     init(
-        settings: Settings, store: any BindingStore, shared: (any SharedStore)? = nil, delivery: Delivery, log: EngineLog,
+        settings: Settings, store: any BindingStore, shared: (any SharedStore)? = nil, delivery: Delivery,
+        log: EngineLog,
         isSupervised: Bool = false
     ) {
         self.settings = settings
@@ -109,6 +110,7 @@ final class EngineCore {
             stopWaiting(peer)
             reply(to: message, peer) { _ in }
         case .query: query(message, peer)
+        case .takeBindings: takeBindings(message, peer)
         case .subscribe:
             peer.isSubscribed = true
             peer.host = UInt64(bitPattern: EngineClient.number(.host, in: message))
@@ -171,9 +173,11 @@ final class EngineCore {
             if let failure { log(.error, "bindings could not be given the time of the new clock: \(failure)") }
         }
         if let shared {
-            return shared.forEachUser(now: jump.new, { (_, store) throws(StoreError) in
-                try store.clockJumped(from: jump.old, to: jump.new)
-            }, then: done)
+            return shared.forEachUser(
+                now: jump.new,
+                { (_, store) throws(StoreError) in
+                    try store.clockJumped(from: jump.old, to: jump.new)
+                }, then: done)
         }
         do throws(StoreError) {
             try store.clockJumped(from: jump.old, to: jump.new)

@@ -158,7 +158,9 @@ final class ValkeyLink: LoopSource, TurnEnding {
         }
         write([Array("PING".utf8)], to: channel) { [weak self] reply in
             guard let self, let reply, case .established = stage else { return }
-            if case .error(let text) = reply, text.hasPrefix("LOADING") || text.hasPrefix("NOAUTH") { return lose(text) }
+            if case .error(let text) = reply, text.hasPrefix("LOADING") || text.hasPrefix("NOAUTH") {
+                return lose(text)
+            }
             stand()
         }
     }

@@ -49,7 +49,8 @@ final class ValkeyQuestion {
     /// The same once more, for nobody who waits.
     func again(finish: @escaping (StoreError?) -> Void) -> ValkeyQuestion {
         let copy = ValkeyQuestion(
-            aor: aor, kind: kind, now: now, announcement: announcement, run: run, finish: { failure, _ in finish(failure) })
+            aor: aor, kind: kind, now: now, announcement: announcement, run: run,
+            finish: { failure, _ in finish(failure) })
         copy.isLate = true
         return copy
     }

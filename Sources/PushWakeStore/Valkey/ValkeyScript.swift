@@ -69,6 +69,18 @@ struct ValkeyKeys {
     /// Where a node hears of phones that registered elsewhere.
     func channel(_ node: String) -> [UInt8] { prefix + Array(":node:\(node)".utf8) }
 
+    /// Says that a node is there.
+    func presence(_ node: String) -> [UInt8] { prefix + Array(":here:\(node)".utf8) }
+
+    /// Pattern of all those.
+    var presences: [UInt8] { prefix.flatMap { [UInt8(ascii: "\\"), $0] } + Array(":here:*".utf8) }
+
+    /// The node that says it is there.
+    func node(ofPresence key: [UInt8]) -> String? {
+        let start = prefix + Array(":here:".utf8)
+        return key.starts(with: start) ? String(decoding: key[start.count...], as: UTF8.self) : nil
+    }
+
     /// Pattern of all images.
     var images: [UInt8] { prefix.flatMap { [UInt8(ascii: "\\"), $0] } + Array(":{:*}".utf8) }
 

@@ -39,11 +39,11 @@ public final class ValkeyStore: SharedStore {
     /// Milliseconds between two looks for a server that takes writes.
     private static let leavePause: Int64 = 5000
 
-    private let link: ValkeyLink
+    let link: ValkeyLink
     private let news: ValkeyLink
-    private let loop: Loop
-    private let options: Options
-    private let keys: ValkeyKeys
+    let loop: Loop
+    let options: Options
+    let keys: ValkeyKeys
     private var order: RequestOrder
     private var questions: [UInt64: ValkeyQuestion] = [:]
     private var lastID: UInt64 = 0
@@ -55,6 +55,8 @@ public final class ValkeyStore: SharedStore {
     private var isLatePaused = false
     private var lastRefusal = ""
     private var leaveAgain: Int64 = 0
+    let startedAt = SystemClock.wallSeconds()
+    var isPresenceDue = false
     private let log: (_ isWarning: Bool, _ text: String) -> Void
 
     public var onAnnouncement: ([UInt8]) -> Void = { _ in }
@@ -258,7 +260,9 @@ public final class ValkeyStore: SharedStore {
         // ORDER: before the user, so that no phone is told a PURR that leads nowhere.
         for told in told {
             let life = options.purrs.lifetime.addingSaturating(2 * 86_400)
-            link.send(["SET".bytes, keys.purr(told.purr), question.aor.bytes, "EX".bytes, "\(max(life, 1))".bytes]) { _ in }
+            link.send(["SET".bytes, keys.purr(told.purr), question.aor.bytes, "EX".bytes, "\(max(life, 1))".bytes]) {
+                _ in
+            }
         }
         let image = UserImage.encode(user, of: question.aor, version: newVersion())
         let seconds = user.lifetime(now: question.now, tombstoneLifetime: options.tombstoneLifetime)
@@ -343,6 +347,7 @@ public final class ValkeyStore: SharedStore {
     }
 
     private func stands() {
+        sayPresent()
         log(false, "\(link.access.address): connected; \(backlog) REGISTERs wait to be stored")
         isLatePaused = false
         storeLate()
@@ -412,7 +417,7 @@ public final class ValkeyStore: SharedStore {
         return word == "OOM" ? .full(full) : .unusable(full)
     }
 
-    private var unavailable: StoreError { .unusable("\(link.access.address): no connection, or no answer") }
+    var unavailable: StoreError { .unusable("\(link.access.address): no connection, or no answer") }
 
     private var silent: StoreError { .unusable("\(link.access.address): no answer within \(options.timeout) ms") }
 
@@ -424,25 +429,7 @@ public final class ValkeyStore: SharedStore {
     }
 }
 
-extension ValkeyStore {
-    public func users(
-        after cursor: String, limit: Int, then: @escaping (Result<(aors: [String], next: String?), StoreError>) -> Void
-    ) {
-        let place = cursor.isEmpty ? "0" : cursor
-        link.send(
-            ["SCAN".bytes, place.bytes, "MATCH".bytes, keys.images, "COUNT".bytes, "\(max(limit, 1))".bytes]
-        ) { [weak self] reply in
-            guard let self else { return }
-            guard let elements = reply?.elements, elements.count == 2, let next = elements[0].text else {
-                return then(.failure(unavailable))
-            }
-            let aors = elements[1].elements.compactMap { $0.bulk.flatMap { self.keys.aor(ofImage: $0) } }
-            then(.success((aors, next == "0" ? nil : next)))
-        }
-    }
-}
-
 extension String {
     /// As a word of a command.
-    fileprivate var bytes: [UInt8] { Array(utf8) }
+    var bytes: [UInt8] { Array(utf8) }
 }

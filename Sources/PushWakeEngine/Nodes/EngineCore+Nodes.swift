@@ -14,7 +14,8 @@ extension EngineCore {
     /// Another node tells of a REGISTER.
     func heard(_ announcement: [UInt8]) {
         guard let notice = RegistrationNotice(announcement) else {
-            return log(.warning, "another node announces what this release cannot read; install one release on all nodes")
+            return log(
+                .warning, "another node announces what this release cannot read; install one release on all nodes")
         }
         guard !calls.requests(for: notice.aor).isEmpty else { return }
         statistics.heardOfElsewhere += 1
@@ -57,8 +58,9 @@ extension EngineCore {
             else { continue }
             let contact = RegistrationNotice.Contact(
                 uri: binding.contact, instance: binding.instance,
-                tokens: bindings.filter { $0.instance == binding.instance && $0.contact == binding.contact }.map(\.token),
-                key: binding.contact, registrationID: binding.callID, route: binding.route)
+                tokens: bindings.filter { $0.instance == binding.instance && $0.contact == binding.contact }.map(
+                    \.token),
+                registrationID: binding.callID, route: binding.route)
             dispatch(registeredElsewhere(contact, aor: request.aor, domain: request.message.domain))
         }
     }
@@ -69,15 +71,40 @@ extension EngineCore {
     }
 
     private func registeredElsewhere(_ contact: RegistrationNotice.Contact, aor: String, domain: String) -> [HostVerb] {
-        let key = contact.key.isEmpty ? contact.uri : contact.key
+        let key = contact.shortKey
         let elsewhere = ElsewhereContact(
             uri: Binding.withoutPushParameters(contact.uri), route: contact.route, flow: contact.flow)
         for request in calls.requests(for: aor) { request.elsewhere[key] = elsewhere }
         let known = CallContact(
             key: key, address: elsewhere.uri, flow: contact.flow, registrationID: contact.registrationID,
-            isBehindProxy: !contact.route.isEmpty)
+            isBehindProxy: !contact.route.isEmpty, isElsewhere: true)
         let registration = CallRegistration(instance: contact.instance, tokens: contact.tokens, contact: known)
         return registered(registration, uri: contact.uri, aor: aor, domain: domain)
+    }
+
+    /// Lists the nodes that share the store.
+    func nodes(_ message: MessageReader, _ peer: EnginePeer) {
+        guard let shared else {
+            return fail(message, peer, "this engine shares its store with nobody; set store to a server's address")
+        }
+        let own = NodeName.of(settings)
+        shared.nodes { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)")
+            case .success(let nodes):
+                let now = SystemClock.wallSeconds()
+                reply(to: message, peer) { writer in
+                    for node in nodes {
+                        writer.put(.row, 1)
+                        Self.put("node", node.name, &writer)
+                        Self.put("version", node.version, &writer)
+                        Self.put("running_for", max(0, now &- node.startedAt), &writer)
+                        Self.put("is_this", node.name == own ? "yes" : "", &writer)
+                    }
+                }
+            }
+        }
     }
 
     /// What other nodes are told of a REGISTER at this one; nil when nobody shares the store.
@@ -90,7 +117,8 @@ extension EngineCore {
             return RegistrationNotice.Contact(
                 uri: contact.uri, instance: contact.instance, tokens: contact.bindings.map(\.token),
                 key: saved?.key ?? "", flow: saved?.flow ?? "", registrationID: registration.callID,
-                route: isRemoval ? "" : route.text(path: saved?.path ?? "", flow: saved?.flow ?? ""), isRemoval: isRemoval)
+                route: isRemoval ? "" : route.text(path: saved?.path ?? "", flow: saved?.flow ?? ""),
+                isRemoval: isRemoval)
         }
         guard !contacts.isEmpty else { return nil }
         return RegistrationNotice(aor: registration.aor, domain: host.domain, contacts: contacts).bytes

@@ -23,6 +23,15 @@ struct RegistrationNotice: Equatable {
         var route = ""
         /// It is gone from the registrar.
         var isRemoval = false
+
+        /// What a host that does not know the contact calls it: the name it has where it registered, if that is as short as
+        /// Kamailio's (sruid_t has 40 bytes), else one made of its address (FNV-1a).
+        var shortKey: String {
+            guard key.isEmpty || key.utf8.count >= 40 else { return key }
+            var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+            for byte in Binding.withoutPushParameters(uri).utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+            return "pushwake-\(String(hash, radix: 36))"
+        }
     }
 
     var aor = ""
@@ -102,7 +111,9 @@ struct NodeRoute {
             switch byte {
             case UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: ">"), UInt8(ascii: "<"), UInt8(ascii: "?"),
                 UInt8(ascii: ","), UInt8(ascii: "\""), UInt8(ascii: "%"), 0...0x20, 0x7F...:
-                out += Array("%".utf8) + Array((byte < 16 ? "0" : "").utf8) + Array(String(byte, radix: 16, uppercase: true).utf8)
+                out +=
+                    Array("%".utf8) + Array((byte < 16 ? "0" : "").utf8)
+                    + Array(String(byte, radix: 16, uppercase: true).utf8)
             default: out.append(byte)
             }
         }
