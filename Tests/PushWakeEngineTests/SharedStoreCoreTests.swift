@@ -282,11 +282,15 @@ private final class Host {
 }
 
 extension Host {
-    /// The next verb of this kind.
+    /// The next message with a verb of this kind.
     fileprivate func verb(_ kind: Int64) -> MessageReader? {
         for _ in 0..<20 {
             guard let message = hear() else { return nil }
-            if message.kind == .verbs, EngineClient.number(.verb, in: message) == kind { return message }
+            // Verbs of one turn come together.
+            var reader = message
+            while message.kind == .verbs, let field = reader.next() {
+                if field.tag == .verb, reader.number(field) == kind { return message }
+            }
         }
         return nil
     }

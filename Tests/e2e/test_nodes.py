@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Two Kamailios that share push bindings in Valkey, and nothing else: a phone registers at one and is called at the other."""
 
+import json
 import re
+import subprocess
 import time
 
 import pytest
 
 from phones import rfc8599_fcm
-from servers import ROOT, certificate_with_key, wait_until
+from servers import PUSHWAKE, ROOT, certificate_with_key, wait_until
 
 STREAMS = pytest.mark.parametrize("transport", ["udp", "tcp"])
 CAPS = "+sip.pns"
@@ -172,3 +174,73 @@ def test_a_wrong_password_is_named_and_calls_go_on(make_valkey, make_node, tmp_p
     wait_until("it is stored", lambda: node.counter("registers_waiting") == 0, 20)
     assert is_promised(phone.register())
     assert "falsch" not in node.log_text()
+
+
+def test_calls_of_a_node_that_was_killed_ring_through_the_other(nodes, wire, simulator):
+    a, b = nodes
+    phones = [wire.phone(b, f"victim{number}", "tcp", rfc8599_fcm()) for number in range(20)]
+    for phone in phones:
+        phone.register()
+        phone.sleep()
+    time.sleep(6)  # They count as awake for five seconds after their REGISTERs.
+    for phone in phones:
+        wire.call(a, phone.user)
+    wait_until("all are held", lambda: a.held() == 20)
+    a.kill()
+    retries = [wire.call(b, phone.user) for phone in phones]
+    wait_until("all are held", lambda: b.held() == 20)
+    awake = [at(wire, b, phone) for phone in phones]
+    for phone in awake:
+        phone.send_register()
+    for phone, retry in zip(awake, retries):
+        phone.wait_request("INVITE")
+        retry.wait_status(200)
+
+
+def test_bindings_move_from_sqlite_while_phones_register(make_kamailio, make_node, valkey, wire, simulator, tmp_path):
+    old = make_kamailio()
+    old.start().wait_engine()
+    push = rfc8599_fcm()
+    moved = wire.phone(old, "moved", "tcp", push)
+    moved.register()
+    moved.sleep()
+    stays = wire.phone(old, "stays", "tcp", rfc8599_fcm())
+    stays.register()
+    stays.sleep()
+    node = make_node(valkey)
+    time.sleep(1.1)  # Times are whole seconds.
+    newer = rfc8599_fcm()
+    now = wire.phone(node, "stays", "tcp", newer, instance=stays.instance)
+    now.register()
+
+    def pushwake(server, *words, **options):
+        return subprocess.run([PUSHWAKE, *words, "--socket", server.settings["engine_socket"]], capture_output=True, text=True,
+                              check=False, **options)
+
+    plain = pushwake(old, "bindings", "export")
+    assert push.token not in plain.stdout and len(plain.stdout.splitlines()) == 2
+    refused = pushwake(node, "bindings", "import", "-", input=plain.stdout)
+    assert refused.returncode == 1 and "--secrets" in refused.stderr
+    whole = pushwake(old, "bindings", "export", "--secrets").stdout
+    assert push.token in whole
+    for again in range(2):
+        done = pushwake(node, "bindings", "import", "-", "--json", input=whole)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) == {"stored": 1 - again, "newer_here": 1 + again, "over": 0, "problems": 0}
+    exported = pushwake(node, "bindings", "export", "--secrets").stdout
+    assert newer.token in exported and stays.push.token not in exported
+    call = wire.call(node, "moved")
+    simulator.wait_push(push.token)
+    phone = at(wire, node, moved)
+    phone.register()
+    call.wait_status(200)
+
+
+def test_nodes_are_listed_with_their_release(nodes, valkey):
+    a, b = nodes
+    done = subprocess.run([PUSHWAKE, "nodes", "--json", "--socket", a.settings["engine_socket"]], capture_output=True,
+                          text=True, check=True)
+    rows = json.loads(done.stdout)
+    assert {row["node"] for row in rows} == {a.settings["node_uri"], b.settings["node_uri"]}
+    assert [row["node"] for row in rows if row["is_this"]] == [a.settings["node_uri"]]
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", row["version"]) and row["running_for"] >= 0 for row in rows)

@@ -20,10 +20,10 @@ extension EngineCore {
         (entry.isAccepted, entry.job) = (nil, nil)
         if !entry.followers.contains(where: { $0.request === request }) { entry.followers.append((request, device)) }
         request.pushes.entries[binding.token] = entry
+        if request.pushes.isOfAnotherNode { return leaveToOtherNode(binding, request) }
         let push = CallPush(
             push: Push(binding, request.content), chosen: chosen, deadline: deadline,
             askedAt: SystemClock.wallSeconds())
-        if request.pushes.isOfAnotherNode { return leaveToOtherNode(binding, request) }
         if let refusal = refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
         deliverInTime(push, request)
     }
