@@ -29,10 +29,10 @@ def message(kind, number, *fields):
 class Engine:
     """`pushwake engine` with a SQLite store in `directory`, and a client of its socket."""
 
-    def __init__(self, pushwake, directory, url, files, pin):
+    def __init__(self, pushwake, directory, url, files, pin, **settings):
         directory.mkdir()
         made = json.loads((files / "simulator.json").read_text())
-        settings = {name: made[name] for name in ("ca_file", "apns_key", "apns_key_id", "apns_team_id")} | {
+        settings |= {name: made[name] for name in ("ca_file", "apns_key", "apns_key_id", "apns_team_id", "fcm_key")} | {
             "apns_url": url, "apns_sandbox_url": url, "engine_socket": directory / "socket",
             "store_path": directory / "bindings.db", "log_level": "error"}
         (directory / "settings.conf").write_text("".join(f"{name} = {value}\n" for name, value in settings.items()))
@@ -51,10 +51,14 @@ class Engine:
         self.process.terminate()
         self.process.wait(30)
 
-    def exchange(self, messages):
-        """Sends all, so many at a time, and returns how many were answered and not refused."""
+    def exchange(self, messages, rate=None):
+        """Sends all, WINDOW at a time or `rate` a second, and returns how many were answered and not refused."""
         waiting = good = 0
+        due = time.monotonic()
         for data in messages:
+            if rate:
+                due += 1 / rate
+                time.sleep(max(0, due - time.monotonic()))
             self.socket.send(data)
             waiting += 1
             if waiting == WINDOW:
@@ -62,20 +66,22 @@ class Engine:
                 waiting -= 1
         return good + sum(self.socket.recv(1 << 18)[1] == REPLY for _ in range(waiting))
 
-    def register(self, users):
+    def register(self, users, cseq=1, rate=None, provider="apns"):
+        push = {"apns": "pn-provider=apns;pn-prid={}:voip;pn-param=ABCDE12345.com.example.phone.voip",
+                "fcm": "pn-provider=fcm;pn-param=pushwake-simulator;pn-prid={}"}[provider]
+
         def one(user):
             token = f"{user:016x}" + "ab" * 24
-            contact = (f"<sip:{user}@192.0.2.{user % 250}:5060;transport=tls;pn-provider=apns;pn-prid={token}:voip"
-                       ";pn-param=ABCDE12345.com.example.phone.voip>")
-            return message(REGISTER, user, (AOR, f"user{user}@example.com"), (CALL_ID, f"{user}-reg"), (CSEQ, 1),
+            contact = f"<sip:{user}@192.0.2.{user % 250}:5060;transport=tls;{push.format(token)}>"
+            return message(REGISTER, user, (AOR, f"user{user}@example.com"), (CALL_ID, f"{user}-reg"), (CSEQ, cseq),
                            (GRANTED, 3600), (HEADER_NAME, "Contact"), (HEADER_VALUE, contact))
-        return self.exchange(one(user) for user in users)
+        return self.exchange((one(user) for user in users), rate)
 
-    def push(self, users):
-        return self.exchange(
+    def push(self, users, rate=None, waits=1):
+        return self.exchange((
             message(SEND, index, (EVENT, CALL), (AOR, f"user{user}@example.com"), (CALL_ID, f"{index}@bench"),
-                    (FROM_URI, "sip:alice@example.com"), (FROM_DISPLAY, "Alice Example"), (WAITS, 1))
-            for index, user in enumerate(users))
+                    (FROM_URI, "sip:alice@example.com"), (FROM_DISPLAY, "Alice Example"), (WAITS, waits))
+            for index, user in enumerate(users)), rate)
 
     def cpu(self):
         """Microseconds of all its threads."""
@@ -88,30 +94,73 @@ class Engine:
         return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
 
+PACE = 300
+
+
 def bindings(pushwake, directory, server, keys, counts, pushes, pin):
-    """Prints the cost of a push through the whole engine for each number of bindings in its store."""
-    print(f"\nwhole engine, SQLite: a call to each of {pushes:,} random users, {WINDOW} at a time")
-    print(f"  {'bindings':>12}{'cpu us/push':>14}{'cpu us/REGISTER':>18}{'memory MB':>12}{'lost':>6}")
+    """Prints what the engine's requests cost for each number of bindings in its store, as fast as they go and paced."""
+    columns = {"new": "new binding", "refresh": "refresh", "push": "send", "paced_refresh": "refresh, paced", "paced_push": "send, paced"}
+    print(f"\nwhole engine, SQLite: cpu us per request, {pushes:,} random users, {WINDOW} at a time; paced: {PACE} a second")
+    print(f"  {'bindings':>12}" + "".join(f"{title:>16}" for title in columns.values()) + f"{'memory MB':>12}{'lost':>6}")
     result = {}
     for count in counts:
         engine = Engine(pushwake, directory / f"engine-{count}", f"https://127.0.0.1:{server.port}", keys.directory, pin)
+        choice = random.Random(7)
+        users = [choice.randrange(count) for _ in range(pushes)]
+        few = users[:5 * PACE]
+        row = {"lost": 0}
+
+        def measured(name, action, users, *options):
+            begin = engine.cpu()
+            row["lost"] += len(users) - action(users, *options)
+            row[f"cpu_us_{name}"] = (engine.cpu() - begin) / len(users)
+
         try:
-            begin = engine.cpu()
-            stored = engine.register(range(count))
-            registering = (engine.cpu() - begin) / count
-            choice = random.Random(7)
-            users = [choice.randrange(count) for _ in range(pushes)]
+            measured("new", engine.register, range(count))
             engine.push(users[:1000])
-            begin = engine.cpu()
-            lost = pushes - engine.push(users)
-            row = {"cpu_us_per_push": (engine.cpu() - begin) / pushes, "cpu_us_per_register": registering,
-                   "memory_mb": engine.memory(), "lost": lost + count - stored}
+            measured("refresh", engine.register, users, 2)
+            measured("push", engine.push, users)
+            measured("paced_refresh", engine.register, few, 3, PACE)
+            measured("paced_push", engine.push, few, PACE)
+            row["memory_mb"] = engine.memory()
         finally:
             engine.stop()
-        print(f"  {count:12,}{row['cpu_us_per_push']:14.2f}{row['cpu_us_per_register']:18.2f}{row['memory_mb']:12.1f}"
-              f"{row['lost']:6}", flush=True)
+        print(f"  {count:12,}" + "".join(f"{row[f'cpu_us_{name}']:16.1f}" for name in columns)
+              + f"{row['memory_mb']:12.1f}{row['lost']:6}", flush=True)
         result[str(count)] = row
     return result
+
+
+def soak(pushwake, directory, server, keys, count, pin):
+    """Prints what a service that is dead all the time does to the pushes of another, and to memory."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        dead = f"https://127.0.0.1:{nobody.getsockname()[1]}"
+        engine = Engine(pushwake, directory / "soak", f"https://127.0.0.1:{server.port}", keys.directory, pin, fcm_url=dead,
+                        device_pushes=0, caller_pushes=0, aor_pushes=0)
+        living, lost = range(1000), range(1000, 2000)
+        memory, seconds, good = [], {False: 0.0, True: 0.0}, 0
+        try:
+            engine.register(living)
+            engine.register(lost, provider="fcm")
+            engine.push(living)
+            for part in range(10):
+                for is_mixed in (False, True):
+                    # The same pushes to the living service, alone and with as many to the dead one between them.
+                    for _ in range(count // 40_000):
+                        begin = time.monotonic()
+                        good += engine.push(living)
+                        seconds[is_mixed] += time.monotonic() - begin
+                        if is_mixed:
+                            engine.push(lost, waits=0)
+                memory.append(engine.memory())
+        finally:
+            engine.stop()
+    row = {"pushes": good, "memory_mb": memory, "alone_s": seconds[False], "mixed_s": seconds[True]}
+    print(f"\na dead service: {good:,} pushes to the other, half of them among as many to the dead one")
+    print(f"  time {seconds[False]:.1f} s alone, {seconds[True]:.1f} s among them; memory MB, ten times: "
+          + " ".join(f"{at:.1f}" for at in memory), flush=True)
+    return row
 
 
 def script(count):
