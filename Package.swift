@@ -111,7 +111,7 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "PushWakeStoreTests",
-            dependencies: ["PushWakeStore", "PushWakeSystem"], swiftSettings: common),
+            dependencies: ["PushWakeStore", "PushWakeSystem", "PushWakeTransport"], swiftSettings: common),
         .testTarget(
             name: "PushWakeEngineTests",
             dependencies: ["PushWakeClient", "PushWakeEngine", "PushWakeSystem", "PushWakeSimulator"],
@@ -122,7 +122,8 @@ let package = Package(
         .testTarget(
             name: "PushWakeFuzzTests",
             dependencies: [
-                "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient", "PushWakeEngine",
+                "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient",
+                "PushWakeEngine",
                 "CJansson",
             ], path: "Fuzz",
             exclude: ["Dictionaries", "Seeds", "FailCases", "README.md", "run"],

@@ -185,6 +185,8 @@ struct DeviceState {
     /// A push may still bring it.
     var isAwaited: Bool {
         guard !hasDeclined, !isAnswered else { return false }
+        // Whether it is still connected there, its node will say.
+        if let leg, leg.contact.isElsewhere, leg.heard == .nothing { return true }
         switch push {
         case .none, .failed: return false
         case .underway, .dropped, .accepted: break

@@ -7,9 +7,9 @@ internal import PushWakeSystem
 
 /// Phones that register at another node while requests are held here.
 extension EngineCore {
-    /// Seconds for which a phone that registered elsewhere counts as there when a request comes: what it announced then
-    /// was announced to nobody.
-    private static let freshWindow: Int64 = 5
+    /// Seconds for which a phone that registered elsewhere counts as there when a request comes: what was announced then
+    /// was announced to nobody. Stored times are whole seconds.
+    private static let freshWindow: Int64 = 1
 
     /// Another node tells of a REGISTER.
     func heard(_ announcement: [UInt8]) {

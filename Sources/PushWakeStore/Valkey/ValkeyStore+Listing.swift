@@ -12,7 +12,7 @@ extension ValkeyStore {
     func sayPresent() {
         guard !options.node.isEmpty else { return }
         let value = "\(startedAt) \(Release.version)"
-        link.send(["SET".bytes, keys.presence(options.node), value.bytes, "EX".bytes, "\(Self.presence)".bytes]) { _ in
+        link.send(["SET".word, keys.presence(options.node), value.word, "EX".word, "\(Self.presence)".word]) { _ in
         }
         guard !isPresenceDue else { return }
         isPresenceDue = true
@@ -30,7 +30,7 @@ extension ValkeyStore {
     private func collectNodes(
         after cursor: String, _ found: Set<[UInt8]>, _ then: @escaping (Result<[SharedNode], StoreError>) -> Void
     ) {
-        link.send(["SCAN".bytes, cursor.bytes, "MATCH".bytes, keys.presences, "COUNT".bytes, "1000".bytes]) {
+        link.send(["SCAN".word, cursor.word, "MATCH".word, keys.presences, "COUNT".word, "1000".word]) {
             [weak self] reply in
             guard let self else { return }
             guard let elements = reply?.elements, elements.count == 2, let next = elements[0].text else {
@@ -40,7 +40,7 @@ extension ValkeyStore {
             guard next == "0" || all.count > 1000 else { return collectNodes(after: next, all, then) }
             guard !all.isEmpty else { return then(.success([])) }
             let keys = all.sorted { $0.lexicographicallyPrecedes($1) }
-            link.send(["MGET".bytes] + keys) { [weak self] reply in
+            link.send(["MGET".word] + keys) { [weak self] reply in
                 guard let self else { return }
                 guard let reply else { return then(.failure(unavailable)) }
                 then(
@@ -60,7 +60,7 @@ extension ValkeyStore {
     ) {
         let place = cursor.isEmpty ? "0" : cursor
         link.send(
-            ["SCAN".bytes, place.bytes, "MATCH".bytes, keys.images, "COUNT".bytes, "\(max(limit, 1))".bytes]
+            ["SCAN".word, place.word, "MATCH".word, keys.images, "COUNT".word, "\(max(limit, 1))".word]
         ) { [weak self] reply in
             guard let self else { return }
             guard let elements = reply?.elements, elements.count == 2, let next = elements[0].text else {

@@ -260,7 +260,7 @@ public final class ValkeyStore: SharedStore {
         // ORDER: before the user, so that no phone is told a PURR that leads nowhere.
         for told in told {
             let life = options.purrs.lifetime.addingSaturating(2 * 86_400)
-            link.send(["SET".bytes, keys.purr(told.purr), question.aor.bytes, "EX".bytes, "\(max(life, 1))".bytes]) {
+            link.send(["SET".word, keys.purr(told.purr), question.aor.word, "EX".word, "\(max(life, 1))".word]) {
                 _ in
             }
         }
@@ -268,7 +268,7 @@ public final class ValkeyStore: SharedStore {
         let seconds = user.lifetime(now: question.now, tombstoneLifetime: options.tombstoneLifetime)
         run(
             .put, [keys.image(question.aor), keys.holders(question.aor)],
-            [version, image, "\(min(seconds, 1 << 40))".bytes]
+            [version, image, "\(min(seconds, 1 << 40))".word]
         ) { [weak self] in self?.written($0, id, question) }
     }
 
@@ -295,13 +295,13 @@ public final class ValkeyStore: SharedStore {
     private func announce(_ question: ValkeyQuestion, to nodes: [String]) {
         guard let announcement = question.announcement else { return }
         for node in nodes where node != options.node {
-            link.send(["PUBLISH".bytes, keys.channel(node), announcement]) { _ in }
+            link.send(["PUBLISH".word, keys.channel(node), announcement]) { _ in }
         }
     }
 
     /// A phone without bindings has registered.
     private func announceUnchanged(_ id: UInt64, _ question: ValkeyQuestion) {
-        link.send(["HKEYS".bytes, keys.holders(question.aor)]) { [weak self] reply in
+        link.send(["HKEYS".word, keys.holders(question.aor)]) { [weak self] reply in
             guard let self else { return }
             announce(question, to: reply?.elements.compactMap(\.text) ?? [])
             end(id, question, reply == nil ? unavailable : nil)
@@ -392,12 +392,12 @@ public final class ValkeyStore: SharedStore {
     private func run(
         _ script: ValkeyScript, _ keys: [[UInt8]], _ arguments: [[UInt8]], _ handler: @escaping ValkeyLink.Handler
     ) {
-        let tail = ["\(keys.count)".bytes] + keys + arguments
+        let tail = ["\(keys.count)".word] + keys + arguments
         guard let id = scripts[script.name] else { return handler(nil) }
-        link.send(["EVALSHA".bytes, id] + tail) { [weak self] reply in
+        link.send(["EVALSHA".word, id] + tail) { [weak self] reply in
             guard let self, case .error(let text)? = reply, text.hasPrefix("NOSCRIPT") else { return handler(reply) }
             // Somebody has emptied the server's memory of scripts; this brings it back.
-            link.send(["EVAL".bytes, script.source.bytes] + tail, handler)
+            link.send(["EVAL".word, script.source.word] + tail, handler)
         }
     }
 
@@ -431,5 +431,5 @@ public final class ValkeyStore: SharedStore {
 
 extension String {
     /// As a word of a command.
-    var bytes: [UInt8] { Array(utf8) }
+    var word: [UInt8] { Array(utf8) }
 }
