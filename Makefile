@@ -33,7 +33,7 @@ RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -en
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test unmoved build build-swift build-kamailio build-asterisk build-tests deb test-packages demo test test-unit test-sockets \
-    test-abi test-e2e e2e-together e2e-alone test-kamailio test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk demo-gateway docs \
+    test-abi test-e2e e2e-together e2e-alone test-kamailio test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk demo-gateway demo-nodes docs \
     install install-common install-kamailio uninstall bench load function-order fuzz format lint clean
 
 help: ## list the targets
@@ -105,6 +105,9 @@ deb: build ## Debian packages for this release into .build/deb
 
 demo: setup-test build ## a sleeping phone rings behind a real Kamailio
 	$(PYTHON) scripts/demo.py
+
+demo-nodes: setup-test build ## the same behind two Kamailios that share bindings in Valkey or Redis
+	$(PYTHON) scripts/demo-nodes.py
 
 demo-asterisk: setup-test build ## the same behind a real Asterisk 22, in a chroot (needs root)
 	$(AS_ROOT) $(PYTHON) scripts/demo-asterisk.py

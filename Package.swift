@@ -61,6 +61,7 @@ let package = Package(
         .systemLibrary(name: "CNGHTTP2", path: "Sources/CNGHTTP2"),
         .systemLibrary(name: "CJansson", path: "Sources/CJansson"),
         .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
+        .systemLibrary(name: "CHiredis", path: "Sources/CHiredis"),
         .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
         .target(
             name: "CPushWake", path: ".",
@@ -75,7 +76,13 @@ let package = Package(
             name: "PushWakeTransport",
             dependencies: ["PushWakeCore", "PushWakeSystem", "COpenSSL", "CNGHTTP2", "CJansson", "CLinux"],
             swiftSettings: common),
-        .target(name: "PushWakeStore", dependencies: ["PushWakeCore", "CSQLite"], swiftSettings: common),
+        .target(
+            name: "PushWakeStore",
+            dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "CSQLite", "CHiredis"],
+            swiftSettings: common,
+            // Its file, not the shared library, whose name and structs are others in each Debian: two functions and the
+            // reader are all that is used.
+            linkerSettings: [.linkedLibrary(":libhiredis.a")]),
         .target(name: "PushWakeClient", dependencies: ["PushWakeCore", "PushWakeSystem"], swiftSettings: safe),
         .target(
             name: "PushWakeEngine",
@@ -102,7 +109,9 @@ let package = Package(
             name: "PushWakeTransportTests",
             dependencies: ["PushWakeSystem", "PushWakeTransport", "PushWakeSimulator", "COpenSSL", "CNGHTTP2"],
             swiftSettings: common),
-        .testTarget(name: "PushWakeStoreTests", dependencies: ["PushWakeStore"], swiftSettings: common),
+        .testTarget(
+            name: "PushWakeStoreTests",
+            dependencies: ["PushWakeStore", "PushWakeSystem", "PushWakeTransport"], swiftSettings: common),
         .testTarget(
             name: "PushWakeEngineTests",
             dependencies: ["PushWakeClient", "PushWakeEngine", "PushWakeSystem", "PushWakeSimulator"],

@@ -178,6 +178,7 @@ typedef struct pushwake_contact {
     pushwake_str registration; /* Call-ID of its REGISTER */
     int behind_proxy;       /* 1: a proxy stands before the phone (Path) */
     int leg_status;         /* for pushwake_resume(): the last status that came for `leg`; 0: none */
+    pushwake_str path;      /* the Path it registered with (RFC 3327), or empty */
 } pushwake_contact;
 
 /* A host holds a request and does what it is told for it; it decides nothing. A
@@ -216,6 +217,11 @@ typedef struct pushwake_verb {
     pushwake_str from_tag;
     pushwake_str to_uri;
     uint32_t cseq;
+    /* For PUSHWAKE_VERB_RING of a contact that registered at another node, which this host's registrar may not have; all
+     * empty for any other. Of a contact that it has, the host knows the way itself. */
+    pushwake_str contact_uri;
+    pushwake_str contact_path; /* Path (RFC 3327) that leads there; empty: no Route, straight to the address */
+    pushwake_str contact_flow; /* the address and transport that its REGISTER came from: where it is sent without Path */
 } pushwake_verb;
 
 /* A REGISTER as it came. The library picks the headers it knows (Contact, Expires,

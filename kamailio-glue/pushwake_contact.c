@@ -410,6 +410,7 @@ pushwake_contact *pw_contacts_describe(pw_contacts_t *list)
 		out[i].registered_ago = c->modified > 0 && c->modified <= now ? (int32_t)(now - c->modified) : -1;
 		out[i].reachable = pw_contact_reach(c);
 		out[i].behind_proxy = c->path.len > 0;
+		out[i].path = pw_in(&c->path);
 	}
 	return out;
 }

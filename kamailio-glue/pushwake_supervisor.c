@@ -95,6 +95,9 @@ static size_t write_note(pw_note_t *note, const pushwake_verb *verb)
 	keep(&note->verb.from_uri, &at, end);
 	keep(&note->verb.from_tag, &at, end);
 	keep(&note->verb.to_uri, &at, end);
+	keep(&note->verb.contact_uri, &at, end);
+	keep(&note->verb.contact_path, &at, end);
+	keep(&note->verb.contact_flow, &at, end);
 	return (size_t)(at - (char *)note);
 }
 
@@ -102,7 +105,8 @@ static size_t write_note(pw_note_t *note, const pushwake_verb *verb)
 static void relocate(pw_note_t *note)
 {
 	pushwake_str *texts[] = {&note->verb.aor, &note->verb.domain, &note->verb.contact, &note->verb.reason,
-			&note->verb.call_id, &note->verb.from_uri, &note->verb.from_tag, &note->verb.to_uri};
+			&note->verb.call_id, &note->verb.from_uri, &note->verb.from_tag, &note->verb.to_uri,
+			&note->verb.contact_uri, &note->verb.contact_path, &note->verb.contact_flow};
 	const char *at = note->text;
 	size_t i;
 

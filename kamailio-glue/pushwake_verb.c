@@ -29,16 +29,59 @@ static pw_contact_t *contact_named(pw_contacts_t *contacts, str *key)
 	return NULL;
 }
 
+/* Ends in NUL, which is not counted. */
+static int copy_text(str *to, pushwake_str from, char **at, const char *end)
+{
+	if(from.len >= (size_t)(end - *at)) {
+		return -1;
+	}
+	to->s = *at;
+	to->len = (int)from.len;
+	if(from.len > 0) {
+		memcpy(*at, from.ptr, from.len);
+	}
+	(*at)[from.len] = '\0';
+	*at += from.len + 1;
+	return 0;
+}
+
+/* A phone that registered at another node: the registrar here may know nothing of it. */
+static pw_contact_t *contact_elsewhere(pw_contact_t *out, const pushwake_verb *verb)
+{
+	static char texts[4096];
+	char *at = texts;
+	const char *end = texts + sizeof(texts);
+
+	memset(out, 0, sizeof(*out));
+	if(verb->contact_uri.len == 0 || copy_text(&out->uri, verb->contact_uri, &at, end) < 0
+			|| copy_text(&out->ruid, verb->contact, &at, end) < 0
+			|| copy_text(&out->path, verb->contact_path, &at, end) < 0
+			|| copy_text(&out->received, verb->contact_flow, &at, end) < 0) {
+		return NULL;
+	}
+	if(out->path.len > 0) {
+		out->received.len = 0;
+	}
+	out->q = Q_UNSPECIFIED;
+	out->methods = ~0u;
+	out->tcpconn_id = -1;
+	return out;
+}
+
 /* A request that is about to end is tried again until it has: then its phone is told. */
 static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
 {
 	str key = str_of(verb->contact);
 	pw_contact_t *contact = contact_named(contacts, &key);
 	pw_contacts_t found = {NULL, 0};
+	pw_contact_t elsewhere;
 	int allowed, added = -1;
 
 	if(contact == NULL && pw_contacts_get(&found, &hold->table, &hold->aor) == 0) {
 		contact = contact_named(&found, &key);
+	}
+	if(contact == NULL) {
+		contact = contact_elsewhere(&elsewhere, verb);
 	}
 	pw.reply_lock(t);
 	allowed = pw_leg_allowed(t, hold);

@@ -16,14 +16,15 @@ set -eu
 cd "$(dirname "$0")/.."
 
 compiler='gcc libc6-dev make ca-certificates python3'
-swift='g++ pkg-config git libssl-dev libnghttp2-dev libjansson-dev libsqlite3-dev'
+swift='g++ pkg-config git libssl-dev libnghttp2-dev libjansson-dev libsqlite3-dev libhiredis-dev'
 toolchain='binutils libxml2 libncurses6 libedit2 zlib1g-dev' # what Swift's own programs load
 kamailio='kamailio dpkg-dev bison flex libssl-dev pkg-config'
 asterisk='asterisk-dev dpkg-dev g++ libssl-dev xz-utils'
-test='curl sip-tester kamailio-tls-modules kamailio-lua-modules kamailio-websocket-modules debootstrap python3-pytest python3-pytest-xdist python3-cryptography python3-h2 python3-hypercorn nghttp2-server'
+# redis-tools has the server too, and starts none.
+test='curl redis-tools sip-tester kamailio-tls-modules kamailio-lua-modules kamailio-websocket-modules debootstrap python3-pytest python3-pytest-xdist python3-cryptography python3-h2 python3-hypercorn nghttp2-server'
 bench='nghttp2-client libcurl4-openssl-dev libevent-dev valgrind python3-venv'
 phones='linphone-cli baresip-core kamailio-tls-modules python3-venv'
-packages='build-essential debhelper dpkg-dev pkg-config libssl-dev libnghttp2-dev libjansson-dev libsqlite3-dev'
+packages='build-essential debhelper dpkg-dev pkg-config libssl-dev libnghttp2-dev libjansson-dev libsqlite3-dev libhiredis-dev'
 
 has_swift=yes host=kamailio extra='' bench_too='' phones_too=''
 for option in "$@"; do

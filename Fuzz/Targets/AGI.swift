@@ -3,6 +3,7 @@
 import PushWakeClient
 import PushWakeCore
 
+@testable import PushWakeClient
 @testable import PushWakeEngine
 
 /// Reads any lines as one side of an AGI session, of a script or over the network; the first byte picks which, and the

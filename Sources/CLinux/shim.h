@@ -102,7 +102,7 @@ static inline char **clinux_environment(void) { return environ; }
 
 static inline int clinux_tcp_socket(int family)
 {
-    return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
+    return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 static inline int clinux_accept_from(int fd, struct sockaddr_storage *address, socklen_t *length)
 {

@@ -66,6 +66,7 @@ extension pushwake_contact {
         if !flow.isEmpty { engine.put(.contactFlow, flow.bytes.span) }
         if !registration.isEmpty { engine.put(.contactRegistration, registration.bytes.span) }
         if behind_proxy != 0 { engine.put(.contactProxy, 1) }
+        if !path.isEmpty { engine.put(.contactPath, path.bytes.span) }
         if withLeg, leg != 0 {
             engine.put(.leg, Int64(leg))
             engine.put(.status, Int64(leg_status))
@@ -241,6 +242,9 @@ struct VerbArena {
         case .fromURI: verbs[last].from_uri = arena.keep(reader.text(field))
         case .fromTag: verbs[last].from_tag = arena.keep(reader.text(field))
         case .toURI: verbs[last].to_uri = arena.keep(reader.text(field))
+        case .contactURI: verbs[last].contact_uri = arena.keep(reader.text(field))
+        case .contactPath: verbs[last].contact_path = arena.keep(reader.text(field))
+        case .contactFlow: verbs[last].contact_flow = arena.keep(reader.text(field))
         default: break
         }
     }

@@ -11,14 +11,14 @@ public final class MemoryStore: BindingStore {
     }
 
     /// A PURR, and a row of the device that was told it.
-    struct Told {
+    struct Told: Equatable {
         let purr: PURR
         var row: Int
         let madeAt: Int64
         var usedAt: Int64
     }
 
-    struct User {
+    struct User: Equatable {
         var live: [Row] = []
         var tombstones: [RemovedBinding] = []
         /// In the order in which they were made.
@@ -31,7 +31,7 @@ public final class MemoryStore: BindingStore {
     let limits: PURRLimits
     private let tombstoneLifetime: Int64
     private let perUser: Int
-    private var lastID = 0
+    private(set) var lastID = 0
 
     /// Keeps tombstones for `tombstoneLifetime` seconds.
     public init(
@@ -41,6 +41,14 @@ public final class MemoryStore: BindingStore {
         self.perUser = perUser
         self.tombstoneLifetime = tombstoneLifetime
         limits = purrs
+    }
+
+    /// Takes one user as another store keeps it.
+    func load(_ user: User, of aor: String) {
+        let key = Array(aor.utf8)
+        users[key] = user
+        for told in user.purrs { owners[told.purr] = key }
+        lastID = max(lastID, user.live.map(\.id).max() ?? 0)
     }
 
     /// Reads the bindings of one user, oldest REGISTER first.

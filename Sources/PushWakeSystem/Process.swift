@@ -78,3 +78,13 @@ public enum ProcessMemory {
         return pages.multipliedReportingOverflow(by: Int(sysconf(Int32(_SC_PAGESIZE)))).partialValue
     }
 }
+
+/// What this machine is called.
+public enum SystemName {
+    /// As `hostname` prints it.
+    public static var host: String {
+        var text = [CChar](repeating: 0, count: 256)
+        guard gethostname(&text, text.count - 1) == 0 else { return "localhost" }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

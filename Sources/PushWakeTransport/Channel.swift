@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 internal import CLinux
-internal import PushWakeSystem
+package import PushWakeSystem
 
 /// A TCP connection with or without TLS: bytes in, bytes out, nothing about HTTP.
 ///
 /// The owner writes any number of times in a turn and calls `flush()` once; several records then go out in one
 /// system call.
-final class Channel {
-    enum ReadEnd: Equatable {
+package final class Channel {
+    package enum ReadEnd: Equatable {
         /// All that had come was read.
         case drained
         /// The other end has closed.
@@ -16,14 +16,14 @@ final class Channel {
         case failed(String)
     }
 
-    enum FlushEnd: Equatable {
+    package enum FlushEnd: Equatable {
         case sent
         /// The kernel's buffer is full: watch for writability.
         case blocked
         case failed(String)
     }
 
-    let socket: Socket
+    package let socket: Socket
     private(set) var tls: TLSSession?
     private let loop: Loop
     private var plainOutput: [UInt8] = []
@@ -35,7 +35,7 @@ final class Channel {
     /// After a reset the kernel reports an end too, and what it had not confirmed may have been read.
     private var isReset = false
 
-    init(socket: Socket, loop: Loop) {
+    package init(socket: Socket, loop: Loop) {
         self.socket = socket
         self.loop = loop
     }
@@ -43,6 +43,11 @@ final class Channel {
     /// Everything from here on is encrypted.
     func startTLS(_ context: TLSContext, role: TLSSession.Role) throws(TLSError) {
         tls = try TLSSession(context: context, role: role)
+    }
+
+    /// The same for a client, which verifies that the certificate is for this name or IP literal.
+    package func startTLS(_ context: TLSContext, host: String) throws(TLSError) {
+        try startTLS(context, role: .client(host: host))
     }
 
     /// Bytes that the other end may have read. What its kernel had not confirmed when its FIN or close_notify came, which
@@ -54,15 +59,15 @@ final class Channel {
     /// Where the next written byte lies in the sequence of all bytes for the kernel, or a little before.
     var outputPosition: UInt64 { bytesSent &+ UInt64(pendingCount) }
 
-    var hasPendingOutput: Bool { pendingCount > 0 }
+    package var hasPendingOutput: Bool { pendingCount > 0 }
 
     private var pendingCount: Int { tls?.output.count ?? plainOutput.count }
 
     /// Whether `write` takes 16 kB more now; else `flush()` first.
-    var hasRoom: Bool { tls?.hasRoom ?? (plainOutput.count < 65_536) }
+    package var hasRoom: Bool { tls?.hasRoom ?? (plainOutput.count < 65_536) }
 
     /// Goes on with the handshake, with what has come if anything; call `flush()` after it.
-    func handshake() -> TLSStep {
+    package func handshake() -> TLSStep {
         guard let tls else { return .complete }
         let buffer = loop.receiveBuffer
         switch socket.receive(into: buffer) {
@@ -83,7 +88,7 @@ final class Channel {
     /// Reads what has come, at most about `limit` bytes, in pieces of at most 16 kB valid during the call of `body`.
     ///
     /// `body` returns false to stop reading for good.
-    func read(limit: Int = 1 << 20, _ body: (UnsafeRawBufferPointer) -> Bool) -> ReadEnd {
+    package func read(limit: Int = 1 << 20, _ body: (UnsafeRawBufferPointer) -> Bool) -> ReadEnd {
         var total = 0
         let buffer = loop.receiveBuffer
         // Bytes that came along with the end of the handshake are still lent.
@@ -130,7 +135,7 @@ final class Channel {
     }
 
     /// Takes up to 16 kB for sending; false when it failed. Check `hasRoom` first.
-    func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    package func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let tls else {
             plainOutput.append(contentsOf: bytes)
             return true
@@ -139,7 +144,7 @@ final class Channel {
     }
 
     /// Hands what was written to the kernel.
-    func flush() -> FlushEnd {
+    package func flush() -> FlushEnd {
         while pendingCount > 0 {
             let transfer =
                 if let tls { socket.send(tls.output) } else { plainOutput.withUnsafeBytes { socket.send($0) } }
@@ -159,7 +164,7 @@ final class Channel {
     }
 
     /// Closes with close_notify and FIN, or with RST. Unwatch first.
-    func close(aborting: Bool) {
+    package func close(aborting: Bool) {
         if aborting {
             socket.abort()
         } else {

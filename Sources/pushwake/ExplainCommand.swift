@@ -74,7 +74,7 @@ struct ExplainCommand: ParsableCommand {
         } catch {
             switch error {
             case .unavailable(let text):
-                if settings.text(.store) == "memory" {
+                if settings.storeChoice != .sqlite {
                     throw .unreadable("no engine answers (\(text)), and with store=memory nobody else has bindings")
                 }
             case .timeout: throw .unreadable("the engine did not answer in time")

@@ -44,6 +44,8 @@ struct SettingsCommand: ParsableCommand {
         case .flag: "0 or 1"
         case .payloads: "`plain`, `mizutech`, `flexisip`, with exceptions"
         case .methods: WakingMethods.known.map { "`\($0)`" }.joined(separator: ", ")
+        case .store: "`sqlite`, `memory` or a server's address"
+        case .nodeURI: "SIP URI"
         case .choice(let choices): choices.map { "`\($0)`" }.joined(separator: ", ")
         }
     }

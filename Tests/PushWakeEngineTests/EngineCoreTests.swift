@@ -9,13 +9,22 @@ import Testing
 @testable import PushWakeClient
 @testable import PushWakeEngine
 
+extension EngineCore {
+    /// Wakes with a store that answers at once.
+    func wake(_ message: WakeMessage) throws -> WakeAnswer {
+        var answer: Result<WakeAnswer, StoreError>?
+        wake(message) { answer = $0 }
+        return try #require(answer).get()
+    }
+}
+
 /// A core with a store in memory and keys that do not exist: everything but the providers.
 final class CoreBench {
     let core: EngineCore
     let store = MemoryStore()
     let loop: Loop
 
-    init(_ values: [String: String] = [:]) throws {
+    init(_ values: [String: String] = [:], shared: (any SharedStore)? = nil) throws {
         var settings = Settings()
         let keys = [
             "apns_key": "/nonexistent/AuthKey_ABC123DEFG.p8", "apns_team_id": "DEF123GHIJ",
@@ -26,7 +35,7 @@ final class CoreBench {
         let log = EngineLog(threshold: .error) { _, _ in }
         let delivery = Delivery(settings: settings, loop: loop, log: log)
         _ = delivery.open()
-        core = EngineCore(settings: settings, store: store, delivery: delivery, log: log)
+        core = EngineCore(settings: settings, store: store, shared: shared, delivery: delivery, log: log)
     }
 
     /// Sends one message over a real socket and gives the reply.

@@ -9,6 +9,7 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     case memory
     case sqlite
     case buffered
+    case valkey
 
     var testDescription: String { rawValue }
 
@@ -23,6 +24,7 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
                 store.isAlone = true
                 return try body(store)
             }
+        case .valkey: return try body(BlockingValkeyStore(.shared))
         }
     }
 }

@@ -7,7 +7,8 @@ import pytest
 
 from phones import Caller, Phone
 from schedule import ALONE, arrange
-from servers import CALLS, Engine, Kamailio, Simulator
+from servers import CALLS, NODES, Engine, Kamailio, Simulator
+from valkey import Valkey
 from wire_caller import WireCaller
 from wire_phone import WirePhone
 
@@ -69,6 +70,36 @@ def make_server(tmp_path_factory, simulator):
     yield make
     for server in started:
         server.stop()
+
+
+@pytest.fixture
+def make_valkey(tmp_path):
+    """Servers that nodes share."""
+    started = []
+
+    def make(*arguments, **options):
+        run = tmp_path / f"valkey-{len(started)}"
+        run.mkdir()
+        started.append(Valkey(run, *arguments, **options))
+        return started[-1].start()
+
+    yield make
+    for valkey in started:
+        valkey.stop()
+
+
+@pytest.fixture
+def make_node(make_kamailio):
+    """A Kamailio that shares its bindings with others; it has a location table of its own."""
+    def make(valkey, *, is_connected=True, **settings):
+        node = make_kamailio(config=NODES.read_text(), wake_timeout=settings.pop("wake_timeout", 8))
+        node.set_up(store=valkey.url, node_uri=f"sip:127.0.0.1:{node.port}", **settings)
+        node.start().wait_engine()
+        if is_connected:
+            node.wait_log("store: ", "connected")
+        return node
+
+    return make
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 """Kamailio with the module, the engine alone, and the provider simulator, each in a directory of its own."""
 
 import datetime
+import ipaddress
 import json
 import os
 import pathlib
@@ -30,6 +31,7 @@ IN_ROOT = ('for d in /tmp /dev /proc /sys "$1"; do mkdir -p "$0$d" && mount --rb
            'root=$0; shift; exec chroot "$root" kamailio "$@"')
 PROGRAM = ("unshare", "-m", "sh", "-c", IN_ROOT, KAMAILIO_ROOT, ROOT) if KAMAILIO_ROOT else ("kamailio",)
 CALLS = pathlib.Path(__file__).parent / "calls.cfg"
+NODES = pathlib.Path(__file__).parent / "nodes.cfg"
 
 
 PATIENCE = 3000
@@ -54,7 +56,8 @@ def certificate_with_key():
     now = datetime.datetime.now(datetime.timezone.utc)
     made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
             .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(hours=1))
-            .not_valid_after(now + datetime.timedelta(days=1)).sign(key, hashes.SHA256()))
+            .not_valid_after(now + datetime.timedelta(days=1))
+            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False).sign(key, hashes.SHA256()))
     return made.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
@@ -193,7 +196,7 @@ class Kamailio:
         self.arguments = list(arguments)
         self.program = list(program)
         self.config = directory / "kamailio.cfg"
-        text = config or CONFIG.read_text()
+        self.template = text = config or CONFIG.read_text()
         if "@CERTIFICATE@" in text:
             (directory / "server.pem").write_bytes(certificate_with_key())
         self.config.write_text(self._config(text))
@@ -207,6 +210,11 @@ class Kamailio:
             .replace("@CERTIFICATE@", str(self.directory / "server.pem")).replace("@MODULES@", str(MODULES)).replace("@PUSHWAKE@", str(MODULE))
             .replace("@CONTROL@", str(self.control))
             .replace("@SETTINGS@", "\n".join(modparam(n, v) for n, v in self.settings.items() if v is not None)))
+
+    def set_up(self, **settings):
+        """Other settings, before it is started."""
+        self.settings.update(settings)
+        self.config.write_text(self._config(self.template))
 
     def launch(self):
         self.process = subprocess.Popen(

@@ -14,6 +14,11 @@ public enum EngineQuery: Int, Sendable {
     case find = 5
     /// Removes them; the conditions name one user.
     case removeFound = 6
+    /// Bindings as lines of JSON that another store can take; the argument `secrets` has their tokens whole. Only the shell
+    /// asks it.
+    case export = 17
+    /// The nodes that share the store. Only the shell asks it.
+    case nodes = 18
     /// What a request would push to a user; only the shell asks it (`explain(aor:…)`).
     case explain = 16
 }

@@ -40,6 +40,8 @@ public enum EngineProtocol {
         case purrUser = 13
         /// A request was sent elsewhere, and phones may still join. No reply.
         case requestContinues = 14
+        /// Bindings of another store, a line of JSON each.
+        case takeBindings = 15
         /// A phone's REGISTER that belongs to a SIP server behind the host.
         case upstreamRegister = 30
         /// What a SIP server said to a REGISTER of the gateway.
@@ -141,6 +143,8 @@ public enum EngineProtocol {
         case fromPhone = 108
         case pushedDevices = 109
         case lastLeg = 110
+        /// Path of a contact, or the way to one that registered at another node.
+        case contactPath = 114
         case hold = 111
         case occasion = 112
         /// Names the device of a dialog, as the request has it (RFC 8599, 6).

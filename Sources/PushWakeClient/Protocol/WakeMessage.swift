@@ -17,6 +17,8 @@ package struct WakeMessage: Equatable {
         package var age: Int64 = -1
         package var reach = CallContact.Reach.datagram
         package var isBehindProxy = false
+        /// The Path that it registered with; empty for none, or where the host does not say.
+        package var path = ""
         /// The leg that is out to it; only a request that goes on after a restart has one.
         package var leg = 0
         /// The last status that it answered.
@@ -108,6 +110,7 @@ package struct WakeMessage: Equatable {
         case .contactFlow: contact.flow = reader.text(field)
         case .contactRegistration: contact.registration = reader.text(field)
         case .contactAge: contact.age = reader.number(field)
+        case .contactPath: contact.path = reader.text(field)
         case .contactProxy: contact.isBehindProxy = reader.number(field) != 0
         case .status: contact.legStatus = Int(truncatingIfNeeded: reader.number(field))
         case .leg: contact.leg = Int(truncatingIfNeeded: reader.number(field))

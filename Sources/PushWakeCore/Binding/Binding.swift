@@ -39,13 +39,17 @@ public struct Binding: Equatable, Sendable {
     public var forgetAt: Int64
     /// The phone refreshes by itself (`+sip.pnsreg`, RFC 8599, 8.5).
     public var refreshesItself: Bool
+    /// Path (RFC 3327) by which a node that has no connection to the phone reaches it: the node where it registered last.
+    /// Empty where no other node is.
+    public var route: String
 
     /// Takes every field as it is.
     public init(
         aor: String = "", provider: Provider, environment: Environment = .standard, app: String = "",
         team: String = "", service: Service? = nil, token: String, dialect: Dialect, instance: String = "",
         contact: String = "", callID: String = "", cseq: UInt32 = 0, attributes: Attributes = Attributes(),
-        registeredAt: Int64 = 0, expiresAt: Int64 = 0, forgetAt: Int64 = 0, refreshesItself: Bool = false
+        registeredAt: Int64 = 0, expiresAt: Int64 = 0, forgetAt: Int64 = 0, refreshesItself: Bool = false,
+        route: String = ""
     ) {
         self.aor = aor
         self.provider = provider
@@ -64,6 +68,7 @@ public struct Binding: Equatable, Sendable {
         self.expiresAt = expiresAt
         self.forgetAt = forgetAt
         self.refreshesItself = refreshesItself
+        self.route = route
     }
 }
 

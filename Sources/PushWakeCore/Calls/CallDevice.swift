@@ -78,10 +78,13 @@ public struct CallContact: Equatable, Sendable {
     public var age: Int64
     /// A proxy stands before the phone: a 100 is that proxy's.
     public var isBehindProxy: Bool
+    /// Another node has its connection: some answers are that node's, about the way to the phone.
+    public var isElsewhere: Bool
 
     public init(
         key: String, address: String = "", flow: String = "", registrationID: String = "",
-        reach: Reach = .datagram, age: Int64 = -1, isBehindProxy: Bool = false
+        reach: Reach = .datagram, age: Int64 = -1, isBehindProxy: Bool = false,
+        isElsewhere: Bool = false
     ) {
         self.key = key
         self.address = address
@@ -90,6 +93,7 @@ public struct CallContact: Equatable, Sendable {
         self.reach = reach
         self.age = age
         self.isBehindProxy = isBehindProxy
+        self.isElsewhere = isElsewhere
     }
 
     /// A request to either goes to the same place.
@@ -101,6 +105,10 @@ public struct CallContact: Equatable, Sendable {
         if !flow.isEmpty && !other.flow.isEmpty { return flow == other.flow }
         return reach == .datagram && other.reach == .datagram && isSamePlace(as: other)
     }
+
+    /// Whether an answer that came over the network is the phone's own. A node that cannot reach it says so: timeout, no
+    /// connection (Kamailio's 477 and 478), no room, or that it is out of order.
+    func speaksItself(_ status: Int) -> Bool { !isElsewhere || ![408, 430, 477, 478, 479, 500, 503].contains(status) }
 
     /// Sending to it needs nothing that the phone would have to do first.
     var canBeRung: Bool { reach != .lost }
@@ -179,6 +187,8 @@ struct DeviceState {
     /// A push may still bring it.
     var isAwaited: Bool {
         guard !hasDeclined, !isAnswered else { return false }
+        // Whether it is still connected there, its node will say.
+        if let leg, leg.contact.isElsewhere, leg.heard == .nothing { return true }
         switch push {
         case .none, .failed: return false
         case .underway, .dropped, .accepted: break

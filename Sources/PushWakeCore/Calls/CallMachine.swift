@@ -153,7 +153,7 @@ public struct CallMachine: ~Copyable {
             isHeld = false
             declineAt = nil
         default:
-            failed(index, current, status, isFromPhone, now, &verbs)
+            failed(index, current, status, isFromPhone && current.contact.speaksItself(status), now, &verbs)
         }
         settle(now, &verbs)
         return verbs

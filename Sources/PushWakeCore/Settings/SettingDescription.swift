@@ -20,6 +20,10 @@ public struct SettingDescription: Sendable {
         case payloads
         /// Methods that wake phones (`WakingMethods`).
         case methods
+        /// `sqlite`, `memory` or the address of a server (`StoreChoice`).
+        case store
+        /// A SIP URI of a host, or empty.
+        case nodeURI
     }
 
     /// Static, so that a C caller may keep the pointer.
@@ -82,6 +86,13 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case store
     case storePath
     case storeSync
+    case storeUser
+    case storePasswordFile
+    case storeTimeout
+    case storeBacklog
+    case storePrefix
+    case node
+    case nodeURI
     case persist
     case bindingsPerUser
     case wakeTimeout

@@ -111,11 +111,33 @@ public struct Settings: Equatable, Sendable {
                 throw refuse(error.remedy)
             }
             return value
+        case .store:
+            do throws(StoreChoice.Mistake) {
+                _ = try StoreChoice(setting: value)
+            } catch {
+                throw SettingError(setting: row.name.description, message: "the value does not fit; \(error.remedy)")
+            }
+            return value
+        case .nodeURI:
+            guard value.isEmpty || Self.isNodeURI(value) else { throw refuse("write sip:host or sip:host:port") }
+            return value
         case .choice(let choices):
             guard choices.contains(value) else { throw refuse("write one of \(choices.joined(separator: ", "))") }
             return value
         }
     }
+}
+
+extension Settings {
+    /// `sip:host[:port]` or `sips:`, perhaps with parameters: it stands in a Path as it is.
+    private static func isNodeURI(_ text: String) -> Bool {
+        let host = text.hasPrefix("sip:") ? text.dropFirst(4) : text.hasPrefix("sips:") ? text.dropFirst(5) : ""
+        return !host.isEmpty && host.first != ";"
+            && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"<>\"@?,".utf8.contains($0) }
+    }
+
+    /// Where bindings live.
+    public var storeChoice: StoreChoice { (try? StoreChoice(setting: text(.store))) ?? .sqlite }
 }
 
 extension Settings {

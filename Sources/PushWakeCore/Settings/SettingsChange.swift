@@ -35,6 +35,7 @@ extension SettingKey {
     public var takesRestart: Bool {
         switch self {
         case .engineMode, .enginePath, .engineSocket, .engineSocketGroup, .coreDumps, .store, .storePath, .storeSync,
+            .storeUser, .storePasswordFile, .storeTimeout, .storeBacklog, .storePrefix, .node, .nodeURI,
             .bindingsPerUser, .purr, .purrRotate, .purrKeep, .wakesKept, .refreshBefore, .queueSize, .fastAGIListen,
             .fastAGIAllow, .fastAGITokenFile, .upperServers, .upperPath, .upperExpire, .rebuild, .keepUpperReg,
             .preferMD5Auth, .regRefresh, .removeOnRegfail, .secretKeyFile:

@@ -6,7 +6,7 @@ public enum SettingsTable {
     public static func description(of key: SettingKey) -> SettingDescription {
         engineRow(key) ?? callRow(key) ?? heldRow(key) ?? loadRow(key) ?? deliveryRow(key) ?? vendorRow(key) ?? openRow(
             key)
-            ?? furtherRow(key) ?? gatewayRow(key) ?? removalRow(key) ?? webhookRow(key)
+            ?? furtherRow(key) ?? nodeRow(key) ?? gatewayRow(key) ?? removalRow(key) ?? webhookRow(key)
     }
 
     /// The key with this name.
@@ -49,8 +49,9 @@ public enum SettingsTable {
                 "What the engine writes to the log of the PBX.")
         case .store:
             .init(
-                "store", .choice(["sqlite", "memory"]), "sqlite",
-                "Where bindings live. memory forgets everything when the engine stops.")
+                "store", .store, "sqlite",
+                "Where bindings live. sqlite: in store_path. memory: nowhere, all is forgotten when the engine stops. redis://host[:port][/database], rediss://host (TLS) or unix:///path: in a Valkey or Redis server that several nodes share (docs/nodes.md)."
+            )
         case .storePath:
             .init("store_path", .path, "/var/lib/pushwake/bindings.db", "File of the SQLite store.")
         case .storeSync:

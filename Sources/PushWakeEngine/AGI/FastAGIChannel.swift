@@ -45,7 +45,10 @@ final class FastAGIChannel: WakeWaiter {
             case .send(let event, let aor, let text, let callID, let fromURI, let fromDisplay):
                 let content = PushContent(
                     event: event, callID: callID, fromURI: fromURI, fromDisplay: fromDisplay, toURI: aor, text: text)
-                perform(session.sent(Int64(core.send(content, to: aor))))
+                core.send(content, to: aor) { [weak self] count in
+                    guard let self else { return }
+                    perform(session.sent(Int64(count)))
+                }
             case .listBindings(let aor): listBindings(aor)
             case .hangUp:
                 if let key = wait {
@@ -58,22 +61,27 @@ final class FastAGIChannel: WakeWaiter {
     }
 
     private func wake(_ message: WakeMessage) {
-        do throws(StoreError) {
-            let answer = try core.wake(message)
-            let actions = session.woke(answer)
-            if actions.isEmpty { core.wait(for: message, self) }
-            perform(actions)
-        } catch {
-            perform(session.engineLost("the store cannot be read"))
+        core.wake(message) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success(let answer):
+                let actions = session.woke(answer)
+                if actions.isEmpty { core.wait(for: message, self) }
+                perform(actions)
+            case .failure: perform(session.engineLost("the store cannot be read"))
+            }
         }
     }
 
     private func listBindings(_ aor: String) {
-        do throws(StoreError) {
-            let bindings = try core.store.bindings(of: aor, now: SystemClock.wallSeconds())
-            perform(session.listed(bindings.map(\.provider.name)))
-        } catch {
-            perform(session.engineLost("the store cannot be read"))
+        core.ask(about: aor) { (store) throws(StoreError) in
+            try store.bindings(of: aor, now: SystemClock.wallSeconds())
+        } then: { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success(let bindings): perform(session.listed(bindings.map(\.provider.name)))
+            case .failure: perform(session.engineLost("the store cannot be read"))
+            }
         }
     }
 }

@@ -20,11 +20,18 @@ extension EngineCore {
         (entry.isAccepted, entry.job) = (nil, nil)
         if !entry.followers.contains(where: { $0.request === request }) { entry.followers.append((request, device)) }
         request.pushes.entries[binding.token] = entry
+        if request.pushes.isOfAnotherNode { return leaveToOtherNode(binding, request) }
         let push = CallPush(
             push: Push(binding, request.content), chosen: chosen, deadline: deadline,
             askedAt: SystemClock.wallSeconds())
         if let refusal = refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
         deliverInTime(push, request)
+    }
+
+    /// Another node pushes for this request: here the phone is only waited for.
+    private func leaveToOtherNode(_ binding: Binding, _ request: HeldRequest) {
+        statistics.leftToOtherNodes += 1
+        delivery.loop.atEndOfTurn { [weak self] in self?.ended(binding, request, true) }
     }
 
     /// A fork of the request has pushed this token.
@@ -64,9 +71,12 @@ extension EngineCore {
         // The push before is waking the phone for this request too; but it may fail, or be dropped with its call.
         delivery.loop.schedule(after: wait) { [weak self] in
             guard let self else { return }
-            if isWanted(push, request) { return deliverInTime(push, request) }
-            // It has come with the push before; of a call that is over it has heard nothing.
-            ended(push.push.binding, request, request.machine.end == nil)
+            ifWanted(push, request) { [weak self] isWanted in
+                guard let self else { return }
+                if isWanted { return deliverInTime(push, request) }
+                // It has come with the push before; of a call that is over it has heard nothing.
+                ended(push.push.binding, request, request.machine.end == nil)
+            }
         }
     }
 
@@ -85,18 +95,18 @@ extension EngineCore {
     }
 
     /// Whether a push that was put off still has to go: not when the call is over or the phone has come.
-    private func isWanted(_ push: CallPush, _ request: HeldRequest) -> Bool {
-        if push.push.content.event.isMessage { return request.machine.end != .answered }
-        guard request.machine.end == nil else { return false }
-        do throws(StoreError) {
-            let binding = push.push.binding
-            let all = try store.bindings(of: request.aor, now: SystemClock.wallSeconds())
-            guard let last = all.first(where: { $0.token == binding.token && $0.provider == binding.provider }) else {
-                return true
-            }
-            return last.registeredAt <= push.askedAt && !request.rung.contains(last.contact)
-        } catch {
-            return true
+    private func ifWanted(_ push: CallPush, _ request: HeldRequest, _ then: @escaping (Bool) -> Void) {
+        if push.push.content.event.isMessage { return then(request.machine.end != .answered) }
+        guard request.machine.end == nil else { return then(false) }
+        let binding = push.push.binding
+        ask(about: request.aor) { (store) throws(StoreError) in
+            try store.bindings(of: binding.aor, now: SystemClock.wallSeconds())
+        } then: { result in
+            guard request.machine.end == nil else { return then(false) }
+            guard let all = try? result.get(),
+                let last = all.first(where: { $0.token == binding.token && $0.provider == binding.provider })
+            else { return then(true) }
+            then(last.registeredAt <= push.askedAt && !request.rung.contains(last.contact))
         }
     }
 
@@ -174,7 +184,7 @@ extension EngineCore {
 
     /// Tells a device how the request ended, unless another fork of it goes on.
     func pushEnd(_ event: PushEvent, _ device: Int, _ request: HeldRequest, _ deadline: Int64) {
-        guard request.pushes.live <= 0 else { return }
+        guard request.pushes.live <= 0, !request.pushes.isOfAnotherNode else { return }
         let group = request.devices.bindings[device].map { request.bindings[$0] }
         let plan = Plan(event, group, isAwake: group.map { _ in false })
         var content = request.content

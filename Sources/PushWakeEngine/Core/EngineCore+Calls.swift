@@ -26,8 +26,8 @@ extension EngineCore {
 
     /// A request has its final answer.
     func requestEnded(_ message: MessageReader, _ peer: EnginePeer) {
-        guard let request = request(named: message) else { return }
         let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
+        guard let request = request(named: message) else { return endedEarly(message, status) }
         let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
         if leg > 0 {
             let now = SystemClock.monotonicMilliseconds()
@@ -36,6 +36,15 @@ extension EngineCore {
         }
         let reason = EngineClient.text(.reason, in: message)
         end(request, CallEnd(how: EngineClient.number(.how, in: message), status: status, reason: reason))
+    }
+
+    /// Its bindings are still being asked for.
+    private func endedEarly(_ message: MessageReader, _ status: Int) {
+        let host = UInt64(bitPattern: EngineClient.number(.host, in: message))
+        let id = RequestID.handle(host: host, UInt64(bitPattern: EngineClient.number(.handle, in: message)))
+        guard wakesUnderWay[id] != nil else { return }
+        let reason = EngineClient.text(.reason, in: message)
+        wakesUnderWay[id] = .some(CallEnd(how: EngineClient.number(.how, in: message), status: status, reason: reason))
     }
 
     /// Milliseconds for which phones may join a request that its host has sent elsewhere.
@@ -164,7 +173,9 @@ extension EngineCore {
     /// Draws the consequences of a finished push: the binding of a dead token goes, and everybody hears of it.
     func settle(_ job: PushJob, _ verdict: Verdict, _ status: Int) -> PushResult {
         let mayRemove = delivery.mayRemove(job.binding, verdict, now: SystemClock.wallSeconds())
-        let isRemoved = mayRemove && removeBinding(job.binding, verdict)
+        // A shared store answers after the result was told: what is said of it then is what was asked for.
+        var isRemoved = mayRemove && shared != nil && !job.binding.aor.isEmpty
+        if mayRemove { removeBinding(job.binding, verdict) { isRemoved = $0 } }
         let result = PushResult(
             id: job.id, event: job.content.event, outcome: verdict.outcome, httpStatus: status,
             isBindingRemoved: isRemoved, microseconds: SystemClock.monotonicMicroseconds() - job.startedAt,
@@ -177,29 +188,32 @@ extension EngineCore {
 
     /// Removes the binding of a dead token, unless its phone has registered since the provider
     /// confirmed the death, or unless so many tokens die that the setup must be wrong.
-    private func removeBinding(_ binding: Binding, _ verdict: Verdict) -> Bool {
-        guard !binding.aor.isEmpty else { return false }
+    private func removeBinding(_ binding: Binding, _ verdict: Verdict, _ then: @escaping (Bool) -> Void) {
+        guard !binding.aor.isEmpty else { return }
         let now = SystemClock.wallSeconds()
-        do throws(StoreError) {
+        ask(about: binding.aor) { (store) throws(StoreError) in
             let current = try store.bindings(of: binding.aor, now: now).first {
                 $0.provider == binding.provider && $0.app == binding.app && $0.token == binding.token
             }
-            guard let current else { return false }
+            guard let current else { return (removed: false, isNewer: false) }
             if let since = verdict.goneSince,
                 current.registeredAt.multipliedReportingOverflow(by: 1000).partialValue > since
             {
-                log(
-                    .info,
-                    "binding kept aor=\(PrintableText.logValue(binding.aor)): it registered after its token was called dead"
-                )
-                return false
+                return (false, true)
             }
             let selector = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
             let removed = try store.remove(selector, of: binding.aor, reason: "token-gone \(verdict.reason)", now: now)
-            return !removed.isEmpty
-        } catch {
-            log(.error, "a dead token could not be removed aor=\(PrintableText.logValue(binding.aor)): \(error)")
-            return false
+            return (!removed.isEmpty, false)
+        } then: { [log] (result: Result<(removed: Bool, isNewer: Bool), StoreError>) in
+            let name = PrintableText.logValue(binding.aor)
+            switch result {
+            case .success((let removed, let isNewer)):
+                if isNewer { log(.info, "binding kept aor=\(name): it registered after its token was called dead") }
+                then(removed)
+            case .failure(let error):
+                log(.error, "a dead token could not be removed aor=\(name): \(error)")
+                then(false)
+            }
         }
     }
 }

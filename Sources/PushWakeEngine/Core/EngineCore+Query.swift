@@ -20,11 +20,14 @@ extension EngineCore {
             case .stats: try stats(message, peer)
             case .bindings: try bindings(message, peer, ListingConditions(aor: argument), after: cursor)
             case .find: try bindings(message, peer, argument, after: cursor)
-            case .remove: try remove(message, peer, argument)
-            case .removeFound: try removeFound(message, peer, argument)
+            case .remove: remove(message, peer, argument)
+            case .removeFound: removeFound(message, peer, argument)
             case .reload: reload(message, peer)
-            case .trace: try trace(message, peer, argument, after: cursor)
-            case .explain: try explain(message, peer, aor: argument)
+            case .trace: trace(message, peer, argument, after: cursor)
+            case .export:
+                try bindings(message, peer, ListingConditions(), after: cursor, as: .document(argument == "secrets"))
+            case .nodes: nodes(message, peer)
+            case .explain: explain(message, peer, aor: argument)
             case nil: fail(message, peer, "unknown query; install engine and module of one release")
             }
         } catch {
@@ -33,10 +36,12 @@ extension EngineCore {
     }
 
     private func stats(_ message: MessageReader, _ peer: EnginePeer) throws(StoreError) {
-        let count = try store.count()
+        let count = shared == nil ? try store.count() : nil
         reply(to: message, peer) { writer in
             writer.put(.row, 1)
-            Self.put("bindings", Int64(count), &writer)
+            // Nobody counts those that nodes share.
+            if let count { Self.put("bindings", Int64(count), &writer) }
+            if let shared { Self.put("registers_waiting", Int64(shared.backlog), &writer) }
             Self.put("requests_live", Int64(calls.live), &writer)
             Self.put("requests_remembered", Int64(calls.count), &writer)
             Self.put("requests_forgotten", Int64(calls.forgottenEarly), &writer)
@@ -79,31 +84,41 @@ extension EngineCore {
     }
 
     private func bindings(
-        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, after cursor: String
+        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, after cursor: String,
+        as form: RowForm = .listing
     ) throws(StoreError) {
-        guard conditions.aor.isEmpty else { return try page(message, peer, conditions, BindingsPage(cursor)) }
+        if shared != nil { return sharedPage(message, peer, conditions, BindingsPage(cursor), form) }
+        guard conditions.aor.isEmpty else { return try page(message, peer, conditions, BindingsPage(cursor), form) }
         pages.add { [weak self] in
             guard let self, !peer.isClosed else { return }
             do throws(StoreError) {
-                try page(message, peer, conditions, BindingsPage(cursor))
+                try page(message, peer, conditions, BindingsPage(cursor), form)
             } catch {
                 fail(message, peer, "the store cannot be used: \(error)")
             }
         }
     }
 
+    /// How a binding is written.
+    private enum RowForm {
+        case listing
+        /// A line of JSON; true: with secrets.
+        case document(Bool)
+    }
+
     private func page(
-        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, _ page: BindingsPage
+        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, _ page: BindingsPage,
+        _ form: RowForm
     ) throws(StoreError) {
         writer.begin(.reply, id: message.id)
-        if let next = try fill(&writer, conditions, from: page) { writer.put(.cursor, next.cursor) }
+        if let next = try fill(&writer, conditions, from: page, form) { writer.put(.cursor, next.cursor) }
         guard !writer.isOverfull else { return fail(message, peer, "the answer is longer than one message") }
         peer.send(writer.bytes)
     }
 
     /// Puts as many rows as fit a page and its time; gives where the next page begins, nil after the last row.
     private func fill(
-        _ writer: inout MessageWriter, _ conditions: ListingConditions, from page: BindingsPage
+        _ writer: inout MessageWriter, _ conditions: ListingConditions, from page: BindingsPage, _ form: RowForm
     ) throws(StoreError) -> BindingsPage? {
         let now = SystemClock.wallSeconds()
         let end = SystemClock.monotonicMicroseconds() + Self.pageMicroseconds
@@ -112,10 +127,10 @@ extension EngineCore {
         while true {
             let users = aor.isEmpty ? try store.aors(after: place, limit: Self.usersPerLook, now: now) : [aor]
             for user in users {
-                let found = try rows(of: user, conditions, now)
+                let found = try rows(of: user, in: store, conditions, now)
                 for (index, row) in found.enumerated().dropFirst(skipped) {
                     guard writer.bytes.count < Self.pageBytes else { return BindingsPage(user: place, skipped: index) }
-                    put(row, now, &writer)
+                    put(row, now, form, &writer)
                 }
                 (place, skipped) = (user, 0)
                 if aor.isEmpty, SystemClock.monotonicMicroseconds() > end { return BindingsPage(user: place) }
@@ -138,7 +153,7 @@ extension EngineCore {
 
     /// Of one user that is named, those that are removed too.
     private func rows(
-        of user: String, _ conditions: ListingConditions, _ now: Int64
+        of user: String, in store: any BindingStore, _ conditions: ListingConditions, _ now: Int64
     ) throws(StoreError) -> [ListedBinding] {
         guard conditions.admits(user: user) else { return [] }
         var rows = try store.bindings(of: user, now: now).map {
@@ -170,13 +185,25 @@ extension EngineCore {
         var cursor: String { "\(user) \(skipped)" }
     }
 
-    private func explain(_ message: MessageReader, _ peer: EnginePeer, aor: String) throws(StoreError) {
+    private func explain(_ message: MessageReader, _ peer: EnginePeer, aor: String) {
         var request: [UInt8] = []
         var fields = message
         while let field = fields.next() {
             if field.tag == .text { request = Array(fields.bytes[field.range]) }
         }
-        let bindings = try store.bindings(of: aor, now: SystemClock.wallSeconds())
+        ask(about: aor) { (store) throws(StoreError) in
+            try store.bindings(of: aor, now: SystemClock.wallSeconds())
+        } then: { [self] result in
+            switch result {
+            case .success(let bindings): explain(message, peer, aor, request, bindings)
+            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)")
+            }
+        }
+    }
+
+    private func explain(
+        _ message: MessageReader, _ peer: EnginePeer, _ aor: String, _ request: [UInt8], _ bindings: [Binding]
+    ) {
         let event = PushEvent(name: EngineClient.text(.name, in: message))
         do throws(PushExplanation.Failure) {
             let explanation = try PushExplanation.explain(
@@ -191,28 +218,94 @@ extension EngineCore {
         }
     }
 
-    private func removeFound(_ message: MessageReader, _ peer: EnginePeer, _ lines: String) throws(StoreError) {
+    private func removeFound(_ message: MessageReader, _ peer: EnginePeer, _ lines: String) {
         guard let conditions = conditions(message, peer, lines) else { return }
         guard !conditions.aor.isEmpty else { return fail(message, peer, "whose bindings? name the user with aor=") }
         let now = SystemClock.wallSeconds()
-        var removed = 0
-        for row in try rows(of: conditions.aor, conditions, now) where row.removed.isEmpty {
-            let (provider, app, token) = (row.binding.provider, row.binding.app, row.binding.token)
-            removed += try store.remove(
-                .token(provider: provider, app: app, token: token), of: conditions.aor, reason: "by hand", now: now
-            ).count
-        }
-        reply(to: message, peer) { writer in
-            writer.put(.row, 1)
-            Self.put("removed", Int64(removed), &writer)
+        remove(message, peer, conditions.aor) { [self] (store) throws(StoreError) in
+            var removed = 0
+            for row in try rows(of: conditions.aor, in: store, conditions, now) where row.removed.isEmpty {
+                let (provider, app, token) = (row.binding.provider, row.binding.app, row.binding.token)
+                removed += try store.remove(
+                    .token(provider: provider, app: app, token: token), of: conditions.aor, reason: "by hand", now: now
+                ).count
+            }
+            return removed
         }
     }
 
-    private func remove(_ message: MessageReader, _ peer: EnginePeer, _ aor: String) throws(StoreError) {
-        let removed = try store.remove(.all, of: aor, reason: "by hand", now: SystemClock.wallSeconds())
-        reply(to: message, peer) { writer in
-            writer.put(.row, 1)
-            Self.put("removed", Int64(removed.count), &writer)
+    private func remove(_ message: MessageReader, _ peer: EnginePeer, _ aor: String) {
+        remove(message, peer, aor) { (store) throws(StoreError) in
+            try store.remove(.all, of: aor, reason: "by hand", now: SystemClock.wallSeconds()).count
+        }
+    }
+
+    private func remove(
+        _ message: MessageReader, _ peer: EnginePeer, _ aor: String,
+        _ work: @escaping (any BindingStore) throws(StoreError) -> Int
+    ) {
+        ask(about: aor, work) { [self] result in
+            switch result {
+            case .success(let removed):
+                reply(to: message, peer) { writer in
+                    writer.put(.row, 1)
+                    Self.put("removed", Int64(removed), &writer)
+                }
+            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)")
+            }
+        }
+    }
+
+    /// A page of bindings that nodes share: users come in the server's order, and each is read by itself.
+    private func sharedPage(
+        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, _ page: BindingsPage,
+        _ form: RowForm
+    ) {
+        guard conditions.aor.isEmpty else {
+            return sharedRows(of: [conditions.aor], page, next: nil, message, peer, conditions, form)
+        }
+        shared?.users(after: page.user, limit: Self.usersPerLook) { [weak self] result in
+            guard let self, !peer.isClosed else { return }
+            switch result {
+            case .success((let aors, let next)):
+                sharedRows(of: aors, page, next: next, message, peer, conditions, form)
+            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)")
+            }
+        }
+    }
+
+    private func sharedRows(
+        of aors: [String], _ page: BindingsPage, next: String?, _ message: MessageReader, _ peer: EnginePeer,
+        _ conditions: ListingConditions, _ form: RowForm
+    ) {
+        var found = [[ListedBinding]](repeating: [], count: aors.count)
+        var left = aors.count
+        var failure: StoreError?
+        let now = SystemClock.wallSeconds()
+        let finish: () -> Void = { [self] in
+            if let failure { return fail(message, peer, "the store cannot be used: \(failure)") }
+            reply(to: message, peer) { writer in
+                for (index, row) in found.joined().enumerated().dropFirst(page.skipped) {
+                    guard writer.bytes.count < Self.pageBytes else {
+                        return writer.put(.cursor, BindingsPage(user: page.user, skipped: index).cursor)
+                    }
+                    put(row, now, form, &writer)
+                }
+                if let next { writer.put(.cursor, BindingsPage(user: next).cursor) }
+            }
+        }
+        guard left > 0 else { return finish() }
+        for (index, aor) in aors.enumerated() {
+            ask(about: aor) { [self] (store) throws(StoreError) in
+                try rows(of: aor, in: store, conditions, now)
+            } then: { result in
+                switch result {
+                case .success(let rows): found[index] = rows
+                case .failure(let error): failure = error
+                }
+                left -= 1
+                if left == 0 { finish() }
+            }
         }
     }
 
@@ -226,8 +319,14 @@ extension EngineCore {
         }
     }
 
-    private func put(_ row: ListedBinding, _ now: Int64, _ writer: inout MessageWriter) {
+    private func put(_ row: ListedBinding, _ now: Int64, _ form: RowForm, _ writer: inout MessageWriter) {
         let binding = row.binding
+        if case .document(let withSecrets) = form {
+            let line = BindingDocument.write(binding, withSecrets: withSecrets, shortened: EngineLog.shortened)
+            writer.put(.row, 1)
+            writer.put(.name, "json")
+            return writer.put(.text, line.span)
+        }
         writer.put(.row, 1)
         Self.put("aor", binding.aor, &writer)
         Self.put("provider", binding.provider.name, &writer)

@@ -16,39 +16,68 @@ extension EngineCore {
         let host = RegisteringHost(message)
         if !host.account.isEmpty { upstream?.note(account: host.account, aor: registration.aor) }
         let now = SystemClock.wallSeconds()
-        do throws(StoreError) {
-            let removed = registration.isPushedUpstream ? 0 : try unbind(registration, now)
-            let (stored, stale) = try bind(registration, granted, now)
-            let problems = policy.problems(of: registration)
-            let outcome = Self.outcome(registration, stored: stored.count, removed: removed, problems)
-            statistics.stored += stored.count
-            statistics.unbound += removed
-            if outcome == .ignored { statistics.refused += 1 }
-            let verbs = tellRequests(of: registration, host)
-            guard let peer else { return dispatch(verbs) }
-            let own = dispatch(verbs, exceptOf: host.id)
-            let caps =
-                policy.isTooShort(granted: granted)
-                ? []
-                : policy.featureCaps(
-                    of: registration, stored: Set(stored.map(\.provider)),
-                    purrs: purrs(of: registration, stored, now: now))
-            reply(to: message, peer) { writer in
-                writer.put(.outcome, outcome.rawValue)
-                writer.put(.bindings, stored.count)
-                writer.put(.featureCaps, caps.joined())
-                for problem in problems { writer.put(.problem, problem) }
-                for contact in stale { writer.put(.staleContact, contact) }
-                for verb in own { verb.encode(into: &writer) }
+        ask(about: registration.aor, keepsTrying: true, announcing: notice(of: registration, host)) {
+            [self] (store) throws(StoreError) in
+            try keep(registration, granted, host, in: store, now)
+        } then: { [self] result in
+            switch result {
+            case .success(let kept): answer(registration, granted, host, kept, to: message, peer)
+            case .failure(let error):
+                // A store that nodes share has said so once; it may be away for thousands of REGISTERs.
+                log(
+                    shared == nil ? .error : .debug,
+                    "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"
+                )
+                // The phone is there all the same.
+                dispatch(tellRequests(of: registration, host))
+                if let peer { fail(message, peer, "the store cannot be written: \(error)") }
             }
-        } catch {
-            log(
-                .error,
-                "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"
-            )
-            // The phone is there all the same.
-            dispatch(tellRequests(of: registration, host))
-            if let peer { fail(message, peer, "the store cannot be written: \(error)") }
+        }
+    }
+
+    /// What a REGISTER has come to in the store.
+    private struct Kept {
+        let removed: Int
+        let stored: [Binding]
+        let stale: [String]
+        let purrs: [Provider: PURR]
+    }
+
+    private func keep(
+        _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, in store: any BindingStore,
+        _ now: Int64
+    ) throws(StoreError) -> Kept {
+        let removed = registration.isPushedUpstream ? 0 : try unbind(registration, in: store, now)
+        let (stored, stale) = try bind(registration, granted, host, in: store, now)
+        return Kept(
+            removed: removed, stored: stored, stale: stale, purrs: purrs(of: registration, stored, in: store, now: now))
+    }
+
+    private func answer(
+        _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, _ kept: Kept,
+        to message: MessageReader, _ peer: EnginePeer?
+    ) {
+        let problems = policy.problems(of: registration)
+        let outcome = Self.outcome(registration, stored: kept.stored.count, removed: kept.removed, problems)
+        for binding in kept.stored { dedupe.release(binding) }
+        statistics.stored += kept.stored.count
+        statistics.unbound += kept.removed
+        if outcome == .ignored { statistics.refused += 1 }
+        let verbs = tellRequests(of: registration, host)
+        guard let peer else { return dispatch(verbs) }
+        let own = dispatch(verbs, exceptOf: host.id)
+        let caps =
+            policy.isTooShort(granted: granted)
+            ? []
+            : policy.featureCaps(
+                of: registration, stored: Set(kept.stored.map(\.provider)), purrs: kept.purrs)
+        reply(to: message, peer) { writer in
+            writer.put(.outcome, outcome.rawValue)
+            writer.put(.bindings, kept.stored.count)
+            writer.put(.featureCaps, caps.joined())
+            for problem in problems { writer.put(.problem, problem) }
+            for contact in kept.stale { writer.put(.staleContact, contact) }
+            for verb in own { verb.encode(into: &writer) }
         }
     }
 
@@ -97,40 +126,45 @@ extension EngineCore {
     }
 
     private func bind(
-        _ registration: Registration, _ granted: Int64, _ now: Int64
+        _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, in store: any BindingStore,
+        _ now: Int64
     ) throws(StoreError) -> (stored: [Binding], stale: [String]) {
         var stored: [Binding] = []
         var stale: [String] = []
-        for contact in registration.contacts {
+        let route = NodeRoute(nodeURI: shared == nil ? "" : settings.text(.nodeURI))
+        for (index, contact) in registration.contacts.enumerated() {
             var bindings = policy.usable(contact, of: registration)
             guard !bindings.isEmpty else { continue }
             let requested = registration.requestedExpires(of: contact).map(Int64.init) ?? Self.defaultExpires
             // SIP has 32 bits for it (RFC 3261, 20.19); the socket has 64.
             let expires = granted > 0 ? min(granted, Int64(UInt32.max)) : requested
+            let saved = shared == nil ? nil : host.contact(contact.uri, at: index, of: registration.contacts.count)
             for index in bindings.indices {
                 bindings[index].registeredAt = now
                 bindings[index].expiresAt = now + expires
                 bindings[index].forgetAt = forgetAt(now: now, expires: expires)
+                if let saved { bindings[index].route = route.text(path: saved.path, flow: saved.flow) }
             }
             stale += try store.register(bindings, now: now)
-            for binding in bindings { dedupe.release(binding) }
             stored += bindings
         }
         return (stored, stale)
     }
 
     /// Removes what the phone no longer wants: a token of null always, an un-REGISTER when the settings say so.
-    private func unbind(_ registration: Registration, _ now: Int64) throws(StoreError) -> Int {
-        var removed = try unbindSilent(registration, now: now)
+    private func unbind(_ registration: Registration, in store: any BindingStore, _ now: Int64) throws(StoreError)
+        -> Int
+    {
+        var removed = try unbindSilent(registration, in: store, now: now)
         for unbinding in registration.unbindings {
             let device = BindingSelector.device(
                 instance: unbinding.instance, contact: unbinding.contact, callID: unbinding.callID)
             var gone = try store.remove(device, of: registration.aor, reason: "unbound by the phone", now: now).count
-            if gone == 0 && unbinding.instance.isEmpty { gone = try removeNameless(registration.aor, now) }
+            if gone == 0 && unbinding.instance.isEmpty { gone = try removeNameless(registration.aor, in: store, now) }
             removed += gone
         }
         guard settings.text(.unregisterPolicy) == "remove" else {
-            try endRegistrations(registration, now)
+            try endRegistrations(registration, in: store, now)
             return removed
         }
         if registration.isWildcard && registration.expires == 0 {
@@ -146,7 +180,9 @@ extension EngineCore {
 
     /// A phone that unregisters and stays bound can be woken, but nobody asks it to register again (RFC 8599, 5.5). Its
     /// Contact alone counts: what it leaves may be an address that it has another one for.
-    private func endRegistrations(_ registration: Registration, _ now: Int64) throws(StoreError) {
+    private func endRegistrations(_ registration: Registration, in store: any BindingStore, _ now: Int64)
+        throws(StoreError)
+    {
         if registration.isWildcard && registration.expires == 0 {
             return try store.endRegistrations(.all, of: registration.aor, now: now)
         }
@@ -158,7 +194,7 @@ extension EngineCore {
 
     /// A phone without instance that comes back with another port and Call-ID and sends a null token can only
     /// mean what it had before: all bindings of its user that have no instance either.
-    private func removeNameless(_ aor: String, _ now: Int64) throws(StoreError) -> Int {
+    private func removeNameless(_ aor: String, in store: any BindingStore, _ now: Int64) throws(StoreError) -> Int {
         var removed = 0
         for binding in try store.bindings(of: aor, now: now) where binding.instance.isEmpty {
             let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
@@ -178,7 +214,7 @@ extension EngineCore {
 }
 
 /// The host that a REGISTER came through, and what its registrar has of it now.
-private struct RegisteringHost {
+struct RegisteringHost {
     var id: UInt64 = 0
     var domain = ""
     /// The upstream registration that it belongs to; empty when none.
@@ -224,7 +260,9 @@ extension EngineCore {
 
     /// The device that a request's `pn-purr` names. Nil when it names none: the text is not a PURR, was altered or guessed, is
     /// too old, its device has gone, or `purr` is off.
-    package func device(ofPURR text: String) throws(StoreError) -> DialogDevice? {
+    package func device(ofPURR text: String) throws(StoreError) -> DialogDevice? { try device(ofPURR: text, in: store) }
+
+    func device(ofPURR text: String, in store: any BindingStore) throws(StoreError) -> DialogDevice? {
         guard settings.flag(.purr), let purr = PURR(text) else { return nil }
         let bindings = try store.bindings(ofPURR: purr, now: SystemClock.wallSeconds())
         guard let newest = bindings.last else { return nil }
@@ -234,19 +272,27 @@ extension EngineCore {
 
     /// Says whose device a PURR names; nobody's when it names none.
     func purrUser(_ message: MessageReader, _ peer: EnginePeer) {
-        do throws(StoreError) {
-            let device = try device(ofPURR: EngineClient.text(.purr, in: message))
-            reply(to: message, peer) { writer in
-                if let device { writer.put(.aor, device.aor) }
+        let text = EngineClient.text(.purr, in: message)
+        guard settings.flag(.purr), let purr = PURR(text) else { return reply(to: message, peer) { _ in } }
+        ask(aboutPURR: purr) { [self] (store) throws(StoreError) in
+            try device(ofPURR: text, in: store)
+        } then: {
+            [self] result in
+            switch result {
+            case .success(let device):
+                reply(to: message, peer) { writer in
+                    if let device { writer.put(.aor, device.aor) }
+                }
+            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)")
             }
-        } catch {
-            fail(message, peer, "the store cannot be read: \(error)")
         }
     }
 
     /// What the 200 tells of each push service: one PURR, also where a phone registers several contacts with it. A phone
     /// that speaks no RFC 8599 is told none.
-    func purrs(of registration: Registration, _ stored: [Binding], now: Int64) -> [Provider: PURR] {
+    func purrs(
+        of registration: Registration, _ stored: [Binding], in store: any BindingStore, now: Int64
+    ) -> [Provider: PURR] {
         guard settings.flag(.purr) else { return [:] }
         var purrs: [Provider: PURR] = [:]
         for contact in registration.contacts where !contact.providerName.isEmpty {
@@ -297,7 +343,9 @@ extension EngineCore {
     }
 
     /// A phone that stays registered without push loses its binding where the settings say so; how many went.
-    func unbindSilent(_ registration: Registration, now: Int64) throws(StoreError) -> Int {
+    func unbindSilent(
+        _ registration: Registration, in store: any BindingStore, now: Int64
+    ) throws(StoreError) -> Int {
         var removed = 0
         for contact in registration.contacts where !registration.isRemoval(contact) {
             let reason: String

@@ -13,7 +13,6 @@ extension EngineCore {
         guard let ticket = RequestTicket(message), ticket.message.handle != 0 else {
             return fail(message, peer, "the ticket of this request is of another release")
         }
-        let now = SystemClock.monotonicMilliseconds()
         if let known = calls[ticket.message.id] {
             if known.machine.end == nil, !known.machine.isWaiting {
                 var verb = HostVerb(.giveUp, known)
@@ -22,23 +21,31 @@ extension EngineCore {
             }
             return reply(to: message, peer) { _ in }
         }
-        do throws(StoreError) {
-            let bindings = try store.bindings(of: ticket.message.aor, now: SystemClock.wallSeconds())
-            let request = makeRequest(ticket.message, bindings, now, age: ticket.age)
-            calls.add(request)
-            trace.note(request.trace, .resumed, now: now)
-            let devices = bindings.isEmpty ? [] : request.resumedDevices(ticket)
-            let early = earlyRegistrations.registrations(for: request, now: now)
-            for (registration, uri) in early where !uri.isEmpty { request.keys[uri] = registration.contact.key }
-            let verbs = request.machine.resume(
-                devices, lastLeg: ticket.lastLeg, registrations: early.map(\.registration), now: now)
-            dispatch(perform(verbs, request))
-            schedule(request, now)
-            statistics.resumed += 1
-            reply(to: message, peer) { _ in }
-        } catch {
-            fail(message, peer, "the store cannot be read: \(error)")
+        hold(for: ticket.message) { (store) throws(StoreError) in
+            try store.bindings(of: ticket.message.aor, now: SystemClock.wallSeconds())
+        } then: { [self] result, _ in
+            switch result {
+            case .success(let bindings):
+                resume(ticket, bindings)
+                reply(to: message, peer) { _ in }
+            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)")
+            }
         }
+    }
+
+    private func resume(_ ticket: RequestTicket, _ bindings: [Binding]) {
+        let now = SystemClock.monotonicMilliseconds()
+        let request = makeRequest(ticket.message, bindings, now, age: ticket.age)
+        calls.add(request)
+        trace.note(request.trace, .resumed, now: now)
+        let devices = bindings.isEmpty ? [] : request.resumedDevices(ticket)
+        let early = earlyRegistrations.registrations(for: request, now: now)
+        for (registration, uri) in early where !uri.isEmpty { request.keys[uri] = registration.contact.key }
+        let verbs = request.machine.resume(
+            devices, lastLeg: ticket.lastLeg, registrations: early.map(\.registration), now: now)
+        dispatch(perform(verbs, request))
+        schedule(request, now)
+        statistics.resumed += 1
     }
 }
 

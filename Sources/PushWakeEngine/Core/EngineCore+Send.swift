@@ -9,11 +9,15 @@ extension EngineCore {
     /// One push by hand: to a user's devices, or to one token.
     func send(_ message: MessageReader, _ peer: EnginePeer) {
         let event = PushEvent(rawValue: UInt8(truncatingIfNeeded: EngineClient.number(.event, in: message))) ?? .custom
-        let targets: [Target]
-        switch self.targets(of: message, event) {
-        case .success(let found): targets = found
-        case .failure(let refusal): return fail(message, peer, refusal.text, isMissing: refusal.isMissing)
+        targets(of: message, event) { [self] result in
+            switch result {
+            case .success(let targets): send(message, event, to: targets, peer)
+            case .failure(let refusal): fail(message, peer, refusal.text, isMissing: refusal.isMissing)
+            }
         }
+    }
+
+    private func send(_ message: MessageReader, _ event: PushEvent, to targets: [Target], _ peer: EnginePeer) {
         let waits = EngineClient.number(.waits, in: message) != 0
         let seconds = EngineClient.number(.seconds, in: message)
         let deadline = SystemClock.monotonicMilliseconds() + (seconds > 0 ? min(seconds, 3600) : 60) * 1000
@@ -34,9 +38,15 @@ extension EngineCore {
         if !waits { reply(to: message, peer) { $0.put(.pushed, targets.count) } }
     }
 
-    /// Pushes to a user's devices without waiting for the outcome; returns how many.
-    func send(_ content: PushContent, to aor: String) -> Int {
-        guard case .success(let targets) = devices(of: aor, content.event, wanted: nil) else { return 0 }
+    /// Pushes to a user's devices without waiting for the outcome; tells how many.
+    func send(_ content: PushContent, to aor: String, then: @escaping (Int) -> Void) {
+        devices(of: aor, content.event, wanted: nil) { [self] result in
+            guard case .success(let targets) = result else { return then(0) }
+            then(send(content, to: targets))
+        }
+    }
+
+    private func send(_ content: PushContent, to targets: [Target]) -> Int {
         var content = content
         content.timeToLive = settings.timeToLive(of: content.event)
         content.sentAt = SystemClock.wallSeconds()
@@ -66,18 +76,20 @@ extension EngineCore {
         var isMissing = false
     }
 
-    private func targets(of message: MessageReader, _ event: PushEvent) -> Result<[Target], Refusal> {
+    private func targets(
+        of message: MessageReader, _ event: PushEvent, then: @escaping (Result<[Target], Refusal>) -> Void
+    ) {
         let name = EngineClient.text(.pushType, in: message)
         let wanted = APNsPushType(name: name)
         guard name.isEmpty || wanted != nil else {
-            return .failure(Refusal(text: "there is no push type \"\(name)\"; write voip, alert or background"))
+            return then(.failure(Refusal(text: "there is no push type \"\(name)\"; write voip, alert or background")))
         }
         let aor = EngineClient.text(.aor, in: message)
-        guard !aor.isEmpty else { return target(of: message, event, wanted).map { [$0] } }
+        guard !aor.isEmpty else { return then(target(of: message, event, wanted).map { [$0] }) }
         guard EngineClient.text(.token, in: message).isEmpty else {
-            return .failure(Refusal(text: "a user and a token are both given; give one of them"))
+            return then(.failure(Refusal(text: "a user and a token are both given; give one of them")))
         }
-        return devices(of: aor, event, wanted: wanted)
+        devices(of: aor, event, wanted: wanted, then: then)
     }
 
     /// One token by hand, with the attributes that its service needs.
@@ -139,10 +151,20 @@ extension EngineCore {
     }
 
     private func devices(
-        of aor: String, _ event: PushEvent, wanted: APNsPushType?
+        of aor: String, _ event: PushEvent, wanted: APNsPushType?, then: @escaping (Result<[Target], Refusal>) -> Void
+    ) {
+        ask(about: aor) { (store) throws(StoreError) in
+            try store.bindings(of: aor, now: SystemClock.wallSeconds())
+        } then: { result in
+            then(Self.devices(of: aor, result, event, wanted: wanted))
+        }
+    }
+
+    private static func devices(
+        of aor: String, _ found: Result<[Binding], StoreError>, _ event: PushEvent, wanted: APNsPushType?
     ) -> Result<[Target], Refusal> {
-        do throws(StoreError) {
-            let bindings = try store.bindings(of: aor, now: SystemClock.wallSeconds())
+        switch found {
+        case .success(let bindings):
             guard !bindings.isEmpty else {
                 return .failure(Refusal(text: "\(aor) has no push binding", isMissing: true))
             }
@@ -154,8 +176,7 @@ extension EngineCore {
             let isWanted = wanted != nil
             return .success(
                 plan.pushes.map { Target(binding: bindings[$0.index], type: $0.type, isWanted: isWanted) })
-        } catch {
-            return .failure(Refusal(text: "the store cannot be read: \(error)"))
+        case .failure(let error): return .failure(Refusal(text: "the store cannot be read: \(error)"))
         }
     }
 
@@ -228,7 +249,7 @@ extension EngineCore {
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return upstreamAnswered(message, nil)
         case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
-            .subscribe, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs, .upstream:
+            .takeBindings, .subscribe, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs, .upstream:
             break
         }
         carryOut(message, from: peer)

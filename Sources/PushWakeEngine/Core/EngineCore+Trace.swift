@@ -23,11 +23,11 @@ extension EngineCore {
     /// Tells the stories of a Call-ID or an AoR, or lists the newest requests.
     func trace(
         _ message: MessageReader, _ peer: EnginePeer, _ argument: String, after cursor: String
-    ) throws(StoreError) {
+    ) {
         let isList = argument.isEmpty
         var left = Self.storiesPerAnswer
         var found = isList ? trace.newest(left) : trace.find(argument, limit: left)
-        if found.isEmpty && !isList { return try failTrace(message, peer, argument) }
+        if found.isEmpty && !isList { return failTrace(message, peer, argument) }
         if let place = Page(cursor) {
             // Younger ones have come meanwhile; the answer goes on where the page before ended.
             found = isList ? trace.newest(Trace.capacity) : trace.find(argument, limit: Trace.capacity)
@@ -49,13 +49,15 @@ extension EngineCore {
     }
 
     /// Says what is known of a name without a request.
-    private func failTrace(_ message: MessageReader, _ peer: EnginePeer, _ name: String) throws(StoreError) {
+    private func failTrace(_ message: MessageReader, _ peer: EnginePeer, _ name: String) {
         // The name is not repeated: a Call-ID may be longer than what an RPC can say.
         var text = "none of the last \(trace.count) requests has this Call-ID or is for this user"
-        if try store.bindings(of: name, now: SystemClock.wallSeconds()).isEmpty {
-            text += ", and there is no push binding of such a user"
+        ask(about: name) { (store) throws(StoreError) in
+            try store.bindings(of: name, now: SystemClock.wallSeconds())
+        } then: { [self] result in
+            if (try? result.get())?.isEmpty == true { text += ", and there is no push binding of such a user" }
+            fail(message, peer, text, isMissing: true)
         }
-        fail(message, peer, text, isMissing: true)
     }
 
     private static func put(_ row: CallStory.Row, _ writer: inout MessageWriter) {

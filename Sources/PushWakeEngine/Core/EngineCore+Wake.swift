@@ -17,20 +17,51 @@ extension EngineCore {
     /// Pushes to the sleeping phones of a user and says which contacts to ring now.
     func wake(_ message: MessageReader, _ peer: EnginePeer, waits: Bool) {
         let request = WakeMessage(decoding: message)
-        do throws(StoreError) {
-            let answer = try wake(request)
-            reply(to: message, peer) { answer.encode(into: &$0) }
-            if waits { wait(for: request, peer) }
-        } catch {
-            fail(message, peer, "the store cannot be read: \(error)")
+        wake(request, until: RequestDeadline(decoding: message)) { [self] result in
+            switch result {
+            case .success(let answer):
+                reply(to: message, peer) { answer.encode(into: &$0) }
+                if waits { wait(for: request, peer) }
+            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)")
+            }
         }
     }
 
     /// Pushes to the sleeping phones of a user; a copy of a request pushes nothing twice.
-    func wake(_ message: WakeMessage) throws(StoreError) -> WakeAnswer {
+    ///
+    /// A request whose sender has given up when the bindings come is left alone.
+    func wake(
+        _ message: WakeMessage, until deadline: RequestDeadline? = nil,
+        then: @escaping (Result<WakeAnswer, StoreError>) -> Void
+    ) {
         statistics.wakes += 1
+        if shared != nil { wakesUnderWay[message.id] = .some(nil) }
+        hold(for: message) { [self] (store) throws(StoreError) in
+            try bindings(for: message, in: store)
+        } then: {
+            [self] result, isClaimed in
+            switch result {
+            case .success(let bindings):
+                guard shared != nil else { return then(.success(wake(message, bindings, isClaimed: isClaimed))) }
+                let end = wakesUnderWay.removeValue(forKey: message.id) ?? nil
+                if deadline?.isPast(at: SystemClock.monotonicMilliseconds()) == true {
+                    statistics.wakesExpired += 1
+                    return then(.failure(.unusable("the bindings came too late")))
+                }
+                then(.success(wake(message, bindings, isClaimed: isClaimed)))
+                guard let request = calls[message.id] else { return }
+                if let end { return self.end(request, end) }
+                // ORDER: the host hears first that it holds the request.
+                ringElsewhere(bindings, request)
+            case .failure(let error):
+                wakesUnderWay[message.id] = nil
+                then(.failure(error))
+            }
+        }
+    }
+
+    private func wake(_ message: WakeMessage, _ bindings: [Binding], isClaimed: Bool) -> WakeAnswer {
         var answer = WakeAnswer(contacts: message.contacts.count)
-        let bindings = try bindings(for: message)
         guard !bindings.isEmpty else { return answer }
         answer.bindings = bindings.count
         if message.event == .chat, case .notice(let reason) = MessageBody(contentType: message.contentType) {
@@ -54,6 +85,7 @@ extension EngineCore {
         let now = SystemClock.monotonicMilliseconds()
         let request = makeRequest(message, bindings, now)
         if let earlier { request.rung = earlier.rung }
+        if isClaimed { request.pushes.isOfAnotherNode = true }
         calls.add(request)
         let verbs = perform(request.machine.start(now: now), request)
         if let earlier { end(earlier, .timedOut) }
@@ -72,13 +104,13 @@ extension EngineCore {
     }
 
     /// Bindings that a request may wake: of its user, or of the one device whose dialog it belongs to.
-    private func bindings(for message: WakeMessage) throws(StoreError) -> [Binding] {
+    private func bindings(for message: WakeMessage, in store: any BindingStore) throws(StoreError) -> [Binding] {
         guard !message.purr.isEmpty else {
             // A store may have more, from before the setting.
             return try store.bindings(of: message.aor, now: SystemClock.wallSeconds())
                 .suffix(Int(settings.integer(.bindingsPerUser)))
         }
-        guard let device = try device(ofPURR: message.purr), device.aor == message.aor else { return [] }
+        guard let device = try device(ofPURR: message.purr, in: store), device.aor == message.aor else { return [] }
         return device.bindings
     }
 

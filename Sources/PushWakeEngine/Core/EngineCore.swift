@@ -11,7 +11,10 @@ internal import PushWakeSystem
 /// back through `settle`.
 final class EngineCore {
     private(set) var settings: Settings
+    /// In this process; empty where nodes share one. Per user ask with `ask`.
     let store: any BindingStore
+    /// The store that nodes share; nil where there is none.
+    let shared: (any SharedStore)?
     let delivery: Delivery
     let log: EngineLog
     private(set) var policy: RegistrationPolicy
@@ -24,6 +27,8 @@ final class EngineCore {
     private(set) var callPolicy: CallPolicy
     /// Monotonic milliseconds of the next look for requests whose host is gone.
     var nextAbandonedLook: Int64 = 0
+    /// Requests whose bindings a shared store is being asked for, and how they ended meanwhile.
+    var wakesUnderWay: [RequestID: CallEnd?] = [:]
     /// What happened to the last requests.
     let trace = Trace()
     /// Which tokens wake their phones.
@@ -50,11 +55,14 @@ final class EngineCore {
     var onReload: (() -> [ReloadNote])?
 
     init(
-        settings: Settings, store: any BindingStore, delivery: Delivery, log: EngineLog, isSupervised: Bool = false
+        settings: Settings, store: any BindingStore, shared: (any SharedStore)? = nil, delivery: Delivery,
+        log: EngineLog,
+        isSupervised: Bool = false
     ) {
         self.settings = settings
         self.isSupervised = isSupervised
         self.store = store
+        self.shared = shared
         self.delivery = delivery
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
         limits = PushLimits(settings, seed: UInt64.random(in: 0...UInt64.max))
@@ -66,6 +74,8 @@ final class EngineCore {
         loadPolicies = LoadPolicies(settings)
         policy = RegistrationPolicy(settings: settings, vapidKey: VAPIDKeyFile.publicKey(settings))
         delivery.onVAPIDKey = { [weak self] key in self?.policy.vapidKey = key }
+        shared?.onAnnouncement = { [weak self] in self?.heard($0) }
+        shared?.onGap = { [weak self] in self?.lookElsewhere() }
     }
 
     /// Goes on with other settings, those of `SettingsChange`. Requests that are held keep the policy that they began
@@ -104,6 +114,7 @@ final class EngineCore {
             stopWaiting(peer)
             reply(to: message, peer) { _ in }
         case .query: query(message, peer)
+        case .takeBindings: takeBindings(message, peer)
         case .subscribe:
             peer.isSubscribed = true
             peer.host = UInt64(bitPattern: EngineClient.number(.host, in: message))
@@ -165,10 +176,20 @@ final class EngineCore {
             .warning,
             "the clock was put \(days > 0 ? "forward" : "back") by \(days.magnitude) days; bindings keep their age"
         )
+        let done: (StoreError?) -> Void = { [log] failure in
+            if let failure { log(.error, "bindings could not be given the time of the new clock: \(failure)") }
+        }
+        if let shared {
+            return shared.forEachUser(
+                now: jump.new,
+                { (_, store) throws(StoreError) in
+                    try store.clockJumped(from: jump.old, to: jump.new)
+                }, then: done)
+        }
         do throws(StoreError) {
             try store.clockJumped(from: jump.old, to: jump.new)
         } catch {
-            log(.error, "bindings could not be given the time of the new clock: \(error)")
+            done(error)
         }
     }
 

@@ -83,6 +83,11 @@ struct HeldRequests {
         requests.values.filter { $0.machine.end == nil && $0.forgetAt <= now }
     }
 
+    /// Those that have not ended and fit.
+    func live(where fits: (HeldRequest) -> Bool) -> [HeldRequest] {
+        requests.values.filter { $0.machine.end == nil && fits($0) }
+    }
+
     private mutating func remove(_ request: HeldRequest) {
         if requests[request.id] === request { requests[request.id] = nil }
         unlink(request)
@@ -126,6 +131,8 @@ final class HeldRequest {
     var lastReason = ""
     /// What a contact is called by its host, by URI.
     var keys: [String: String]
+    /// Contacts that registered at another node, by key.
+    var elsewhere: [String: ElsewhereContact] = [:]
 
     init(
         id: RequestID, message: WakeMessage, machine: consuming CallMachine, bindings: [Binding],
@@ -184,6 +191,8 @@ final class RequestPushes {
     }
 
     var entries: [String: Entry] = [:]
+    /// The same request came to another node before, and that one pushes.
+    var isOfAnotherNode = false
     /// Requests that share it and have not ended.
     var live = 0
 }

@@ -43,6 +43,11 @@ struct HostVerb {
         if milliseconds != 0 { writer.put(.milliseconds, milliseconds) }
         if !contact.isEmpty { writer.put(.contactKey, contact) }
         if !reason.isEmpty { writer.put(.reason, reason) }
+        if kind == .ring, let elsewhere = request.elsewhere[contact] {
+            writer.put(.contactURI, elsewhere.uri)
+            if !elsewhere.route.isEmpty { writer.put(.contactPath, elsewhere.route) }
+            if !elsewhere.flow.isEmpty { writer.put(.contactFlow, elsewhere.flow) }
+        }
         guard kind == .showEnd else { return }
         writer.put(.callID, request.message.callID)
         writer.put(.cseq, Int(request.message.cseq))

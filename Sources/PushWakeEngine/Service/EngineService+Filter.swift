@@ -23,9 +23,9 @@ extension EngineService {
             SharedWords.unlink(path)
             SystemClock.wait(milliseconds: Int32(2 * BindingFilterReader.lookAgain))
         }
-        switch settings.text(.store) {
-        case "memory": return BindingFilterPublisher(path: path, store: store, share: nil, loop: loop, log: log)
-        case "sqlite":
+        switch settings.storeChoice {
+        case .memory: return BindingFilterPublisher(path: path, store: store, share: nil, loop: loop, log: log)
+        case .sqlite:
             guard let share = StoreShare(storePath: settings.text(.storePath)) else {
                 log(.warning, "\(settings.text(.storePath))-lock cannot be locked: the PBX asks about each user")
                 return nil
@@ -44,7 +44,7 @@ extension EngineService {
                 buffered?.isAlone = isAlone
                 if let failure = buffered?.takeFailure() { log(.error, "the store: \(failure)") }
             }
-        default: return nil
+        case .valkey: return nil
         }
     }
 

@@ -29,6 +29,8 @@ public final class EngineService {
     private var refreshes: RefreshWatch?
     /// Nil when others may write to the store unseen.
     private let filter: BindingFilterPublisher?
+    /// Nil where this engine has a store of its own.
+    private let shared: ValkeyStore?
     /// Nil when nobody wants to know; a supervised engine is not what the service manager started.
     private let heartbeat: ServiceHeartbeat?
     private var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
@@ -62,16 +64,17 @@ public final class EngineService {
         Self.admitGroup(settings, log)
         let store = try Self.openStore(settings, log)
         do throws(StoreError) {
-            let hasFile = settings.text(.store) != "memory"
+            let hasFile = settings.storeChoice == .sqlite
             checkpoints = hasFile ? try CheckpointThread(path: settings.text(.storePath)) : nil
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
         }
         let delivery = Delivery(settings: settings, loop: loop, log: log)
         filter = try Self.openFilter(settings, store, loop, log)
+        shared = try Self.openShared(settings, loop, log)
         core = EngineCore(
-            settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, delivery: delivery, log: log,
-            isSupervised: isSupervised)
+            settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, shared: shared,
+            delivery: delivery, log: log, isSupervised: isSupervised)
         core.upstream = try Self.openUpstream(settings, core, log)
         let problems = delivery.open()
         for problem in problems { log(.warning, problem) }
@@ -85,13 +88,16 @@ public final class EngineService {
         delivery.watchKeys()
         HeapReserve.fill()
         filter?.start()
+        shared?.start()
         openFastAGI(settings)
         everySecond()
         housekeeping()
         if let buffered = store as? BufferedStore { writeRefreshes(of: buffered) }
         core.load.start()
         let lead = settings.integer(.refreshBefore)
-        if lead > 0 {
+        if lead > 0, shared != nil {
+            log(.warning, "refresh_before asks no phone to register while nodes share the store: each would ask all")
+        } else if lead > 0 {
             let watch = RefreshWatch(core: core, lead: lead, now: loop.wallSeconds)
             refreshes = watch
             watch.start()
@@ -179,6 +185,7 @@ public final class EngineService {
         core.delivery.endAll()
         core.upstream?.flush()
         core.reportLeftOut(now: .max)
+        shared?.end()
         filter?.withdraw()
         loop.stop()
     }
@@ -195,7 +202,7 @@ public final class EngineService {
 
     private static func openStore(_ settings: Settings, _ log: EngineLog) throws(EngineFailure) -> any BindingStore {
         let perUser = Int(settings.integer(.bindingsPerUser))
-        if settings.text(.store) == "memory" { return MemoryStore(perUser: perUser, purrs: PURRLimits(settings)) }
+        guard settings.storeChoice == .sqlite else { return MemoryStore(perUser: perUser, purrs: PURRLimits(settings)) }
         do throws(StoreError) {
             let durability: SQLiteStore.Durability = settings.text(.storeSync) == "full" ? .everyCommit : .checkpoint
             var options = SQLiteStore.Options(durability: durability)
@@ -273,7 +280,8 @@ public final class EngineService {
         var pause: Int64 = 60_000
         core.lookAtClock()
         do throws(StoreError) {
-            if try core.store.forget(now: loop.wallSeconds, limit: 200) == 200 { pause = 50 }
+            // A server that nodes share forgets by itself.
+            if shared == nil, try core.store.forget(now: loop.wallSeconds, limit: 200) == 200 { pause = 50 }
         } catch {
             log(.error, "old bindings could not be dropped: \(error)")
         }

@@ -21,6 +21,10 @@ struct Statistics {
     var limited = 0
     /// Requests for which nothing was done, because there are too many.
     var wakesRefused = 0
+    /// REGISTERs at other nodes for requests held here.
+    var heardOfElsewhere = 0
+    /// Pushes that another node sends for the same request.
+    var leftToOtherNodes = 0
     private var outcomes: [Provider: [Int]] = [:]
     /// From push to REGISTER.
     private var wakeLatencies: [Provider: LatencyHistogram] = [:]
@@ -51,6 +55,8 @@ struct Statistics {
             ("pushes_suppressed", Int64(suppressed)), ("pushes_limited", Int64(limited)),
             ("wakes_refused", Int64(wakesRefused)), ("tokens_removed", Int64(removedByProvider)),
         ]
+        if heardOfElsewhere > 0 { rows.append(("registered_elsewhere", Int64(heardOfElsewhere))) }
+        if leftToOtherNodes > 0 { rows.append(("pushes_left_to_nodes", Int64(leftToOtherNodes))) }
         for provider in Provider.allCases {
             guard let counts = outcomes[provider] else { continue }
             for outcome in Outcome.allCases {

@@ -12,7 +12,8 @@ extension SettingsInspection {
         if settings.text(.engineMode) == "supervised" {
             inspectProgram()
             inspectPlace(.engineSocket)
-            if settings.text(.store) == "sqlite" { inspectStore() }
+            if settings.storeChoice == .sqlite { inspectStore() }
+            if case .valkey = settings.storeChoice { inspectShared() }
             inspectFastAGIPort()
         }
         inspectReaders()
@@ -67,6 +68,29 @@ extension SettingsInspection {
         }
     }
 
+    /// A store that nodes share.
+    private mutating func inspectShared() {
+        let path = settings.text(.storePasswordFile)
+        if !path.isEmpty {
+            do throws(SystemError) {
+                _ = try FileContent.read(path, atMost: 1)
+            } catch {
+                add(.error, .storePasswordFile, "cannot \(error); let the user of the engine read it")
+            }
+        }
+        if settings.integer(.storeTimeout) >= settings.integer(.engineTimeout) {
+            add(
+                .warning, .storeTimeout,
+                "it is not less than engine_timeout: requests would go on without push before the store has answered; set it to \(max(settings.integer(.engineTimeout) * 8 / 10, 5))"
+            )
+        }
+        if settings.integer(.refreshBefore) > 0 {
+            add(
+                .warning, .refreshBefore,
+                "no phone is asked to register while nodes share the store, since each would ask all; set it to 0")
+        }
+    }
+
     /// How each database begins (sqlite.org/fileformat2.html, 1.3).
     private static let sqliteMagic = Array("SQLite format 3\0".utf8)
 
@@ -87,7 +111,7 @@ extension SettingsInspection {
     private mutating func inspectReaders() {
         let keys: [SettingKey] = [
             .apnsKey, .apnsCert, .apnsCertPasswordFile, .fcmKey, .vapidKey, .harmonyOSKey, .flexiAPIKeyFile,
-            .webhookSecretFile, .webhookHeaderFile,
+            .storePasswordFile, .webhookSecretFile, .webhookHeaderFile,
             .httpProxyAuth,
         ]
         for key in keys { inspectReaders(of: settings.text(key), SettingsTable.description(of: key).name.description) }

@@ -35,6 +35,18 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
         }
     }
 
+    /// A Unix socket; nil when the path is empty or longer than 107 bytes.
+    public init?(unixPath path: String) {
+        var address = sockaddr_un()
+        let bytes = Array(path.utf8)
+        guard !bytes.isEmpty, bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        storage = sockaddr_storage()
+        length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: address, as: sockaddr_un.self) }
+    }
+
     var family: Int32 { Int32(storage.ss_family) }
 
     /// False means IPv4.
@@ -67,7 +79,13 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
     }
 
     /// `127.0.0.1:443` or `[::1]:443`.
-    public var description: String { isIPv6 ? "[\(ip)]:\(port)" : "\(ip):\(port)" }
+    public var description: String {
+        family == AF_UNIX ? unixPath : isIPv6 ? "[\(ip)]:\(port)" : "\(ip):\(port)"
+    }
+
+    private var unixPath: String {
+        withUnsafeBytes(of: storage) { String(decoding: $0[2...].prefix { $0 != 0 }, as: UTF8.self) }
+    }
 
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         withUnsafePointer(to: storage) { pointer in

@@ -158,7 +158,7 @@ final class TLSSession {
 }
 
 /// Result of a step that may need bytes which have not come yet: WANT_READ is a state, not an error.
-enum TLSStep: Equatable {
+package enum TLSStep: Equatable {
     case incomplete
     case complete
     /// OpenSSL's words.

@@ -13,10 +13,12 @@ struct BindingsCommand: ParsableCommand {
             pushwake bindings --verdict 'notifications off' --age +1w
             pushwake bindings show alice                    # all that is known of hers
             pushwake bindings remove alice --provider fcm
+            pushwake bindings export --secrets >file        # for another store
+            pushwake bindings import file
 
-            Tokens are shortened. Without list, show or remove, list is meant; a user of the name show takes list show.
+            Tokens are shortened. Without list, show, remove, export or import, list is meant; a user of the name show takes list show.
             """,
-        subcommands: [List.self, Show.self, Remove.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Show.self, Remove.self, Export.self, Import.self], defaultSubcommand: List.self)
 }
 
 extension BindingsCommand {

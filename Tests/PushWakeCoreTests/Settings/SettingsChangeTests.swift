@@ -35,7 +35,7 @@ import Testing
         var values = [
             "17", "1", "0", "180", "2000", "https://push.example.com/x", "https://push.example.com", "127.0.0.1:1",
             "flexisip",
-            "INVITE",
+            "INVITE", "redis://valkey.example.com", "sip:192.0.2.1:5060",
         ]
         if case .choice(let choices) = row.kind { values = choices }
         for value in values where !new.isChanged(key) {

@@ -48,7 +48,7 @@ import Testing
         ("wake_timeout", "4x", "write a number from 1 to 600 (s)"),
         ("wake_timeout", "99999999999999999999", "write a number from 1 to 600 (s)"),
         ("send_555", "maybe", "write 0 or 1"),
-        ("store", "mysql", "write one of sqlite, memory"),
+        ("store", "mysql", "write sqlite, memory, redis://"),
         ("payload", "fancy", "write one of plain, mizutech, flexisip"),
         ("payload", "plain, flexisip", "PROVIDER.APP=PAYLOAD"),
         ("payload", "plain, huawei=flexisip", "write apns, fcm or webpush"),

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+internal import PushWakeTransport
+
+/// Bindings from another store, as `pushwake bindings export` has written them.
+extension EngineCore {
+    /// What became of the lines of one message.
+    private final class Import {
+        var stored: Int64 = 0
+        var kept: Int64 = 0
+        var over: Int64 = 0
+        var problems: [String] = []
+        var open = 1
+    }
+
+    /// Stores the bindings of the lines; what is here and newer stays. Lines of one phone stand together.
+    func takeBindings(_ message: MessageReader, _ peer: EnginePeer) {
+        let outcome = Import()
+        var bindings: [Binding] = []
+        var fields = message
+        let now = SystemClock.wallSeconds()
+        while let field = fields.next() {
+            guard field.tag == .text else { continue }
+            do {
+                let binding = try BindingDocument.read(JSONParser.parse(Array(fields.bytes[field.range])))
+                if binding.forgetAt > now { bindings.append(binding) } else { outcome.over += 1 }
+            } catch let error as BindingDocument.Mistake {
+                outcome.problems.append(error.message)
+            } catch {
+                outcome.problems.append("\(error)")
+            }
+        }
+        for group in BindingImport.groups(bindings) {
+            outcome.open += 1
+            ask(about: group[0].aor) { (store) throws(StoreError) in
+                let present = try store.bindings(of: group[0].aor, now: now)
+                guard !BindingImport.isOutdated(group, by: present) else { return false }
+                // As old as it is: by the time of its REGISTER it may give way to what has come since.
+                _ = try store.register(group, now: now)
+                return true
+            } then: { [self] result in
+                switch result {
+                case .success(true): outcome.stored += Int64(group.count)
+                case .success(false): outcome.kept += Int64(group.count)
+                case .failure(let error): outcome.problems.append("\(error)")
+                }
+                finish(outcome, message, peer)
+            }
+        }
+        finish(outcome, message, peer)
+    }
+
+    private func finish(_ outcome: Import, _ message: MessageReader, _ peer: EnginePeer) {
+        outcome.open -= 1
+        guard outcome.open == 0 else { return }
+        reply(to: message, peer) { writer in
+            writer.put(.row, 1)
+            Self.put("stored", outcome.stored, &writer)
+            Self.put("newer_here", outcome.kept, &writer)
+            Self.put("over", outcome.over, &writer)
+            for problem in outcome.problems.prefix(20) {
+                writer.put(.row, 1)
+                Self.put("problem", problem, &writer)
+            }
+            Self.put("problems", Int64(outcome.problems.count), &writer)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+/// How the core asks for bindings: it asks and goes on. SQLite and memory answer before `ask` returns, a store that nodes
+/// share answers later; what is written after the question is the same for both.
+extension EngineCore {
+    /// Reads or changes the bindings of one user. `work` must do nothing but ask the store it is given: a shared one may let
+    /// it run again (`SharedStore`).
+    ///
+    /// `announcement` is for nodes that hold requests for the user; `keepsTrying`: a change that a shared store cannot keep
+    /// now is kept later.
+    func ask<Answer>(
+        about aor: String, keepsTrying: Bool = false, announcing announcement: @autoclosure () -> [UInt8]? = nil,
+        _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>) -> Void
+    ) {
+        guard let shared else { return then(direct(work)) }
+        shared.ask(
+            about: aor, now: SystemClock.wallSeconds(), keepsTrying: keepsTrying, announcing: announcement(), work,
+            then: then)
+    }
+
+    /// Reads the bindings of a user for a request that may be held. `isClaimed`: another node pushes for it.
+    func hold<Answer>(
+        for message: WakeMessage, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void
+    ) {
+        guard let shared else { return then(direct(work), false) }
+        shared.hold(
+            for: message.aor, claim: message.key.claim, now: SystemClock.wallSeconds(), work, then: then)
+    }
+
+    /// Reads the bindings of the user who was told a PURR.
+    func ask<Answer>(
+        aboutPURR purr: PURR, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>) -> Void
+    ) {
+        guard let shared else { return then(direct(work)) }
+        shared.ask(aboutPURR: purr, now: SystemClock.wallSeconds(), work, then: then)
+    }
+
+    private func direct<Answer>(
+        _ work: (any BindingStore) throws(StoreError) -> Answer
+    ) -> Result<Answer, StoreError> {
+        do throws(StoreError) {
+            return .success(try work(store))
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension WakeKey {
+    /// The same on all nodes, and short (FNV-1a, 64 bits): two requests of one user that share it would share a push.
+    var claim: String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in "\(callID)\n\(cseq)\n\(event.rawValue)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return String(hash, radix: 36)
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+
+/// A store that several nodes share: it is asked about one user, and answers later.
+///
+/// `work` is given that user's bindings as a `BindingStore` and may read and change them; what it changed is kept, all of
+/// it or nothing. It runs again when another node changed the user meanwhile, so it must do nothing but ask that store.
+/// `then` runs exactly once, on the loop, when what was changed is acknowledged.
+///
+/// Questions about one user are answered in their order; none waits for another user's. Their number and their time are
+/// bounded: a store that is away answers `StoreError.unusable` at once.
+public protocol SharedStore: AnyObject {
+    /// Reads or changes a user.
+    ///
+    /// `announcement` is sent to all other nodes that hold requests for the user, once the change is kept. A change that
+    /// cannot be kept now is kept later, when `keepsTrying`: `then` hears of the failure, and what came later from the same
+    /// device stays.
+    func ask<Answer>(
+        about aor: String, now: Int64, keepsTrying: Bool, announcing announcement: [UInt8]?,
+        _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>) -> Void)
+
+    /// Reads a user for a request that this node may hold: from now on it hears what other nodes announce. `claim` says
+    /// which request it is, on whatever node; `isClaimed` that another node pushes for it.
+    func hold<Answer>(
+        for aor: String, claim: String, now: Int64,
+        _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void)
+
+    /// The same as `ask`, about the user who was told a PURR; nobody's bindings when none was.
+    func ask<Answer>(
+        aboutPURR purr: PURR, now: Int64, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>) -> Void)
+
+    /// Some users with bindings and where to go on; nil when these were the last. Begin with "". A user may come twice.
+    func users(
+        after cursor: String, limit: Int, then: @escaping (Result<(aors: [String], next: String?), StoreError>) -> Void)
+
+    /// The nodes that share it, those that were there within the last seconds.
+    func nodes(then: @escaping (Result<[SharedNode], StoreError>) -> Void)
+
+    /// What another node announced.
+    var onAnnouncement: ([UInt8]) -> Void { get set }
+    /// Announcements may have been missed.
+    var onGap: () -> Void { get set }
+    /// REGISTERs that are kept later, as they stand now.
+    var backlog: Int { get }
+}
+
+/// A node that shares a store.
+public struct SharedNode: Equatable, Sendable {
+    public let name: String
+    public let version: String
+    /// Seconds since 1970.
+    public let startedAt: Int64
+
+    public init(name: String, version: String, startedAt: Int64) {
+        self.name = name
+        self.version = version
+        self.startedAt = startedAt
+    }
+}
+
+extension SharedStore {
+    /// Reads or changes all users, some at a time; `then` runs after the last, or with the first failure.
+    public func forEachUser(
+        now: Int64, _ work: @escaping (_ aor: String, any BindingStore) throws(StoreError) -> Void,
+        then: @escaping (StoreError?) -> Void
+    ) {
+        step(after: "", now: now, work, then)
+    }
+
+    private func step(
+        after cursor: String, now: Int64,
+        _ work: @escaping (_ aor: String, any BindingStore) throws(StoreError) -> Void,
+        _ then: @escaping (StoreError?) -> Void
+    ) {
+        users(after: cursor, limit: 200) { [weak self] result in
+            switch result {
+            case .failure(let error): then(error)
+            case .success((let aors, let next)):
+                var left = aors.count
+                var failure: StoreError?
+                let goOn: () -> Void = {
+                    if let failure { return then(failure) }
+                    guard let next, let self else { return then(nil) }
+                    self.step(after: next, now: now, work, then)
+                }
+                guard left > 0 else { return goOn() }
+                for aor in aors {
+                    self?.ask(about: aor, now: now, keepsTrying: false, announcing: nil) {
+                        (store) throws(StoreError) in
+                        try work(aor, store)
+                    } then: { result in
+                        if case .failure(let error) = result { failure = error }
+                        left -= 1
+                        if left == 0 { goOn() }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+
+/// One user as the bytes of one value in Valkey: bindings, tombstones and PURRs.
+///
+///     image = version(8) format(1) count *binding count *tombstone count *purr
+///
+/// `version` is drawn anew at each write, and a write names the one it has read: that makes it atomic. The texts are
+/// packed as in the SQLite store, which saves about half.
+struct UserImage {
+    static let versionLength = 8
+    private static let format: UInt8 = 1
+    private static let refreshesItself: UInt8 = 1
+
+    /// Writes a user; nothing for one who has nothing.
+    static func encode(_ user: MemoryStore.User, of aor: String, version: [UInt8]) -> [UInt8] {
+        guard !user.live.isEmpty || !user.tombstones.isEmpty else { return [] }
+        var bytes = version
+        bytes.append(format)
+        bytes.append(count: user.live.count)
+        for row in user.live { write(row.binding, of: aor, to: &bytes) }
+        bytes.append(count: user.tombstones.count)
+        for tombstone in user.tombstones {
+            write(tombstone.binding, of: aor, to: &bytes)
+            write(tombstone.reason, to: &bytes)
+            bytes.append(number: tombstone.removedAt)
+        }
+        bytes.append(count: user.purrs.count)
+        for told in user.purrs {
+            bytes += told.purr.bytes
+            bytes.append(count: user.live.firstIndex { $0.id == told.row } ?? user.live.count)
+            bytes.append(number: told.madeAt)
+            bytes.append(number: told.usedAt)
+        }
+        return bytes
+    }
+
+    /// Reads what `encode` wrote; nil when it is damaged, or of a later release.
+    static func decode(_ bytes: [UInt8], of aor: String) -> (version: [UInt8], user: MemoryStore.User)? {
+        var reader = ByteReader(bytes)
+        guard let version = reader.next(versionLength), reader.next() == format else { return nil }
+        var user = MemoryStore.User()
+        guard let live = reader.nextCount() else { return nil }
+        for id in 0..<min(live, bytes.count) {
+            guard let binding = readBinding(of: aor, from: &reader) else { return nil }
+            user.live.append(MemoryStore.Row(id: id + 1, binding: binding))
+        }
+        guard let tombstones = reader.nextCount() else { return nil }
+        for _ in 0..<min(tombstones, bytes.count) {
+            guard let binding = readBinding(of: aor, from: &reader), let reason = readText(from: &reader),
+                let time = reader.nextNumber()
+            else { return nil }
+            user.tombstones.append(RemovedBinding(binding: binding, reason: reason, removedAt: time))
+        }
+        guard let purrs = reader.nextCount() else { return nil }
+        for _ in 0..<min(purrs, bytes.count) {
+            guard let bits = reader.next(16), let purr = PURR(bytes: Array(bits)), let row = reader.nextCount(),
+                let madeAt = reader.nextNumber(), let usedAt = reader.nextNumber()
+            else { return nil }
+            user.purrs.append(MemoryStore.Told(purr: purr, row: row + 1, madeAt: madeAt, usedAt: usedAt))
+        }
+        return (Array(version), user)
+    }
+
+    private static func write(_ binding: Binding, of aor: String, to bytes: inout [UInt8]) {
+        let kind = BindingKind(of: binding)
+        bytes += kind.numbers
+        write(binding.app, to: &bytes)
+        write(binding.team, to: &bytes)
+        bytes.append(number: Int64(binding.cseq))
+        bytes.append(number: binding.registeredAt)
+        bytes.append(number: binding.expiresAt &- binding.registeredAt)
+        bytes.append(number: binding.forgetAt &- binding.registeredAt)
+        bytes.append(binding.refreshesItself ? refreshesItself : 0)
+        write(binding.token, to: &bytes)
+        write(binding.instance, to: &bytes)
+        write(binding.contact, packing(of: binding, aor), to: &bytes)
+        write(binding.callID, to: &bytes)
+        write(binding.route, to: &bytes)
+        bytes.append(count: binding.attributes.entries.count)
+        for entry in binding.attributes.entries {
+            write(entry.name, to: &bytes)
+            write(entry.value, to: &bytes)
+        }
+    }
+
+    private static func readBinding(of aor: String, from reader: inout ByteReader) -> Binding? {
+        guard let numbers = reader.next(4).map(Array.init), let app = readText(from: &reader),
+            let team = readText(from: &reader),
+            let kind = BindingKind(
+                provider: Int64(numbers[0]), environment: Int64(numbers[1]), service: Int64(numbers[2]),
+                dialect: Int64(numbers[3]), app: app, team: team),
+            let cseq = reader.nextNumber().flatMap(UInt32.init(exactly:)), let registeredAt = reader.nextNumber(),
+            let expires = reader.nextNumber(), let keep = reader.nextNumber(), let flags = reader.next(),
+            let token = readText(from: &reader), let instance = readText(from: &reader)
+        else { return nil }
+        var binding = Binding(
+            aor: aor, provider: kind.provider, environment: kind.environment, app: app, team: team,
+            service: kind.service, token: token, dialect: kind.dialect, instance: instance, cseq: cseq,
+            registeredAt: registeredAt, expiresAt: registeredAt &+ expires, forgetAt: registeredAt &+ keep,
+            refreshesItself: flags & refreshesItself != 0)
+        guard let contact = readText(packing(of: binding, aor), from: &reader), let callID = readText(from: &reader),
+            let route = readText(from: &reader), let count = reader.nextCount()
+        else { return nil }
+        (binding.contact, binding.callID, binding.route) = (contact, callID, route)
+        var entries: [Binding.Attributes.Entry] = []
+        for _ in 0..<count {
+            guard let name = readText(from: &reader), let value = readText(from: &reader) else { return nil }
+            entries.append(.init(name: name, value: value))
+        }
+        binding.attributes = Binding.Attributes(entries)
+        return binding
+    }
+
+    /// A Contact repeats what stands before it.
+    private static func packing(of binding: Binding, _ aor: String) -> TextPacking {
+        TextPacking(references: [binding.token, binding.app, binding.team, String(aor.prefix { $0 != "@" })])
+    }
+
+    private static func write(_ text: String, _ packing: TextPacking = TextPacking(), to bytes: inout [UInt8]) {
+        let packed = packing.pack(text)
+        bytes.append(count: packed.count)
+        bytes += packed
+    }
+
+    private static func readText(_ packing: TextPacking = TextPacking(), from reader: inout ByteReader) -> String? {
+        guard let count = reader.nextCount(), let bytes = reader.next(count) else { return nil }
+        return packing.unpack(Array(bytes))
+    }
+}
+
+extension MemoryStore.User {
+    /// Seconds for which the server keeps it: until the last of it is over.
+    func lifetime(now: Int64, tombstoneLifetime: Int64) -> Int64 {
+        let ends =
+            live.map { $0.binding.forgetAt.subtractingSaturating(now) }
+            + tombstones.map { $0.removedAt.subtractingSaturating(now).addingSaturating(tombstoneLifetime) }
+        return max(ends.max() ?? 0, 1)
+    }
+
+    /// Whether a REGISTER of `time` that changes this user into `after` would undo what came later.
+    func isNewer(than time: Int64, changedTo after: MemoryStore.User) -> Bool {
+        live.contains { row in row.binding.registeredAt > time && !after.live.contains { $0.binding == row.binding } }
+            || tombstones.contains { $0.removedAt > time && !after.tombstones.contains($0) }
+    }
+}
+
+extension [UInt8] {
+    /// Appends any number, small ones of either sign in few bytes, as `ByteReader.nextNumber` reads it.
+    mutating func append(number: Int64) {
+        var rest = UInt64(bitPattern: number << 1 ^ number >> 63)
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
+    }
+}
+
+extension ByteReader {
+    /// Reads what `append(number:)` wrote.
+    mutating func nextNumber() -> Int64? {
+        var bits: UInt64 = 0
+        for shift in stride(from: UInt64(0), through: 63, by: 7) {
+            guard let byte = next() else { return nil }
+            bits |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return Int64(bitPattern: bits >> 1) ^ -Int64(bitPattern: bits & 1) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+internal import PushWakeSystem
+
+/// How a server is reached, and as whom.
+public struct ValkeyAccess: Sendable {
+    public let address: ValkeyAddress
+    /// Empty: the server's default user.
+    public let user: String
+    /// File whose first line is the password; empty: none. It is read again for each connection.
+    public let passwordFile: String
+    /// Certificates (PEM) that are trusted for `rediss://`; empty: the system's.
+    public let caFile: String
+
+    public init(_ address: ValkeyAddress, user: String = "", passwordFile: String = "", caFile: String = "") {
+        self.address = address
+        self.user = user
+        self.passwordFile = passwordFile
+        self.caFile = caFile
+    }
+
+    /// What each connection begins with; a handler gives what is wrong.
+    func greeting() -> [(command: [[UInt8]], handler: (ValkeyReply) -> String?)] {
+        var commands: [(command: [[UInt8]], handler: (ValkeyReply) -> String?)] = []
+        if !passwordFile.isEmpty {
+            do throws(SystemError) {
+                let content = try FileContent.read(passwordFile)
+                let password = Array(content.prefix { $0 != 0x0A && $0 != 0x0D })
+                let words = ["AUTH"] + (user.isEmpty ? [] : [user])
+                commands.append(
+                    (
+                        words.map { Array($0.utf8) } + [password],
+                        { reply in
+                            guard case .error(let text) = reply else { return nil }
+                            return "\(text); check store_user and store_password_file"
+                        }
+                    ))
+            } catch {
+                let text = "store_password_file: cannot \(error)"
+                commands.append(([Array("PING".utf8)], { _ in text }))
+            }
+        }
+        if address.database != 0 {
+            commands.append(
+                (
+                    ["SELECT", "\(address.database)"].map { Array($0.utf8) },
+                    { reply in if case .error(let text) = reply { text } else { nil } }
+                ))
+        }
+        return commands
+    }
+}

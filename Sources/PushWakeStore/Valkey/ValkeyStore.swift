@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+
+public import PushWakeCore
+public import PushWakeSystem
+
+/// Bindings in Valkey or Redis, shared by several nodes.
+///
+/// A user is one value (`UserImage`). A question reads it, lets the rules of `MemoryStore` work on it, and writes it back
+/// if it is still as it was read (`ValkeyScript.put`); else it begins anew with what another node has written. So
+/// there is one set of rules for all stores, and no lock.
+public final class ValkeyStore: SharedStore {
+    /// What an engine sets.
+    public struct Options: Sendable {
+        /// Milliseconds that a question waits for its answer.
+        public var timeout: Int64 = 80
+        /// REGISTERs that are kept while the server is away.
+        public var backlog = 10_000
+        /// Questions under way at once.
+        public var mostQuestions = 20_000
+        public var perUser = BindingLimits.perUser
+        public var purrs = PURRLimits()
+        public var tombstoneLifetime = BindingLimits.tombstoneLifetime
+        /// Begins every key.
+        public var prefix = "pw"
+        /// Names this node among all that share the server.
+        public var node = ""
+        /// Seconds for which this node may hold a request.
+        public var holds: Int64 = 100
+        /// Seconds for which a node alone pushes for a request.
+        public var claims: Int64 = 30
+
+        public init() {}
+    }
+
+    /// How often a question begins anew when other nodes are faster.
+    private static let mostConflicts = 16
+    /// REGISTERs of the backlog under way at once.
+    private static let lateAtOnce = 64
+    /// Milliseconds between two looks for a server that takes writes.
+    private static let leavePause: Int64 = 5000
+
+    let link: ValkeyLink
+    private let news: ValkeyLink
+    let loop: Loop
+    let options: Options
+    let keys: ValkeyKeys
+    private var order: RequestOrder
+    private var questions: [UInt64: ValkeyQuestion] = [:]
+    private var lastID: UInt64 = 0
+    private var timer: (at: Int64, id: Loop.TimerID)?
+    private var scripts: [String: [UInt8]] = [:]
+    private var random: UInt64
+    private var late: RegisterBacklog<ValkeyQuestion>
+    private var lateUnderWay = 0
+    private var isLatePaused = false
+    private var lastRefusal = ""
+    private var leaveAgain: Int64 = 0
+    let startedAt = SystemClock.wallSeconds()
+    var isPresenceDue = false
+    private let log: (_ isWarning: Bool, _ text: String) -> Void
+
+    public var onAnnouncement: ([UInt8]) -> Void = { _ in }
+    public var onGap: () -> Void = {}
+    public var backlog: Int { late.count + lateUnderWay }
+
+    /// Connects from now on, again and again. `log` hears what goes wrong, once.
+    public init(
+        _ access: ValkeyAccess, options: Options, loop: Loop,
+        log: @escaping (_ isWarning: Bool, _ text: String) -> Void
+    ) throws(StoreError) {
+        self.loop = loop
+        self.options = options
+        self.log = log
+        keys = ValkeyKeys(prefix: options.prefix)
+        order = RequestOrder(most: options.mostQuestions)
+        late = RegisterBacklog(most: options.backlog)
+        random = UInt64.random(in: 0...UInt64.max)
+        link = try ValkeyLink(access, loop: loop)
+        news = try ValkeyLink(access, loop: loop)
+        link.greeting = ValkeyScript.all.map { script in
+            (
+                [Array("SCRIPT".utf8), Array("LOAD".utf8), Array(script.source.utf8)],
+                { [weak self] reply in
+                    if case .error(let text) = reply { return text }
+                    self?.scripts[script.name] = reply.bulk
+                    return nil
+                }
+            )
+        }
+        link.onReady = { [weak self] in self?.stands() }
+        link.onTrouble = { text in log(true, "\(text); calls go on without push until it answers") }
+        guard !options.node.isEmpty else { return }
+        news.greeting = [
+            (
+                [Array("SUBSCRIBE".utf8), keys.channel(options.node)],
+                { reply in if case .error(let text) = reply { text } else { nil } }
+            )
+        ]
+        news.onReady = { [weak self] in self?.onGap() }
+        news.onMessage = { [weak self] in self?.onAnnouncement($0) }
+    }
+
+    /// Connects.
+    public func start() {
+        link.start()
+        if !options.node.isEmpty { news.start() }
+    }
+
+    /// Gives all up: what is under way fails.
+    public func end() {
+        link.end()
+        news.end()
+    }
+
+    /// The server takes commands.
+    public var isReady: Bool { link.isReady }
+
+    // MARK: Asking
+
+    public func ask<Answer>(
+        about aor: String, now: Int64, keepsTrying: Bool, announcing announcement: [UInt8]?,
+        _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>) -> Void
+    ) {
+        var answer: Answer?
+        add(
+            ValkeyQuestion(
+                aor: aor, now: now, announcement: announcement, keepsTrying: keepsTrying,
+                run: { (store) throws(StoreError) in answer = try work(store) },
+                finish: { failure, _ in then(Self.result(answer, failure)) }))
+    }
+
+    public func hold<Answer>(
+        for aor: String, claim: String, now: Int64,
+        _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void
+    ) {
+        var answer: Answer?
+        add(
+            ValkeyQuestion(
+                aor: aor, kind: .hold(claim: claim), now: now,
+                run: { (store) throws(StoreError) in answer = try work(store) },
+                finish: { failure, isClaimed in then(Self.result(answer, failure), isClaimed) }))
+    }
+
+    public func ask<Answer>(
+        aboutPURR purr: PURR, now: Int64, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>) -> Void
+    ) {
+        guard link.isResponsive(within: options.timeout) else { return then(.failure(unavailable)) }
+        link.send([Array("GET".utf8), keys.purr(purr)]) { [weak self] reply in
+            guard let self else { return }
+            switch reply {
+            case .bytes(let bytes)?:
+                let aor = String(decoding: bytes, as: UTF8.self)
+                ask(about: aor, now: now, keepsTrying: false, announcing: nil, work, then: then)
+            case .error(let text)?: then(.failure(failure(text)))
+            case nil: then(.failure(unavailable))
+            default:
+                do throws(StoreError) {
+                    then(.success(try work(MemoryStore())))
+                } catch {
+                    then(.failure(error))
+                }
+            }
+        }
+    }
+
+    private static func result<Answer>(_ answer: Answer?, _ failure: StoreError?) -> Result<Answer, StoreError> {
+        if let failure { return .failure(failure) }
+        return answer.map { .success($0) } ?? .failure(.corrupt("the store gave no answer"))
+    }
+
+    private func add(_ question: ValkeyQuestion) {
+        guard link.isResponsive(within: options.timeout) else { return finish(question, unavailable) }
+        lastID += 1
+        let id = lastID
+        switch order.add(id, about: Array(question.aor.utf8), deadline: loop.now + options.timeout) {
+        case .refuse:
+            return finish(
+                question, .unusable("\(link.access.address): \(order.count) questions wait for it already"))
+        case .go:
+            questions[id] = question
+            read(id, question)
+        case .wait: questions[id] = question
+        }
+        setTimer()
+    }
+
+    // MARK: One question
+
+    private func read(_ id: UInt64, _ question: ValkeyQuestion) {
+        switch question.kind {
+        case _ where question.isPlain, .ask:
+            link.send([Array("GET".utf8), keys.image(question.aor)]) { [weak self] in
+                self?.take($0, id, question)
+            }
+        case .hold(let claim):
+            let keys = [
+                keys.image(question.aor), keys.holders(question.aor), keys.claim(question.aor, claim),
+            ]
+            let arguments = [options.node, "\(options.holds)", "\(options.claims)"].map { Array($0.utf8) }
+            run(.hold, keys, arguments) { [weak self] in self?.take($0, id, question) }
+        }
+    }
+
+    private func take(_ reply: ValkeyReply?, _ id: UInt64, _ question: ValkeyQuestion) {
+        guard !question.isOver else { return }
+        switch reply {
+        case .bytes(let image)?: work(on: image, id, question)
+        case .null?: work(on: [], id, question)
+        case .array(let elements)? where elements.count == 2:
+            question.isClaimed = elements[1].text != options.node
+            work(on: elements[0].bulk ?? [], id, question)
+        case .error(let text)? where question.kind != .ask && !question.isPlain:
+            // A server that takes no writes can still be read: this node does not hear of other nodes then.
+            _ = failure(text)
+            question.isPlain = true
+            read(id, question)
+        case .error(let text)?: end(id, question, failure(text))
+        case nil: end(id, question, unavailable)
+        default: end(id, question, .corrupt("\(link.access.address): an answer of another kind"))
+        }
+    }
+
+    private func work(on image: [UInt8], _ id: UInt64, _ question: ValkeyQuestion) {
+        let store = MemoryStore(
+            tombstoneLifetime: options.tombstoneLifetime, perUser: options.perUser, purrs: options.purrs)
+        let key = Array(question.aor.utf8)
+        var version: [UInt8] = []
+        var before = MemoryStore.User()
+        if !image.isEmpty {
+            guard let read = UserImage.decode(image, of: question.aor) else {
+                let name = String(decoding: keys.image(question.aor), as: UTF8.self)
+                return end(
+                    id, question,
+                    .corrupt("\(link.access.address): \(name) is damaged or of a later release; it is left as it is"))
+            }
+            (version, before) = read
+            store.load(before, of: question.aor)
+        }
+        do throws(StoreError) {
+            try question.run(store)
+        } catch {
+            return end(id, question, error)
+        }
+        var after = store.users[key] ?? MemoryStore.User()
+        if question.isLate, before.isNewer(than: question.now, changedTo: after) { after = before }
+        guard after != before else {
+            guard question.announcement != nil else { return end(id, question, nil) }
+            return announceUnchanged(id, question)
+        }
+        write(after, over: version, told: after.purrs.filter { !before.purrs.contains($0) }, id, question)
+    }
+
+    private func write(
+        _ user: MemoryStore.User, over version: [UInt8], told: [MemoryStore.Told], _ id: UInt64,
+        _ question: ValkeyQuestion
+    ) {
+        // ORDER: before the user, so that no phone is told a PURR that leads nowhere.
+        for told in told {
+            let life = options.purrs.lifetime.addingSaturating(2 * 86_400)
+            link.send(["SET".word, keys.purr(told.purr), question.aor.word, "EX".word, "\(max(life, 1))".word]) {
+                _ in
+            }
+        }
+        let image = UserImage.encode(user, of: question.aor, version: newVersion())
+        let seconds = user.lifetime(now: question.now, tombstoneLifetime: options.tombstoneLifetime)
+        run(
+            .put, [keys.image(question.aor), keys.holders(question.aor)],
+            [version, image, "\(min(seconds, 1 << 40))".word]
+        ) { [weak self] in self?.written($0, id, question) }
+    }
+
+    private func written(_ reply: ValkeyReply?, _ id: UInt64, _ question: ValkeyQuestion) {
+        switch reply {
+        case .array(let elements)? where elements.first == .integer(1) && elements.count == 2:
+            lastRefusal = ""
+            // Also when nobody waits any more: it has happened.
+            announce(question, to: elements[1].elements.compactMap(\.text))
+            end(id, question, nil)
+        case .array(let elements)? where elements.first == .integer(0) && elements.count == 2:
+            guard !question.isOver else { return }
+            question.conflicts += 1
+            guard question.conflicts < Self.mostConflicts else {
+                return end(id, question, .unusable("\(link.access.address): other nodes change this user all the time"))
+            }
+            work(on: elements[1].bulk ?? [], id, question)
+        case .error(let text)?: end(id, question, failure(text))
+        case nil: end(id, question, unavailable)
+        default: end(id, question, .corrupt("\(link.access.address): an answer of another kind"))
+        }
+    }
+
+    private func announce(_ question: ValkeyQuestion, to nodes: [String]) {
+        guard let announcement = question.announcement else { return }
+        for node in nodes where node != options.node {
+            link.send(["PUBLISH".word, keys.channel(node), announcement]) { _ in }
+        }
+    }
+
+    /// A phone without bindings has registered.
+    private func announceUnchanged(_ id: UInt64, _ question: ValkeyQuestion) {
+        link.send(["HKEYS".word, keys.holders(question.aor)]) { [weak self] reply in
+            guard let self else { return }
+            announce(question, to: reply?.elements.compactMap(\.text) ?? [])
+            end(id, question, reply == nil ? unavailable : nil)
+        }
+    }
+
+    private func end(_ id: UInt64, _ question: ValkeyQuestion, _ failure: StoreError?) {
+        guard !question.isOver else { return }
+        questions[id] = nil
+        let next = order.ended(id)
+        finish(question, failure)
+        if let next, let question = questions[next] { read(next, question) }
+    }
+
+    private func finish(_ question: ValkeyQuestion, _ failure: StoreError?) {
+        guard !question.isOver else { return }
+        question.isOver = true
+        if failure != nil, question.keepsTrying { keep(question) }
+        question.finish(failure, question.isClaimed)
+    }
+
+    private func setTimer() {
+        guard let at = order.nextDeadline(), timer == nil else { return }
+        timer = (
+            at,
+            loop.schedule(at: at) { [weak self] in
+                guard let self else { return }
+                timer = nil
+                for id in order.expired(now: loop.now) {
+                    if let question = questions[id] { end(id, question, silent) }
+                }
+                setTimer()
+            }
+        )
+    }
+
+    // MARK: Late REGISTERs
+
+    private func keep(_ question: ValkeyQuestion) {
+        guard late.keep(question) else { return }
+        if late.count == 1 { log(false, "\(link.access.address): REGISTERs wait to be stored") }
+        pauseLate()
+    }
+
+    private func stands() {
+        sayPresent()
+        log(false, "\(link.access.address): connected; \(backlog) REGISTERs wait to be stored")
+        isLatePaused = false
+        storeLate()
+    }
+
+    private func pauseLate() {
+        guard !isLatePaused else { return }
+        isLatePaused = true
+        loop.schedule(after: 1000) { [weak self] in
+            guard let self, isLatePaused else { return }
+            isLatePaused = false
+            storeLate()
+        }
+    }
+
+    private func storeLate() {
+        while !isLatePaused, lateUnderWay < Self.lateAtOnce, link.isResponsive(within: options.timeout),
+            let question = late.take()
+        {
+            lateUnderWay += 1
+            add(
+                question.again { [weak self] failure in
+                    guard let self else { return }
+                    lateUnderWay -= 1
+                    switch failure {
+                    case nil:
+                        if backlog == 0 { log(false, "\(link.access.address): all REGISTERs that waited are stored") }
+                        storeLate()
+                    case .unusable?, .full?:
+                        late.putBack(question)
+                        pauseLate()
+                    // It would not be stored tomorrow either.
+                    case .corrupt?: storeLate()
+                    }
+                })
+        }
+        if late.count > 0, !isLatePaused, lateUnderWay == 0 { pauseLate() }
+    }
+
+    // MARK: The server
+
+    private func run(
+        _ script: ValkeyScript, _ keys: [[UInt8]], _ arguments: [[UInt8]], _ handler: @escaping ValkeyLink.Handler
+    ) {
+        let tail = ["\(keys.count)".word] + keys + arguments
+        guard let id = scripts[script.name] else { return handler(nil) }
+        link.send(["EVALSHA".word, id] + tail) { [weak self] reply in
+            guard let self, case .error(let text)? = reply, text.hasPrefix("NOSCRIPT") else { return handler(reply) }
+            // Somebody has emptied the server's memory of scripts; this brings it back.
+            link.send(["EVAL".word, script.source.word] + tail, handler)
+        }
+    }
+
+    /// What an error of the server means; what will pass is said once.
+    private func failure(_ text: String) -> StoreError {
+        if text.hasPrefix("READONLY"), loop.now >= leaveAgain {
+            // A master that was demoted: its name may lead to the new one by now. Until then there is reading.
+            leaveAgain = loop.now + Self.leavePause
+            loop.atEndOfTurn { [weak self] in self?.link.leave(text) }
+        }
+        let full = "\(link.access.address): \(text)"
+        let word = String(text.prefix { $0 != " " })
+        if word != lastRefusal {
+            lastRefusal = word
+            log(true, full)
+        }
+        return word == "OOM" ? .full(full) : .unusable(full)
+    }
+
+    var unavailable: StoreError { .unusable("\(link.access.address): no connection, or no answer") }
+
+    private var silent: StoreError { .unusable("\(link.access.address): no answer within \(options.timeout) ms") }
+
+    /// Eight bytes that no other write has.
+    private func newVersion() -> [UInt8] {
+        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        let mixed = (random ^ random >> 29) &* 0xBF58_476D_1CE4_E5B9
+        return stride(from: UInt64(0), to: 64, by: 8).map { UInt8(truncatingIfNeeded: mixed >> $0) }
+    }
+}
+
+extension String {
+    /// As a word of a command.
+    var word: [UInt8] { Array(utf8) }
+}
