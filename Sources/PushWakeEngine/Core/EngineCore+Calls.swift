@@ -232,12 +232,16 @@ extension EngineCore {
             guard callFailures.add(binding.token, now: now) >= threshold else { continue }
             callFailures.forget(binding.token)
             let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
-            do throws(StoreError) {
-                let reason = "did not come for \(threshold) call\(threshold == 1 ? "" : "s")"
-                guard try !store.remove(token, of: binding.aor, reason: reason, now: now).isEmpty else { continue }
-                log(.notice, "binding removed aor=\(PrintableText.logValue(binding.aor)): it \(reason)")
-            } catch {
-                log(.error, "a binding could not be removed: \(error)")
+            let reason = "did not come for \(threshold) call\(threshold == 1 ? "" : "s")"
+            ask(about: binding.aor) { (store) throws(StoreError) in
+                try store.remove(token, of: binding.aor, reason: reason, now: now).count
+            } then: { [log] (result: Result<Int, StoreError>) in
+                switch result {
+                case .success(0): break
+                case .success:
+                    log(.notice, "binding removed aor=\(PrintableText.logValue(binding.aor)): it \(reason)")
+                case .failure(let error): log(.error, "a binding could not be removed: \(error)")
+                }
             }
         }
     }

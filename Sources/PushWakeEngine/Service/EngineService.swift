@@ -233,6 +233,10 @@ public final class EngineService {
         // A PBX that is no gateway gets no file.
         let path = settings.text(.upperPath)
         let isGateway = !settings.text(.upperServers).isEmpty || !key.isEmpty || settings.isChanged(.upperPath)
+        guard !isGateway || core.shared == nil else {
+            throw EngineFailure(
+                message: "upper_servers: a gateway looks up bindings in a store of its own; set store = sqlite or memory")
+        }
         guard isGateway, settings.text(.store) != "memory", !path.isEmpty else {
             return UpstreamKeeper(core: core, settings: settings, file: nil, box: box)
         }

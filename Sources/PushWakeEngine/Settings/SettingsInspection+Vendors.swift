@@ -75,6 +75,11 @@ extension SettingsInspection {
                 .error, .upperServers,
                 "\"\(entry.prefix(80))\" is no server; write pbx.example.com, 192.0.2.1:5080 or *.example.com")
         }
+        if !settings.text(.upperServers).isEmpty, !["sqlite", "memory"].contains(settings.text(.store)) {
+            add(
+                .error, .upperServers,
+                "a gateway looks up bindings in a store of its own; set store = sqlite or memory, or leave upper_servers out")
+        }
         let contact = settings.text(.upperContact)
         if !contact.isEmpty, HostPort(contact) == nil {
             add(.error, .upperContact, "\"\(contact.prefix(80))\" is no host or host:port")
