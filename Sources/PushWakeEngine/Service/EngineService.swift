@@ -235,7 +235,7 @@ public final class EngineService {
         let isGateway = !settings.text(.upperServers).isEmpty || !key.isEmpty || settings.isChanged(.upperPath)
         guard !isGateway || core.shared == nil else {
             throw EngineFailure(
-                message: "upper_servers: a gateway looks up bindings in a store of its own; set store = sqlite or memory")
+                message: "upper_servers: a gateway has its bindings for itself; set store = sqlite or memory")
         }
         guard isGateway, settings.text(.store) != "memory", !path.isEmpty else {
             return UpstreamKeeper(core: core, settings: settings, file: nil, box: box)

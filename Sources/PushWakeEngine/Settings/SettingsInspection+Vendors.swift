@@ -78,7 +78,8 @@ extension SettingsInspection {
         if !settings.text(.upperServers).isEmpty, !["sqlite", "memory"].contains(settings.text(.store)) {
             add(
                 .error, .upperServers,
-                "a gateway looks up bindings in a store of its own; set store = sqlite or memory, or leave upper_servers out")
+                "a gateway looks up bindings in a store of its own; set store = sqlite or memory, or leave upper_servers out"
+            )
         }
         let contact = settings.text(.upperContact)
         if !contact.isEmpty, HostPort(contact) == nil {
