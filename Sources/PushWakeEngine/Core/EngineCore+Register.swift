@@ -15,22 +15,34 @@ extension EngineCore {
         let (registration, granted) = registration(in: message)
         let host = RegisteringHost(message)
         let now = SystemClock.wallSeconds()
+        guard shared != nil else {
+            return answer(
+                direct { (store) throws(StoreError) in try keep(registration, granted, host, in: store, now) },
+                registration, host, to: message, peer)
+        }
         ask(about: registration.aor, keepsTrying: true, announcing: notice(of: registration, host)) {
             [self] (store) throws(StoreError) in
             try keep(registration, granted, host, in: store, now)
-        } then: { [self] result in
-            switch result {
-            case .success(let kept): answer(registration, host, kept, to: message, peer)
-            case .failure(let error):
-                // A store that nodes share has said so once; it may be away for thousands of REGISTERs.
-                log(
-                    shared == nil ? .error : .debug,
-                    "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"
-                )
-                // The phone is there all the same.
-                dispatch(tellRequests(of: registration, host))
-                if let peer { fail(message, peer, "the store cannot be written: \(error)") }
-            }
+        } then: { [self] in
+            answer($0, registration, host, to: message, peer)
+        }
+    }
+
+    private func answer(
+        _ result: Result<Kept, StoreError>, _ registration: Registration, _ host: RegisteringHost,
+        to message: MessageReader, _ peer: EnginePeer?
+    ) {
+        switch result {
+        case .success(let kept): answer(registration, host, kept, to: message, peer)
+        case .failure(let error):
+            // A store that nodes share has said so once; it may be away for thousands of REGISTERs.
+            log(
+                shared == nil ? .error : .debug,
+                "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"
+            )
+            // The phone is there all the same.
+            dispatch(tellRequests(of: registration, host))
+            if let peer { fail(message, peer, "the store cannot be written: \(error)") }
         }
     }
 
