@@ -16,27 +16,41 @@ extension EngineCore {
         let host = RegisteringHost(message)
         if !host.account.isEmpty { upstream?.note(account: host.account, aor: registration.aor) }
         let now = SystemClock.wallSeconds()
+        guard shared != nil else {
+            return answer(
+                direct { (store) throws(StoreError) in try keep(registration, granted, host, in: store, now) },
+                registration, host, to: message, peer)
+        }
         ask(about: registration.aor, keepsTrying: true, announcing: notice(of: registration, host)) {
             [self] (store) throws(StoreError) in
             try keep(registration, granted, host, in: store, now)
-        } then: { [self] result in
-            switch result {
-            case .success(let kept): answer(registration, granted, host, kept, to: message, peer)
-            case .failure(let error):
-                // A store that nodes share has said so once; it may be away for thousands of REGISTERs.
-                log(
-                    shared == nil ? .error : .debug,
-                    "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"
-                )
-                // The phone is there all the same.
-                dispatch(tellRequests(of: registration, host))
-                if let peer { fail(message, peer, "the store cannot be written: \(error)") }
-            }
+        } then: { [self] in
+            answer($0, registration, host, to: message, peer)
+        }
+    }
+
+    private func answer(
+        _ result: Result<Kept, StoreError>, _ registration: Registration, _ host: RegisteringHost,
+        to message: MessageReader, _ peer: EnginePeer?
+    ) {
+        switch result {
+        case .success(let kept): answer(registration, host, kept, to: message, peer)
+        case .failure(let error):
+            // A store that nodes share has said so once; it may be away for thousands of REGISTERs.
+            log(
+                shared == nil ? .error : .debug,
+                "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"
+            )
+            // The phone is there all the same.
+            dispatch(tellRequests(of: registration, host))
+            if let peer { fail(message, peer, "the store cannot be written: \(error)") }
         }
     }
 
     /// What a REGISTER has come to in the store.
     private struct Kept {
+        /// Seconds; -1 when the registrar has not said.
+        let granted: Int64
         let removed: Int
         let stored: [Binding]
         let stale: [String]
@@ -50,12 +64,12 @@ extension EngineCore {
         let removed = registration.isPushedUpstream ? 0 : try unbind(registration, in: store, now)
         let (stored, stale) = try bind(registration, granted, host, in: store, now)
         return Kept(
-            removed: removed, stored: stored, stale: stale, purrs: purrs(of: registration, stored, in: store, now: now))
+            granted: granted, removed: removed, stored: stored, stale: stale, purrs: purrs(of: registration, stored, in: store, now: now))
     }
 
     private func answer(
-        _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, _ kept: Kept,
-        to message: MessageReader, _ peer: EnginePeer?
+        _ registration: Registration, _ host: RegisteringHost, _ kept: Kept, to message: MessageReader,
+        _ peer: EnginePeer?
     ) {
         let problems = policy.problems(of: registration)
         let outcome = Self.outcome(registration, stored: kept.stored.count, removed: kept.removed, problems)
@@ -67,7 +81,7 @@ extension EngineCore {
         guard let peer else { return dispatch(verbs) }
         let own = dispatch(verbs, exceptOf: host.id)
         let caps =
-            policy.isTooShort(granted: granted)
+            policy.isTooShort(granted: kept.granted)
             ? []
             : policy.featureCaps(
                 of: registration, stored: Set(kept.stored.map(\.provider)), purrs: kept.purrs)

@@ -17,14 +17,28 @@ extension EngineCore {
     /// Pushes to the sleeping phones of a user and says which contacts to ring now.
     func wake(_ message: MessageReader, _ peer: EnginePeer, waits: Bool) {
         let request = WakeMessage(decoding: message)
-        wake(request, until: RequestDeadline(decoding: message)) { [self] result in
-            switch result {
-            case .success(let answer):
-                reply(to: message, peer) { answer.encode(into: &$0) }
-                if waits { wait(for: request, peer) }
-            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)")
-            }
+        guard shared != nil else { return answer(wakeNow(request), request, to: message, peer, waits: waits) }
+        wake(request, until: RequestDeadline(decoding: message)) { [self] in
+            answer($0, request, to: message, peer, waits: waits)
         }
+    }
+
+    private func answer(
+        _ result: Result<WakeAnswer, StoreError>, _ request: WakeMessage, to message: MessageReader, _ peer: EnginePeer,
+        waits: Bool
+    ) {
+        switch result {
+        case .success(let answer):
+            reply(to: message, peer) { answer.encode(into: &$0) }
+            if waits { wait(for: request, peer) }
+        case .failure(let error): fail(message, peer, "the store cannot be read: \(error)")
+        }
+    }
+
+    private func wakeNow(_ message: WakeMessage) -> Result<WakeAnswer, StoreError> {
+        statistics.wakes += 1
+        return direct { (store) throws(StoreError) in try bindings(for: message, in: store) }
+            .map { wake(message, $0, isClaimed: false) }
     }
 
     /// Pushes to the sleeping phones of a user; a copy of a request pushes nothing twice.
@@ -34,15 +48,15 @@ extension EngineCore {
         _ message: WakeMessage, until deadline: RequestDeadline? = nil,
         then: @escaping (Result<WakeAnswer, StoreError>) -> Void
     ) {
+        guard shared != nil else { return then(wakeNow(message)) }
         statistics.wakes += 1
-        if shared != nil { wakesUnderWay[message.id] = .some(nil) }
+        wakesUnderWay[message.id] = .some(nil)
         hold(for: message) { [self] (store) throws(StoreError) in
             try bindings(for: message, in: store)
         } then: {
             [self] result, isClaimed in
             switch result {
             case .success(let bindings):
-                guard shared != nil else { return then(.success(wake(message, bindings, isClaimed: isClaimed))) }
                 let end = wakesUnderWay.removeValue(forKey: message.id) ?? nil
                 if deadline?.isPast(at: SystemClock.monotonicMilliseconds()) == true {
                     statistics.wakesExpired += 1

@@ -43,7 +43,8 @@ extension EngineCore {
         shared.ask(aboutPURR: purr, now: SystemClock.wallSeconds(), work, then: then)
     }
 
-    private func direct<Answer>(
+    /// Asks the store of this process: the short way for what comes with each call, which makes no closure that stays.
+    func direct<Answer>(
         _ work: (any BindingStore) throws(StoreError) -> Answer
     ) -> Result<Answer, StoreError> {
         do throws(StoreError) {
