@@ -64,7 +64,8 @@ extension EngineCore {
         let removed = registration.isPushedUpstream ? 0 : try unbind(registration, in: store, now)
         let (stored, stale) = try bind(registration, granted, host, in: store, now)
         return Kept(
-            granted: granted, removed: removed, stored: stored, stale: stale, purrs: purrs(of: registration, stored, in: store, now: now))
+            granted: granted, removed: removed, stored: stored, stale: stale,
+            purrs: purrs(of: registration, stored, in: store, now: now))
     }
 
     private func answer(
