@@ -6,8 +6,17 @@ public struct HTTPAccess {
     public enum Identity: Equatable, Sendable {
         /// The bearer token, or a user who is named as operator: may do everything.
         case operating
-        /// May report and remove what belongs to the account of this name.
-        case user(String)
+        /// May report and remove what belongs to its own account.
+        case user(String, realm: String)
+
+        /// Whether this may be done for a user of the registrar: by operators, and by the user itself, whose AoR is its
+        /// name, with its realm behind it where AoRs have a domain.
+        public func mayActFor(_ aor: String) -> Bool {
+            switch self {
+            case .operating: true
+            case .user(let name, let realm): aor == name || aor == "\(name)@\(realm)"
+            }
+        }
     }
 
     /// What came of it.
@@ -31,24 +40,25 @@ public struct HTTPAccess {
         }
     }
 
-    private let token: [UInt8]
-    private let users: HTTPUsers
-    private let operators: Set<String>
-    private let realm: String
+    private var token: [UInt8] = []
+    private var users = HTTPUsers()
+    private var operators: Set<String> = []
+    private var realm = ""
     private let hashes: Hashes
     private var nonces: DigestNonces
     /// What the secret of a user is compared with who does not exist.
     private static let nobody = HTTPUsers.Secret(
         realm: "", algorithm: .md5, ha1: [UInt8](repeating: UInt8(ascii: "0"), count: 32))
 
-    /// `token` is the operator's; an empty one is nobody's.
-    public init(token: [UInt8], users: HTTPUsers, operators: Set<String>, realm: String, hashes: Hashes) {
-        self.token = token
-        self.users = users
-        self.operators = operators
-        self.realm = realm
+    /// Nobody is let in before `change`.
+    public init(hashes: Hashes) {
         self.hashes = hashes
         nonces = DigestNonces(tag: hashes.keyed)
+    }
+
+    /// Goes on with others: `token` is the operator's, an empty one nobody's. Nonces that clients have stay good.
+    public mutating func change(token: [UInt8], users: HTTPUsers, operators: Set<String>, realm: String) {
+        (self.token, self.users, self.operators, self.realm) = (token, users, operators, realm)
     }
 
     /// Whether anybody can be known at all.
@@ -66,26 +76,31 @@ public struct HTTPAccess {
             }
             return .granted(.operating)
         case .basic(let user, let password):
-            guard isRight(user: user, password: password) else { return .wrong(challenges(isStale: false, now)) }
-            return .granted(identity(user))
+            guard let identity = identity(user: user, password: password) else {
+                return .wrong(challenges(isStale: false, now))
+            }
+            return .granted(identity)
         case .digest(let digest): return decide(digest, request, now)
         }
     }
 
-    /// Whether a password is the user's, in whatever realm it is kept under: apps that report tokens send it in the body.
-    public func isRight(user: String, password: [UInt8]) -> Bool {
+    /// Who a name and a password stand for, in whatever realm that is kept under: apps that report tokens may send both in
+    /// the body. Nil when they are wrong.
+    public func identity(user: String, password: [UInt8]) -> Identity? {
         let known = users.secrets(of: user)
-        var isRight = false
+        var found: Identity?
+        // Who does not exist takes as long as who shows a wrong password.
         for secret in known.isEmpty ? [Self.nobody] : known {
             let text = Array("\(user):\(secret.realm):".utf8) + password
             let ha1 = Array(Hex.encode(hashes.hash(secret.algorithm, text)).utf8)
-            if ConstantTime.areEqual(ha1, secret.ha1), !known.isEmpty { isRight = true }
+            if ConstantTime.areEqual(ha1, secret.ha1), !known.isEmpty { found = identity(user, secret.realm) }
         }
-        return isRight
+        return found
     }
 
-    /// Who a user of `http_users` is.
-    public func identity(_ user: String) -> Identity { operators.contains(user) ? .operating : .user(user) }
+    private func identity(_ user: String, _ realm: String) -> Identity {
+        operators.contains(user) ? .operating : .user(user, realm: realm)
+    }
 
     private mutating func decide(_ digest: HTTPCredentials.Digest, _ request: ServedRequest, _ now: Int64) -> Decision {
         let secret =
@@ -99,7 +114,7 @@ public struct HTTPAccess {
         let isRight = ConstantTime.areEqual(Array(digest.response.lowercased().utf8), expected)
         guard isRight, secret.realm == realm else { return .wrong(challenges(isStale: false, now)) }
         switch nonces.use(digest.nonce, count: digest.nonceCount, now: now) {
-        case .good: return .granted(identity(digest.user))
+        case .good: return .granted(identity(digest.user, realm))
         case .stale: return .asked(challenges(isStale: true, now))
         case .foreign: return .wrong(challenges(isStale: false, now))
         }

@@ -36,7 +36,7 @@ extension SettingKey {
         switch self {
         case .engineMode, .enginePath, .engineSocket, .engineSocketGroup, .coreDumps, .store, .storePath, .storeSync,
             .bindingsPerUser, .purr, .purrRotate, .purrKeep, .wakesKept, .refreshBefore, .queueSize, .fastAGIListen,
-            .fastAGIAllow, .fastAGITokenFile:
+            .fastAGIAllow, .fastAGITokenFile, .httpListen, .httpConnections:
             true
         default: false
         }

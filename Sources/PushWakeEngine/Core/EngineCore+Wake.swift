@@ -56,6 +56,7 @@ extension EngineCore {
         if let earlier { request.rung = earlier.rung }
         calls.add(request)
         let verbs = perform(request.machine.start(now: now), request)
+        request.times.isBeginning = false
         if let earlier { end(earlier, .timedOut) }
         answer.awake = awake(request)
         answer.pushed = request.pushes.entries.count
@@ -144,7 +145,8 @@ extension EngineCore {
         return HeldRequest(
             id: message.id, message: message, machine: machine, bindings: bindings, devices: devices,
             content: content, pushes: calls.pushes(of: message.key), trace: story, beganAt: now,
-            forgetAt: now + wait + Self.abandonment)
+            forgetAt: now + wait + Self.abandonment,
+            arrivedAt: age == 0 ? SystemClock.monotonicMicroseconds() : nil)
     }
 
     /// Bindings whose phone takes the request at once.

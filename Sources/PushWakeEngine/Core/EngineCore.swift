@@ -16,6 +16,7 @@ final class EngineCore {
     let log: EngineLog
     private(set) var policy: RegistrationPolicy
     var statistics = Statistics()
+    var times = CallTimes()
     private var failureLines = FailureLines()
     private var wallClock = WallClock(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds())
     private var descriptorLines = LineBudget(most: 1, period: 60_000)
@@ -24,6 +25,8 @@ final class EngineCore {
     private(set) var callPolicy: CallPolicy
     /// Monotonic milliseconds of the next look for requests whose host is gone.
     var nextAbandonedLook: Int64 = 0
+    /// Monotonic milliseconds at which the engine started.
+    let startedAt = SystemClock.monotonicMilliseconds()
     /// What happened to the last requests.
     let trace = Trace()
     /// Which tokens wake their phones.
@@ -185,6 +188,7 @@ final class EngineCore {
     /// Reports the end of a push to the log, the counters and everybody who asked; `detail` is for the log.
     func report(_ result: PushResult, detail: String = "") {
         statistics.count(result)
+        if result.httpStatus > 0 { times.countAnswer(result.provider, microseconds: result.microseconds) }
         // The supervisor, which hears of it anyway, writes the line of a push that was taken: one thing less to wake it.
         if !isSupervised || result.outcome != .accepted || subscribers.isEmpty {
             log(level(of: result), detail.isEmpty ? result.logLine : "\(result.logLine) (\(detail))")

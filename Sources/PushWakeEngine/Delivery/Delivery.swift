@@ -43,6 +43,12 @@ final class Delivery {
     /// Where pushes wait, of all channels.
     var queues: ChannelQueues { channels.queues }
 
+    /// All channels, each under its provider.
+    var channelList: [(provider: Provider, channel: any ProviderChannel)] { channels.list }
+
+    /// Certificates in use, by the name of their file, with the second since 1970 at which they end.
+    var certificates: [(file: String, expiresAt: Int64)] { channels.certificates }
+
     // MARK: Keys
 
     /// Reads keys and templates and opens the channels; returns what is wrong.

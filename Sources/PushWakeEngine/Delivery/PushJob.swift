@@ -24,6 +24,8 @@ final class PushJob: HTTPExchange {
     var isCancelled = false
     /// Runs once, when the push could not go at the first try and is tried again.
     var onRetry: (() -> Void)?
+    /// Monotonic microseconds at which its request was written first; 0 before.
+    private(set) var writtenAt: Int64 = 0
     /// Which of its channel's credentials the last request carried.
     var generation: UInt32 = 0
     /// Nil where nobody counts pushes or changes channels.
@@ -57,6 +59,7 @@ final class PushJob: HTTPExchange {
     }
 
     override func write(into request: inout HTTPRequest) throws(PushRefusal) {
+        if writtenAt == 0 { writtenAt = SystemClock.monotonicMicroseconds() }
         guard let channel, !isCancelled else { throw .callOver }
         try channel.write(self, into: &request)
     }

@@ -25,6 +25,9 @@ public final class EngineService {
     /// Milliseconds between a refresh and its group's way to the store.
     private static let groupPause: Int64 = 100
     private var fastAGI: FastAGIServer?
+    private var http: HTTPService?
+    /// Monotonic milliseconds since when refreshes wait to be written; nil when none do.
+    private var refreshesWaitSince: Int64?
     /// Nil when no phone is to be asked to register.
     private var refreshes: RefreshWatch?
     /// Nil when others may write to the store unseen.
@@ -84,6 +87,7 @@ public final class EngineService {
         HeapReserve.fill()
         filter?.start()
         openFastAGI(settings)
+        openHTTP(settings)
         everySecond()
         housekeeping()
         if let buffered = store as? BufferedStore { writeRefreshes(of: buffered) }
@@ -125,6 +129,18 @@ public final class EngineService {
                 loop: loop, log: log)
         } catch {
             // Calls that come in by SIP must not suffer from it.
+            log(.error, error.message)
+        }
+    }
+
+    private func openHTTP(_ settings: Settings) {
+        guard !settings.text(.httpListen).isEmpty else { return }
+        do throws(HTTPService.Failure) {
+            let service = try HTTPService(core, loop: loop, log: log)
+            service.storeLag = { [weak self] in self.map { $0.refreshesWaitSince.map { max(0, self.loop.now - $0) } ?? 0 } ?? 0 }
+            log(.info, "HTTP listens on \(service.address)")
+            http = service
+        } catch {
             log(.error, error.message)
         }
     }
@@ -176,6 +192,7 @@ public final class EngineService {
         core.delivery.endAll()
         core.reportLeftOut(now: .max)
         filter?.withdraw()
+        http?.close()
         loop.stop()
     }
 
@@ -184,7 +201,10 @@ public final class EngineService {
         let outcome = settingsReload.read(core.settings)
         var notes = outcome.notes
         if let settings = outcome.settings { core.take(settings) }
-        if !outcome.isBroken { notes += core.delivery.reload().map { .problem($0) } }
+        if !outcome.isBroken {
+            notes += core.delivery.reload().map { .problem($0) }
+            notes += (http?.reload(core.settings) ?? []).map { .problem($0) }
+        }
         for note in notes { log(note.level, note.text) }
         return notes
     }
@@ -219,7 +239,9 @@ public final class EngineService {
     /// Writes refreshes in groups, a moment after the first of them.
     private func writeRefreshes(of store: BufferedStore) {
         store.onWaiting = { [weak self, weak store] in
-            self?.loop.schedule(after: Self.groupPause) {
+            guard let self else { return }
+            refreshesWaitSince = refreshesWaitSince ?? loop.now
+            loop.schedule(after: Self.groupPause) {
                 guard let self, let store else { return }
                 self.flush(store, isFirst: true)
             }
@@ -230,6 +252,7 @@ public final class EngineService {
     private func flush(_ store: BufferedStore, isFirst: Bool) {
         do throws(StoreError) {
             try store.flush()
+            refreshesWaitSince = nil
         } catch {
             if isFirst { log(.error, "refreshes wait in the journal until the store can be written: \(error)") }
             loop.schedule(after: 1000) { [weak self, weak store] in

@@ -21,7 +21,8 @@ struct Statistics {
     var limited = 0
     /// Requests for which nothing was done, because there are too many.
     var wakesRefused = 0
-    private var outcomes: [Provider: [Int]] = [:]
+    /// Of each provider, how many pushes came to each outcome, by its raw value.
+    private(set) var outcomes: [Provider: [Int]] = [:]
     /// From push to REGISTER.
     private var wakeLatencies: [Provider: LatencyHistogram] = [:]
     private var latencies: [Provider: (count: Int, microseconds: Int64)] = [:]

@@ -52,6 +52,7 @@ public struct SettingsInspection {
         inspection.inspectProxy()
         inspection.inspectTemplates()
         inspection.inspectFastAGI()
+        inspection.inspectHTTP()
         inspection.inspectPaths()
         if depth >= .surroundings { inspection.inspectSurroundings() }
         return inspection.findings.sorted { $0.level < $1.level }
