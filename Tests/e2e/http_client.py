@@ -34,7 +34,7 @@ def listen(make_engine, directory, tls=False, **settings):
 class Answer:
     def __init__(self, text):
         head, _, self.body = text.partition("\r\n\r\n")
-        while head.startswith(("HTTP/1.1 100", "HTTP/1.1 401")) and self.body.startswith("HTTP/"):
+        while head.split()[1] in ("100", "401") and self.body.startswith("HTTP/"):
             head, _, self.body = self.body.partition("\r\n\r\n")
         lines = head.split("\r\n")
         self.version, status = lines[0].split()[:2]

@@ -46,6 +46,9 @@ extension EngineClient {
     /// The rows of a reply.
     public static func rows(of reply: MessageReader) -> [[EngineField]] { Page(reply).rows }
 
+    /// Where the next page of a reply begins; nil on the last one.
+    public static func cursor(of reply: MessageReader) -> String? { Page(reply).cursor }
+
     private struct Page {
         var rows: [[EngineField]] = []
         /// Nil on the last page.

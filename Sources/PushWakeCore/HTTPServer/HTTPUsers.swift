@@ -50,10 +50,13 @@ public struct HTTPUsers: Equatable, Sendable {
 
     func secrets(of user: String) -> [Secret] { secrets[user] ?? [] }
 
-    /// Realms with the algorithms that Digest can be offered for, in a fixed order.
+    /// What Digest is offered with in a realm, the strongest first: a client takes one without knowing what its user has,
+    /// so these are what all users of the realm have, or, when they have none in common, all that anybody has.
     func algorithms(in realm: String) -> [DigestAlgorithm] {
-        DigestAlgorithm.allCases.filter { algorithm in
-            secrets.values.contains { $0.contains { $0.realm == realm && $0.algorithm == algorithm } }
-        }
+        let known = secrets.values.map { own in Set(own.lazy.filter { $0.realm == realm }.map(\.algorithm)) }
+            .filter { !$0.isEmpty }
+        let common = DigestAlgorithm.allCases.filter { algorithm in known.allSatisfy { $0.contains(algorithm) } }
+        if known.isEmpty { return [] }
+        return common.isEmpty ? DigestAlgorithm.allCases.filter { name in known.contains { $0.contains(name) } } : common
     }
 }

@@ -24,7 +24,7 @@ extension SettingsTable {
         case .httpUsers:
             .init(
                 "http_users", .path, "",
-                "File with a line of user:realm:HA1 for each user of Digest or Basic, as htdigest writes it; SHA-256 is taken as well. A user may report and remove the tokens of the account of its own name and nothing else. Empty: nobody."
+                "File with a line of user:realm:HA1 for each user of Digest or Basic, as htdigest writes it; SHA-256 is taken as well, and offered where all users have it. A user may report and remove the tokens of the account of its own name and nothing else. Empty: nobody."
             )
         case .httpOperators:
             .init(

@@ -26,6 +26,8 @@ struct HTTPEndpoint {
     let method: String
     let path: String
     let audience: HTTPAudience
+    /// It changes something although its method says that it does not.
+    var changes = false
     let run: (HTTPCall) -> Void
 }
 

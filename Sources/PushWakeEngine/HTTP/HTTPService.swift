@@ -161,10 +161,6 @@ final class HTTPService {
             counters.limited += 1
             return slot.answer(Self.tooMany("too many requests of this address; see http_rate"))
         }
-        let isReading = request.method == "GET" || request.method == "HEAD"
-        guard isReading || !request.isForAnotherSite else {
-            return slot.answer(.problem(403, "this request comes from a page of another site"))
-        }
         switch router.match(request) {
         case .nothing: slot.answer(.problem(404, "there is nothing at this path"))
         case .otherMethod(let methods):
@@ -176,6 +172,9 @@ final class HTTPService {
     }
 
     private func admit(_ request: ServedRequest, _ slot: AnswerSlot, to endpoint: HTTPEndpoint) {
+        guard !request.isForAnotherSite || endpoint.method == "GET" && !endpoint.changes else {
+            return slot.answer(.problem(403, "this request comes from a page of another site"))
+        }
         guard endpoint.audience != .everybody else {
             return endpoint.run(HTTPCall(request: request, slot: slot, identity: nil))
         }
@@ -243,7 +242,7 @@ final class HTTPService {
                 guard let self else { return }
                 call.answer(MetricsReport(core, self).answer)
             },
-        ]
+        ] + TokenEndpoints(core: core).endpoints + PushEndpoints(core: core).endpoints
     }
 }
 

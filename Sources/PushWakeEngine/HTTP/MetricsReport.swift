@@ -154,17 +154,12 @@ struct MetricsReport {
 
     private mutating func writeTimes() {
         let times = core.times
-        let empty = { (known: [Provider: MetricHistogram], fresh: MetricHistogram) in
-            providers.map { provider in
-                (labels: [(name: "provider", value: provider.name)], histogram: known[provider] ?? fresh)
-            }
-        }
         text.histograms(
             "pushwake_push_answer_seconds", "From a push to its provider's answer.",
-            empty(times.providerAnswers, .providerAnswer))
+            byProvider(times.providerAnswers, .providerAnswer))
         text.histograms(
             "pushwake_wake_seconds", "From a push to the REGISTER of the phone that it woke.",
-            empty(times.wakes, .wake))
+            byProvider(times.wakes, .wake))
         text.histograms(
             "pushwake_request_to_push_seconds",
             "From the engine's hearing of a request to its first push on the wire, where it is pushed at once.",
@@ -178,6 +173,12 @@ struct MetricsReport {
             CallTimes.WaitEnd.allCases.map { end in
                 (labels: [(name: "end", value: end.rawValue)], histogram: times.waits[end] ?? .wake)
             })
+    }
+
+    private func byProvider(
+        _ known: [Provider: MetricHistogram], _ empty: MetricHistogram
+    ) -> [(labels: [MetricsText.Label], histogram: MetricHistogram)] {
+        providers.map { ([(name: "provider", value: $0.name)], known[$0] ?? empty) }
     }
 
     private mutating func writeHTTP() {

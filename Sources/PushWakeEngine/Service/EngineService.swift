@@ -137,7 +137,10 @@ public final class EngineService {
         guard !settings.text(.httpListen).isEmpty else { return }
         do throws(HTTPService.Failure) {
             let service = try HTTPService(core, loop: loop, log: log)
-            service.storeLag = { [weak self] in self.map { $0.refreshesWaitSince.map { max(0, self.loop.now - $0) } ?? 0 } ?? 0 }
+            service.storeLag = { [weak self] in
+                guard let self, let since = refreshesWaitSince else { return 0 }
+                return max(0, loop.now - since)
+            }
             log(.info, "HTTP listens on \(service.address)")
             http = service
         } catch {
@@ -241,9 +244,9 @@ public final class EngineService {
         store.onWaiting = { [weak self, weak store] in
             guard let self else { return }
             refreshesWaitSince = refreshesWaitSince ?? loop.now
-            loop.schedule(after: Self.groupPause) {
+            loop.schedule(after: Self.groupPause) { [weak self] in
                 guard let self, let store else { return }
-                self.flush(store, isFirst: true)
+                flush(store, isFirst: true)
             }
         }
     }
@@ -306,12 +309,12 @@ extension EngineService {
 
     /// One connection of a PBX process or a shell.
     private final class PeerConnection: LoopSource {
-        let peer: EnginePeer
+        let peer: SocketPeer
         weak var service: EngineService?
         private var isWaitingToWrite = false
         private var lastTurn: UInt64 = 0
 
-        init(_ peer: EnginePeer, _ service: EngineService) {
+        init(_ peer: SocketPeer, _ service: EngineService) {
             self.peer = peer
             self.service = service
         }
@@ -341,7 +344,7 @@ extension EngineService {
         while true {
             let taken = listener.accept()
             guard gate?.isShut(after: taken?.descriptor ?? -1) != true, let socket = taken else { return }
-            let connection = PeerConnection(EnginePeer(socket: socket), self)
+            let connection = PeerConnection(SocketPeer(socket: socket), self)
             do throws(SystemError) {
                 try loop.watch(socket.descriptor, for: .readable, connection)
                 connections[ObjectIdentifier(connection.peer)] = connection

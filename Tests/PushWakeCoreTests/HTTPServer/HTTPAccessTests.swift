@@ -155,6 +155,15 @@ import Testing
         #expect(HTTPAccess.Identity.operating.mayActFor("bob"))
     }
 
+    @Test func `offers what all users of the realm have, where they have something in common`() {
+        let (md5, sha) = (String(repeating: "0", count: 32), String(repeating: "1", count: 64))
+        let text = "a:r:\(md5)\na:r:\(sha)\nb:r:\(sha)\nc:other:\(md5)\n"
+        let users = HTTPUsers(Array(text.utf8))
+        #expect(users.algorithms(in: "r") == [.sha256])
+        #expect(users.algorithms(in: "other") == [.md5])
+        #expect(users.algorithms(in: "none").isEmpty)
+    }
+
     @Test func `names the lines of a file of users that cannot be used, not what is in them`() {
         let users = HTTPUsers(Array("a:b\nsecret\na:b:zz\nu:r:\(String(repeating: "0", count: 32))\r\n".utf8))
         #expect(users.count == 1)
