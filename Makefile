@@ -186,7 +186,7 @@ SHELLS   = $(DESTDIR)$(PREFIX)/share
 
 install: install-common install-kamailio ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module directory
 	install -d $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats
-	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/
+	install -m 644 README.md LICENSE docs/*.md docs/openapi.yaml $(DESTDIR)$(PREFIX)/share/doc/pushwake/
 	install -m 644 docs/formats/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats/
 	install -d $(DESTDIR)$(PREFIX)/lib/tmpfiles.d
 	printf 'd %s %s $(RUN_AS) $(RUN_AS) -\n' $(foreach place,$(STATE),$(lastword $(subst :, ,$(place))) $(firstword $(subst :, ,$(place)))) > $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
@@ -203,6 +203,8 @@ install-common: ## library, program, manuals and completions alone
 	install -d $(MANUALS)/man1 $(MANUALS)/man5
 	install -m 644 $(STAGE)/man/*.1 $(MANUALS)/man1/
 	install -m 644 $(STAGE)/man/*.5 $(MANUALS)/man5/
+	install -d $(DESTDIR)$(PREFIX)/share/pushwake
+	install -m 644 examples/prometheus.yml examples/prometheus-rules.yml examples/grafana.json $(DESTDIR)$(PREFIX)/share/pushwake/
 	install -D -m 644 $(STAGE)/completions/bash $(SHELLS)/bash-completion/completions/pushwake
 	install -D -m 644 $(STAGE)/completions/zsh $(SHELLS)/zsh/vendor-completions/_pushwake
 	install -D -m 644 $(STAGE)/completions/fish $(SHELLS)/fish/vendor_completions.d/pushwake.fish
@@ -217,7 +219,7 @@ uninstall: ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/include/pushwake.h $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
 	rm -f $(DESTDIR)$(LIBDIR)/pkgconfig/pushwake.pc $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/pushwake
-	rm -f $(DESTDIR)$(PREFIX)/share/pushwake/kamailio-stock.sh
+	rm -f $(foreach file,kamailio-stock.sh prometheus.yml prometheus-rules.yml grafana.json,$(DESTDIR)$(PREFIX)/share/pushwake/$(file))
 	rm -f $(MANUALS)/man1/pushwake.1 $(MANUALS)/man1/pushwake-*.1 $(MANUALS)/man5/pushwake.conf.5
 	rm -f $(SHELLS)/bash-completion/completions/pushwake $(SHELLS)/zsh/vendor-completions/_pushwake
 	rm -f $(SHELLS)/fish/vendor_completions.d/pushwake.fish

@@ -109,10 +109,11 @@ def test_the_dashboard_shows_what_calls_have_done(watched, wire, actors, simulat
     server, client, prometheus = watched
     wait_until("the first look", lambda: prometheus.value('up{job="pushwake"}') == 1, 20)
     play_calls(server, actors, wire, simulator)
+    cancelled = 'pushwake_caller_wait_seconds_count{end="cancelled"}'
+    wait_until("the end of the last call", lambda: series(client.curl("/metrics").body, cancelled) >= 1)
     text = client.curl("/metrics").body
     assert series(text, 'pushwake_caller_wait_seconds_count{end="rang"}') >= 2
     assert series(text, 'pushwake_caller_wait_seconds_count{end="timed-out"}') >= 1
-    assert series(text, 'pushwake_caller_wait_seconds_count{end="cancelled"}') >= 1
     assert series(text, 'pushwake_wake_seconds_count{provider="fcm"}') >= 2
     assert series(text, 'pushwake_push_answer_seconds_count{provider="fcm"}') >= 4
     assert series(text, "pushwake_request_to_push_seconds_count") >= 4

@@ -266,7 +266,9 @@ public struct HTTP1RequestReader: ~Copyable {
 
     private mutating func takeLine(limit: Int) throws(HTTPRefusal) -> ArraySlice<UInt8>? {
         guard let end = buffer[consumed...].firstIndex(of: ASCII.lineFeed) else {
-            guard buffer.count - consumed <= limit + 2 else { throw .malformed("a line that does not end with CRLF, or is too long") }
+            guard buffer.count - consumed <= limit + 2 else {
+                throw .malformed("a line that does not end with CRLF, or is too long")
+            }
             return nil
         }
         guard end > consumed, buffer[end - 1] == ASCII.carriageReturn, end - 1 - consumed <= limit else {

@@ -29,12 +29,15 @@ public struct HTTPAccess {
     }
 
     /// Hashes that the caller's library has.
-    public struct Hashes {
-        let hash: (DigestAlgorithm, [UInt8]) -> [UInt8]
-        let keyed: ([UInt8]) -> [UInt8]
+    public struct Hashes: Sendable {
+        let hash: @Sendable (DigestAlgorithm, [UInt8]) -> [UInt8]
+        let keyed: @Sendable ([UInt8]) -> [UInt8]
 
         /// `hash` is MD5 or SHA-256, `keyed` an HMAC with a key of this process.
-        public init(hash: @escaping (DigestAlgorithm, [UInt8]) -> [UInt8], keyed: @escaping ([UInt8]) -> [UInt8]) {
+        public init(
+            hash: @escaping @Sendable (DigestAlgorithm, [UInt8]) -> [UInt8],
+            keyed: @escaping @Sendable ([UInt8]) -> [UInt8]
+        ) {
             self.hash = hash
             self.keyed = keyed
         }

@@ -57,6 +57,7 @@ public struct HTTPUsers: Equatable, Sendable {
             .filter { !$0.isEmpty }
         let common = DigestAlgorithm.allCases.filter { algorithm in known.allSatisfy { $0.contains(algorithm) } }
         if known.isEmpty { return [] }
-        return common.isEmpty ? DigestAlgorithm.allCases.filter { name in known.contains { $0.contains(name) } } : common
+        return common.isEmpty
+            ? DigestAlgorithm.allCases.filter { name in known.contains { $0.contains(name) } } : common
     }
 }

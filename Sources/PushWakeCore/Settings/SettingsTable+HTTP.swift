@@ -32,7 +32,8 @@ extension SettingsTable {
         case .httpRealm:
             .init(
                 "http_realm", .text, "pushwake",
-                "Realm of http_users that Digest is offered for; that of the SIP accounts where their HA1 are to be used.")
+                "Realm of http_users that Digest is offered for; that of the SIP accounts where their HA1 are to be used."
+            )
         case .httpRate:
             .init(
                 "http_rate", .integer(1...100_000), "50",

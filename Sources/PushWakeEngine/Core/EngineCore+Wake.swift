@@ -101,7 +101,8 @@ extension EngineCore {
             message.event, bindings: bindings, contacts: contacts, awakeFor: window,
             age: { max(0, wall &- $0.registeredAt) },
             isAwake: { binding in
-                guard message.hasNoContacts else { return false }
+                // A token that was reported over HTTP has no registration.
+                guard message.hasNoContacts, binding.expiresAt > wall else { return false }
                 let age = wall &- binding.registeredAt
                 return age >= 0 && age <= max(window, Self.blindWindow)
             })

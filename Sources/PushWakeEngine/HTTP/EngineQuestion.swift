@@ -16,7 +16,8 @@ enum EngineQuestion {
             case .reply: self = .answer(message)
             case .failure:
                 self = .failure(
-                    EngineClient.text(.message, in: message), isMissing: EngineClient.number(.missing, in: message) != 0)
+                    EngineClient.text(.message, in: message), isMissing: EngineClient.number(.missing, in: message) != 0
+                )
             default: return nil
             }
         }

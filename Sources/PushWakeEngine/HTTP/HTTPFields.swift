@@ -73,7 +73,8 @@ struct HTTPFields {
             case .tooMany: throw Problem(status: 400, message: "the form has more than \(FormFields.most) fields")
             case .unreadable(let place):
                 throw Problem(
-                    status: 400, message: "field \(place) of the form cannot be read: a wrong % escape or a control byte")
+                    status: 400,
+                    message: "field \(place) of the form cannot be read: a wrong % escape or a control byte")
             }
         }
     }
@@ -97,13 +98,17 @@ struct HTTPFields {
             case .number, .array, .object:
                 throw Problem(
                     status: 400,
-                    message: "\(PrintableText.cleaned(String(member.name.prefix(40)))): write a text, a whole number or a boolean")
+                    message:
+                        "\(PrintableText.cleaned(String(member.name.prefix(40)))): write a text, a whole number or a boolean"
+                )
             }
         }
         // What texts of a form cannot hold, those of JSON must not either; a message may have lines.
-        for (name, value) in values where value.utf8.contains(where: { $0 < 0x20 && $0 != 0x0A && $0 != 0x09 || $0 == 0x7F }) {
+        for (name, value) in values
+        where value.utf8.contains(where: { $0 < 0x20 && $0 != 0x0A && $0 != 0x09 || $0 == 0x7F }) {
             throw Problem(
-                status: 400, message: "\(PrintableText.cleaned(String(name.prefix(40)))): a control character is in the value")
+                status: 400,
+                message: "\(PrintableText.cleaned(String(name.prefix(40)))): a control character is in the value")
         }
     }
 }

@@ -121,7 +121,9 @@ final class HTTPService {
         guard listener.tls != nil || !settings.text(.httpCert).isEmpty else { return [] }
         do {
             guard let identity = try HTTPSetup.identity(settings) else {
-                return ["http_cert: is empty now; TLS goes on with the certificate before until the engine starts again"]
+                return [
+                    "http_cert: is empty now; TLS goes on with the certificate before until the engine starts again"
+                ]
             }
             listener.tls = try TLSContext.serving(identity)
             certificateExpiresAt = identity.leaf.expiresAt

@@ -81,7 +81,10 @@ struct MetricsReport {
             ("tokens_removed", statistics.removedByProvider, "Bindings removed because a provider called them dead."),
             ("wakes", statistics.wakes, "Requests to users, woken or not."),
             ("wakes_resumed", statistics.resumed, "Requests taken over from an engine that is gone."),
-            ("wakes_expired", statistics.wakesExpired, "Requests whose sender had given up before the engine saw them."),
+            (
+                "wakes_expired", statistics.wakesExpired,
+                "Requests whose sender had given up before the engine saw them."
+            ),
             ("wakes_refused", statistics.wakesRefused, "Requests for which there was no room."),
             ("pushes_suppressed", statistics.suppressed, "Pushes put off by ignore_same."),
             ("pushes_limited", statistics.limited, "Pushes put off by the limits against floods."),
@@ -114,7 +117,8 @@ struct MetricsReport {
     }
 
     private mutating func writeProviders() {
-        gauge("pushwake_provider_up", "1 while a provider is reached: all of its channels connect, no circuit is open.") {
+        gauge("pushwake_provider_up", "1 while a provider is reached: all of its channels connect, no circuit is open.")
+        {
             channels in channels.allSatisfy { HealthReport.state(of: $0) <= .backedOff } ? 1 : 0
         }
         gauge("pushwake_provider_circuits_open", "Credentials that rest because their pushes failed in a row.") {

@@ -14,9 +14,11 @@ struct TokenEndpoints {
         return [
             // Without PostData the apps send a GET with everything in the URL.
             HTTPEndpoint(method: "POST", path: reporter, audience: .accounts, run: guarded(reportAcrobits)),
-            HTTPEndpoint(method: "GET", path: reporter, audience: .accounts, changes: true, run: guarded(reportAcrobits)),
+            HTTPEndpoint(
+                method: "GET", path: reporter, audience: .accounts, changes: true, run: guarded(reportAcrobits)),
             HTTPEndpoint(method: "POST", path: removal, audience: .accounts, run: guarded(removeAcrobits)),
-            HTTPEndpoint(method: "GET", path: removal, audience: .accounts, changes: true, run: guarded(removeAcrobits)),
+            HTTPEndpoint(
+                method: "GET", path: removal, audience: .accounts, changes: true, run: guarded(removeAcrobits)),
             HTTPEndpoint(method: "GET", path: "/v1/bindings", audience: .accounts, run: guarded(list)),
             HTTPEndpoint(method: "POST", path: "/v1/bindings", audience: .accounts, run: guarded(report)),
             HTTPEndpoint(method: "DELETE", path: "/v1/bindings", audience: .accounts, run: guarded(remove)),

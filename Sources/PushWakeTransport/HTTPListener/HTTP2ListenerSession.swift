@@ -88,7 +88,8 @@ final class HTTP2ListenerSession: ListenerSession {
     private func submit(_ answer: ServedAnswer, _ stream: Stream) {
         stream.stage = .answered
         stream.output = stream.method == "HEAD" ? [] : answer.body
-        let headers = [HTTPResponse.Header(name: ":status", value: String(answer.status))]
+        let headers =
+            [HTTPResponse.Header(name: ":status", value: String(answer.status))]
             + answer.fields(date: owner.wallSeconds)
         // All bytes in one buffer first: pointers into it must not move.
         var bytes: [UInt8] = []

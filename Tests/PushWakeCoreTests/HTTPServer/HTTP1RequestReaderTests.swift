@@ -80,21 +80,25 @@ import Testing
 
     @Test func `asks for the body when the client waits for that, once`() {
         var reader = HTTP1RequestReader()
-        reader.append(Array("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n".utf8).span)
-        #expect(reader.next() == .continueWanted)
-        #expect(reader.next() == .incomplete)
+        let head = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+        reader.append(Array(head.utf8).span)
+        let first = [reader.next(), reader.next()]
+        #expect(first == [.continueWanted, .incomplete])
         reader.append(Array("ab".utf8).span)
         guard case .request(let request, keepsOpen: true) = reader.next() else { return #expect(Bool(false)) }
         #expect(request.body == Array("ab".utf8))
-        #expect(reader.isBetweenRequests)
+        let isOver = reader.isBetweenRequests
+        #expect(isOver)
     }
 
     @Test func `tells a pause between requests from the middle of one`() {
         var reader = HTTP1RequestReader()
-        #expect(reader.isBetweenRequests)
+        var pauses = [reader.isBetweenRequests]
         reader.append(Array("G".utf8).span)
-        #expect(reader.next() == .incomplete)
-        #expect(!reader.isBetweenRequests && reader.buffered == 1)
+        let step = reader.next()
+        pauses.append(reader.isBetweenRequests)
+        let buffered = reader.buffered
+        #expect(step == .incomplete && pauses == [true, false] && buffered == 1)
     }
 
     @Test func `takes a proxy's form of a target, and HTTP/1.0 without a host`() {
@@ -121,11 +125,12 @@ import Testing
 }
 
 @Suite struct `A date of HTTP` {
-    @Test(arguments: [
-        (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
-        (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
-        (Int64.min, "Thu, 01 Jan 1970 00:00:00 GMT"), (Int64.max, "Fri, 31 Dec 9999 23:59:59 GMT"),
-    ] as [(Int64, String)])
+    @Test(
+        arguments: [
+            (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
+            (Int64.min, "Thu, 01 Jan 1970 00:00:00 GMT"), (Int64.max, "Fri, 31 Dec 9999 23:59:59 GMT"),
+        ] as [(Int64, String)])
     func `is written as RFC 9110 has it`(seconds: Int64, text: String) {
         #expect(HTTPDate.text(seconds) == text)
     }
@@ -165,19 +170,22 @@ import Testing
 @Suite struct `A budget of requests` {
     @Test func `lets a burst through, then the rate, for each address`() {
         var budget = RequestBudget(rate: 10)
-        #expect((0..<20).allSatisfy { _ in budget.take("192.0.2.1", now: 0) })
-        #expect(!budget.take("192.0.2.1", now: 0))
-        #expect(!budget.hasRest("192.0.2.1", now: 50))
-        #expect(budget.take("192.0.2.1", now: 150))
-        #expect(!budget.take("192.0.2.1", now: 150))
-        #expect((0..<20).allSatisfy { _ in budget.take("192.0.2.1", now: 1_000_000) })
+        let burst = (0..<21).map { _ in budget.take("192.0.2.1", now: 0) }
+        #expect(burst == Array(repeating: true, count: 20) + [false])
+        let rest = budget.hasRest("192.0.2.1", now: 50)
+        #expect(!rest)
+        let later = (0..<2).map { _ in budget.take("192.0.2.1", now: 150) }
+        #expect(later == [true, false])
+        let full = (0..<21).map { _ in budget.take("192.0.2.1", now: 1_000_000) }
+        #expect(full == burst)
     }
 
     @Test func `counts the addresses of one IPv6 network as one, and never lets time run back`() {
         var budget = RequestBudget(rate: 1, seconds: 1)
-        #expect(budget.take("2001:db8::1", now: 0))
-        #expect(!budget.take("2001:db8::ffff", now: 0))
-        #expect(!budget.take("2001:db8::1", now: -1_000_000))
-        #expect(budget.take("2001:db8::1", now: 2000))
+        let taken = [
+            budget.take("2001:db8::1", now: 0), budget.take("2001:db8::ffff", now: 0),
+            budget.take("2001:db8::1", now: -1_000_000), budget.take("2001:db8::1", now: 2000),
+        ]
+        #expect(taken == [true, false, false, true])
     }
 }

@@ -16,9 +16,10 @@ import Testing
                 + "# HELP b More.\n# TYPE b gauge\nb -1\n")
     }
 
-    @Test(arguments: [
-        (0, "0"), (1, "0.000001"), (1_500_000, "1.5"), (-250_000, "-0.25"), (Int64.min, "-9223372036854.775808"),
-    ] as [(Int64, String)])
+    @Test(
+        arguments: [
+            (0, "0"), (1, "0.000001"), (1_500_000, "1.5"), (-250_000, "-0.25"), (Int64.min, "-9223372036854.775808"),
+        ] as [(Int64, String)])
     func `have fractions without rounding`(millionths: Int64, written: String) {
         #expect(MetricsText.decimal(millionths) == written)
     }
