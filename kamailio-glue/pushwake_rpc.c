@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * RPC: pushwake.stats, .list, .trace, .send, .remove, .reload.
+ * RPC: pushwake.stats, .list, .show, .trace, .send, .remove, .reload.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +12,7 @@
  * takes up to 17 kB, so none is begun behind this much. */
 #define STORIES_BEGIN_WITHIN (12 * 1024)
 #define LONGEST_FAULT 200
+#define CONDITIONS_SIZE 1024
 
 typedef struct pw_reply {
 	rpc_t *rpc;
@@ -120,14 +121,50 @@ static void rpc_stats(rpc_t *rpc, void *c)
 			(int)get_stat_val(pw_count.cancelled), "kamailio_timed_out", (int)get_stat_val(pw_count.timed_out));
 }
 
+/* Reads all parameters as conditions, a line each; a first one without `=` is a user. How many; -1 after a fault. */
+static int read_conditions(rpc_t *rpc, void *c, char *text, size_t size, str *conditions)
+{
+	str parameter = STR_NULL;
+	size_t used = 0;
+	int count = 0, added;
+
+	while(rpc->scan(c, "*.S", &parameter) == 1) {
+		const char *name = count == 0 && memchr(parameter.s, '=', parameter.len) == NULL ? "aor=" : "";
+
+		added = snprintf(text + used, size - used, "%s%.*s\n", name, parameter.len, parameter.s);
+		if(added < 0 || used + added >= size) {
+			rpc->fault(c, 400, "these conditions are too long");
+			return -1;
+		}
+		used += added;
+		count++;
+	}
+	conditions->s = text;
+	conditions->len = (int)used;
+	return count;
+}
+
+static void find(rpc_t *rpc, void *c, int kind, const char *usage)
+{
+	char text[CONDITIONS_SIZE];
+	str conditions;
+	int count = read_conditions(rpc, c, text, sizeof(text), &conditions);
+
+	if(count == 0 && usage != NULL) {
+		rpc->fault(c, 400, "which user? %s", usage);
+	} else if(count >= 0) {
+		query(rpc, c, kind, &conditions);
+	}
+}
+
 static void rpc_list(rpc_t *rpc, void *c)
 {
-	str aor = STR_NULL;
+	find(rpc, c, PUSHWAKE_QUERY_FIND, NULL);
+}
 
-	if(rpc->scan(c, "*.S", &aor) < 1) {
-		aor.len = 0;
-	}
-	query(rpc, c, PUSHWAKE_QUERY_BINDINGS, &aor);
+static void rpc_show(rpc_t *rpc, void *c)
+{
+	find(rpc, c, PUSHWAKE_QUERY_FIND, "pushwake.show AOR [NAME=VALUE ...]");
 }
 
 static void rpc_trace(rpc_t *rpc, void *c)
@@ -142,13 +179,7 @@ static void rpc_trace(rpc_t *rpc, void *c)
 
 static void rpc_remove(rpc_t *rpc, void *c)
 {
-	str aor = STR_NULL;
-
-	if(rpc->scan(c, ".S", &aor) < 1 || aor.len <= 0) {
-		rpc->fault(c, 400, "which user? pushwake.remove AOR");
-		return;
-	}
-	query(rpc, c, PUSHWAKE_QUERY_REMOVE, &aor);
+	find(rpc, c, PUSHWAKE_QUERY_REMOVE_FOUND, "pushwake.remove AOR [NAME=VALUE ...]");
 }
 
 static void rpc_reload(rpc_t *rpc, void *c)
@@ -211,9 +242,10 @@ static void rpc_send(rpc_t *rpc, void *c)
 }
 
 static const char *stats_doc[2] = {"Counters of the engine and of this module.", NULL};
-static const char *list_doc[2] = {"Bindings of a user, or all. Parameter: AOR (optional).", NULL};
+static const char *list_doc[2] = {"Bindings of a user, or all. Parameters, all optional: AOR, and conditions NAME=VALUE (user, provider, verdict, age).", NULL};
+static const char *show_doc[2] = {"Bindings of a user. Parameters: AOR, and conditions NAME=VALUE.", NULL};
 static const char *trace_doc[2] = {"What happened to a request, line by line, or the newest ones. Parameter: Call-ID or AOR (optional).", NULL};
-static const char *remove_doc[2] = {"Removes the bindings of a user. Parameter: AOR.", NULL};
+static const char *remove_doc[2] = {"Removes the bindings of a user. Parameters: AOR, and conditions NAME=VALUE (provider).", NULL};
 static const char *reload_doc[2] = {"Reads keys, templates and the engine's settings file again; a row for each problem and each setting.", NULL};
 static const char *send_doc[2] = {"Pushes to a user or a token. Parameters: EVENT AOR [TEXT], or EVENT platform=... token=... and others by name.", NULL};
 
@@ -221,6 +253,7 @@ static const char *send_doc[2] = {"Pushes to a user or a token. Parameters: EVEN
 rpc_export_t pw_rpcs[] = {
 	{"pushwake.stats",  rpc_stats,  stats_doc,  0},
 	{"pushwake.list",   rpc_list,   list_doc,   RET_ARRAY},
+	{"pushwake.show",   rpc_show,   show_doc,   RET_ARRAY},
 	{"pushwake.trace",  rpc_trace,  trace_doc,  RET_ARRAY},
 	{"pushwake.remove", rpc_remove, remove_doc, 0},
 	{"pushwake.reload", rpc_reload, reload_doc, RET_ARRAY},

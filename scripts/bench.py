@@ -214,6 +214,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="only the ratio at 100 streams")
     parser.add_argument("--bindings", type=int, default=1_000_000, help="bindings in the engine's store")
     parser.add_argument("--proof", action="store_true", help="only the backlog, provider faults and the engine with many bindings")
+    parser.add_argument("--engine", action="store_true", help="only the engine with many bindings")
     parser.add_argument("--json", type=Path, help="also write the medians to this file")
     arguments = parser.parse_args()
 
@@ -227,13 +228,15 @@ def main():
         options = dict(runs=arguments.runs, environment=environment)
 
         if not arguments.quick:
-            results["backlog"] = bench_engine.backlog(PUSHWAKE, keys, 100_000)
+            if not arguments.engine:
+                results["backlog"] = bench_engine.backlog(PUSHWAKE, keys, 100_000)
             with simulator(keys) as server:
-                results["provider faults"] = [bench_engine.provider_faults(server, keys, load(keys), arguments.count, streams)
-                                      for streams in (100, 1000)]
+                if not arguments.engine:
+                    results["provider faults"] = [
+                        bench_engine.provider_faults(server, keys, load(keys), arguments.count, streams) for streams in (100, 1000)]
                 results["bindings"] = bench_engine.bindings(
                     PUSHWAKE, Path(directory), server, keys, (1000, arguments.bindings), 20_000, pinned(CLIENT_CORE))
-        if arguments.proof:
+        if arguments.proof or arguments.engine:
             return save(results, arguments.json)
         with sink(keys) as server:
             results["100"] = table("sink", server, pair, arguments.count, 100, **options)

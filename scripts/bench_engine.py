@@ -51,10 +51,14 @@ class Engine:
         self.process.terminate()
         self.process.wait(30)
 
-    def exchange(self, messages):
-        """Sends all, so many at a time, and returns how many were answered and not refused."""
+    def exchange(self, messages, rate=None):
+        """Sends all, WINDOW at a time or `rate` a second, and returns how many were answered and not refused."""
         waiting = good = 0
+        due = time.monotonic()
         for data in messages:
+            if rate:
+                due += 1 / rate
+                time.sleep(max(0, due - time.monotonic()))
             self.socket.send(data)
             waiting += 1
             if waiting == WINDOW:
@@ -62,20 +66,20 @@ class Engine:
                 waiting -= 1
         return good + sum(self.socket.recv(1 << 18)[1] == REPLY for _ in range(waiting))
 
-    def register(self, users):
+    def register(self, users, cseq=1, rate=None):
         def one(user):
             token = f"{user:016x}" + "ab" * 24
             contact = (f"<sip:{user}@192.0.2.{user % 250}:5060;transport=tls;pn-provider=apns;pn-prid={token}:voip"
                        ";pn-param=ABCDE12345.com.example.phone.voip>")
-            return message(REGISTER, user, (AOR, f"user{user}@example.com"), (CALL_ID, f"{user}-reg"), (CSEQ, 1),
+            return message(REGISTER, user, (AOR, f"user{user}@example.com"), (CALL_ID, f"{user}-reg"), (CSEQ, cseq),
                            (GRANTED, 3600), (HEADER_NAME, "Contact"), (HEADER_VALUE, contact))
-        return self.exchange(one(user) for user in users)
+        return self.exchange((one(user) for user in users), rate)
 
-    def push(self, users):
-        return self.exchange(
+    def push(self, users, rate=None):
+        return self.exchange((
             message(SEND, index, (EVENT, CALL), (AOR, f"user{user}@example.com"), (CALL_ID, f"{index}@bench"),
                     (FROM_URI, "sip:alice@example.com"), (FROM_DISPLAY, "Alice Example"), (WAITS, 1))
-            for index, user in enumerate(users))
+            for index, user in enumerate(users)), rate)
 
     def cpu(self):
         """Microseconds of all its threads."""
@@ -88,28 +92,39 @@ class Engine:
         return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
 
+PACE = 300
+
+
 def bindings(pushwake, directory, server, keys, counts, pushes, pin):
-    """Prints the cost of a push through the whole engine for each number of bindings in its store."""
-    print(f"\nwhole engine, SQLite: a call to each of {pushes:,} random users, {WINDOW} at a time")
-    print(f"  {'bindings':>12}{'cpu us/push':>14}{'cpu us/REGISTER':>18}{'memory MB':>12}{'lost':>6}")
+    """Prints what the engine's requests cost for each number of bindings in its store, as fast as they go and paced."""
+    columns = {"new": "new binding", "refresh": "refresh", "push": "send", "paced_refresh": "refresh, paced", "paced_push": "send, paced"}
+    print(f"\nwhole engine, SQLite: cpu us per request, {pushes:,} random users, {WINDOW} at a time; paced: {PACE} a second")
+    print(f"  {'bindings':>12}" + "".join(f"{title:>16}" for title in columns.values()) + f"{'memory MB':>12}{'lost':>6}")
     result = {}
     for count in counts:
         engine = Engine(pushwake, directory / f"engine-{count}", f"https://127.0.0.1:{server.port}", keys.directory, pin)
+        choice = random.Random(7)
+        users = [choice.randrange(count) for _ in range(pushes)]
+        few = users[:5 * PACE]
+        row = {"lost": 0}
+
+        def measured(name, action, users, *options):
+            begin = engine.cpu()
+            row["lost"] += len(users) - action(users, *options)
+            row[f"cpu_us_{name}"] = (engine.cpu() - begin) / len(users)
+
         try:
-            begin = engine.cpu()
-            stored = engine.register(range(count))
-            registering = (engine.cpu() - begin) / count
-            choice = random.Random(7)
-            users = [choice.randrange(count) for _ in range(pushes)]
+            measured("new", engine.register, range(count))
             engine.push(users[:1000])
-            begin = engine.cpu()
-            lost = pushes - engine.push(users)
-            row = {"cpu_us_per_push": (engine.cpu() - begin) / pushes, "cpu_us_per_register": registering,
-                   "memory_mb": engine.memory(), "lost": lost + count - stored}
+            measured("refresh", engine.register, users, 2)
+            measured("push", engine.push, users)
+            measured("paced_refresh", engine.register, few, 3, PACE)
+            measured("paced_push", engine.push, few, PACE)
+            row["memory_mb"] = engine.memory()
         finally:
             engine.stop()
-        print(f"  {count:12,}{row['cpu_us_per_push']:14.2f}{row['cpu_us_per_register']:18.2f}{row['memory_mb']:12.1f}"
-              f"{row['lost']:6}", flush=True)
+        print(f"  {count:12,}" + "".join(f"{row[f'cpu_us_{name}']:16.1f}" for name in columns)
+              + f"{row['memory_mb']:12.1f}{row['lost']:6}", flush=True)
         result[str(count)] = row
     return result
 

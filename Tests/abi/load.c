@@ -20,7 +20,7 @@
 #include "pushwake.h"
 
 #define WORKERS 8
-#define RSS_LIMIT_KB (5 * 1024)
+#define RSS_LIMIT_KB (9 * 512)
 
 static int failures;
 

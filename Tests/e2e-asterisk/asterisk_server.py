@@ -17,7 +17,7 @@ from servers import LIBRARY, PATIENCE, PUSHWAKE, Simulator, wait_until
 
 MODULES = [
     "app_dial", "app_echo", "app_exec", "app_queue", "app_stack", "app_verbose", "app_userevent",
-    "bridge_*", "chan_pjsip", "codec_ulaw", "codec_alaw", "format_pcm", "func_channel", "func_callerid", "func_devstate",
+    "bridge_*", "chan_pjsip", "codec_ulaw", "codec_alaw", "format_pcm", "func_channel", "func_callerid", "func_db", "func_devstate", "func_dialplan",
     "func_global", "func_hangupcause", "func_logic", "func_strings", "func_pjsip_*", "func_uri", "pbx_config", "res_agi", "res_clioriginate",
     "res_crypto", "res_musiconhold", "res_mutestream", "res_pjproject", "res_pjsip", "res_pjsip_acl", "res_pjsip_authenticator_digest",
     "res_pjsip_caller_id", "res_pjsip_dlg_options", "res_pjsip_endpoint_identifier_*", "res_pjsip_header_funcs", "res_pjsip_logger",

@@ -121,6 +121,10 @@ def actors(tmp_path, simulator):
             made.append(phone)
             return phone
 
+        @property
+        def stories(self):
+            return "\n".join(actor.story() for actor in made)
+
     yield Actors()
     for actor in made:
         actor.stop()
@@ -154,12 +158,14 @@ def wire():
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """A failed test shows the end of every log it wrote."""
+    """A failed test shows the end of every log it wrote, and what its phones and callers saw."""
     outcome = yield
     report = outcome.get_result()
     if report.when == "call" and report.failed:
         for kamailio in Kamailio.running:
             report.sections.append((f"Kamailio {kamailio.port}", kamailio.tail()))
+        if "actors" in item.funcargs:
+            report.sections.append(("phones and callers", item.funcargs["actors"].stories))
 
 
 def pytest_report_header():

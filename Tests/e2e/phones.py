@@ -114,6 +114,9 @@ class Phone:
         self.seen = len(self.simulator.pushes(self.push.token))
         return self.wake(then)
 
+    def story(self):
+        return "\n".join(process.story() for process in self.processes)
+
     def stop(self):
         for process in self.processes:
             process.stop()

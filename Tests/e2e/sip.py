@@ -135,7 +135,7 @@ class Sipp:
             self.process.wait()
 
     def story(self):
-        lines = [f"  {'>' if m.sent else '<'} {m.first_line}" for m in self.messages]
+        lines = [f"  {m.at} {'>' if m.sent else '<'} {m.first_line}" for m in self.messages]
         errors = self.error_path.read_text(errors="replace") if self.error_path.exists() else ""
         return "\n".join([f"--- {self.name}", *lines, errors])
 

@@ -20,6 +20,11 @@ def printed():
     return ABOVE + text
 
 
+def test_the_example_is_the_configuration_of_the_readme():
+    block = re.search(r"```\n(#!KAMAILIO\n.*?)```", (ROOT / "README.md").read_text(), re.S)[1]
+    assert (ROOT / "examples" / "kamailio.cfg").read_text() == block
+
+
 def test_the_configuration_of_the_readme_rings_a_sleeping_phone(make_kamailio, actors):
     kamailio = make_kamailio(config=printed()).start().wait_engine()
     for push, tcp in [(mpush_ios(), False), (rfc8599_fcm(), True)]:

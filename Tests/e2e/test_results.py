@@ -58,6 +58,25 @@ def test_rpc_lists_everybody(kamailio, actors):
     assert "aor: all1" in listed and "aor: all2" in listed
 
 
+def test_rpc_lists_and_removes_what_fits(kamailio, actors):
+    for user, push in (("fits1", mpush_android()), ("fits1", rfc8599_apns()), ("fits2", mpush_android())):
+        actors.phone(kamailio, user, push).register()
+    listed = kamailio.rpc("pushwake.list", "user=fits*", "provider=fcm")
+    assert listed.count("provider: fcm") == 2 and "apns" not in listed
+    assert kamailio.rpc("pushwake.show", "fits1").count("aor: fits1") == 2
+    assert "removed: 1" in kamailio.rpc("pushwake.remove", "fits1", "provider=fcm")
+    assert kamailio.rpc("pushwake.show", "fits1").count("provider: apns") == 1
+    assert "aor: fits2" in kamailio.rpc("pushwake.list", "fits2")
+
+
+def test_rpc_says_what_is_wrong_with_conditions(kamailio):
+    assert "which user?" in kamailio.complaint("pushwake.remove")
+    assert "which user?" in kamailio.complaint("pushwake.show")
+    assert "colour" in kamailio.complaint("pushwake.list", "colour=blue")
+    assert "too long" in kamailio.complaint("pushwake.list", f"user={'a' * 2000}")
+    assert kamailio.rpc("pushwake.remove", "provider=fcm") is None, "not those of everybody"
+
+
 class JSONRPC:
     """Commands over the datagram socket of Kamailio's module jsonrpcs."""
 
