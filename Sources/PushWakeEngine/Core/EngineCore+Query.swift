@@ -25,6 +25,7 @@ extension EngineCore {
             case .reload: reload(message, peer)
             case .trace: try trace(message, peer, argument, after: cursor)
             case .explain: try explain(message, peer, aor: argument)
+            case .diagnose: diagnose(message, peer, argument)
             case nil: fail(message, peer, "unknown query; install engine and module of one release")
             }
         } catch {

@@ -50,6 +50,8 @@ final class ChannelQueue {
     var pausing: Int { paused.count }
     /// Whether the next push goes straight through.
     var hasRoom: Bool { isDirect && pool.hasRoom }
+    /// Why no connection can be made; empty while one can.
+    var problem: String { pool.lastProblem }
     /// Connections that stand.
     var connections: Int { pool.openConnections }
     /// Pushes that have been sent and have no answer.
