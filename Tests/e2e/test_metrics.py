@@ -79,7 +79,9 @@ def play_calls(server, actors, wire, simulator):
         caller = actors.call(server, f"woken{number}", "call")
         phone.wait_and_wake()
         caller.finish()
-    actors.phone(server, "silent", mpush_android()).register()
+    silent = wire.phone(server, "silent", push=mpush_android())
+    silent.answers = {}
+    silent.register()
     assert wire.call(server, "silent").wait_final(10).status == 480
     phone = actors.phone(server, "hasty", mpush_android())
     phone.register()

@@ -245,6 +245,7 @@ final class HTTPService {
                 call.answer(MetricsReport(core, self).answer)
             },
         ] + TokenEndpoints(core: core).endpoints + PushEndpoints(core: core).endpoints
+            + PageEndpoints(core: core).endpoints
     }
 }
 

@@ -27,7 +27,8 @@ extension EngineCore {
         }
     }
 
-    private func facts(of aor: String) -> DiagnosisFacts {
+    /// What is known of a user.
+    func facts(of aor: String) -> DiagnosisFacts {
         var facts = DiagnosisFacts(aor: aor)
         let now = SystemClock.wallSeconds()
         do throws(StoreError) {
