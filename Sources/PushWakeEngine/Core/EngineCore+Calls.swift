@@ -71,7 +71,6 @@ extension EngineCore {
     func end(_ request: HeldRequest, _ how: CallEnd) {
         guard request.machine.end == nil else { return }
         let now = SystemClock.monotonicMilliseconds()
-        endWait(request, CallTimes.WaitEnd(how), now)
         let verbs = request.machine.ended(how, now: now)
         calls.end(request, forgetAt: now + Self.retention)
         dispatch(perform(verbs, request))
@@ -79,7 +78,7 @@ extension EngineCore {
     }
 
     /// The caller hears a phone ring, or that none will.
-    private func endWait(_ request: HeldRequest, _ end: CallTimes.WaitEnd, _ now: Int64) {
+    func endWait(_ request: HeldRequest, _ end: CallTimes.WaitEnd, _ now: Int64) {
         guard request.message.event == .call, request.times.endWait() else { return }
         times.countWait(end, milliseconds: now - request.beganAt)
     }
