@@ -256,7 +256,7 @@ load: build ## proof under load: 300 calls/s, races of CANCEL, lost packets; not
 	$(PYTHON) scripts/load_calls.py
 
 fuzz: setup ## a minute of libFuzzer for each target
-	@for target in register request template answer message http1 http2; do Fuzz/run $$target 60 || exit 1; done
+	@for target in register request template answer message agi row settings key http1 http2; do Fuzz/run $$target 60 || exit 1; done
 
 format: ## rewrite the Swift sources in the house style
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Fuzz

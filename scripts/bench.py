@@ -213,6 +213,7 @@ def main():
     parser.add_argument("--count", type=int, default=100_000, help="pushes per run")
     parser.add_argument("--quick", action="store_true", help="only the ratio at 100 streams")
     parser.add_argument("--bindings", type=int, default=1_000_000, help="bindings in the engine's store")
+    parser.add_argument("--soak", type=int, default=1_000_000, help="pushes beside a dead service")
     parser.add_argument("--proof", action="store_true", help="only the backlog, provider faults and the engine with many bindings")
     parser.add_argument("--engine", action="store_true", help="only the engine with many bindings")
     parser.add_argument("--json", type=Path, help="also write the medians to this file")
@@ -234,6 +235,8 @@ def main():
                 if not arguments.engine:
                     results["provider faults"] = [
                         bench_engine.provider_faults(server, keys, load(keys), arguments.count, streams) for streams in (100, 1000)]
+                    results["soak"] = bench_engine.soak(
+                        PUSHWAKE, Path(directory), server, keys, arguments.soak, pinned(CLIENT_CORE))
                 results["bindings"] = bench_engine.bindings(
                     PUSHWAKE, Path(directory), server, keys, (1000, arguments.bindings), 20_000, pinned(CLIENT_CORE))
         if arguments.proof or arguments.engine:

@@ -29,10 +29,10 @@ def message(kind, number, *fields):
 class Engine:
     """`pushwake engine` with a SQLite store in `directory`, and a client of its socket."""
 
-    def __init__(self, pushwake, directory, url, files, pin):
+    def __init__(self, pushwake, directory, url, files, pin, **settings):
         directory.mkdir()
         made = json.loads((files / "simulator.json").read_text())
-        settings = {name: made[name] for name in ("ca_file", "apns_key", "apns_key_id", "apns_team_id")} | {
+        settings |= {name: made[name] for name in ("ca_file", "apns_key", "apns_key_id", "apns_team_id", "fcm_key")} | {
             "apns_url": url, "apns_sandbox_url": url, "engine_socket": directory / "socket",
             "store_path": directory / "bindings.db", "log_level": "error"}
         (directory / "settings.conf").write_text("".join(f"{name} = {value}\n" for name, value in settings.items()))
@@ -66,19 +66,21 @@ class Engine:
                 waiting -= 1
         return good + sum(self.socket.recv(1 << 18)[1] == REPLY for _ in range(waiting))
 
-    def register(self, users, cseq=1, rate=None):
+    def register(self, users, cseq=1, rate=None, provider="apns"):
+        push = {"apns": "pn-provider=apns;pn-prid={}:voip;pn-param=ABCDE12345.com.example.phone.voip",
+                "fcm": "pn-provider=fcm;pn-param=pushwake-simulator;pn-prid={}"}[provider]
+
         def one(user):
             token = f"{user:016x}" + "ab" * 24
-            contact = (f"<sip:{user}@192.0.2.{user % 250}:5060;transport=tls;pn-provider=apns;pn-prid={token}:voip"
-                       ";pn-param=ABCDE12345.com.example.phone.voip>")
+            contact = f"<sip:{user}@192.0.2.{user % 250}:5060;transport=tls;{push.format(token)}>"
             return message(REGISTER, user, (AOR, f"user{user}@example.com"), (CALL_ID, f"{user}-reg"), (CSEQ, cseq),
                            (GRANTED, 3600), (HEADER_NAME, "Contact"), (HEADER_VALUE, contact))
         return self.exchange((one(user) for user in users), rate)
 
-    def push(self, users, rate=None):
+    def push(self, users, rate=None, waits=1):
         return self.exchange((
             message(SEND, index, (EVENT, CALL), (AOR, f"user{user}@example.com"), (CALL_ID, f"{index}@bench"),
-                    (FROM_URI, "sip:alice@example.com"), (FROM_DISPLAY, "Alice Example"), (WAITS, 1))
+                    (FROM_URI, "sip:alice@example.com"), (FROM_DISPLAY, "Alice Example"), (WAITS, waits))
             for index, user in enumerate(users)), rate)
 
     def cpu(self):
@@ -127,6 +129,38 @@ def bindings(pushwake, directory, server, keys, counts, pushes, pin):
               + f"{row['memory_mb']:12.1f}{row['lost']:6}", flush=True)
         result[str(count)] = row
     return result
+
+
+def soak(pushwake, directory, server, keys, count, pin):
+    """Prints what a service that is dead all the time does to the pushes of another, and to memory."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        dead = f"https://127.0.0.1:{nobody.getsockname()[1]}"
+        engine = Engine(pushwake, directory / "soak", f"https://127.0.0.1:{server.port}", keys.directory, pin, fcm_url=dead,
+                        device_pushes=0, caller_pushes=0, aor_pushes=0)
+        living, lost = range(1000), range(1000, 2000)
+        memory, seconds, good = [], {False: 0.0, True: 0.0}, 0
+        try:
+            engine.register(living)
+            engine.register(lost, provider="fcm")
+            engine.push(living)
+            for part in range(10):
+                for is_mixed in (False, True):
+                    # The same pushes to the living service, alone and with as many to the dead one between them.
+                    for _ in range(count // 40_000):
+                        begin = time.monotonic()
+                        good += engine.push(living)
+                        seconds[is_mixed] += time.monotonic() - begin
+                        if is_mixed:
+                            engine.push(lost, waits=0)
+                memory.append(engine.memory())
+        finally:
+            engine.stop()
+    row = {"pushes": good, "memory_mb": memory, "alone_s": seconds[False], "mixed_s": seconds[True]}
+    print(f"\na dead service: {good:,} pushes to the other, half of them among as many to the dead one")
+    print(f"  time {seconds[False]:.1f} s alone, {seconds[True]:.1f} s among them; memory MB, ten times: "
+          + " ".join(f"{at:.1f}" for at in memory), flush=True)
+    return row
 
 
 def script(count):

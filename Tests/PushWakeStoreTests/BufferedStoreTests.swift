@@ -37,6 +37,27 @@ import Testing
         }
     }
 
+    @Test func `writes nothing of its own for a refresh that changes times alone`() throws {
+        try withStore { (store, path, table) throws in
+            _ = try store.register([first], now: start)
+            let later = makeBinding(cseq: 7, at: start + 60)
+            #expect(try store.register([later], now: start + 60).isEmpty)
+            #expect(try fileSize(path + "-refreshes") == 0)
+            #expect(try table() == [first])
+            #expect(try store.bindings(of: "alice@example.com", now: start + 60) == [later])
+            try store.flush()
+            #expect(try table() == [later])
+            _ = try store.register([moved], now: start + 70)
+            #expect(try fileSize(path + "-refreshes") > 0)
+        }
+    }
+
+    private func fileSize(_ path: String) throws -> Int {
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        return Int(status.st_size)
+    }
+
     @Test func `says once that something waits`() throws {
         try withStore { (store, _, _) throws in
             var count = 0
@@ -83,6 +104,7 @@ import Testing
             for at in [start, start + 5] {
                 var binding = full
                 binding.registeredAt = at
+                binding.contact = "sip:bob@[2001:db8::1]:\(at)"
                 _ = try store.register([binding], now: at)
             }
             _ = try store.register([makeBinding()], now: start)

@@ -5,8 +5,9 @@ public import PushWakeCore
 /// A SQLite store whose refreshes are written in groups.
 ///
 /// Most REGISTERs change when and from where a phone has registered, and no more. Such a row goes into a journal, which
-/// outlives `kill -9` as the tables do, and into the tables with others of its kind at the next `flush()`. Whatever adds
-/// or removes a binding goes into the tables at once, as without this.
+/// outlives `kill -9` as the tables do, and into the tables with others of its kind at the next `flush()`. One that
+/// changes times alone waits in memory: `kill -9` costs the times of the last moment. Whatever adds or removes a binding
+/// goes into the tables at once, as without this.
 ///
 /// The rows of users with traffic are kept in memory, so this may only be done while no other process writes to the
 /// file: see `isAlone`.
@@ -30,6 +31,8 @@ public final class BufferedStore: BindingStore {
     private var recent: [[UInt8]: Known] = [:]
     private var older: [[UInt8]: Known] = [:]
     private var waiting: [Int64: Binding] = [:]
+    /// Those of them that differ from the tables in more than times.
+    private var moved: Set<Int64> = []
     private var buffers = false
 
     /// Takes over the store; nothing is kept until `isAlone` is set.
@@ -53,7 +56,7 @@ public final class BufferedStore: BindingStore {
                 buffers = false
             }
             // ORDER: from now on others may write, and what waits must not overwrite it. The journal still has it.
-            if !buffers { waiting = [:] }
+            if !buffers { (waiting, moved) = ([:], []) }
             forgetUsers()
         }
     }
@@ -72,8 +75,10 @@ public final class BufferedStore: BindingStore {
     /// Writes what waits. When it fails, all of it still waits.
     public func flush() throws(StoreError) {
         guard !waiting.isEmpty else { return }
-        try store.replace(waiting.map { ($0.key, $0.value) })
+        // By their ids: rows of the same page come together.
+        try store.replace(waiting.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }) { moved.contains($0) }
         waiting.removeAll(keepingCapacity: true)
+        moved.removeAll(keepingCapacity: true)
         journal.clear()
     }
 
@@ -113,12 +118,16 @@ public final class BufferedStore: BindingStore {
         if waiting.count >= Self.longestQueue || journal.size >= Self.longestJournal { try flush() }
         let ids = plan.replaced.map { user.rows[$0].id }.sorted()
         let rows = zip(ids, plan.stored).map { (id: $0, binding: $1) }
-        guard journal.append(rows) else { return try registerInTables(bindings, key, now) }
+        let changesTimesAlone = rows.allSatisfy { row in
+            user.rows.contains { $0.id == row.id && $0.binding.isSame(as: row.binding) }
+        }
+        guard changesTimesAlone || journal.append(rows) else { return try registerInTables(bindings, key, now) }
         let isFirst = waiting.isEmpty
         // The only copy of the rows is the one that changes.
         recent[key] = nil
         for row in rows {
             waiting[row.id] = row.binding
+            if !changesTimesAlone { moved.insert(row.id) }
             if let index = user.rows.firstIndex(where: { $0.id == row.id }) { user.rows[index].binding = row.binding }
         }
         recent[key] = user
@@ -218,6 +227,15 @@ public final class BufferedStore: BindingStore {
     }
 
     public func count() throws(StoreError) -> Int { try store.count() }
+}
+
+extension Binding {
+    /// Times and CSeq aside, which every REGISTER changes.
+    fileprivate func isSame(as other: Binding) -> Bool {
+        var moved = other
+        (moved.cseq, moved.registeredAt, moved.expiresAt, moved.forgetAt) = (cseq, registeredAt, expiresAt, forgetAt)
+        return self == moved
+    }
 }
 
 extension RegistrationPlan {

@@ -70,7 +70,7 @@ final class RefreshJournal {
         return Self.rows(in: bytes[..<max(0, count)])
     }
 
-    private static func rows(in bytes: ArraySlice<UInt8>) -> [Row] {
+    static func rows(in bytes: ArraySlice<UInt8>) -> [Row] {
         var rest = bytes
         var rows: [Row] = []
         while rest.count >= headSize {

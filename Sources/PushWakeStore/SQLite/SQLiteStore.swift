@@ -211,10 +211,15 @@ public final class SQLiteStore: BindingStore {
 
     /// Reads the tombstones of one user, newest first.
     public func removed(of aor: String) throws(StoreError) -> [RemovedBinding] {
-        try database.read { () throws(StoreError) in
-            guard let user = try users.find(aor) else { return [] }
-            return try tombstones(of: user).map(\.tombstone).sortedByRemoval()
-        }
+        // One statement, as in `rows(of:)`: this runs for the first refresh of each phone.
+        let query = try database.statement(
+            """
+            SELECT \(BindingRow.columns), removed_at, reason FROM users JOIN marks ON id BETWEEN uid << 8 AND uid << 8 | 255
+            WHERE aor = ? ORDER BY id
+            """)
+        defer { query.reset() }
+        try query.bind(1, aor)
+        return try tombstones(query, aor).map(\.tombstone).sortedByRemoval()
     }
 
     /// Keeps the age of what is stored when the clock is put right. All in one statement: that is rare, and no half of it
@@ -341,11 +346,30 @@ public final class SQLiteStore: BindingStore {
         return rows
     }
 
-    /// Overwrites rows that are there, all of them or none.
-    func replace(_ rows: [(id: Int64, binding: Binding)]) throws(StoreError) {
+    /// Overwrites rows that are there, all of them or none; of those that `hasMoved` does not name only times and CSeq.
+    func replace(
+        _ rows: [(id: Int64, binding: Binding)], hasMoved: (Int64) -> Bool = { _ in true }
+    ) throws(StoreError) {
         try write { () throws(StoreError) in
-            for row in rows { try insert(row.binding, id: row.id) }
+            for row in rows {
+                if hasMoved(row.id) {
+                    try insert(row.binding, id: row.id)
+                } else {
+                    try updateTimes(row.binding, id: row.id)
+                }
+            }
         }
+    }
+
+    private func updateTimes(_ binding: Binding, id: Int64) throws(StoreError) {
+        let update = try database.statement(
+            "UPDATE bindings SET cseq = ?, registered_at = ?, expires_in = ?, forget_at = ? WHERE id = ?")
+        try update.bind(1, Int64(binding.cseq))
+        try update.bind(2, binding.registeredAt)
+        try update.bind(3, binding.expiresAt &- binding.registeredAt)
+        try update.bind(4, binding.forgetAt)
+        try update.bind(5, id)
+        try update.run()
     }
 
     /// A row of the user whom this row belongs to cannot be read.
@@ -370,10 +394,16 @@ public final class SQLiteStore: BindingStore {
         defer { query.reset() }
         try query.bind(1, user.slots.lowerBound)
         try query.bind(2, user.slots.upperBound)
+        return try tombstones(query, user.aor)
+    }
+
+    private func tombstones(
+        _ query: SQLiteStatement, _ aor: String
+    ) throws(StoreError) -> [(id: Int64, tombstone: RemovedBinding)] {
         var rows: [(id: Int64, tombstone: RemovedBinding)] = []
         while try query.step() {
             // One that cannot be read is overwritten by the next.
-            guard let binding = try BindingRow.read(query, aor: user.aor, kinds: kinds) else { continue }
+            guard let binding = try BindingRow.read(query, aor: aor, kinds: kinds) else { continue }
             let mark = RemovedBinding(
                 binding: binding, reason: query.text(BindingRow.end + 1), removedAt: query.number(BindingRow.end))
             rows.append((query.number(0), mark))
