@@ -13,9 +13,7 @@ extension EngineCore {
         let now = SystemClock.monotonicMilliseconds()
         let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
         let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
-        if status >= 0, let time = request.times.sent(leg: leg, at: SystemClock.monotonicMicroseconds()) {
-            times.countRelease(afterMicroseconds: time)
-        }
+        if status >= 0 { countRelease(of: leg, request) }
         if (180..<300).contains(status) { endWait(request, .rang, now) }
         switch status {
         case -1: request.machine.postponed(leg: leg)
@@ -34,6 +32,7 @@ extension EngineCore {
         let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
         let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
         if leg > 0 {
+            countRelease(of: leg, request)
             let now = SystemClock.monotonicMilliseconds()
             dispatch(
                 perform(request.machine.progressed(leg: leg, status: status, isFromPhone: true, now: now), request))
@@ -75,6 +74,12 @@ extension EngineCore {
         calls.end(request, forgetAt: now + Self.retention)
         dispatch(perform(verbs, request))
         schedule(request, now)
+    }
+
+    /// The host speaks of a leg for the first time: it is out.
+    private func countRelease(of leg: Int, _ request: HeldRequest) {
+        guard let time = request.times.sent(leg: leg, at: SystemClock.monotonicMicroseconds()) else { return }
+        times.countRelease(afterMicroseconds: time)
     }
 
     /// The caller hears a phone ring, or that none will.
