@@ -6,9 +6,11 @@ import socket
 import time
 
 import h2.events
+import h2.exceptions
+import h2.settings
 import pytest
 
-from http_client import HTTP2Client, listen, read_all
+from http_client import TOKEN, HTTP2Client, listen, read_all
 from servers import wait_until
 
 HEALTH = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -206,3 +208,24 @@ def test_floods_of_settings_and_pings_do_not_fill_the_memory(make_engine, tmp_pa
         assert client.curl("/healthz", operator=False).status == 200
     status = dict(line.split(":", 1) for line in open(f"/proc/{engine.process.pid}/status") if ":" in line)
     assert int(status["VmRSS"].split()[0]) < 80_000
+
+
+def test_an_http2_client_that_takes_no_data_is_closed(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, tls=True)
+    peer = HTTP2Client(client)
+    peer.h2.update_settings({h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: 0})
+    peer.flush()
+    stream = peer.request("/healthz")
+    assert peer.read(lambda events: any(isinstance(e, h2.events.ResponseReceived) for e in events))
+    began = time.monotonic()
+    peer.read(lambda events: any(isinstance(e, h2.events.StreamEnded) and e.stream_id == stream for e in events), 45)
+    assert peer.closed and time.monotonic() - began < 40
+    assert client.curl("/healthz", operator=False).status == 200
+
+
+def test_a_request_behind_one_that_waits_is_answered_after_it(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path)
+    body = "aor=nobody&wait=1"
+    head = f"Host: a\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"
+    answers = client.say(f"POST /v1/send HTTP/1.1\r\n{head}{body}{HEALTH}", end=True)
+    assert [part[:3] for part in answers.split("HTTP/1.1 ")[1:]] == ["404", "200"]
