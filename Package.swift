@@ -113,7 +113,8 @@ let package = Package(
         .testTarget(
             name: "PushWakeFuzzTests",
             dependencies: [
-                "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient", "PushWakeEngine",
+                "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient",
+                "PushWakeEngine",
                 "CJansson",
             ], path: "Fuzz",
             exclude: ["Dictionaries", "Seeds", "FailCases", "README.md", "run"],

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeClient
 import PushWakeCore
 
 @testable import PushWakeEngine

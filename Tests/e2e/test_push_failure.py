@@ -122,9 +122,42 @@ def test_a_provider_that_cannot_be_reached_costs_no_time(make_server, simulator,
     gone.register()
     gone.sleep()
     call = wire.call(server, gone.user)
-    if change is unreadable:
+    assert call.wait_final().status == 480
+    assert call.final.at - call.sent_at < (0.1 if change is unreadable else 3)
+
+
+@pytest.mark.alone
+def test_nobody_waits_for_a_provider_that_is_out_of_reach(make_server, simulator, wire):
+    settings = {}
+    refused(settings)
+    server = make_server(settings=settings, wake_timeout=20)
+    for number in range(4):
+        phone = wire.phone(server, f"unreachable-{number}", "tcp", rfc8599_apns())
+        phone.register()
+        phone.sleep()
+        call = wire.call(server, phone.user)
         assert call.wait_final().status == 480
-        assert call.final.at - call.sent_at < 0.1
+        # The first caller waits for a second attempt, a later one for that which it causes, two seconds after the last.
+        assert call.final.at - call.sent_at < (1 if number == 0 else 2.5)
+
+
+def test_a_provider_that_comes_back_is_tried_again_for_the_next_call(make_server, tmp_path, wire):
+    provider = Simulator(tmp_path)
+    provider.start()
+    server = make_server(provider, wake_timeout=20)
+    provider.stop()
+    phone = wire.phone(server, "patient", "tcp", rfc8599_apns())
+    phone.register()
+    phone.sleep()
+    for _ in range(3):
+        call = wire.call(server, phone.user)
+        assert call.wait_final().status == 480
+    provider.start()
+    call = wire.call(server, phone.user)
+    provider.wait_push(phone.push.token, 3)
+    woken = wire.again(phone)
+    woken.register()
+    call.wait_status(200)
 
 
 @pytest.mark.alone

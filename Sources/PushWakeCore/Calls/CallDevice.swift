@@ -156,6 +156,8 @@ struct DeviceState {
     var legAtPush = 0
     /// A provider has taken one.
     var wasPushed = false
+    /// No connection to its provider can be had for the push that is under way.
+    var isUnreachable = false
     /// When it counts as silent.
     var silentAt: Int64?
     var replacement: Replacement?
@@ -184,6 +186,9 @@ struct DeviceState {
         guard let leg else { return true }
         return leg.heard == .nothing && leg.number == legAtPush
     }
+
+    /// Nothing is on its way to it, and perhaps nothing will be.
+    var isHopeless: Bool { isUnreachable && push == .underway && leg == nil }
 
     /// Its leg may be answered, or will fail by itself.
     var hasLiveLeg: Bool { leg != nil && !isAwaited }

@@ -213,6 +213,7 @@ public struct CallMachine: ~Copyable {
         guard push == .underway || push == .dropped else { return [] }
         let isFirst = !devices[index].wasPushed
         var verbs: [CallVerb] = []
+        devices[index].isUnreachable = false
         if isAccepted {
             let isLast = devices[index].pushes > policy.pushRepeats
             devices[index].push = .accepted(repeatAt: isLast ? nil : policy.pushRepeat.map { now + $0 })
@@ -244,6 +245,18 @@ public struct CallMachine: ~Copyable {
         ring(index, contact, now, &verbs)
         // The push is still to bring it where it is.
         devices[index].legAtPush = lastLeg
+        settle(now, &verbs)
+        return verbs
+    }
+
+    /// The device's provider cannot be reached. Delivery goes on trying, and a call does not wait for that alone. A text
+    /// does: nobody hears it wait.
+    public mutating func pushUnreachable(device index: Int, now: Int64) -> [CallVerb] {
+        guard isCall, devices.indices.contains(index), !isClosed, devices[index].push == .underway,
+            !devices[index].wasPushed
+        else { return [] }
+        devices[index].isUnreachable = true
+        var verbs: [CallVerb] = []
         settle(now, &verbs)
         return verbs
     }
@@ -345,8 +358,8 @@ public struct CallMachine: ~Copyable {
     mutating func settle(_ now: Int64, _ verbs: inout [CallVerb]) {
         guard end == nil else { return }
         guard !isElsewhere else { return settleElsewhere(now, &verbs) }
-        let isAwaited = !isClosed && devices.contains { $0.isAwaited }
         let hasLiveLeg = devices.contains { $0.hasLiveLeg }
+        let isAwaited = !isClosed && devices.contains { $0.isAwaited && (hasLiveLeg || !$0.isHopeless) }
         setDeclineClock(runs: isAwaited && !hasLiveLeg, now)
         let isTimeOver = now >= declineAt ?? endsAt
         let mustEnd = hostAwaitsVerb && !hasLiveLeg

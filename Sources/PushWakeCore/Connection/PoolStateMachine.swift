@@ -13,6 +13,11 @@ public struct PoolStateMachine: ~Copyable {
     private var backoff: Backoff
     /// Milliseconds; no attempt before.
     private var notBefore = Int64.min
+    /// When the last attempt began.
+    private var lastAttempt: Int64?
+    /// For a request that has just come an attempt may begin so long after the last one: that is no tight loop, and a
+    /// caller hears at once whether it is of use to wait.
+    private static let freshPause: Int64 = 2000
 
     /// Delays in milliseconds.
     public init(maxConnections: Int, firstDelay: Int64 = 500, longestDelay: Int64 = 60_000) {
@@ -28,11 +33,16 @@ public struct PoolStateMachine: ~Copyable {
         case none
     }
 
-    /// Requests wait, and `free` streams are free on connections that stand.
-    public mutating func demand(waiting: Int, free: Int, now: Int64) -> DemandAction {
+    /// Attempts that failed since the last answer.
+    public var failures: UInt32 { backoff.failures }
+
+    /// Requests wait, and `free` streams are free on connections that stand; `isFresh`: one has just come.
+    public mutating func demand(waiting: Int, free: Int, isFresh: Bool = false, now: Int64) -> DemandAction {
         guard waiting > free, connections + attempts < maxConnections, attempts == 0 else { return .none }
-        guard now >= notBefore else { return .wait(until: notBefore) }
+        let earliest = isFresh ? min(notBefore, (lastAttempt ?? now) + Self.freshPause) : notBefore
+        guard now >= earliest else { return .wait(until: earliest) }
         attempts += 1
+        lastAttempt = now
         return .connect
     }
 

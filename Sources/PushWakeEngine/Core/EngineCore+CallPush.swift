@@ -128,6 +128,12 @@ extension EngineCore {
                 pushRetried(follower.device, follower.request)
             }
         }
+        job.onUnreachable = { [weak self, weak request] in
+            guard let self, let request else { return }
+            for follower in request.pushes.entries[token]?.followers ?? [] {
+                pushUnreachable(follower.device, follower.request)
+            }
+        }
         request.pushes.entries[token]?.job = job
     }
 
@@ -148,6 +154,12 @@ extension EngineCore {
     private func pushRetried(_ device: Int, _ request: HeldRequest) {
         let now = SystemClock.monotonicMilliseconds()
         dispatch(perform(request.machine.pushRetried(device: device, now: now), request))
+        schedule(request, now)
+    }
+
+    private func pushUnreachable(_ device: Int, _ request: HeldRequest) {
+        let now = SystemClock.monotonicMilliseconds()
+        dispatch(perform(request.machine.pushUnreachable(device: device, now: now), request))
         schedule(request, now)
     }
 

@@ -17,6 +17,8 @@ final class ChannelQueue {
 
     /// How much was waiting for its memory to be worth asking back.
     private static let backlog = 10_000
+    /// One attempt that fails may meet a provider that starts anew; the second comes within half a second.
+    private static let failuresOfUnreachable = 2
     /// Milliseconds between two sweeps for pushes whose time is over.
     private static let sweepPause: Int64 = 100
 
@@ -201,7 +203,11 @@ final class ChannelQueue {
     /// No connection can be had before `time`.
     private func fail(before time: Int64, _ reason: String) {
         finish({ $0.deadline <= time }, unreachable(reason))
-        for entry in waiting.elements { entry.job.noteRetry() }
+        let isUnreachable = pool.failuresInARow >= Self.failuresOfUnreachable
+        for entry in waiting.elements {
+            entry.job.noteRetry()
+            if isUnreachable { entry.job.noteUnreachable() }
+        }
     }
 
     /// How a push ends that had no connection: with the certificate refused none can help but the operator.

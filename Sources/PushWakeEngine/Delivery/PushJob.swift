@@ -26,6 +26,8 @@ final class PushJob: HTTPExchange {
     var onRetry: (() -> Void)?
     /// Monotonic microseconds at which its request was written first; 0 before.
     private(set) var writtenAt: Int64 = 0
+    /// Runs once, when its provider could not be reached several times in a row.
+    var onUnreachable: (() -> Void)?
     /// Which of its channel's credentials the last request carried.
     var generation: UInt32 = 0
     /// Nil where nobody counts pushes or changes channels.
@@ -88,11 +90,18 @@ final class PushJob: HTTPExchange {
         onRetry?()
     }
 
+    /// No connection can be had, and attempts go on.
+    func noteUnreachable() {
+        let onUnreachable = self.onUnreachable
+        self.onUnreachable = nil
+        onUnreachable?()
+    }
+
     /// Ends the push; a second end is ignored, so that no path can report it twice.
     func finish(_ verdict: Verdict, status: Int) {
         guard !isFinished else { return }
         isFinished = true
-        onRetry = nil
+        (onRetry, onUnreachable) = (nil, nil)
         var (verdict, status) = (verdict, status)
         if let failedAttempt, verdict == .deadlinePassed {
             (verdict, status) = (failedAttempt.verdict, failedAttempt.status)

@@ -34,7 +34,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     public var onFailure: ((_ reason: String, _ retryAt: Int64) -> Void)?
     /// Requests that the owner keeps until there is room: they count when connections are opened.
     public var waitingOutside = 0 {
-        didSet { if waitingOutside > oldValue { seekConnection() } }
+        didSet { if waitingOutside > oldValue { seekConnection(isFresh: true) } }
     }
     /// Where requests go.
     public let origin: HTTPOrigin
@@ -56,6 +56,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private var established: Set<Int> = []
     private var lastID = 0
     private var connectTimer: Loop.TimerID?
+    private var connectTime = Int64.max
     private var isLookingUp = false
     /// Set while an attempt waits for addresses.
     private var lookupTimer: Loop.TimerID?
@@ -187,19 +188,27 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
 
     // MARK: Connections
 
-    private func seekConnection() {
+    /// Attempts to connect that failed since the last answer.
+    public var failuresInARow: Int { Int(machine.failures) }
+
+    private func seekConnection(isFresh: Bool = false) {
         guard !isClosed else { return }
-        perform(machine.demand(waiting: waiting.count + waitingOutside, free: freeStreams, now: loop.now))
+        perform(
+            machine.demand(
+                waiting: waiting.count + waitingOutside, free: freeStreams, isFresh: isFresh, now: loop.now))
     }
 
     private func perform(_ action: PoolStateMachine.DemandAction) {
         switch action {
         case .none: return
         case .wait(let time):
-            guard connectTimer == nil else { return }
+            if connectTimer != nil, connectTime <= time { return }
+            if let connectTimer { loop.cancel(connectTimer) }
+            connectTime = time
             connectTimer = loop.schedule(at: time) {
                 self.connectTimer = nil
-                if !self.waiting.isEmpty || self.waitingOutside > 0 { self.seekConnection() }
+                // Whoever came meanwhile may be the reason for this time.
+                if !self.waiting.isEmpty || self.waitingOutside > 0 { self.seekConnection(isFresh: true) }
             }
         case .connect:
             lookUp(configuration.proxy?.origin ?? origin)

@@ -250,7 +250,12 @@ private struct CallSequence: ~Copyable {
     private mutating func retryPush() {
         let waiting = host.outstanding
         let index = waiting.isEmpty ? random.pick([-1, 0, 99, .max, .min]) : random.pick(waiting)
-        perform("push of \(index) is tried again", machine.pushRetried(device: index, now: now))
+        if random.oneIn(2) {
+            perform("push of \(index) is tried again", machine.pushRetried(device: index, now: now))
+        } else {
+            host.willLoseProvider(index)
+            perform("the provider of \(index) is out of reach", machine.pushUnreachable(device: index, now: now))
+        }
     }
 
     private mutating func end() {

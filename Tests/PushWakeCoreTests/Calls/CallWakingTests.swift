@@ -82,6 +82,37 @@ import Testing
         #expect(gone.refuse() == "give up 480")
     }
 
+    @Test func `nobody but a phone whose provider is out of reach: the caller does not wait for that`() {
+        let alone = HeldCall(.asleep("a", .lost("a1")))
+        #expect(alone.start() == "push 0 call, hold")
+        #expect(alone.lose() == "drop 0, give up 480")
+
+        let pair = HeldCall(.asleep("a", .lost("a1")), .asleep("b", .lost("b1")))
+        #expect(pair.start() == "push 0 call, push 1 call, hold")
+        #expect(pair.lose(0) == "")
+        #expect(pair.accept(1) == "")
+        #expect(pair.register("a", at: .tcp("a2")) == "ring 1 a2, drop 0")
+
+        let both = HeldCall(.asleep("a", .lost("a1")), .asleep("b", .lost("b1")))
+        #expect(both.start() == "push 0 call, push 1 call, hold")
+        #expect(both.lose(0) == "")
+        #expect(both.lose(1) == "drop 0, drop 1, give up 480")
+    }
+
+    @Test func `a phone whose provider is out of reach is awaited while another one rings`() {
+        let call = HeldCall(.asleep("a", .lost("a1")), .plain(.udp("d1")))
+        #expect(call.start() == "push 0 call, ring 1 d1, hold")
+        #expect(call.lose() == "")
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.hear(486, leg: 1) == "drop 0, give up 480")
+
+        let rung = HeldCall(.asleep("a", .udp("a1")))
+        #expect(rung.start() == "push 0 call, hold")
+        #expect(rung.retry() == "ring 1 a1")
+        #expect(rung.lose() == "", "its known contact may answer")
+        #expect(rung.hear(180, leg: 1) == "drop 0, give up 480")
+    }
+
     @Test func `a silent phone at once when silent_after is 0`() {
         let call = HeldCall(.awake("a", .tcp("a1"))) { $0.silentAfter = 0 }
         #expect(call.start() == "ring 1 a1, push 0 call, hold")

@@ -66,6 +66,8 @@ final class HeldCall {
 
     func retry(_ device: Int = 0) -> String { say(machine.pushRetried(device: device, now: now)) }
 
+    func lose(_ device: Int = 0) -> String { say(machine.pushUnreachable(device: device, now: now)) }
+
     /// The script sends the request elsewhere, and phones may join for so long.
     func `continue`(for time: Int64) -> String { say(machine.continued(until: now + time, now: now)) }
 

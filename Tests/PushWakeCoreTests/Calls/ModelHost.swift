@@ -33,6 +33,15 @@ struct ModelHost {
             return leg == nil || heard == .nothing && leg == legAtPush
         }
         var hasLiveLeg: Bool { leg != nil && !isAwaited }
+        /// Its provider is out of reach, and it has no leg.
+        var isHopeless: Bool { isUnreachable && (push == .underway || push == .dropped) && leg == nil }
+        var isUnreachable = false
+    }
+
+    /// Somebody may still be brought by a push, who is worth waiting for.
+    private var isAnyoneAwaited: Bool {
+        let hasLiveLeg = devices.contains { $0.hasLiveLeg }
+        return devices.contains { $0.isAwaited && (hasLiveLeg || !$0.isHopeless) }
     }
 
     let event: PushEvent
@@ -127,10 +136,18 @@ struct ModelHost {
         }
     }
 
+    mutating func willLoseProvider(_ index: Int) {
+        guard isCall, devices.indices.contains(index), devices[index].push == .underway, !devices[index].wasAccepted,
+            !isClosed
+        else { return }
+        devices[index].isUnreachable = true
+    }
+
     mutating func willEndPush(_ index: Int, isAccepted: Bool) {
         guard devices.indices.contains(index) else { return }
         let wasDropped = devices[index].push == .dropped
         guard devices[index].push == .underway || wasDropped else { return }
+        devices[index].isUnreachable = false
         if isAccepted { devices[index].wasAccepted = true }
         devices[index].push = devices[index].wasAccepted ? .accepted : wasDropped ? .none : .failed
     }
@@ -231,15 +248,14 @@ struct ModelHost {
             fail("give up \(status)")
         }
         setDeclineClock(now)
-        let isAwaited = devices.contains { $0.isAwaited }
-        if isAwaited && !isClosed && now < declineAt ?? endsAt { fail("give up too early") }
+        if isAnyoneAwaited && !isClosed && now < declineAt ?? endsAt { fail("give up too early") }
         isHeld = false
         if !hasLiveLeg { isClosed = true }
     }
 
     private mutating func setDeclineClock(_ now: Int64) {
-        let isAwaited = !isClosed && !isElsewhere && devices.contains { $0.isAwaited }
-        guard isAwaited, let declinePause, !devices.contains(where: { $0.hasLiveLeg }) else {
+        guard !isClosed, !isElsewhere, isAnyoneAwaited, let declinePause, !devices.contains(where: { $0.hasLiveLeg })
+        else {
             declineAt = nil
             return
         }

@@ -34,6 +34,19 @@ import Testing
         #expect(machine.demand(waiting: 1, free: 0, now: now) == .connect)
     }
 
+    @Test func `tries anew for a request that has just come, two seconds after the last attempt`() {
+        var machine = PoolStateMachine(maxConnections: 1, firstDelay: 100_000, longestDelay: 100_000)
+        #expect(machine.demand(waiting: 1, free: 0, isFresh: true, now: 0) == .connect)
+        let retryAt = machine.attemptFailed(now: 10, random: 0).retryAt
+        #expect(machine.failures == 1)
+        #expect(retryAt == 50_010)
+        #expect(machine.demand(waiting: 1, free: 0, now: 5000) == .wait(until: retryAt))
+        #expect(machine.demand(waiting: 2, free: 0, isFresh: true, now: 1999) == .wait(until: 2000))
+        #expect(machine.demand(waiting: 2, free: 0, isFresh: true, now: 2000) == .connect)
+        #expect(machine.attemptFailed(now: 2000, random: 0).retryAt == 52_000)
+        #expect(machine.demand(waiting: 3, free: 0, isFresh: true, now: 2001) == .wait(until: 4000))
+    }
+
     @Test func `does not hammer a server that accepts and closes`() {
         var machine = PoolStateMachine(maxConnections: 1, firstDelay: 100, longestDelay: 1000)
         #expect(machine.demand(waiting: 1, free: 0, now: 0) == .connect)
