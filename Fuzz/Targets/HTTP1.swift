@@ -21,6 +21,7 @@ public func fuzzHTTP1(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     }
     exchange(bytes, step: step)
     tunnel(bytes, step: step)
+    listen(bytes, step: step)
     return 0
 }
 
@@ -90,4 +91,35 @@ private func tunnel(_ bytes: [UInt8], step: Int) {
 
 private func pieces(of bytes: [UInt8], _ step: Int) -> [[UInt8]] {
     stride(from: 0, to: bytes.count, by: step).map { Array(bytes[$0..<min(bytes.count, $0 + step)]) }
+}
+
+/// What our own listener reads: the same requests in whatever pieces they arrive, within its limits, and what is left
+/// over after a refusal is nothing.
+private func listen(_ bytes: [UInt8], step: Int) {
+    let whole = served(bytes, step: max(bytes.count, 1))
+    let inPieces = served(bytes, step: step)
+    guard whole == inPieces else { fatalError("at once: \(whole), in pieces of \(step): \(inPieces)") }
+}
+
+private func served(_ bytes: [UInt8], step: Int) -> [HTTP1RequestReader.Step] {
+    var limits = HTTP1RequestReader.Limits()
+    (limits.head, limits.fields, limits.body) = (200, 5, 50)
+    var reader = HTTP1RequestReader(limits: limits)
+    var steps: [HTTP1RequestReader.Step] = []
+    for piece in pieces(of: bytes, step) {
+        reader.append(piece.span)
+        while true {
+            let step = reader.next()
+            if step == .incomplete { break }
+            // Whether the body is there already decides if it has to be asked for.
+            if step != .continueWanted { steps.append(step) }
+            if case .request(let request, _) = step {
+                guard request.body.count <= 50, request.headers.count <= 5 else { fatalError("too long: \(request)") }
+                _ = HTTPCredentials(request["authorization"])
+                _ = try? FormFields(request.body)
+            }
+            if case .refused = step { guard reader.buffered == 0 else { fatalError("bytes are kept") } }
+        }
+    }
+    return steps
 }

@@ -136,6 +136,24 @@ static inline void copenssl_ask_for_staples(SSL_CTX *context)
     SSL_CTX_set_tlsext_status_type(context, TLSEXT_STATUSTYPE_ocsp);
     SSL_CTX_set_tlsext_status_cb(context, copenssl_check_staple);
 }
+/* A server's choice (RFC 7301, 3.2): HTTP/2 when the client has it, else HTTP/1.1; a client that has neither is served
+ * as one without ALPN. */
+static inline int copenssl_select_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *length,
+                                           const unsigned char *offered, unsigned int count, void *unused)
+{
+    static const unsigned char known[] = "\x02h2\x08http/1.1";
+    (void)ssl, (void)unused;
+    unsigned char *found = NULL;
+    if (SSL_select_next_proto(&found, length, known, sizeof known - 1, offered, count) != OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_NOACK;
+    *chosen = found;
+    return SSL_TLSEXT_ERR_OK;
+}
+static inline void copenssl_serve(SSL_CTX *context)
+{
+    SSL_CTX_set_alpn_select_cb(context, copenssl_select_protocol, NULL);
+    SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE);
+}
 static inline int copenssl_add_chain(SSL_CTX *context, X509 *certificate)
 {
     return (int)SSL_CTX_add1_chain_cert(context, certificate);

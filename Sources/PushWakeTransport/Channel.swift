@@ -163,6 +163,13 @@ package final class Channel {
         return .sent
     }
 
+    /// Sends close_notify and FIN and leaves the other direction open; false when the connection is lost.
+    func finish() -> Bool {
+        tls?.shutDown()
+        if case .failed = flush() { return false }
+        return shutdown(socket.descriptor, Int32(SHUT_WR)) == 0
+    }
+
     /// Closes with close_notify and FIN, or with RST. Unwatch first.
     package func close(aborting: Bool) {
         if aborting {

@@ -13,7 +13,8 @@ struct PushWakeCommand: ParsableCommand {
         subcommands: [
             EngineCommand.self, SimulateCommand.self, ParseCommand.self, LoadCommand.self, SendCommand.self,
             ExplainCommand.self,
-            BindingsCommand.self, NodesCommand.self, TraceCommand.self, StatsCommand.self, AGICommand.self,
+            BindingsCommand.self, NodesCommand.self, TraceCommand.self, DoctorCommand.self, StatsCommand.self,
+            AGICommand.self,
             RegisteredCommand.self, ReloadCommand.self, CheckCommand.self, SettingsCommand.self, PayloadCommand.self,
         ])
 }

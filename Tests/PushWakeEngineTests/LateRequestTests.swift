@@ -15,7 +15,7 @@ extension CoreBench {
         let path = "/tmp/pushwake-late-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
         let listener = try LocalSocket.listen(path: path)
         let client = try LocalSocket.connect(path: path)
-        let peer = EnginePeer(socket: try #require(listener.accept()))
+        let peer = SocketPeer(socket: try #require(listener.accept()))
         var writer = MessageWriter()
         writer.begin(kind, id: 9)
         fill(&writer)

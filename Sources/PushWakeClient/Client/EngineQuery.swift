@@ -21,6 +21,8 @@ public enum EngineQuery: Int, Sendable {
     case nodes = 18
     /// What a request would push to a user; only the shell asks it (`explain(aor:…)`).
     case explain = 16
+    /// How each step on the way of a call to a user fares; only the shell asks it.
+    case diagnose = 17
 }
 
 extension EngineClient {
@@ -50,6 +52,9 @@ extension EngineClient {
 
     /// The rows of a reply.
     public static func rows(of reply: MessageReader) -> [[EngineField]] { Page(reply).rows }
+
+    /// Where the next page of a reply begins; nil on the last one.
+    public static func cursor(of reply: MessageReader) -> String? { Page(reply).cursor }
 
     private struct Page {
         var rows: [[EngineField]] = []

@@ -138,6 +138,15 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case fastAGIListen
     case fastAGIAllow
     case fastAGITokenFile
+    case httpListen
+    case httpCert
+    case httpKey
+    case httpTokenFile
+    case httpUsers
+    case httpOperators
+    case httpRealm
+    case httpRate
+    case httpConnections
     case caFile
     case connectTimeout
     case requestTimeout

@@ -4,9 +4,9 @@
 public enum SettingsTable {
     /// The row of a key.
     public static func description(of key: SettingKey) -> SettingDescription {
-        engineRow(key) ?? callRow(key) ?? heldRow(key) ?? loadRow(key) ?? deliveryRow(key) ?? vendorRow(key) ?? openRow(
-            key)
-            ?? furtherRow(key) ?? nodeRow(key) ?? gatewayRow(key) ?? removalRow(key) ?? webhookRow(key)
+        engineRow(key) ?? httpRow(key) ?? callRow(key) ?? heldRow(key) ?? loadRow(key) ?? deliveryRow(key)
+            ?? vendorRow(key) ?? openRow(key) ?? furtherRow(key) ?? nodeRow(key) ?? gatewayRow(key) ?? removalRow(key)
+            ?? webhookRow(key)
     }
 
     /// The key with this name.

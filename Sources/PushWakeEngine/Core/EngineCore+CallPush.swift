@@ -23,7 +23,7 @@ extension EngineCore {
         if request.pushes.isOfAnotherNode { return leaveToOtherNode(binding, request) }
         let push = CallPush(
             push: Push(binding, request.content), chosen: chosen, deadline: deadline,
-            askedAt: SystemClock.wallSeconds())
+            askedAt: SystemClock.wallSeconds(), isPrompt: request.times.isBeginning)
         if let refusal = refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
         deliverInTime(push, request)
     }
@@ -117,6 +117,9 @@ extension EngineCore {
         ) { [self] job, verdict, status in
             let result = settle(job, verdict, status)
             let now = SystemClock.monotonicMilliseconds()
+            if push.isPrompt, let time = request.times.pushed(at: job.writtenAt) {
+                times.countPush(afterMicroseconds: time)
+            }
             for follower in request.pushes.entries[token]?.followers ?? [] {
                 trace.answered(follower.request.trace, device: follower.device, result, now: now)
                 if result.outcome != .accepted { follower.request.pushedAt[follower.device] = nil }
@@ -217,4 +220,6 @@ struct CallPush {
     let deadline: Int64
     /// Unix seconds of the request.
     let askedAt: Int64
+    /// The request asked for it at once, and not for want of an answer.
+    let isPrompt: Bool
 }

@@ -13,6 +13,8 @@ extension EngineCore {
         let now = SystemClock.monotonicMilliseconds()
         let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
         let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
+        if status >= 0 { countRelease(of: leg, request) }
+        if (180..<300).contains(status) { endWait(request, .rang, now) }
         switch status {
         case -1: request.machine.postponed(leg: leg)
         case 0: request.machine.sent(leg: leg, now: now)
@@ -30,6 +32,7 @@ extension EngineCore {
         guard let request = request(named: message) else { return endedEarly(message, status) }
         let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
         if leg > 0 {
+            countRelease(of: leg, request)
             let now = SystemClock.monotonicMilliseconds()
             dispatch(
                 perform(request.machine.progressed(leg: leg, status: status, isFromPhone: true, now: now), request))
@@ -88,6 +91,18 @@ extension EngineCore {
         schedule(request, now)
     }
 
+    /// The host speaks of a leg for the first time: it is out.
+    private func countRelease(of leg: Int, _ request: HeldRequest) {
+        guard let time = request.times.sent(leg: leg, at: SystemClock.monotonicMicroseconds()) else { return }
+        times.countRelease(afterMicroseconds: time)
+    }
+
+    /// The caller hears a phone ring, or that none will.
+    func endWait(_ request: HeldRequest, _ end: CallTimes.WaitEnd, _ now: Int64) {
+        guard request.message.event == .call, request.times.endWait() else { return }
+        times.countWait(end, milliseconds: now - request.beganAt)
+    }
+
     /// A phone has registered: channels that wait for its user go on.
     func registered(_ message: MessageReader, _ peer: EnginePeer) {
         let contact = EngineClient.text(.contactURI, in: message)
@@ -98,13 +113,16 @@ extension EngineCore {
 
     /// Tells the requests of a user about a contact; the verbs for their hosts come back.
     func registered(_ registration: CallRegistration, uri: String, aor: String, domain: String) -> [HostVerb] {
-        let now = SystemClock.monotonicMilliseconds()
+        let microseconds = SystemClock.monotonicMicroseconds()
+        let now = microseconds / 1000
         earlyRegistrations.add(registration, uri: uri, aor: aor, domain: domain, now: now)
         var verbs: [HostVerb] = []
         for request in calls.requests(for: aor) where request.isFor(domain) {
             if !uri.isEmpty { request.keys[uri] = registration.contact.key }
             if request.machine.isClosed { request.remember(rung: uri) }
-            verbs += perform(request.machine.registered(registration, now: now), request)
+            let own = perform(request.machine.registered(registration, now: now), request)
+            for verb in own where verb.kind == .ring { request.times.released(leg: verb.leg, at: microseconds) }
+            verbs += own
             schedule(request, now)
         }
         return verbs
@@ -154,6 +172,18 @@ extension EngineCore {
     private func request(named message: MessageReader) -> HeldRequest? {
         let host = UInt64(bitPattern: EngineClient.number(.host, in: message))
         return calls[.handle(host: host, UInt64(bitPattern: EngineClient.number(.handle, in: message)))]
+    }
+}
+
+extension CallTimes.WaitEnd {
+    /// Of a request whose phones were silent until its end.
+    init(_ end: CallEnd) {
+        switch end {
+        case .answered: self = .rang
+        case .cancelled, .completedElsewhere: self = .cancelled
+        case .timedOut: self = .timedOut
+        case .failed: self = .failed
+        }
     }
 }
 

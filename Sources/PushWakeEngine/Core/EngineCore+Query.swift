@@ -28,6 +28,7 @@ extension EngineCore {
                 try bindings(message, peer, ListingConditions(), after: cursor, as: .document(argument == "secrets"))
             case .nodes: nodes(message, peer)
             case .explain: explain(message, peer, aor: argument)
+            case .diagnose: diagnose(message, peer, argument)
             case nil: fail(message, peer, "unknown query; install engine and module of one release")
             }
         } catch {

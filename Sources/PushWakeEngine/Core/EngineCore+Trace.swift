@@ -18,6 +18,7 @@ extension EngineCore {
     func woke(_ binding: Binding, milliseconds: Int64, now: Int64) {
         wakeRecords.woke(binding, milliseconds: milliseconds, now: now)
         statistics.countWake(binding.provider, milliseconds: milliseconds)
+        times.countWake(binding.provider, milliseconds: milliseconds)
     }
 
     /// Tells the stories of a Call-ID or an AoR, or lists the newest requests.

@@ -131,6 +131,7 @@ extension EngineCore {
         switch note {
         case .registered(let device): countWake(device, request, now)
         case .plain(let device): explainPlain(device, request, now)
+        case .ended(let end): endWait(request, CallTimes.WaitEnd(end), now)
         default: break
         }
     }

@@ -102,6 +102,7 @@ extension EngineCore {
         if isClaimed { request.pushes.isOfAnotherNode = true }
         calls.add(request)
         let verbs = perform(request.machine.start(now: now), request)
+        request.times.isBeginning = false
         if let earlier { end(earlier, .timedOut) }
         answer.awake = awake(request)
         answer.pushed = request.pushes.entries.count
@@ -146,7 +147,8 @@ extension EngineCore {
             message.event, bindings: bindings, contacts: contacts, awakeFor: window,
             age: { max(0, wall &- $0.registeredAt) },
             isAwake: { binding in
-                guard message.hasNoContacts else { return false }
+                // A token that was reported over HTTP has no registration.
+                guard message.hasNoContacts, binding.expiresAt > wall else { return false }
                 let age = wall &- binding.registeredAt
                 return age >= 0 && age <= max(window, Self.blindWindow)
             })
@@ -190,7 +192,8 @@ extension EngineCore {
         return HeldRequest(
             id: message.id, message: message, machine: machine, bindings: bindings, devices: devices,
             content: content, pushes: calls.pushes(of: message.key), trace: story, beganAt: now,
-            forgetAt: now + wait + Self.abandonment)
+            forgetAt: now + wait + Self.abandonment,
+            arrivedAt: age == 0 ? SystemClock.monotonicMicroseconds() : nil)
     }
 
     /// Bindings whose phone takes the request at once.

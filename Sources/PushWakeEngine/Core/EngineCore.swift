@@ -19,6 +19,7 @@ final class EngineCore {
     let log: EngineLog
     private(set) var policy: RegistrationPolicy
     var statistics = Statistics()
+    var times = CallTimes()
     private var failureLines = FailureLines()
     private var wallClock = WallClock(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds())
     private var descriptorLines = LineBudget(most: 1, period: 60_000)
@@ -29,6 +30,8 @@ final class EngineCore {
     var nextAbandonedLook: Int64 = 0
     /// Requests whose bindings a shared store is being asked for, and how they ended meanwhile.
     var wakesUnderWay: [RequestID: CallEnd?] = [:]
+    /// Monotonic milliseconds at which the engine started.
+    let startedAt = SystemClock.monotonicMilliseconds()
     /// What happened to the last requests.
     let trace = Trace()
     /// Which tokens wake their phones.
@@ -213,6 +216,7 @@ final class EngineCore {
     /// Reports the end of a push to the log, the counters and everybody who asked; `detail` is for the log.
     func report(_ result: PushResult, detail: String = "") {
         statistics.count(result)
+        if result.httpStatus > 0 { times.countAnswer(result.provider, microseconds: result.microseconds) }
         // The supervisor, which hears of it anyway, writes the line of a push that was taken: one thing less to wake it.
         if !isSupervised || result.outcome != .accepted || subscribers.isEmpty {
             log(level(of: result), detail.isEmpty ? result.logLine : "\(result.logLine) (\(detail))")

@@ -117,6 +117,8 @@ final class HeldRequest {
     let beganAt: Int64
     /// Where its story is written.
     let trace: TraceID
+    /// What is measured of it.
+    var times: RequestTimes
     /// When a device was pushed first, until it registers: what a wake is measured from.
     var pushedAt: [Int: Int64] = [:]
     /// When the machine is asked next, and the timer that will ask it.
@@ -137,7 +139,7 @@ final class HeldRequest {
     init(
         id: RequestID, message: WakeMessage, machine: consuming CallMachine, bindings: [Binding],
         devices: CallDevices, content: PushContent, pushes: RequestPushes, trace: TraceID, beganAt: Int64,
-        forgetAt: Int64
+        forgetAt: Int64, arrivedAt: Int64? = nil
     ) {
         self.id = id
         self.message = message
@@ -149,6 +151,7 @@ final class HeldRequest {
         self.trace = trace
         self.beganAt = beganAt
         self.forgetAt = forgetAt
+        times = RequestTimes(arrivedAt: arrivedAt)
         keys = Dictionary(message.contacts.map { ($0.uri, $0.key) }, uniquingKeysWith: { first, _ in first })
     }
 

@@ -124,6 +124,12 @@ final class APNsChannels {
         return token?.channel(isSandbox: isSandbox)
     }
 
+    /// Those of all keys and certificates.
+    var all: [any ProviderChannel] {
+        let byToken = token.map { [$0.production, $0.sandbox] } ?? []
+        return byToken + certified.flatMap { [$0.production, $0.sandbox].compactMap(\.self) }
+    }
+
     /// Certificates that are over or nearly so, with file and remedy.
     func timeProblems(now: Int64) -> [String] { certified.compactMap { $0.file.timeProblem(now: now) } }
 

@@ -52,6 +52,10 @@ final class ChannelQueue {
     var pausing: Int { paused.count }
     /// Whether the next push goes straight through.
     var hasRoom: Bool { isDirect && pool.hasRoom }
+    /// Why no connection can be made; empty while one can.
+    var problem: String { pool.lastProblem }
+    /// Connections that stand.
+    var connections: Int { pool.openConnections }
     /// Pushes that have been sent and have no answer.
     var inFlight: Int { pool.inFlightCount }
     /// How full it is, in parts of 100.

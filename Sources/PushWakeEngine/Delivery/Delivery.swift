@@ -43,6 +43,12 @@ final class Delivery {
     /// Where pushes wait, of all channels.
     var queues: ChannelQueues { channels.queues }
 
+    /// All channels, each under its provider.
+    var channelList: [(provider: Provider, channel: any ProviderChannel)] { channels.list }
+
+    /// Certificates in use, by the name of their file, with the second since 1970 at which they end.
+    var certificates: [(file: String, expiresAt: Int64)] { channels.certificates }
+
     // MARK: Keys
 
     /// Reads keys and templates and opens the channels; returns what is wrong.
@@ -149,7 +155,7 @@ final class Delivery {
             return job
         }
         guard let channel = channels.channel(for: push.binding, type, now: loop.wallSeconds) else {
-            let refusal = channels.refusal(of: push.binding, knownProblems[push.binding.provider] ?? [])
+            let refusal = self.refusal(of: push.binding)
             loop.atEndOfTurn { job.finish(refusal, status: 0) }
             return job
         }
@@ -212,6 +218,16 @@ final class Delivery {
         } else {
             log(.notice, "\(channel.label): works again")
         }
+    }
+
+    /// The channel that a push to this binding takes now; nil when no key is for it.
+    func channel(for binding: Binding) -> (any ProviderChannel)? {
+        channels.channel(for: binding, nil, now: loop.wallSeconds)
+    }
+
+    /// How a push ends for which there is no channel.
+    func refusal(of binding: Binding) -> Verdict {
+        channels.refusal(of: binding, knownProblems[binding.provider] ?? [])
     }
 
     /// Whether there is a way to push to this binding at all.

@@ -209,7 +209,8 @@ struct FCMChannels {
     /// Google is switched off.
     func retireAll() { for channel in distinct { channel.retire() } }
 
-    private var distinct: [FCMChannel] {
+    /// Each channel once.
+    var distinct: [FCMChannel] {
         var seen: [FCMChannel] = []
         for case let channel? in channels where !seen.contains(where: { $0 === channel }) { seen.append(channel) }
         return seen

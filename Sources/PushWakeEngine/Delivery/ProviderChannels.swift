@@ -69,6 +69,14 @@ final class ProviderChannels {
     /// The public VAPID key in base64url; empty without Web Push.
     var vapidKey: String { webPush?.publicKey ?? "" }
 
+    /// Certificates in use: the name of the file without its directory, and the second since 1970 at which it ends.
+    var certificates: [(file: String, expiresAt: Int64)] {
+        (apns?.certified ?? []).map { channels in
+            let name = channels.file.path.split(separator: "/").last.map(String.init) ?? ""
+            return (name, channels.file.identity.leaf.expiresAt)
+        }
+    }
+
     /// Certificates that are over or nearly so.
     func timeProblems(now: Int64) -> [String] { apns?.timeProblems(now: now) ?? [] }
 
@@ -84,6 +92,19 @@ final class ProviderChannels {
         case .harmonyos: harmonyOS
         case .webhook: nil
         }
+    }
+
+    /// All channels that there are now, each under the provider whose pushes it takes.
+    var list: [(provider: Provider, channel: any ProviderChannel)] {
+        var list: [(provider: Provider, channel: any ProviderChannel)] = []
+        list += (apns?.all ?? []).map { (.apns, $0) }
+        list += (fcm?.distinct ?? []).map { (.fcm, $0) }
+        list += (webPush?.all ?? []).map { (.webpush, $0) }
+        if let acrobits { list.append((.acrobits, acrobits)) }
+        if let webhook { list.append((.webhook, webhook.channel)) }
+        if let flexiAPI { list.append((.webhook, flexiAPI.channel)) }
+        if let harmonyOS { list.append((.harmonyos, harmonyOS)) }
+        return list
     }
 
     /// How a push ends for which there is no channel; `problems` is what was wrong with the keys.

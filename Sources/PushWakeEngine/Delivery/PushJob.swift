@@ -24,6 +24,8 @@ final class PushJob: HTTPExchange {
     var isCancelled = false
     /// Runs once, when the push could not go at the first try and is tried again.
     var onRetry: (() -> Void)?
+    /// Monotonic microseconds at which its request was written first; 0 before.
+    private(set) var writtenAt: Int64 = 0
     /// Runs once, when its provider could not be reached several times in a row.
     var onUnreachable: (() -> Void)?
     /// Which of its channel's credentials the last request carried.
@@ -59,6 +61,7 @@ final class PushJob: HTTPExchange {
     }
 
     override func write(into request: inout HTTPRequest) throws(PushRefusal) {
+        if writtenAt == 0 { writtenAt = SystemClock.monotonicMicroseconds() }
         guard let channel, !isCancelled else { throw .callOver }
         try channel.write(self, into: &request)
     }

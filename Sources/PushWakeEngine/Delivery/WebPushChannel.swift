@@ -101,6 +101,9 @@ final class WebPushChannels {
     /// The VAPID key's point in base64url, as phones need it to subscribe.
     var publicKey: String { Base64URL.encode(sender.publicKey) }
 
+    /// Those of all services that phones have named.
+    var all: [any ProviderChannel] { Array(channels.values) }
+
     /// Services that have a channel now.
     var count: Int { channels.count }
 

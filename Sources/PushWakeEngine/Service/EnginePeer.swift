@@ -3,13 +3,8 @@
 internal import PushWakeClient
 internal import PushWakeSystem
 
-/// One connection from a PBX process, shell or waiting channel.
-///
-/// Nobody may make the engine wait or grow: a peer that does not read loses what comes past a bound.
-final class EnginePeer: WakeWaiter {
-    static let longestBacklog = 4096
-
-    let socket: LocalSocket
+/// Somebody who asks the engine in its own language: a PBX process, a shell, a waiting channel, or HTTP.
+class EnginePeer: WakeWaiter {
     /// Wants a `result` for every push that ends.
     var isSubscribed = false
     /// The PBX whose supervisor this is; 0 for others.
@@ -18,19 +13,14 @@ final class EnginePeer: WakeWaiter {
     var sendsUpstream = false
     /// Set while a channel waits on this connection for a phone.
     var wait: WakeKey?
-    private(set) var isClosed = false
-    /// Runs when a message had to be kept: somebody must watch for room.
-    var onBacklog: (() -> Void)?
-    private var backlog: [[UInt8]] = []
+    fileprivate(set) var isClosed = false
     private var draft: [UInt8] = []
     /// Somebody sends the draft at the end of this turn.
     private var isDrafted = false
 
-    init(socket: LocalSocket) { self.socket = socket }
-
     /// Begins a message that verbs may join until the end of this turn; one that was begun before goes now. True when
     /// somebody has to send it then.
-    func begin(draft message: [UInt8]) -> Bool {
+    final func begin(draft message: [UInt8]) -> Bool {
         let isFirst = !isDrafted
         sendDraft()
         draft = message
@@ -39,14 +29,14 @@ final class EnginePeer: WakeWaiter {
     }
 
     /// Adds fields to the message that was begun; false when there is none, or no room.
-    func join(_ fields: ArraySlice<UInt8>) -> Bool {
+    final func join(_ fields: ArraySlice<UInt8>) -> Bool {
         guard !draft.isEmpty, draft.count + fields.count <= EngineProtocol.longestMessage else { return false }
         draft += fields
         return true
     }
 
     /// The turn ends.
-    func endTurn() {
+    final func endTurn() {
         isDrafted = false
         sendDraft()
     }
@@ -58,10 +48,42 @@ final class EnginePeer: WakeWaiter {
         send(message)
     }
 
-    /// Sends now, after what was begun, or keeps the message until the peer reads.
-    func send(_ message: [UInt8]) {
+    /// Sends now, after what was begun.
+    final func send(_ message: [UInt8]) {
         sendDraft()
-        guard !isClosed else { return }
+        if !isClosed { deliver(message) }
+    }
+
+    /// Brings one message to its place.
+    func deliver(_ message: [UInt8]) {}
+
+    final func close() { isClosed = true }
+
+    final func tell(_ event: WaitEvent) {
+        var writer = MessageWriter()
+        writer.begin(.waitEvent, id: 0)
+        writer.put(.kind, event.kind.rawValue)
+        writer.put(.contactURI, event.contact)
+        writer.put(.reason, event.reason)
+        send(writer.bytes)
+    }
+}
+
+/// A peer behind the Unix socket.
+///
+/// Nobody may make the engine wait or grow: a peer that does not read loses what comes past a bound.
+final class SocketPeer: EnginePeer {
+    static let longestBacklog = 4096
+
+    let socket: LocalSocket
+    /// Runs when a message had to be kept: somebody must watch for room.
+    var onBacklog: (() -> Void)?
+    private var backlog: [[UInt8]] = []
+
+    init(socket: LocalSocket) { self.socket = socket }
+
+    /// Sends, or keeps the message until the peer reads.
+    override func deliver(_ message: [UInt8]) {
         guard backlog.isEmpty else { return keep(message) }
         switch socket.send(message) {
         case .done: break
@@ -88,22 +110,26 @@ final class EnginePeer: WakeWaiter {
 
     var hasBacklog: Bool { !backlog.isEmpty }
 
-    func close() { isClosed = true }
-
-    func tell(_ event: WaitEvent) {
-        var writer = MessageWriter()
-        writer.begin(.waitEvent, id: 0)
-        writer.put(.kind, event.kind.rawValue)
-        writer.put(.contactURI, event.contact)
-        writer.put(.reason, event.reason)
-        send(writer.bytes)
-    }
-
     private func keep(_ message: [UInt8]) {
         guard backlog.count < Self.longestBacklog else { return }
         backlog.append(message)
         if backlog.count == 1 { onBacklog?() }
     }
+}
+
+/// A peer within the engine: what HTTP asks is what shell and PBX ask, and is answered by the same rules.
+final class InnerPeer: EnginePeer {
+    private var onMessage: ((MessageReader) -> Void)?
+
+    /// `onMessage` must not call back into the core: it is in the middle of its answer.
+    init(onMessage: @escaping (MessageReader) -> Void) { self.onMessage = onMessage }
+
+    override func deliver(_ message: [UInt8]) {
+        if let reader = MessageReader(message) { onMessage?(reader) }
+    }
+
+    /// Nothing more is to be heard; whoever hears may hold this peer.
+    func end() { onMessage = nil }
 }
 
 /// Pages of long listings that somebody waits for: one at a turn of the loop, behind all requests of that turn.

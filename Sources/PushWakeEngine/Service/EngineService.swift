@@ -25,6 +25,9 @@ public final class EngineService {
     /// Milliseconds between a refresh and its group's way to the store.
     private static let groupPause: Int64 = 100
     private var fastAGI: FastAGIServer?
+    private var http: HTTPService?
+    /// Monotonic milliseconds since when refreshes wait to be written; nil when none do.
+    private var refreshesWaitSince: Int64?
     /// Nil when no phone is to be asked to register.
     private var refreshes: RefreshWatch?
     /// Nil when others may write to the store unseen.
@@ -90,6 +93,7 @@ public final class EngineService {
         filter?.start()
         shared?.start()
         openFastAGI(settings)
+        openHTTP(settings)
         everySecond()
         housekeeping()
         if let buffered = store as? BufferedStore { writeRefreshes(of: buffered) }
@@ -134,6 +138,21 @@ public final class EngineService {
                 loop: loop, log: log)
         } catch {
             // Calls that come in by SIP must not suffer from it.
+            log(.error, error.message)
+        }
+    }
+
+    private func openHTTP(_ settings: Settings) {
+        guard !settings.text(.httpListen).isEmpty else { return }
+        do throws(HTTPService.Failure) {
+            let service = try HTTPService(core, loop: loop, log: log)
+            service.storeLag = { [weak self] in
+                guard let self, let since = refreshesWaitSince else { return 0 }
+                return max(0, loop.now - since)
+            }
+            log(.info, "HTTP listens on \(service.address)")
+            http = service
+        } catch {
             log(.error, error.message)
         }
     }
@@ -187,6 +206,7 @@ public final class EngineService {
         core.reportLeftOut(now: .max)
         shared?.end()
         filter?.withdraw()
+        http?.close()
         loop.stop()
     }
 
@@ -195,7 +215,10 @@ public final class EngineService {
         let outcome = settingsReload.read(core.settings)
         var notes = outcome.notes
         if let settings = outcome.settings { core.take(settings) }
-        if !outcome.isBroken { notes += core.delivery.reload().map { .problem($0) } }
+        if !outcome.isBroken {
+            notes += core.delivery.reload().map { .problem($0) }
+            notes += (http?.reload(core.settings) ?? []).map { .problem($0) }
+        }
         for note in notes { log(note.level, note.text) }
         return notes
     }
@@ -259,9 +282,11 @@ public final class EngineService {
     /// Writes refreshes in groups, a moment after the first of them.
     private func writeRefreshes(of store: BufferedStore) {
         store.onWaiting = { [weak self, weak store] in
-            self?.loop.schedule(after: Self.groupPause) {
+            guard let self else { return }
+            refreshesWaitSince = refreshesWaitSince ?? loop.now
+            loop.schedule(after: Self.groupPause) { [weak self] in
                 guard let self, let store else { return }
-                self.flush(store, isFirst: true)
+                flush(store, isFirst: true)
             }
         }
     }
@@ -270,6 +295,7 @@ public final class EngineService {
     private func flush(_ store: BufferedStore, isFirst: Bool) {
         do throws(StoreError) {
             try store.flush()
+            refreshesWaitSince = nil
         } catch {
             if isFirst { log(.error, "refreshes wait in the journal until the store can be written: \(error)") }
             loop.schedule(after: 1000) { [weak self, weak store] in
@@ -324,12 +350,12 @@ extension EngineService {
 
     /// One connection of a PBX process or a shell.
     private final class PeerConnection: LoopSource {
-        let peer: EnginePeer
+        let peer: SocketPeer
         weak var service: EngineService?
         private var isWaitingToWrite = false
         private var lastTurn: UInt64 = 0
 
-        init(_ peer: EnginePeer, _ service: EngineService) {
+        init(_ peer: SocketPeer, _ service: EngineService) {
             self.peer = peer
             self.service = service
         }
@@ -359,7 +385,7 @@ extension EngineService {
         while true {
             let taken = listener.accept()
             guard gate?.isShut(after: taken?.descriptor ?? -1) != true, let socket = taken else { return }
-            let connection = PeerConnection(EnginePeer(socket: socket), self)
+            let connection = PeerConnection(SocketPeer(socket: socket), self)
             do throws(SystemError) {
                 try loop.watch(socket.descriptor, for: .readable, connection)
                 connections[ObjectIdentifier(connection.peer)] = connection

@@ -25,7 +25,8 @@ struct Statistics {
     var heardOfElsewhere = 0
     /// Pushes that another node sends for the same request.
     var leftToOtherNodes = 0
-    private var outcomes: [Provider: [Int]] = [:]
+    /// Of each provider, how many pushes came to each outcome, by its raw value.
+    private(set) var outcomes: [Provider: [Int]] = [:]
     /// From push to REGISTER.
     private var wakeLatencies: [Provider: LatencyHistogram] = [:]
     private var latencies: [Provider: (count: Int, microseconds: Int64)] = [:]

@@ -14,7 +14,8 @@ extension SettingsInspection {
             inspectPlace(.engineSocket)
             if settings.storeChoice == .sqlite { inspectStore() }
             if case .valkey = settings.storeChoice { inspectShared() }
-            inspectFastAGIPort()
+            inspectPort(.fastAGIListen) { try? FastAGIServer.socket($0) }
+            inspectPort(.httpListen) { try? HTTPSetup.address($0) }
         }
         inspectReaders()
         inspectAppleAuthority()
@@ -94,15 +95,15 @@ extension SettingsInspection {
     /// How each database begins (sqlite.org/fileformat2.html, 1.3).
     private static let sqliteMagic = Array("SQLite format 3\0".utf8)
 
-    private mutating func inspectFastAGIPort() {
-        let address = settings.text(.fastAGIListen)
-        guard !address.isEmpty, let socket = try? FastAGIServer.socket(address) else { return }
+    private mutating func inspectPort(_ key: SettingKey, _ socket: (String) -> SocketAddress?) {
+        let address = settings.text(key)
+        guard !address.isEmpty, let socket = socket(address) else { return }
         // An engine that runs with these settings has the port, and is meant to.
         guard (try? LocalSocket.connect(path: settings.text(.engineSocket))) == nil else { return }
         do throws(SystemError) {
             _ = try Socket.listen(on: socket)
         } catch {
-            add(.error, .fastAGIListen, "cannot listen on \(address): \(error); choose another port")
+            add(.error, key, "cannot listen on \(address): \(error); choose another port")
         }
     }
 
@@ -112,7 +113,7 @@ extension SettingsInspection {
         let keys: [SettingKey] = [
             .apnsKey, .apnsCert, .apnsCertPasswordFile, .fcmKey, .vapidKey, .harmonyOSKey, .flexiAPIKeyFile,
             .storePasswordFile, .webhookSecretFile, .webhookHeaderFile,
-            .httpProxyAuth,
+            .httpProxyAuth, .httpKey, .httpTokenFile, .httpUsers,
         ]
         for key in keys { inspectReaders(of: settings.text(key), SettingsTable.description(of: key).name.description) }
         for pair in settings.fcmAccounts { inspectReaders(of: pair.file, "fcm_key\(pair.number)") }

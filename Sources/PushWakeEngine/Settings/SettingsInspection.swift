@@ -52,6 +52,7 @@ public struct SettingsInspection {
         inspection.inspectProxy()
         inspection.inspectTemplates()
         inspection.inspectFastAGI()
+        inspection.inspectHTTP()
         inspection.inspectPaths()
         inspection.inspectUpstream()
         if depth >= .surroundings { inspection.inspectSurroundings() }

@@ -21,6 +21,19 @@ public enum Crypto {
         return result
     }
 
+    /// SHA-256 (FIPS 180-4), 32 bytes.
+    public static func sha256(_ text: [UInt8]) -> [UInt8] { digest(EVP_sha256(), text, 32) }
+
+    /// MD5 (RFC 1321), 16 bytes: for what SIP and HTTP Digest hash with it, and nothing else.
+    public static func md5(_ text: [UInt8]) -> [UInt8] { digest(EVP_md5(), text, 16) }
+
+    private static func digest(_ kind: OpaquePointer?, _ text: [UInt8], _ length: Int) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: length)
+        var count: UInt32 = 0
+        _ = EVP_Digest(text, text.count, &result, &count, kind, nil)
+        return result
+    }
+
     /// ECDH on P-256 with a peer's uncompressed point (65 bytes), which must lie on the curve. 32 bytes.
     public static func ecdhP256(_ key: PrivateKey, peerPoint: [UInt8]) throws(TLSError) -> [UInt8] {
         guard peerPoint.count == 65, peerPoint[0] == 4, let peer = EVP_PKEY_new() else {

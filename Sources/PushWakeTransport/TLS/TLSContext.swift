@@ -45,6 +45,14 @@ public final class TLSContext {
         return context
     }
 
+    /// A context for servers with this identity; clients need not show one.
+    public static func serving(_ identity: TLSIdentity) throws(TLSError) -> TLSContext {
+        let context = try TLSContext(TLS_server_method(), protocols: [.http2, .http1])
+        try context.use(identity)
+        copenssl_serve(context.pointer)
+        return context
+    }
+
     /// Shows this identity to peers that ask for one.
     func use(_ identity: TLSIdentity) throws(TLSError) {
         guard SSL_CTX_use_certificate(pointer, identity.certificate.pointer) == 1,

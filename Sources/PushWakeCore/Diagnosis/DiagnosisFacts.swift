@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+/// What an engine knows of a user, for `UserDiagnosis`. Times are seconds.
+public struct DiagnosisFacts: Equatable, Sendable {
+    /// The way to a phone's push service.
+    public enum Way: Equatable, Sendable {
+        /// With so many connections that stand now.
+        case ready(connections: Int)
+        case backedOff
+        /// No connection can be made, and why.
+        case unreachable(String)
+        /// Its credential rests, and what went wrong with its connections if anything did.
+        case circuitOpen(String)
+        /// No key or certificate is there for it; what to set, or what is wrong with the file.
+        case missing(String)
+    }
+
+    /// One binding.
+    public struct Phone: Equatable, Sendable {
+        public let provider: Provider
+        public let app: String
+        /// Shortened.
+        public let token: String
+        public let registeredAgo: Int64
+        /// 0 and less when the SIP registration is over.
+        public let expiresIn: Int64
+        public let way: Way
+        public let assessment: WakeRecord.Assessment
+        /// Nil for never.
+        public let lastPushAgo: Int64?
+
+        public init(
+            provider: Provider, app: String, token: String, registeredAgo: Int64, expiresIn: Int64, way: Way,
+            assessment: WakeRecord.Assessment, lastPushAgo: Int64?
+        ) {
+            self.provider = provider
+            self.app = app
+            self.token = token
+            self.registeredAgo = registeredAgo
+            self.expiresIn = expiresIn
+            self.way = way
+            self.assessment = assessment
+            self.lastPushAgo = lastPushAgo
+        }
+    }
+
+    /// A binding that is gone.
+    public struct Removed: Equatable, Sendable {
+        public let provider: Provider
+        public let app: String
+        public let reason: String
+
+        public init(provider: Provider, app: String, reason: String) {
+            self.provider = provider
+            self.app = app
+            self.reason = reason
+        }
+    }
+
+    /// The last call or message.
+    public struct Request: Equatable, Sendable {
+        public let method: String
+        public let ago: Int64
+        /// As a story's header has it; empty while it goes on.
+        public let end: String
+        public let summary: String
+
+        public init(method: String, ago: Int64, end: String, summary: String) {
+            self.method = method
+            self.ago = ago
+            self.end = end
+            self.summary = summary
+        }
+    }
+
+    public let aor: String
+    /// Nil while the store can be read.
+    public var storeProblem: String?
+    public var phones: [Phone] = []
+    /// The newest first.
+    public var removed: [Removed] = []
+    /// Users with bindings whose names differ by the domain alone.
+    public var others: [String] = []
+    public var lastRequest: Request?
+
+    /// Knows nothing but the name.
+    public init(aor: String) { self.aor = aor }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+
+/// Decides who sends a request: the operator, a user of `http_users`, or nobody.
+public struct HTTPAccess {
+    /// Who sends it.
+    public enum Identity: Equatable, Sendable {
+        /// The bearer token, or a user who is named as operator: may do everything.
+        case operating
+        /// May report and remove what belongs to its own account.
+        case user(String, realm: String)
+
+        /// Whether this may be done for a user of the registrar: by operators, and by the user itself, whose AoR is its
+        /// name, with its realm behind it where AoRs have a domain.
+        public func mayActFor(_ aor: String) -> Bool {
+            switch self {
+            case .operating: true
+            case .user(let name, let realm): aor == name || aor == "\(name)@\(realm)"
+            }
+        }
+    }
+
+    /// What came of it.
+    public enum Decision: Equatable, Sendable {
+        case granted(Identity)
+        /// Nothing was shown, or a nonce is too old: 401 with these challenges.
+        case asked([HTTPResponse.Header])
+        /// What was shown is wrong: 401 as well, and it counts as an attempt.
+        case wrong([HTTPResponse.Header])
+    }
+
+    /// Hashes that the caller's library has.
+    public struct Hashes: Sendable {
+        let hash: @Sendable (DigestAlgorithm, [UInt8]) -> [UInt8]
+        let keyed: @Sendable ([UInt8]) -> [UInt8]
+
+        /// `hash` is MD5 or SHA-256, `keyed` an HMAC with a key of this process.
+        public init(
+            hash: @escaping @Sendable (DigestAlgorithm, [UInt8]) -> [UInt8],
+            keyed: @escaping @Sendable ([UInt8]) -> [UInt8]
+        ) {
+            self.hash = hash
+            self.keyed = keyed
+        }
+    }
+
+    private var token: [UInt8] = []
+    private var users = HTTPUsers()
+    private var operators: Set<String> = []
+    private var realm = ""
+    private let hashes: Hashes
+    private var nonces: DigestNonces
+    /// What the secret of a user is compared with who does not exist.
+    private static let nobody = HTTPUsers.Secret(
+        realm: "", algorithm: .md5, ha1: [UInt8](repeating: UInt8(ascii: "0"), count: 32))
+
+    /// Nobody is let in before `change`.
+    public init(hashes: Hashes) {
+        self.hashes = hashes
+        nonces = DigestNonces(tag: hashes.keyed)
+    }
+
+    /// Goes on with others: `token` is the operator's, an empty one nobody's. Nonces that clients have stay good.
+    public mutating func change(token: [UInt8], users: HTTPUsers, operators: Set<String>, realm: String) {
+        (self.token, self.users, self.operators, self.realm) = (token, users, operators, realm)
+    }
+
+    /// Whether anybody can be known at all.
+    public var knowsAnybody: Bool { !token.isEmpty || users.count > 0 }
+
+    /// Decides by the Authorization field; `now` in seconds.
+    public mutating func decide(_ request: ServedRequest, now: Int64) -> Decision {
+        switch HTTPCredentials(request["authorization"]) {
+        case .none: return .asked(challenges(isStale: false, now))
+        case .unreadable: return .wrong(challenges(isStale: false, now))
+        case .bearer(let shown):
+            // The same length for both, and no byte of either shows in the time.
+            guard !token.isEmpty, ConstantTime.areEqual(hashes.keyed(shown), hashes.keyed(token)) else {
+                return .wrong(challenges(isStale: false, now))
+            }
+            return .granted(.operating)
+        case .basic(let user, let password):
+            guard let identity = identity(user: user, password: password) else {
+                return .wrong(challenges(isStale: false, now))
+            }
+            return .granted(identity)
+        case .digest(let digest): return decide(digest, request, now)
+        }
+    }
+
+    /// Who a name and a password stand for, in whatever realm that is kept under: apps that report tokens may send both in
+    /// the body. Nil when they are wrong.
+    public func identity(user: String, password: [UInt8]) -> Identity? {
+        let known = users.secrets(of: user)
+        var found: Identity?
+        // Who does not exist takes as long as who shows a wrong password.
+        for secret in known.isEmpty ? [Self.nobody] : known {
+            let text = Array("\(user):\(secret.realm):".utf8) + password
+            let ha1 = Array(Hex.encode(hashes.hash(secret.algorithm, text)).utf8)
+            if ConstantTime.areEqual(ha1, secret.ha1), !known.isEmpty { found = identity(user, secret.realm) }
+        }
+        return found
+    }
+
+    private func identity(_ user: String, _ realm: String) -> Identity {
+        operators.contains(user) ? .operating : .user(user, realm: realm)
+    }
+
+    private mutating func decide(_ digest: HTTPCredentials.Digest, _ request: ServedRequest, _ now: Int64) -> Decision {
+        let secret =
+            users.secrets(of: digest.user).first { $0.realm == realm && $0.algorithm == digest.algorithm }
+            ?? Self.nobody
+        // The target is part of what is signed; another one would be a request that the user never made.
+        guard digest.realm == realm, digest.uri == request.target else {
+            return .wrong(challenges(isStale: false, now))
+        }
+        let expected = response(digest, secret.ha1, request.method)
+        let isRight = ConstantTime.areEqual(Array(digest.response.lowercased().utf8), expected)
+        guard isRight, secret.realm == realm else { return .wrong(challenges(isStale: false, now)) }
+        switch nonces.use(digest.nonce, count: digest.nonceCount, now: now) {
+        case .good: return .granted(identity(digest.user, realm))
+        case .stale: return .asked(challenges(isStale: true, now))
+        case .foreign: return .wrong(challenges(isStale: false, now))
+        }
+    }
+
+    /// RFC 7616, 3.4.1.
+    private func response(_ digest: HTTPCredentials.Digest, _ ha1: [UInt8], _ method: String) -> [UInt8] {
+        func hex(_ text: [UInt8]) -> [UInt8] { Array(Hex.encode(hashes.hash(digest.algorithm, text)).utf8) }
+        let ha2 = hex(Array("\(method):\(digest.uri)".utf8))
+        let middle = ":\(digest.nonce):\(digest.nonceCount):\(digest.cnonce):auth:"
+        return hex(ha1 + Array(middle.utf8) + ha2)
+    }
+
+    /// The strongest first (RFC 7616, 3.7).
+    private mutating func challenges(isStale: Bool, _ now: Int64) -> [HTTPResponse.Header] {
+        var values: [String] = []
+        for algorithm in users.algorithms(in: realm) {
+            let stale = isStale ? ", stale=true" : ""
+            values.append(
+                "Digest realm=\"\(realm)\", qop=\"auth\", algorithm=\(algorithm.rawValue), nonce=\"\(nonces.make(now: now))\"\(stale)"
+            )
+        }
+        if users.count > 0 { values.append("Basic realm=\"\(realm)\", charset=\"UTF-8\"") }
+        if !token.isEmpty { values.append("Bearer realm=\"\(realm)\"") }
+        return values.map { .init(name: "www-authenticate", value: $0) }
+    }
+}

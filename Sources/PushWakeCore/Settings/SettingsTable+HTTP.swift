@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+extension SettingsTable {
+    /// The listener for Prometheus, for apps that report tokens, and for programs of the operator.
+    static func httpRow(_ key: SettingKey) -> SettingDescription? {
+        switch key {
+        case .httpListen:
+            .init(
+                "http_listen", .text, "",
+                "Address and port for HTTP, such as 127.0.0.1:8088 or [::]:8443; a port alone is one of 127.0.0.1. Empty: off. /healthz answers everybody, all else those of http_token_file and http_users."
+            )
+        case .httpCert:
+            .init(
+                "http_cert", .path, "",
+                "Certificate for http_listen, PEM with its chain; its key may be in the same file. With it http_listen speaks TLS alone. Empty: no TLS, for loopback or behind a proxy that has it."
+            )
+        case .httpKey:
+            .init("http_key", .path, "", "Private key of http_cert, where it is in a file of its own.")
+        case .httpTokenFile:
+            .init(
+                "http_token_file", .path, "",
+                "File whose first line is the operator's bearer token, 16 bytes at least: who sends it (Authorization: Bearer) may do everything. Empty: none."
+            )
+        case .httpUsers:
+            .init(
+                "http_users", .path, "",
+                "File with a line of user:realm:HA1 for each user of Digest or Basic, as htdigest writes it; SHA-256 is taken as well, and offered where all users have it. A user may report and remove the tokens of the account of its own name and nothing else. Empty: nobody."
+            )
+        case .httpOperators:
+            .init(
+                "http_operators", .text, "", "Users of http_users who may do everything, comma separated.")
+        case .httpRealm:
+            .init(
+                "http_realm", .text, "pushwake",
+                "Realm of http_users that Digest is offered for; that of the SIP accounts where their HA1 are to be used."
+            )
+        case .httpRate:
+            .init(
+                "http_rate", .integer(1...100_000), "50",
+                "HTTP requests per second that one address may send; more are answered with 429.")
+        case .httpConnections:
+            .init(
+                "http_connections", .integer(1...10_000), "200",
+                "HTTP connections at a time. Past them the one that is idle for longest makes room.")
+        default: nil
+        }
+    }
+}

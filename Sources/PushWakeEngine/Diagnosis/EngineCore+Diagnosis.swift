@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+extension EngineCore {
+    /// Users with another domain that are named when there is none of this name.
+    private static let mostOthers = 3
+
+    /// Says of each step on the way to a user's phones how it fares; the last row is what to do.
+    func diagnose(_ message: MessageReader, _ peer: EnginePeer, _ aor: String) {
+        guard !aor.isEmpty else { return fail(message, peer, "whose way? name a user as the registrar has it") }
+        let diagnosis = UserDiagnosis(facts(of: aor))
+        reply(to: message, peer) { writer in
+            for finding in diagnosis.findings {
+                writer.put(.row, 1)
+                Self.put("step", finding.step.rawValue, &writer)
+                Self.put("state", finding.state.rawValue, &writer)
+                Self.put("text", finding.text, &writer)
+            }
+            writer.put(.row, 1)
+            Self.put("step", "advice", &writer)
+            Self.put("state", diagnosis.isFine ? "ok" : "fails", &writer)
+            Self.put("text", diagnosis.advice, &writer)
+        }
+    }
+
+    /// What is known of a user.
+    func facts(of aor: String) -> DiagnosisFacts {
+        var facts = DiagnosisFacts(aor: aor)
+        let now = SystemClock.wallSeconds()
+        do throws(StoreError) {
+            facts.phones = try store.bindings(of: aor, now: now).map { phone($0, now) }
+            facts.removed = try store.removed(of: aor).reversed().map {
+                DiagnosisFacts.Removed(provider: $0.binding.provider, app: $0.binding.app, reason: $0.reason)
+            }
+            if facts.phones.isEmpty { facts.others = try others(like: aor, now) }
+        } catch {
+            facts.storeProblem = "\(error)"
+        }
+        if let id = trace.find(aor, limit: 1).first, let story = trace.story(of: id) {
+            let header = story.header(now: SystemClock.monotonicMilliseconds())
+            facts.lastRequest = DiagnosisFacts.Request(
+                method: story.method, ago: max(0, SystemClock.monotonicMilliseconds() - story.startedAt) / 1000,
+                end: Self.text("end", header), summary: story.summary)
+        }
+        return facts
+    }
+
+    private static func text(_ name: String, _ row: CallStory.Row) -> String {
+        guard case .text(let text)? = row.first(where: { $0.name == name })?.value else { return "" }
+        return text
+    }
+
+    private func phone(_ binding: Binding, _ now: Int64) -> DiagnosisFacts.Phone {
+        let record = wakeRecords.record(of: binding)
+        return DiagnosisFacts.Phone(
+            provider: binding.provider, app: binding.app, token: EngineLog.shortened(binding.token),
+            registeredAgo: max(0, now &- binding.registeredAt), expiresIn: binding.expiresAt &- now,
+            way: delivery.way(to: binding), assessment: record.assessment,
+            lastPushAgo: WakeRecords.ago(record.lastPush, now: delivery.loop.now))
+    }
+
+    /// `bob@example.com` for `bob`, and `bob` for `bob@example.com`.
+    private func others(like aor: String, _ now: Int64) throws(StoreError) -> [String] {
+        if let at = aor.lastIndex(of: "@") {
+            let user = String(aor[..<at])
+            return try store.bindings(of: user, now: now).isEmpty ? [] : [user]
+        }
+        return try store.aors(after: "\(aor)@", limit: Self.mostOthers, now: now).filter { $0.hasPrefix("\(aor)@") }
+    }
+}
+
+extension Delivery {
+    /// The way to the push service of a binding, as it is now.
+    func way(to binding: Binding) -> DiagnosisFacts.Way {
+        guard let channel = channel(for: binding) else {
+            let refusal = refusal(of: binding)
+            return .missing(refusal.detail.isEmpty ? refusal.reason : refusal.detail)
+        }
+        let problem = channel.queue?.problem ?? ""
+        switch HealthReport.state(of: channel) {
+        case .circuitOpen: return .circuitOpen(problem)
+        // A channel without connections only refuses; its label says why.
+        case .unreachable:
+            return channel.queue == nil ? .missing(channel.label) : .unreachable(problem)
+        case .backedOff: return .backedOff
+        case .ready: return .ready(connections: channel.queue?.connections ?? 0)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+
+/// One question to the engine's core from within the engine, in the language of shell and PBX.
+enum EngineQuestion {
+    /// What came back.
+    enum Reply {
+        case answer(MessageReader)
+        /// What is wrong; `isMissing`: there is no such user or token.
+        case failure(String, isMissing: Bool)
+
+        init?(_ message: MessageReader) {
+            switch message.kind {
+            case .reply: self = .answer(message)
+            case .failure:
+                self = .failure(
+                    EngineClient.text(.message, in: message), isMissing: EngineClient.number(.missing, in: message) != 0
+                )
+            default: return nil
+            }
+        }
+
+        /// For HTTP: 404 for what is not there, 422 for what cannot be done.
+        var problem: ServedAnswer? {
+            guard case .failure(let text, let isMissing) = self else { return nil }
+            return .problem(isMissing ? 404 : 422, text)
+        }
+    }
+
+    /// Asks, and hands over the one reply that comes, now or later.
+    static func ask(
+        _ core: EngineCore, _ kind: EngineProtocol.Kind, _ fill: (inout MessageWriter) -> Void,
+        _ done: @escaping (Reply) -> Void
+    ) {
+        let peer = InnerPeer { message in
+            if let reply = Reply(message) { done(reply) }
+        }
+        send(core, kind, from: peer, fill)
+    }
+
+    /// Sends a message to the core.
+    static func send(
+        _ core: EngineCore, _ kind: EngineProtocol.Kind, from peer: EnginePeer, _ fill: (inout MessageWriter) -> Void
+    ) {
+        var writer = MessageWriter()
+        writer.begin(kind, id: 1)
+        fill(&writer)
+        guard !writer.isOverfull, let message = MessageReader(writer.bytes) else {
+            writer.begin(.failure, id: 1)
+            writer.put(.message, "the request is longer than one message")
+            return peer.send(writer.bytes)
+        }
+        core.handle(message, from: peer)
+    }
+
+    /// Writes rows of an answer as JSON objects, -1 as null: that is how the engine says what it does not know.
+    static func write(_ rows: [[EngineField]], _ writer: inout JSONWriter) {
+        writer.array { writer in
+            for row in rows {
+                writer.object { writer in
+                    for field in row {
+                        writer.name(field.name)
+                        if let text = field.text {
+                            writer.string(text)
+                        } else if field.number == -1 {
+                            writer.null()
+                        } else {
+                            writer.integer(field.number)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

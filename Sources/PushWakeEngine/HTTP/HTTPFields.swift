@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeTransport
+
+/// The named values of a request, from its query and its body: a form, or a JSON object whose members are texts,
+/// numbers and booleans.
+struct HTTPFields {
+    /// Why they cannot be read, for whoever wrote the client.
+    struct Problem: Error, Equatable {
+        let status: Int
+        let message: String
+    }
+
+    private var values: [String: String] = [:]
+
+    /// Reads them; what the body says counts before the query.
+    init(_ request: ServedRequest) throws(Problem) {
+        for field in request.query.fields where values[field.name] == nil { values[field.name] = field.value }
+        guard !request.body.isEmpty else { return }
+        switch request.mediaType {
+        case "application/json": try take(json: request.body)
+        case "application/x-www-form-urlencoded", "": try take(form: request.body)
+        default:
+            throw Problem(
+                status: 415, message: "send application/json or application/x-www-form-urlencoded")
+        }
+    }
+
+    /// The value under a name; nil for none and for an empty one, which is what apps send for what they do not have.
+    subscript(name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// The first of several names that has a value.
+    func first(of names: [String]) -> String? {
+        for name in names { if let value = self[name] { return value } }
+        return nil
+    }
+
+    /// Name and password are among them.
+    var hasPassword: Bool { self["username"] != nil && self["password"] != nil }
+
+    /// A value that must be there.
+    func required(_ name: String) throws(Problem) -> String {
+        guard let value = self[name] else { throw Problem(status: 400, message: "\(name) is missing") }
+        return value
+    }
+
+    /// A whole number within bounds; nil when there is none.
+    func number(_ name: String, _ range: ClosedRange<Int64>) throws(Problem) -> Int64? {
+        guard let text = self[name] else { return nil }
+        guard let number = Int64(text), range.contains(number) else {
+            throw Problem(
+                status: 400, message: "\(name): write a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    /// 0 or 1, true or false; nil when there is none.
+    func flag(_ name: String) throws(Problem) -> Bool? {
+        switch self[name] {
+        case nil: nil
+        case "1", "true": true
+        case "0", "false": false
+        default: throw Problem(status: 400, message: "\(name): write true or false")
+        }
+    }
+
+    private mutating func take(form body: [UInt8]) throws(Problem) {
+        do throws(FormFields.Failure) {
+            for field in try FormFields(body).fields { values[field.name] = field.value }
+        } catch {
+            switch error {
+            case .tooMany: throw Problem(status: 400, message: "the form has more than \(FormFields.most) fields")
+            case .unreadable(let place):
+                throw Problem(
+                    status: 400,
+                    message: "field \(place) of the form cannot be read: a wrong % escape or a control byte")
+            }
+        }
+    }
+
+    private mutating func take(json body: [UInt8]) throws(Problem) {
+        let value: JSONValue
+        do throws(JSONParser.Failure) {
+            value = try JSONParser.parse(body)
+        } catch {
+            throw Problem(status: 400, message: "the body is not JSON (line \(error.line), column \(error.column))")
+        }
+        guard case .object(let members) = value, members.count <= FormFields.most else {
+            throw Problem(status: 400, message: "the body is not a JSON object of up to \(FormFields.most) members")
+        }
+        for member in members {
+            switch member.value {
+            case .string(let text): values[member.name] = text
+            case .integer(let number): values[member.name] = String(number)
+            case .bool(let flag): values[member.name] = flag ? "true" : "false"
+            case .null: values[member.name] = nil
+            case .number, .array, .object:
+                throw Problem(
+                    status: 400,
+                    message:
+                        "\(PrintableText.cleaned(String(member.name.prefix(40)))): write a text, a whole number or a boolean"
+                )
+            }
+        }
+        // What texts of a form cannot hold, those of JSON must not either; a message may have lines.
+        for (name, value) in values
+        where value.utf8.contains(where: { $0 < 0x20 && $0 != 0x0A && $0 != 0x09 || $0 == 0x7F }) {
+            throw Problem(
+                status: 400,
+                message: "\(PrintableText.cleaned(String(name.prefix(40)))): a control character is in the value")
+        }
+    }
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeSystem
+internal import PushWakeTransport
+
+/// Serves HTTP on the engine's own loop: knows who asks, how much they may ask, and where a request goes.
+final class HTTPService {
+    /// Why it cannot start.
+    struct Failure: Error {
+        let message: String
+    }
+
+    /// Wrong passwords that one address may show at once; one more each ten seconds.
+    private static let attempts: Double = 10
+    /// A TLS handshake costs as much of an address's budget as so many requests.
+    private static let handshakeCost: Double = 2
+
+    private let core: EngineCore
+    private let loop: Loop
+    private let log: EngineLog
+    private let listener: HTTPListener
+    private var settings: Settings
+    private var access: HTTPAccess
+    private var router = HTTPRouter([])
+    private var budget: RequestBudget
+    private var attempts = RequestBudget(rate: attempts / 100, seconds: 100)
+    private var watch: KeyWatch
+    private var attemptLines = LineBudget(most: 3, period: 60_000)
+    private let key = Crypto.randomBytes(32)
+    private(set) var counters = HTTPCounters()
+    /// Milliseconds since when refreshes wait to be written to the store; 0 when none do.
+    var storeLag: () -> Int64 = { 0 }
+    /// Seconds since 1970 at which the certificate ends; nil without one.
+    private(set) var certificateExpiresAt: Int64?
+
+    /// Listens; files that cannot be used are logged, and nobody is let in with them.
+    init(_ core: EngineCore, loop: Loop, log: EngineLog) throws(Failure) {
+        let settings = core.settings
+        self.core = core
+        self.loop = loop
+        self.log = log
+        self.settings = settings
+        watch = KeyWatch(HTTPSetup.files(settings))
+        budget = RequestBudget(rate: Double(settings.integer(.httpRate)))
+        let hashes = HTTPAccess.Hashes(
+            hash: { algorithm, text in algorithm == .md5 ? Crypto.md5(text) : Crypto.sha256(text) },
+            keyed: { [key] in Crypto.hmacSHA256(key: key, $0) })
+        access = HTTPAccess(hashes: hashes)
+        let tls: TLSContext?
+        let address: SocketAddress
+        do {
+            address = try HTTPSetup.address(settings.text(.httpListen))
+            let identity = try HTTPSetup.identity(settings)
+            certificateExpiresAt = identity?.leaf.expiresAt
+            // Without the certificate that was set, nothing is served in the clear.
+            tls = try identity.map { identity throws(TLSError) in try TLSContext.serving(identity) }
+        } catch let error as SettingError {
+            throw Failure(message: "\(error.setting): \(error.message)")
+        } catch let error as KeyFileError {
+            throw Failure(message: "http_cert: \(error.message)")
+        } catch {
+            throw Failure(message: "http_cert: \(error)")
+        }
+        var limits = HTTPListener.Limits()
+        limits.connections = Int(settings.integer(.httpConnections))
+        do throws(SystemError) {
+            listener = try HTTPListener(
+                address, tls: tls, limits: limits, loop: loop, onFull: { core.descriptorsAreShort($0) })
+        } catch {
+            throw Failure(
+                message: "http_listen: cannot listen on \(address): \(error); choose another address or port")
+        }
+        for problem in readPeople() { log(.warning, problem) }
+        listener.admits = { [weak self] in self?.admits($0) ?? false }
+        listener.onRequest = { [weak self] request, slot in self?.handle(request, slot) }
+        router = HTTPRouter(endpoints)
+        watchFiles()
+    }
+
+    /// Where it listens.
+    var address: SocketAddress { listener.address }
+    /// Connections now.
+    var connections: Int { listener.count }
+    /// Clients that were closed because they took too long, and those for whom there was no room.
+    var refusals: (overdue: Int, turnedAway: Int) { (listener.overdue, listener.turnedAway) }
+
+    func close() { listener.close() }
+
+    // MARK: Files
+
+    /// Goes on with other settings and reads the files again; says what cannot be used. What is broken stays as it was.
+    func reload(_ new: Settings) -> [String] {
+        settings = new
+        watch = KeyWatch(HTTPSetup.files(new))
+        budget = RequestBudget(rate: Double(new.integer(.httpRate)))
+        return readPeople() + readCertificate()
+    }
+
+    private func readPeople() -> [String] {
+        var problems: [String] = []
+        var token: [UInt8] = []
+        var users = HTTPUsers()
+        do throws(KeyFileError) {
+            token = try HTTPSetup.token(settings)
+        } catch {
+            problems.append("http_token_file: \(error.message)")
+        }
+        do throws(KeyFileError) {
+            users = try HTTPSetup.users(settings)
+        } catch {
+            problems.append("http_users: \(error.message)")
+        }
+        access.change(
+            token: token, users: users, operators: HTTPSetup.operators(settings), realm: settings.text(.httpRealm))
+        return problems
+    }
+
+    private func readCertificate() -> [String] {
+        guard listener.tls != nil || !settings.text(.httpCert).isEmpty else { return [] }
+        do {
+            guard let identity = try HTTPSetup.identity(settings) else {
+                return [
+                    "http_cert: is empty now; TLS goes on with the certificate before until the engine starts again"
+                ]
+            }
+            listener.tls = try TLSContext.serving(identity)
+            certificateExpiresAt = identity.leaf.expiresAt
+            return []
+        } catch let error as KeyFileError {
+            return ["http_cert: \(error.message)"]
+        } catch {
+            return ["http_cert: \(error)"]
+        }
+    }
+
+    /// Looks every few seconds for files that are new.
+    private func watchFiles() {
+        loop.schedule(after: 2000) { [weak self] in
+            guard let self else { return }
+            if watch.look() {
+                for problem in readPeople() + readCertificate() { log(.warning, problem) }
+                log(.notice, "the files of http_listen have changed and were read again")
+            }
+            watchFiles()
+        }
+    }
+
+    // MARK: Requests
+
+    private func admits(_ peer: SocketAddress) -> Bool {
+        guard listener.tls == nil || budget.take(peer.ip, cost: Self.handshakeCost, now: loop.now) else {
+            counters.limited += 1
+            return false
+        }
+        return true
+    }
+
+    private func handle(_ request: ServedRequest, _ slot: AnswerSlot) {
+        counters.requests += 1
+        guard budget.take(slot.peer.ip, now: loop.now) else {
+            counters.limited += 1
+            return slot.answer(Self.tooMany("too many requests of this address; see http_rate"))
+        }
+        switch router.match(request) {
+        case .nothing: slot.answer(.problem(404, "there is nothing at this path"))
+        case .otherMethod(let methods):
+            var answer = ServedAnswer.problem(405, "this path takes \(methods.joined(separator: ", "))")
+            answer.headers.append(.init(name: "allow", value: methods.joined(separator: ", ")))
+            slot.answer(answer)
+        case .endpoint(let endpoint): admit(request, slot, to: endpoint)
+        }
+    }
+
+    private func admit(_ request: ServedRequest, _ slot: AnswerSlot, to endpoint: HTTPEndpoint) {
+        guard !request.isForAnotherSite || endpoint.method == "GET" && !endpoint.changes else {
+            return slot.answer(.problem(403, "this request comes from a page of another site"))
+        }
+        guard endpoint.audience != .everybody else {
+            return endpoint.run(HTTPCall(request: request, slot: slot, identity: nil))
+        }
+        guard attempts.hasRest(slot.peer.ip, now: loop.now) else {
+            counters.limited += 1
+            return slot.answer(Self.tooMany("too many wrong passwords of this address; wait a minute"))
+        }
+        switch access.decide(request, now: loop.wallSeconds) {
+        case .granted(let identity):
+            guard endpoint.audience == .accounts || identity == .operating else {
+                return slot.answer(.problem(403, "this is for operators: http_token_file, http_operators"))
+            }
+            endpoint.run(HTTPCall(request: request, slot: slot, identity: identity))
+        case .asked(let challenges):
+            if endpoint.audience == .accounts, let fields = try? HTTPFields(request), fields.hasPassword {
+                return admit(fields, request, slot, to: endpoint)
+            }
+            slot.answer(Self.refusal("say who you are", challenges))
+        case .wrong(let challenges):
+            noteAttempt(slot)
+            slot.answer(Self.refusal("this password or token is wrong", challenges))
+        }
+    }
+
+    /// Apps that report tokens can be told to put name and password into the body.
+    private func admit(
+        _ fields: HTTPFields, _ request: ServedRequest, _ slot: AnswerSlot, to endpoint: HTTPEndpoint
+    ) {
+        guard
+            let identity = access.identity(
+                user: fields["username"] ?? "", password: Array((fields["password"] ?? "").utf8))
+        else {
+            noteAttempt(slot)
+            return slot.answer(.problem(403, "this name or password is wrong"))
+        }
+        endpoint.run(HTTPCall(request: request, slot: slot, identity: identity))
+    }
+
+    private func noteAttempt(_ slot: AnswerSlot) {
+        counters.wrong += 1
+        _ = attempts.take(slot.peer.ip, now: loop.now)
+        guard case .write(let leftOut) = attemptLines.admit(now: loop.now) else { return }
+        let more = leftOut > 0 ? " (and \(leftOut) others since the last such line)" : ""
+        log(.warning, "HTTP: \(slot.peer.ip) showed a wrong password or token\(more)")
+    }
+
+    private static func refusal(_ text: String, _ challenges: [HTTPResponse.Header]) -> ServedAnswer {
+        var answer = ServedAnswer.problem(401, text)
+        answer.headers += challenges
+        return answer
+    }
+
+    private static func tooMany(_ text: String) -> ServedAnswer {
+        var answer = ServedAnswer.problem(429, text)
+        answer.headers.append(.init(name: "retry-after", value: "2"))
+        return answer
+    }
+
+    private var endpoints: [HTTPEndpoint] {
+        [
+            HTTPEndpoint(method: "GET", path: "/healthz", audience: .everybody) { [core] call in
+                call.answer(HealthReport(core).answer)
+            },
+            HTTPEndpoint(method: "GET", path: "/metrics", audience: .operators) { [weak self, core] call in
+                guard let self else { return }
+                call.answer(MetricsReport(core, self).answer)
+            },
+        ] + TokenEndpoints(core: core).endpoints + PushEndpoints(core: core).endpoints
+            + PageEndpoints(core: core).endpoints
+    }
+}
+
+/// What the listener has done since the engine started.
+struct HTTPCounters {
+    var requests = 0
+    /// Requests and connections of addresses that sent too many.
+    var limited = 0
+    /// Wrong passwords and tokens.
+    var wrong = 0
+}

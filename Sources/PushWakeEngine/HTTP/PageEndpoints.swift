@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+/// The page at `/`, with its stylesheet and its script.
+struct PageEndpoints {
+    /// Requests of the overview, and stories of one search.
+    private static let mostEntries = 50
+    private static let mostStories = 5
+
+    let core: EngineCore
+
+    var endpoints: [HTTPEndpoint] {
+        [
+            HTTPEndpoint(method: "GET", path: "/", audience: .operators) { $0.answer(page($0)) },
+            HTTPEndpoint(method: "GET", path: "/style.css", audience: .operators) {
+                $0.answer(ServedAnswer(200, type: "text/css; charset=utf-8", body: Array(PageAssets.style.utf8)))
+            },
+            HTTPEndpoint(method: "GET", path: "/live.js", audience: .operators) {
+                let script = Array(PageAssets.script.utf8)
+                $0.answer(ServedAnswer(200, type: "text/javascript; charset=utf-8", body: script))
+            },
+        ]
+    }
+
+    private func page(_ call: HTTPCall) -> ServedAnswer {
+        var page = StatusPage(now: SystemClock.monotonicMilliseconds())
+        page.query = (call.request.query["q"] ?? "").split(separator: " ").joined(separator: " ")
+        if page.query.isEmpty { fillOverview(&page) } else { fillSearch(&page) }
+        return ServedAnswer(
+            200, type: "text/html; charset=utf-8", body: Array(page.html.utf8),
+            headers: [.init(name: "content-security-policy", value: StatusPage.policy)])
+    }
+
+    private func fillOverview(_ page: inout StatusPage) {
+        page.held = core.calls.live
+        page.bindings = (try? core.store.count()) ?? 0
+        page.loadLevel = Int(core.load.meter.level.rawValue)
+        page.services = services
+        page.stories = core.trace.newest(Self.mostEntries).compactMap { core.trace.story(of: $0) }
+    }
+
+    private func fillSearch(_ page: inout StatusPage) {
+        page.stories = core.trace.find(page.query, limit: Self.mostStories).compactMap { core.trace.story(of: $0) }
+        let facts = core.facts(of: page.query)
+        // A Call-ID is nobody's name.
+        let isUser = !facts.phones.isEmpty || !facts.removed.isEmpty || !facts.others.isEmpty
+        if isUser || page.stories.contains(where: { $0.aor == CallStory.shown(page.query) }) {
+            page.diagnosis = UserDiagnosis(facts)
+        }
+    }
+
+    private var services: [StatusPage.Service] {
+        let channels = core.delivery.channelList
+        return HealthReport(core).providers.map { entry in
+            let own = channels.filter { $0.provider == entry.provider }.compactMap(\.channel.queue)
+            let answers = core.times.providerAnswers[entry.provider]
+            let mean = answers.flatMap { $0.total > 0 ? $0.sum / Int64(clamping: $0.total) / 1000 : nil }
+            return StatusPage.Service(
+                name: entry.provider.name, state: entry.state.rawValue,
+                connections: own.reduce(0) { $0 + $1.connections },
+                waiting: own.reduce(0) { $0 + $1.count + $1.pausing }, meanAnswer: mean)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+
+import ArgumentParser
+import PushWakeClient
+import PushWakeCore
+
+struct DoctorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Goes along the way of a call to a user and says the one thing to do.",
+        discussion: """
+            Looks at the REGISTER, the key, the way to the push service, the last pushes, whether they woke the phone, and \
+            the last call. Ends with 1 when a step fails.
+            """)
+
+    @OptionGroup var options: SettingsOptions
+    @Flag(name: .long, help: "JSON: an array of steps, the advice last.") var json = false
+    @Argument(help: "AoR as the registrar has it: user or user@domain.") var user: String
+
+    func run() throws {
+        let rows = try Engine.ask(options, .diagnose, user)
+        if json {
+            Console.show(rows, asJSON: true)
+        } else {
+            for row in rows.dropLast() {
+                Console.say("\(padded(row, "state", 6))\(padded(row, "step", 10))\(text(row, "text"))")
+            }
+            if let advice = rows.last { Console.say("\nDo: \(text(advice, "text"))") }
+        }
+        if rows.contains(where: { text($0, "state") == UserDiagnosis.State.failing.rawValue }) { throw ExitCode(1) }
+    }
+
+    private func text(_ row: [EngineField], _ name: String) -> String {
+        PrintableText.cleaned(row.first { $0.name == name }?.text ?? "")
+    }
+
+    private func padded(_ row: [EngineField], _ name: String, _ width: Int) -> String {
+        let word = text(row, name)
+        return word + String(repeating: " ", count: max(1, width - word.count))
+    }
+}

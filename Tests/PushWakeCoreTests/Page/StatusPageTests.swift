@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+
+import Testing
+
+@testable import PushWakeCore
+
+@Suite struct `The page` {
+    private let evil = "\"><script>alert(1)</script>'&"
+
+    private func story(_ aor: String = "bob", from: String = "sip:alice@example.com") -> CallStory {
+        var story = CallStory(method: "INVITE", aor: aor, callID: "call-1", cseq: 1, from: from, now: 1000)
+        story.name(0, .init(provider: .apns, app: "com.a", token: "abc…def"))
+        story.append([.note(.asleep(device: 0)), .note(.pushed(device: 0, .call)), .hold(until: 5000)], now: 1000)
+        story.append(
+            PushAnswer(
+                event: .call, outcome: .accepted, reason: "", httpStatus: 200, milliseconds: 43, isBindingRemoved: false
+            ),
+            device: 0, now: 1043)
+        story.append(.registered(device: 0), now: 2000)
+        story.append(.rung(device: 0, leg: 1, contact: "sip:bob@192.0.2.1"), now: 2001)
+        story.append(.progressed(device: 0, leg: 1, status: 180), now: 2100)
+        story.append(.progressed(device: 0, leg: 1, status: 200), now: 4000)
+        story.append(.ended(.answered), now: 4001)
+        return story
+    }
+
+    @Test func `draws a call between caller, PBX, push service and phone, in the order of time`() {
+        let picture = SequencePicture(story())
+        #expect(picture.lanes == ["caller", "PBX", "apns", "phone 1"])
+        let arrows = picture.steps.filter { $0.from != $0.to }
+        #expect(
+            arrows.map(\.label) == [
+                "INVITE", "push (call)", "call: accepted", "REGISTER", "INVITE", "180", "200", "answered",
+            ])
+        #expect(arrows.map(\.from) == [0, 1, 2, 3, 1, 3, 3, 1] && arrows.map(\.to) == [1, 2, 1, 1, 3, 1, 1, 0])
+        #expect(zip(picture.steps, picture.steps.dropFirst()).allSatisfy { $0.at <= $1.at })
+    }
+
+    @Test func `lets nothing that comes from outside become markup`() {
+        var page = StatusPage(now: 9000)
+        page.stories = [story(evil, from: evil)]
+        var other = page
+        other.query = evil
+        var facts = DiagnosisFacts(aor: evil)
+        facts.removed = [.init(provider: .apns, app: evil, reason: evil)]
+        other.diagnosis = UserDiagnosis(facts)
+        for html in [page.html, other.html] {
+            #expect(!html.contains("<script>alert") && !html.contains("'&") && html.contains("&lt;script&gt;"))
+            // Our own, in the head, and no other.
+            #expect(html.components(of: "<script") == 1)
+        }
+        #expect(page.html.contains("href=\"/?q=%22%3e%3cscript"))
+    }
+
+    @Test func `works without anything to show`() {
+        var page = StatusPage(now: 0)
+        #expect(page.html.contains("There was none since the engine started"))
+        page.query = "nobody"
+        #expect(page.html.contains("Nothing found"))
+    }
+
+    @Test func `has nothing that the policy forbids`() {
+        var page = StatusPage(now: 9000)
+        page.query = "bob"
+        page.stories = [story()]
+        for forbidden in [" style=", " onclick", " onload", "http://", "javascript:"] {
+            #expect(!page.html.contains(forbidden), "\(forbidden)")
+        }
+        #expect(!PageAssets.script.contains("innerHTML") && !PageAssets.script.contains("eval"))
+    }
+
+    @Test func `has a story of many lines within bounds`() {
+        var long = story()
+        for number in 0..<200 { long.append(.progressed(device: number % 300, leg: number, status: 183), now: 5000) }
+        var page = StatusPage(now: 9000)
+        page.query = "bob"
+        page.stories = Array(repeating: long, count: 5)
+        #expect(page.html.utf8.count < 400_000)
+    }
+}
+
+extension String {
+    /// How often a text occurs.
+    fileprivate func components(of text: String) -> Int {
+        var rest = self[...]
+        var count = 0
+        while let found = rest.firstRange(of: text) {
+            count += 1
+            rest = rest[found.upperBound...]
+        }
+        return count
+    }
+}

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT
+"""Tokens, pushes and wakes over HTTP: what Acrobits' apps send, and what programs of an operator do."""
+
+import hashlib
+import json
+import threading
+import urllib.parse
+
+import pytest
+
+from http_client import TOKEN, Client, listen
+from ports import free_port
+from servers import CALLS, wait_until
+
+IOS = {
+    "selector": "12869E0E6E553673C54F29105A0647204C416A2A:7C3A0D14",
+    "pushTokenIncomingCall": "Y2FsbC10b2tlbg==", "pushappid_incoming_call": "com.example.softphone.voip",
+    "pushTokenOther": "b3RoZXItdG9rZW4=", "pushappid_other": "com.example.softphone.other"}
+ANDROID = {"selector": "AAAA:1", "pushToken": "ZmNtLXRva2Vu", "pushappid": "com.example.android"}
+
+
+def ha1(user, realm, password):
+    return f"{user}:{realm}:{hashlib.md5(f'{user}:{realm}:{password}'.encode()).hexdigest()}\n"
+
+
+@pytest.fixture
+def served(make_engine, tmp_path, simulator):
+    """An engine that pushes to Acrobits and to Apple, with two accounts."""
+    users = tmp_path / "http-users"
+    users.write_text(ha1("alice", "example.com", "secret") + ha1("bob", "pushwake", "secret2"))
+    return listen(make_engine, tmp_path, http_users=users, http_rate=1000, **acrobits(simulator),
+                  **{k: v for k, v in simulator.settings().items() if k.startswith("apns_key") or k == "apns_team_id"})
+
+
+def acrobits(simulator):
+    return {"acrobits": 1, "acrobits_url": f"{simulator.url}/pnm2/send"}
+
+
+def form(values):
+    return [part for name, value in values.items() for part in ("--data-urlencode", f"{name}={value}")]
+
+
+def as_json(values):
+    return ["-H", "Content-Type: application/json", "-d", json.dumps(values)]
+
+
+def bindings(client, aor):
+    answer = client.curl(f"/v1/bindings?aor={urllib.parse.quote(aor)}")
+    assert answer.status == 200, answer.body
+    return [row for row in answer.json["bindings"] if not row["removed"]]
+
+
+@pytest.mark.parametrize("report", [
+    lambda v: form(v), lambda v: as_json(v), lambda v: ["-G", *form(v)],
+    lambda v: as_json({"selector": v["selector"], "token_calls": v["pushTokenIncomingCall"],
+                       "token_msgs": v["pushTokenOther"], "appId_calls": v["pushappid_incoming_call"],
+                       "appId_msgs": v["pushappid_other"], "username": v["username"], "password": v["password"]}),
+], ids=["form", "json", "url", "names of the field"])
+def test_an_app_reports_its_tokens_and_takes_them_back(served, report):
+    engine, client = served
+    shown = {"username": "alice", "password": "secret", **IOS}
+    answer = client.curl("/v1/acrobits/push-token", *report(shown), operator=False)
+    assert answer.status == 200 and answer.json == {"stored": 2}
+    found = bindings(client, "alice")
+    assert {(b["app"], b["service"]) for b in found} == {
+        ("com.example.softphone.voip", "voip"), ("com.example.softphone.other", "remote")}
+    assert {b["dialect"] for b in found} == {"acrobits"}
+    # At every start of the app; nothing is doubled.
+    client.curl("/v1/acrobits/push-token", *report(shown), operator=False)
+    assert len(bindings(client, "alice")) == 2
+    other = {**shown, "selector": "BBBB:2", "pushTokenIncomingCall": "c2Vjb25k", "pushTokenOther": "c2Vjb25kLW8="}
+    client.curl("/v1/acrobits/push-token", *report(other), operator=False)
+    assert len(bindings(client, "alice")) == 4
+    answer = client.curl("/v1/acrobits/account-removal", *report(shown), operator=False)
+    assert answer.status == 200 and answer.json == {"removed": 2}
+    assert {b["instance"] for b in bindings(client, "alice")} == {"acrobits:BBBB:2"}
+    assert client.curl("/v1/acrobits/account-removal", *report(shown), operator=False).json == {"removed": 0}
+    log = engine.text()
+    assert "secret" not in log and IOS["pushTokenOther"] not in log and "tokens reported aor=alice" in log
+
+
+def test_calls_go_to_one_app_id_and_messages_to_the_other(served, simulator):
+    engine, client = served
+    client.curl("/v1/acrobits/push-token", *form({"username": "carol", **IOS}))
+    for event, app in (("call", "com.example.softphone.voip"), ("chat", "com.example.softphone.other")):
+        answer = client.curl("/v1/send", *as_json({"aor": "carol", "event": event, "text": "hi"}))
+        assert answer.status == 200 and answer.json["pushed"] == 1, answer.body
+        assert [(r["provider"], r["app"]) for r in answer.json["results"]] == [("acrobits", app)]
+    pushed = json.dumps(simulator.pushes(IOS["pushTokenIncomingCall"]))
+    assert IOS["selector"] in pushed and "NotifyIncomingCall" in pushed
+
+
+def test_an_account_may_report_for_itself_alone(served):
+    engine, client = served
+    own = {"username": "alice", "password": "secret", **ANDROID}
+    report = "/v1/acrobits/push-token"
+    assert client.curl(report, *form({**own, "password": "wrong"}), operator=False).status == 403
+    assert client.curl(report, *form({**own, "aor": "bob"}), operator=False).status == 403
+    assert client.curl(report, *form({**own, "domain": "example.org"}), operator=False).status == 403
+    assert client.curl(report, *form({**own, "domain": "example.com"}), operator=False).status == 200
+    assert client.curl(report, *form(ANDROID), "--digest", "-u", "bob:secret2", operator=False).status == 200
+    assert client.curl(report, *form(ANDROID), "-u", "bob:wrong", operator=False).status == 401
+    assert client.curl(report, *form(ANDROID), operator=False).status == 401
+    assert len(bindings(client, "alice@example.com")) == 1 and len(bindings(client, "bob")) == 1
+    mine = client.curl("/v1/bindings", "-u", "bob:secret2", operator=False)
+    assert [b["aor"] for b in mine.json["bindings"]] == ["bob"]
+    assert client.curl("/v1/bindings?aor=alice", "-u", "bob:secret2", operator=False).status == 403
+    for path in ("/v1/send", "/v1/wake"):
+        assert client.curl(path, "-d", "aor=bob", "-u", "bob:secret2", operator=False).status == 403
+    assert client.curl("/metrics", "-u", "bob:secret2", operator=False).status == 403
+
+
+@pytest.mark.parametrize("values, word", [
+    ({"selector": "x"}, "pushToken"), ({"pushToken": "abc"}, "pushappid"),
+    ({"pushTokenIncomingCall": "abc", "pushappid_incoming_call": "a b"}, "pn-param"),
+    ({"pushToken": 'a"b', "pushappid": "com.example"}, "pn-prid"),
+    ({"pushToken": "a" * 5000, "pushappid": "com.example"}, "pn-prid"),
+    ({**ANDROID, "selector": "a b"}, "selector")])
+def test_a_report_that_cannot_be_used_says_why(served, values, word):
+    engine, client = served
+    answer = client.curl("/v1/acrobits/push-token", *form({"username": "dave", **values}))
+    assert answer.status == 400 and word in answer.json["error"], answer.body
+    assert not bindings(client, "dave")
+
+
+@pytest.mark.parametrize("options, status", [
+    (["-H", "Content-Type: application/json", "-d", "{"], 400),
+    (["-H", "Content-Type: application/json", "-d", "[1]"], 400),
+    (["-H", "Content-Type: application/json", "-d", '{"aor":{"a":1}}'], 400),
+    (["-H", "Content-Type: application/json", "-d", '{"aor":"a\\u0000b"}'], 400),
+    (["-H", "Content-Type: text/xml", "-d", "<a/>"], 415),
+    (["-d", "aor=%zz"], 400), (["-d", "text=hello"], 400), (["-d", "aor=nobody"], 404),
+    (["-d", "aor=x&event=nonsense"], 400), (["-d", "aor=x&timeout=0"], 400), (["-d", "aor=x&wait=maybe"], 400),
+    (["-d", "provider=nonsense&app=a&token=b"], 422), (["-d", "aor=x&token=y"], 422),
+    (["-H", "Sec-Fetch-Site: cross-site", "-d", "aor=x"], 403)])
+def test_a_push_that_cannot_be_sent_says_why(served, options, status):
+    engine, client = served
+    answer = client.curl("/v1/send", *options)
+    assert answer.status == status and answer.json["error"], answer.body
+
+
+def test_a_page_of_another_site_cannot_report(served):
+    engine, client = served
+    query = urllib.parse.urlencode({"username": "alice", **ANDROID})
+    assert client.curl(f"/v1/acrobits/push-token?{query}", "-H", "Sec-Fetch-Site: cross-site").status == 403
+    assert not bindings(client, "alice")
+
+
+def test_bindings_are_made_listed_page_by_page_and_removed(served):
+    engine, client = served
+    token = "ab" * 32
+    made = client.curl("/v1/bindings", *as_json({
+        "aor": "erin", "provider": "apns", "app": "com.example.phone", "token": token, "service": "voip",
+        "environment": "sandbox", "instance": "urn:uuid:1"}))
+    assert made.status == 200 and made.json == {"stored": 1}
+    row = bindings(client, "erin")[0]
+    assert (row["environment"], row["service"], row["instance"]) == ("sandbox", "voip", "urn:uuid:1")
+    assert token not in json.dumps(row)
+    refused = client.curl("/v1/bindings", *as_json({
+        "aor": "erin", "provider": "fcm", "app": "demo-project", "token": "x"}))
+    assert refused.status == 422 and "not set up" in refused.json["error"]
+    gone = client.curl("/v1/bindings", "-X", "DELETE", *as_json({
+        "aor": "erin", "provider": "apns", "app": "com.example.phone", "token": token}))
+    assert gone.json == {"removed": 1} and not bindings(client, "erin")
+
+    for number in range(400):
+        client.say(f"POST /v1/bindings HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: "
+                   f"{len(body := f'aor=user{number:03}&provider=apns&app=com.example.{number}&token={number:064}')}"
+                   f"\r\n\r\n{body}", end=True)
+    found, cursor, pages = [], "", 0
+    while cursor is not None:
+        answer = client.curl(f"/v1/bindings?user=user*&cursor={urllib.parse.quote(cursor)}").json
+        found += [b["aor"] for b in answer["bindings"]]
+        cursor, pages = answer.get("cursor"), pages + 1
+    assert found == [f"user{number:03}" for number in range(400)] and pages > 1
+    assert client.curl("/v1/bindings?provider=nonsense").status == 400
+    assert client.curl("/v1/bindings?aor=user001", "-X", "DELETE").json == {"removed": 1}
+    assert client.curl("/v1/bindings", "-X", "DELETE").status == 400
+
+
+def test_a_program_wakes_a_phone_and_hears_when_it_is_there(make_kamailio, tmp_path, actors, simulator):
+    from phones import mpush_android
+
+    port = free_port()
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+    server = make_kamailio(config=CALLS.read_text(), settings={"http_listen": str(port), "http_token_file": str(token)})
+    server.start().wait_engine()
+    client = Client(port)
+    phone = actors.phone(server, "woken", mpush_android())
+    phone.register()
+    # For a moment after its REGISTER a phone counts as awake; what is asked meanwhile pushes nothing.
+    wait_until("the phone sleeps", lambda: client.curl(
+        "/v1/wake", *as_json({"aor": "woken", "timeout": 1})).json["status"] != "awake", 15, step=0.5)
+    before = len(simulator.pushes(phone.push.token))
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(client.curl(
+        "/v1/wake", *as_json({"aor": "woken", "timeout": 15, "from": "sip:door@example.com"}))))
+    asking.start()
+    simulator.wait_push(phone.push.token, after=before)
+    assert not answers
+    phone.register()
+    asking.join(20)
+    assert answers[0].status == 200 and answers[0].json["status"] == "woken", answers[0].body
+    assert answers[0].json["contact"].startswith("sip:woken@") and answers[0].json["ms"] > 0
+    late = client.curl("/v1/wake", *as_json({"aor": "nobody", "timeout": 1}))
+    assert late.status == 404 and late.json["status"] == "no-binding"
+    silent = client.curl("/v1/wake", *as_json({"aor": "woken", "timeout": 1}))
+    assert silent.json["status"] in ("timed-out", "awake")
+
+
+def test_a_call_wakes_an_app_that_reported_its_token_over_http(make_kamailio, tmp_path, wire, simulator):
+    port = free_port()
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+    server = make_kamailio(config=CALLS.read_text(), wake_timeout=8, settings={
+        "http_listen": str(port), "http_token_file": str(token), **acrobits(simulator)})
+    server.start().wait_engine()
+    answer = Client(port).curl("/v1/acrobits/push-token", *form({"username": "groundwire", **IOS}))
+    assert answer.json == {"stored": 2}
+    call = wire.call(server, "groundwire")
+    push = simulator.wait_push(IOS["selector"])
+    assert "NotifyIncomingCall" in json.dumps(push) and call.call_id in json.dumps(push)
+    phone = wire.phone(server, "groundwire")
+    phone.register()
+    invite = phone.wait_request("INVITE")
+    assert invite.headers("Call-ID") == [call.call_id]
+    assert call.wait_final().status == 200
+    wait_until("one INVITE", lambda: len(phone.requests("INVITE")) == 1)

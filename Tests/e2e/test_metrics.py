@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""/metrics is read by a real Prometheus; the alert rules and the dashboard that come along work on what it has."""
+
+import json
+import math
+import re
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+
+import pytest
+
+from http_client import TOKEN, Client, listen
+from phones import mpush_android
+from ports import free_port
+from servers import CALLS, ROOT, wait_until
+
+RULES = ROOT / "examples" / "prometheus-rules.yml"
+
+
+class Prometheus:
+    """Debian's own, on loopback."""
+
+    def __init__(self, directory, target):
+        self.port = free_port()
+        token = directory / "token"
+        token.write_text(TOKEN)
+        config = (ROOT / "examples" / "prometheus.yml").read_text()
+        config = config.replace("/etc/prometheus/pushwake-token", str(token)).replace("127.0.0.1:8088", target)
+        config = config.replace("prometheus-rules.yml", str(RULES))
+        (directory / "prometheus.yml").write_text("global: {scrape_interval: 1s, evaluation_interval: 1s}\n" + config)
+        self.process = subprocess.Popen(
+            ["prometheus", f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/data",
+             f"--web.listen-address=127.0.0.1:{self.port}"],
+            stdout=(directory / "prometheus.log").open("w"), stderr=subprocess.STDOUT)
+        wait_until("Prometheus is ready", self.is_ready, 30)
+
+    def is_ready(self):
+        try:
+            return urllib.request.urlopen(f"http://127.0.0.1:{self.port}/-/ready", timeout=5).status == 200
+        except OSError:
+            return False
+
+    def get(self, path, **values):
+        url = f"http://127.0.0.1:{self.port}/api/v1/{path}?" + urllib.parse.urlencode(values)
+        with urllib.request.urlopen(url, timeout=20) as answer:
+            return json.load(answer)["data"]
+
+    def value(self, query):
+        """The value of a query that has one sample; None for none."""
+        result = self.get("query", query=query)["result"]
+        return float(result[0]["value"][1]) if result else None
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(20)
+
+
+@pytest.fixture
+def watched(make_kamailio, tmp_path):
+    """A Kamailio with metrics, and a Prometheus that reads them."""
+    port = free_port()
+    token = tmp_path / "http-token"
+    token.write_text(TOKEN)
+    server = make_kamailio(config=CALLS.read_text(), wake_timeout=2, settings={
+        "http_listen": str(port), "http_token_file": str(token)})
+    server.start().wait_engine()
+    prometheus = Prometheus(tmp_path, f"127.0.0.1:{port}")
+    yield server, Client(port), prometheus
+    prometheus.stop()
+
+
+def play_calls(server, actors, wire, simulator):
+    """Calls that wake their phones and are answered, one that nobody takes, one that the caller ends, and a dead token."""
+    for number in range(2):
+        phone = actors.phone(server, f"woken{number}", mpush_android())
+        phone.register()
+        caller = actors.call(server, f"woken{number}", "call")
+        phone.wait_and_wake()
+        caller.finish()
+    silent = wire.phone(server, "silent", push=mpush_android())
+    silent.answers = {}
+    silent.register()
+    assert wire.call(server, "silent").wait_final(10).status == 480
+    phone = actors.phone(server, "hasty", mpush_android())
+    phone.register()
+    call = wire.call(server, "hasty")
+    simulator.wait_push(phone.push.token)
+    call.cancel()
+    assert call.wait_final().status == 487
+
+
+def test_names_and_types_are_as_prometheus_wants_them(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path)
+    answer = client.curl("/metrics")
+    assert answer.header("content-type").startswith("text/plain; version=0.0.4")
+    done = subprocess.run(["promtool", "check", "metrics"], input=answer.body, capture_output=True, text=True,
+                          timeout=30, check=False)
+    assert done.returncode == 0 and not done.stderr and not done.stdout, done.stderr + done.stdout
+    assert re.search(r'^pushwake_info\{version="[0-9.]+"\} 1$', answer.body, re.M)
+
+
+def test_alert_rules_ring_when_they_should_and_only_then():
+    for command in (["check", "rules", RULES], ["test", "rules", ROOT / "Tests/e2e/prometheus-rules-test.yml"]):
+        done = subprocess.run(["promtool", *command], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_dashboard_shows_what_calls_have_done(watched, wire, actors, simulator):
+    server, client, prometheus = watched
+    wait_until("the first look", lambda: prometheus.value('up{job="pushwake"}') == 1, 20)
+    play_calls(server, actors, wire, simulator)
+    cancelled = 'pushwake_caller_wait_seconds_count{end="cancelled"}'
+    wait_until("the end of the last call", lambda: series(client.curl("/metrics").body, cancelled) >= 1)
+    released = "pushwake_register_to_request_seconds_count"
+    wait_until("the word of the legs", lambda: series(client.curl("/metrics").body, released) >= 1)
+    text = client.curl("/metrics").body
+    assert series(text, 'pushwake_caller_wait_seconds_count{end="rang"}') >= 2
+    assert series(text, 'pushwake_caller_wait_seconds_count{end="timed-out"}') >= 1
+    assert series(text, 'pushwake_wake_seconds_count{provider="fcm"}') >= 2
+    assert series(text, 'pushwake_push_answer_seconds_count{provider="fcm"}') >= 4
+    assert series(text, "pushwake_request_to_push_seconds_count") >= 4
+    assert series(text, 'pushwake_pushes_total{provider="fcm",outcome="accepted"}') >= 4
+    assert series(text, 'pushwake_provider_connections{provider="fcm"}') >= 1
+    assert not [word for word in ("woken0", "silent", "hasty", "alice", "sip:", "com.example") if word in text]
+    dashboard = json.loads((ROOT / "examples" / "grafana.json").read_text())
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    assert len(queries) > 25
+    began = time.time() - 60
+    # Prometheus reads once a second; the last calls may be missing from its first answers.
+    wait_until("nothing on the dashboard is empty", lambda: not [
+        query for query in queries if is_empty(prometheus, query, began)], 30, step=1)
+
+
+def is_empty(prometheus, query, began):
+    """Whether a query of the dashboard gives no number at all."""
+    query = query.replace("$__rate_interval", "60s").replace("$instance", ".*")
+    if "certificate" in query:
+        return False  # of the test with a certificate
+    result = prometheus.get("query_range", query=query, start=began, end=time.time(), step=1)["result"]
+    return not any(not math.isnan(float(value)) for entry in result for _, value in entry["values"])
+
+
+def series(text, name):
+    found = [line.rsplit(" ", 1)[1] for line in text.splitlines() if line.rsplit(" ", 1)[0] == name]
+    assert found, f"{name} is missing from\n{text}"
+    return float(found[0])
+
+
+def test_a_certificate_shows_when_it_ends(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, tls=True)
+    left = series(client.curl("/metrics").body,
+                  'pushwake_certificate_expiry_timestamp_seconds{setting="http_cert",file=""}') - time.time()
+    assert 23 * 3600 < left < 25 * 3600
