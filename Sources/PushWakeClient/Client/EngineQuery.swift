@@ -22,7 +22,7 @@ public enum EngineQuery: Int, Sendable {
     /// What a request would push to a user; only the shell asks it (`explain(aor:…)`).
     case explain = 16
     /// How each step on the way of a call to a user fares; only the shell asks it.
-    case diagnose = 17
+    case diagnose = 19
 }
 
 extension EngineClient {

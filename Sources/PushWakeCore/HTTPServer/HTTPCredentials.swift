@@ -96,20 +96,6 @@ public enum HTTPCredentials: Equatable, Sendable {
     }
 }
 
-/// Hashes that Digest may use.
-public enum DigestAlgorithm: String, CaseIterable, Sendable {
-    case sha256 = "SHA-256"
-    case md5 = "MD5"
-
-    init?(name: String) {
-        guard let found = Self.allCases.first(where: { $0.rawValue == name.uppercased() }) else { return nil }
-        self = found
-    }
-
-    /// Hexadecimal digits of one hash.
-    public var digits: Int { self == .md5 ? 32 : 64 }
-}
-
 /// Comparison whose time tells nothing of what is compared.
 public enum ConstantTime {
     /// Whether both are the same; only a difference of length shows in the time.

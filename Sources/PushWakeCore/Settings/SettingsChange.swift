@@ -37,7 +37,8 @@ extension SettingKey {
         case .engineMode, .enginePath, .engineSocket, .engineSocketGroup, .coreDumps, .store, .storePath, .storeSync,
             .storeUser, .storePasswordFile, .storeTimeout, .storeBacklog, .storePrefix, .node, .nodeURI,
             .bindingsPerUser, .purr, .purrRotate, .purrKeep, .wakesKept, .refreshBefore, .queueSize, .fastAGIListen,
-            .fastAGIAllow, .fastAGITokenFile, .httpListen, .httpConnections, .upperServers, .upperPath, .upperExpire, .rebuild, .keepUpperReg,
+            .fastAGIAllow, .fastAGITokenFile, .httpListen, .httpConnections, .upperServers, .upperPath, .upperExpire,
+            .rebuild, .keepUpperReg,
             .preferMD5Auth, .regRefresh, .removeOnRegfail, .secretKeyFile:
             true
         default: false

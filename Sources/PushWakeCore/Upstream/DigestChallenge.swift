@@ -1,20 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-/// The hash of a digest answer (RFC 8760, 2; RFC 7616, 6.1).
-public enum DigestAlgorithm: String, Equatable, Sendable {
-    case md5 = "MD5"
-    case sha256 = "SHA-256"
-
-    /// By what HA1 in hex digits is the hash of; nil when it is none of these.
-    public init?(credential: Secret) {
-        switch credential.revealed.utf8.count {
-        case 32: self = .md5
-        case 64: self = .sha256
-        default: return nil
-        }
-    }
-}
-
 /// One challenge of a server (RFC 3261, 22; RFC 8760).
 public struct DigestChallenge: Equatable, Sendable {
     public var realm = ""

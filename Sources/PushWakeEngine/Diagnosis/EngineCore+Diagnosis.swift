@@ -12,7 +12,10 @@ extension EngineCore {
     /// Says of each step on the way to a user's phones how it fares; the last row is what to do.
     func diagnose(_ message: MessageReader, _ peer: EnginePeer, _ aor: String) {
         guard !aor.isEmpty else { return fail(message, peer, "whose way? name a user as the registrar has it") }
-        let diagnosis = UserDiagnosis(facts(of: aor))
+        facts(of: aor) { [self] in answer(message, peer, UserDiagnosis($0)) }
+    }
+
+    private func answer(_ message: MessageReader, _ peer: EnginePeer, _ diagnosis: UserDiagnosis) {
         reply(to: message, peer) { writer in
             for finding in diagnosis.findings {
                 writer.put(.row, 1)
@@ -28,18 +31,29 @@ extension EngineCore {
     }
 
     /// What is known of a user.
-    func facts(of aor: String) -> DiagnosisFacts {
-        var facts = DiagnosisFacts(aor: aor)
+    func facts(of aor: String, then: @escaping (DiagnosisFacts) -> Void) {
         let now = SystemClock.wallSeconds()
-        do throws(StoreError) {
-            facts.phones = try store.bindings(of: aor, now: now).map { phone($0, now) }
-            facts.removed = try store.removed(of: aor).reversed().map {
-                DiagnosisFacts.Removed(provider: $0.binding.provider, app: $0.binding.app, reason: $0.reason)
+        ask(about: aor) { (store) throws(StoreError) in
+            (try store.bindings(of: aor, now: now), try store.removed(of: aor))
+        } then: { [self] (result: Result<([Binding], [RemovedBinding]), StoreError>) in
+            var facts = DiagnosisFacts(aor: aor)
+            switch result {
+            case .success((let bindings, let removed)):
+                facts.phones = bindings.map { phone($0, now) }
+                facts.removed = removed.reversed().map {
+                    DiagnosisFacts.Removed(provider: $0.binding.provider, app: $0.binding.app, reason: $0.reason)
+                }
+            case .failure(let error): facts.storeProblem = "\(error)"
             }
-            if facts.phones.isEmpty { facts.others = try others(like: aor, now) }
-        } catch {
-            facts.storeProblem = "\(error)"
+            then(complete(facts, now))
         }
+    }
+
+    private func complete(_ known: DiagnosisFacts, _ now: Int64) -> DiagnosisFacts {
+        var facts = known
+        let aor = facts.aor
+        // A store that nodes share is not looked through for names.
+        if shared == nil, facts.phones.isEmpty { facts.others = (try? others(like: aor, now)) ?? [] }
         if let id = trace.find(aor, limit: 1).first, let story = trace.story(of: id) {
             let header = story.header(now: SystemClock.monotonicMilliseconds())
             facts.lastRequest = DiagnosisFacts.Request(

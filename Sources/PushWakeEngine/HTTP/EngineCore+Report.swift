@@ -12,7 +12,10 @@ extension EngineCore {
 
     /// Stores the bindings of one device of a user; says what is not set up here. Those of a provider that is not are
     /// left out.
-    func report(_ bindings: [Binding], of aor: String) throws(StoreError) -> (stored: Int, problem: String) {
+    func report(
+        _ bindings: [Binding], of aor: String,
+        then: @escaping (Result<(stored: Int, problem: String), StoreError>) -> Void
+    ) {
         let now = SystemClock.wallSeconds()
         let persist = settings.integer(.persist)
         let lifetime = (persist > 0 ? persist : Self.reportedDays) * 86_400
@@ -23,21 +26,39 @@ extension EngineCore {
         }
         guard let first = usable.first else {
             let name = bindings.first?.providerName ?? ""
-            return (0, "pushes through \(name) are not set up here")
+            return then(.success((0, "pushes through \(name) are not set up here")))
         }
-        _ = try store.register(usable, now: now)
-        for binding in usable { dedupe.release(binding) }
-        statistics.stored += usable.count
-        log(
-            .info,
-            "tokens reported aor=\(PrintableText.logValue(aor)) provider=\(first.provider.name) count=\(usable.count)")
-        return (usable.count, "")
+        ask(about: aor) { (store) throws(StoreError) in
+            _ = try store.register(usable, now: now)
+        } then: { [self] (result: Result<Void, StoreError>) in
+            if case .failure(let error) = result { return then(.failure(error)) }
+            for binding in usable { dedupe.release(binding) }
+            statistics.stored += usable.count
+            log(
+                .info,
+                "tokens reported aor=\(PrintableText.logValue(aor)) provider=\(first.provider.name) count=\(usable.count)"
+            )
+            then(.success((usable.count, "")))
+        }
     }
 
-    /// Removes exactly these tokens of a user; one that another account of the device has now stays. Returns how many
-    /// went.
-    func remove(_ tokens: [Binding], of aor: String, reason: String) throws(StoreError) -> Int {
+    /// Removes exactly these tokens of a user; one that another account of the device has now stays. `then` hears how
+    /// many went.
+    func remove(
+        _ tokens: [Binding], of aor: String, reason: String, then: @escaping (Result<Int, StoreError>) -> Void
+    ) {
         let now = SystemClock.wallSeconds()
+        ask(about: aor) { (store) throws(StoreError) in
+            try Self.remove(tokens, of: aor, in: store, reason, now)
+        } then: { [self] (result: Result<Int, StoreError>) in
+            if case .success(let removed) = result { statistics.unbound += removed }
+            then(result)
+        }
+    }
+
+    private static func remove(
+        _ tokens: [Binding], of aor: String, in store: any BindingStore, _ reason: String, _ now: Int64
+    ) throws(StoreError) -> Int {
         var removed = 0
         for token in tokens {
             let known = try store.bindings(of: aor, now: now).contains {
@@ -48,7 +69,6 @@ extension EngineCore {
             let selector = BindingSelector.token(provider: token.provider, app: token.app, token: token.token)
             removed += try store.remove(selector, of: aor, reason: reason, now: now).count
         }
-        statistics.unbound += removed
         return removed
     }
 }

@@ -45,7 +45,7 @@ final class HTTPService {
         watch = KeyWatch(HTTPSetup.files(settings))
         budget = RequestBudget(rate: Double(settings.integer(.httpRate)))
         let hashes = HTTPAccess.Hashes(
-            hash: { algorithm, text in algorithm == .md5 ? Crypto.md5(text) : Crypto.sha256(text) },
+            hash: { Crypto.digest($0, $1) },
             keyed: { [key] in Crypto.hmacSHA256(key: key, $0) })
         access = HTTPAccess(hashes: hashes)
         let tls: TLSContext?

@@ -15,7 +15,7 @@ struct PageEndpoints {
 
     var endpoints: [HTTPEndpoint] {
         [
-            HTTPEndpoint(method: "GET", path: "/", audience: .operators) { $0.answer(page($0)) },
+            HTTPEndpoint(method: "GET", path: "/", audience: .operators) { answer($0) },
             HTTPEndpoint(method: "GET", path: "/style.css", audience: .operators) {
                 $0.answer(ServedAnswer(200, type: "text/css; charset=utf-8", body: Array(PageAssets.style.utf8)))
             },
@@ -26,11 +26,21 @@ struct PageEndpoints {
         ]
     }
 
-    private func page(_ call: HTTPCall) -> ServedAnswer {
+    private func answer(_ call: HTTPCall) {
         var page = StatusPage(now: SystemClock.monotonicMilliseconds())
         page.query = (call.request.query["q"] ?? "").split(separator: " ").joined(separator: " ")
-        if page.query.isEmpty { fillOverview(&page) } else { fillSearch(&page) }
-        return ServedAnswer(
+        guard !page.query.isEmpty else {
+            fillOverview(&page)
+            return call.answer(Self.answer(page))
+        }
+        core.facts(of: page.query) { facts in
+            fill(&page, facts)
+            call.answer(Self.answer(page))
+        }
+    }
+
+    private static func answer(_ page: StatusPage) -> ServedAnswer {
+        ServedAnswer(
             200, type: "text/html; charset=utf-8", body: Array(page.html.utf8),
             headers: [.init(name: "content-security-policy", value: StatusPage.policy)])
     }
@@ -43,9 +53,8 @@ struct PageEndpoints {
         page.stories = core.trace.newest(Self.mostEntries).compactMap { core.trace.story(of: $0) }
     }
 
-    private func fillSearch(_ page: inout StatusPage) {
+    private func fill(_ page: inout StatusPage, _ facts: DiagnosisFacts) {
         page.stories = core.trace.find(page.query, limit: Self.mostStories).compactMap { core.trace.story(of: $0) }
-        let facts = core.facts(of: page.query)
         // A Call-ID is nobody's name.
         let isUser = !facts.phones.isEmpty || !facts.removed.isEmpty || !facts.others.isEmpty
         if isUser || page.stories.contains(where: { $0.aor == CallStory.shown(page.query) }) {

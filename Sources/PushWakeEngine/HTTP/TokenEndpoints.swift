@@ -43,13 +43,13 @@ struct TokenEndpoints {
     private func reportAcrobits(_ call: HTTPCall, _ fields: HTTPFields) throws(HTTPFields.Problem) {
         let aor = try account(call, fields)
         let report = try report(fields)
-        try store(report.bindings, aor, call)
+        store(report.bindings, aor, call)
     }
 
     private func removeAcrobits(_ call: HTTPCall, _ fields: HTTPFields) throws(HTTPFields.Problem) {
         let aor = try account(call, fields)
         let report = try report(fields)
-        try remove(report.bindings, aor, "account removed in the app", call)
+        remove(report.bindings, aor, "account removed in the app", call)
     }
 
     private func report(_ fields: HTTPFields) throws(HTTPFields.Problem) -> TokenReport {
@@ -67,12 +67,12 @@ struct TokenEndpoints {
         var binding = try binding(fields)
         binding.instance = fields["instance"] ?? ""
         binding.contact = fields["contact"] ?? ""
-        try store([binding], aor, call)
+        store([binding], aor, call)
     }
 
     private func remove(_ call: HTTPCall, _ fields: HTTPFields) throws(HTTPFields.Problem) {
         let aor = try account(call, fields)
-        if fields["token"] != nil { return try remove([try binding(fields)], aor, "by hand over HTTP", call) }
+        if fields["token"] != nil { return remove([try binding(fields)], aor, "by hand over HTTP", call) }
         let conditions = try conditions(fields, aor: aor)
         ask(call, .removeFound, conditions.lines) { rows, _ in
             .json(200) { writer in
@@ -170,32 +170,29 @@ struct TokenEndpoints {
         return token
     }
 
-    private func store(_ bindings: [Binding], _ aor: String, _ call: HTTPCall) throws(HTTPFields.Problem) {
-        do throws(StoreError) {
-            let outcome = try core.report(bindings, of: aor)
-            guard outcome.stored > 0 else { return call.answer(.problem(422, outcome.problem)) }
-            call.answer(
-                .json(200) { writer in
-                    writer.name("stored")
-                    writer.integer(Int64(outcome.stored))
-                })
-        } catch {
-            throw HTTPFields.Problem(status: 503, message: "the store cannot be written")
+    private func store(_ bindings: [Binding], _ aor: String, _ call: HTTPCall) {
+        core.report(bindings, of: aor) { result in
+            switch result {
+            case .failure: call.answer(.problem(503, "the store cannot be written"))
+            case .success((0, let problem)): call.answer(.problem(422, problem))
+            case .success((let stored, _)): call.answer(Self.count("stored", stored))
+            }
         }
     }
 
-    private func remove(
-        _ bindings: [Binding], _ aor: String, _ reason: String, _ call: HTTPCall
-    ) throws(HTTPFields.Problem) {
-        do throws(StoreError) {
-            let removed = try core.remove(bindings, of: aor, reason: reason)
-            call.answer(
-                .json(200) { writer in
-                    writer.name("removed")
-                    writer.integer(Int64(removed))
-                })
-        } catch {
-            throw HTTPFields.Problem(status: 503, message: "the store cannot be written")
+    private func remove(_ bindings: [Binding], _ aor: String, _ reason: String, _ call: HTTPCall) {
+        core.remove(bindings, of: aor, reason: reason) { result in
+            switch result {
+            case .failure: call.answer(.problem(503, "the store cannot be written"))
+            case .success(let removed): call.answer(Self.count("removed", removed))
+            }
+        }
+    }
+
+    private static func count(_ name: String, _ number: Int) -> ServedAnswer {
+        .json(200) { writer in
+            writer.name(name)
+            writer.integer(Int64(number))
         }
     }
 

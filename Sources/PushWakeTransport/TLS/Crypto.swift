@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import COpenSSL
+public import PushWakeCore
 
 /// Primitives that Web Push, webhooks and ids need.
 public enum Crypto {
@@ -24,8 +25,10 @@ public enum Crypto {
     /// SHA-256 (FIPS 180-4), 32 bytes.
     public static func sha256(_ text: [UInt8]) -> [UInt8] { digest(EVP_sha256(), text, 32) }
 
-    /// MD5 (RFC 1321), 16 bytes: for what SIP and HTTP Digest hash with it, and nothing else.
-    public static func md5(_ text: [UInt8]) -> [UInt8] { digest(EVP_md5(), text, 16) }
+    /// MD5 (RFC 1321; 16 bytes) or SHA-256, as digest answers of SIP and HTTP want them.
+    public static func digest(_ algorithm: DigestAlgorithm, _ text: [UInt8]) -> [UInt8] {
+        algorithm == .md5 ? digest(EVP_md5(), text, 16) : sha256(text)
+    }
 
     private static func digest(_ kind: OpaquePointer?, _ text: [UInt8], _ length: Int) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: length)

@@ -79,15 +79,3 @@ public struct SecretBox: Sendable {
         bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
     }
 }
-
-extension Crypto {
-    /// MD5 (16 bytes) or SHA-256 (32 bytes), as SIP's digest wants them.
-    public static func digest(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) -> [UInt8] {
-        let length = algorithm == .md5 ? 16 : 32
-        var result = [UInt8](repeating: 0, count: 64)
-        var count: UInt32 = 0
-        let method = algorithm == .md5 ? EVP_md5() : EVP_sha256()
-        guard EVP_Digest(bytes, bytes.count, &result, &count, method, nil) == 1 else { return [] }
-        return Array(result.prefix(length))
-    }
-}
