@@ -81,7 +81,7 @@ private final class Host {
         let path = "/tmp/pushwake-host-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
         let listener = try LocalSocket.listen(path: path)
         client = try LocalSocket.connect(path: path)
-        peer = EnginePeer(socket: try #require(listener.accept()))
+        peer = SocketPeer(socket: try #require(listener.accept()))
         try say(.subscribe) { $0.put(.host, 7) }
         _ = hear()
     }
