@@ -38,11 +38,13 @@ final class ValkeyServer: @unchecked Sendable {
             else {
                 fatalError("no redis-server or valkey-server here: run make setup-test")
             }
-            // The shell's input ends with this process, and the server with it.
+            // The shell's input ends with this process, and the server with it. Neither is a child of this process: Swift
+            // Testing waits for children of its own, and spins while it is shown another's end.
             let script =
-                "\(program) --port 0 --unixsocket \(socket) --dir \(directory) --save '' --daemonize no \(arguments) "
-                + ">\(directory)/log 2>&1 & echo $! >\(directory)/pid; read -r x; kill -9 $!"
+                "exec 3<&0; { \(program) --port 0 --unixsocket \(socket) --dir \(directory) --save '' --daemonize no "
+                + "\(arguments) >\(directory)/log 2>&1 3<&- & echo $! >\(directory)/pid; read -r x <&3; kill -9 $!; } &"
             shell = try ChildProcess.start("/bin/sh", arguments: ["-c", script])
+            shell?.reap()
         } catch {
             fatalError("no server: \(error)")
         }
@@ -72,6 +74,14 @@ final class ValkeyServer: @unchecked Sendable {
 
     func access(user: String = "", passwordFile: String = "") throws -> ValkeyAccess {
         ValkeyAccess(try ValkeyAddress("unix://\(socket)"), user: user, passwordFile: passwordFile)
+    }
+}
+
+extension ChildProcess {
+    /// Waits for the end of a process that ends by itself.
+    func reap() {
+        var status: Int32 = 0
+        _ = waitpid(pid, &status, 0)
     }
 }
 

@@ -275,6 +275,7 @@ extension ValkeyServer {
             SystemClock.wait(milliseconds: 5)
         }
         shell.closeInput()
+        shell.reap()
     }
 
     func write(_ text: String, to path: String) throws {
