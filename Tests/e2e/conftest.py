@@ -107,7 +107,7 @@ def make_simulator(tmp_path):
     """A simulator of the test's own, which plays a script."""
     started = []
 
-    def make(script):
+    def make(script=None):
         run = tmp_path / f"simulator-{len(started)}"
         run.mkdir()
         started.append(Simulator(run, script))

@@ -96,11 +96,15 @@ class Simulator:
 
     @property
     def requests(self):
-        lines = self.log.read_text().splitlines()
-        return [json.loads(line) for line in lines if line.endswith("}")]
+        return self._requests("")
+
+    def _requests(self, text):
+        """Those whose line has this text, before it is read: the log of a run is long."""
+        lines = self.log.read_text().replace("\\/", "/").splitlines()
+        return [json.loads(line) for line in lines if line.endswith("}") and text in line]
 
     def pushes(self, token):
-        return [r for r in self.requests if token in json.dumps(r).replace("\\/", "/")]
+        return self._requests(token)
 
     def calls(self, token):
         """The pushes for a call to this token, not those that tell how one ended."""

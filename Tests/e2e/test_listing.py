@@ -225,7 +225,8 @@ def test_a_long_listing_shows_a_terminal_how_far_it_is(engine):
     assert engine.run("bindings", "--json").stderr == ""
 
 
-def test_a_load_shows_a_terminal_how_far_it_is(simulator):
+def test_a_load_shows_a_terminal_how_far_it_is(make_simulator):
+    simulator = make_simulator()  # nobody else wants to look through its log
     command = [PUSHWAKE, "load", "--dir", simulator.directory / "files", "--url", simulator.url, "--count", "100000"]
     text, code = on_terminal(command)
     assert code == 0 and re.search(r"\r\d+ of 100000 pushes, \d+ %, \d+s left", text) and text.endswith("\r"), text
