@@ -285,10 +285,14 @@ extension UpstreamRegistration {
     /// A phone is registered here.
     public func hasPhone(now: Int64) -> Bool { devices.contains { $0.endsAt > now } }
 
+    /// Before the end by so much a refresh is sent at the latest: servers count whole seconds, and a datagram that is
+    /// lost is sent again after half a second.
+    private var reserve: Int64 { min(2000, interval / 2) }
+
     /// The next refresh falls between half and nine tenths of the interval: those that began together do not stay so.
     private mutating func plan(_ now: Int64) {
         let share = Int64(500 + random.next() % 400)
-        refreshAt = now + interval / 1000 * share
+        refreshAt = now + min(interval / 1000 * share, interval - reserve)
     }
 
     private mutating func schedule(_ now: Int64) {
@@ -373,7 +377,7 @@ extension UpstreamRegistration {
         self.credential = credential
         self.devices = Array(devices.prefix(Self.mostDevices))
         let left = max((until ?? now) - now, 0)
-        let planned = (until ?? now) - self.interval / 1000 * Int64(100 + random.next() % 400)
+        let planned = (until ?? now) - max(self.interval / 1000 * Int64(100 + random.next() % 400), reserve)
         let spread = left > 0 ? left * 4 / 5 : min(max(self.interval, 1000), 60_000)
         refreshAt = planned > now ? planned : now + Int64(random.next() % UInt64(max(spread, 1)))
         schedule(now)

@@ -186,6 +186,19 @@ private func digest(_ register: UpstreamRegister?) -> [(nonce: String, count: UI
         }
     }
 
+    @Test func `of a short interval two seconds are left, of the shortest half`() {
+        for (granted, latest) in [(UInt32(4), Int64(2000)), (10, 8000), (2, 1000)] {
+            let bench = Bench()
+            bench.register(granted: granted)
+            for _ in 0..<20 {
+                let begin = bench.now
+                #expect(!bench.dueUntilAction().isEmpty)
+                #expect(bench.now - begin <= latest, "of \(granted) s")
+                _ = bench.answer(200) { $0.expires = granted }
+            }
+        }
+    }
+
     @Test func `a refresh uses the nonce again, and a new one when it is stale`() {
         let bench = Bench()
         bench.register()
