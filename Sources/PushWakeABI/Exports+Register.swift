@@ -89,30 +89,30 @@ private func put(_ request: pushwake_register_request, into engine: EngineClient
     engine.put(.callID, request.call_id.bytes.span)
     engine.put(.cseq, Int64(request.cseq))
     engine.put(.granted, Int64(request.granted_expires))
-    for header in UnsafeBufferPointer(start: request.headers, count: request.header_count) {
-        // The engine needs only those it reads; the others would only make the message long.
-        guard RegistrationReader.reads(header.name.bytes.span) else { continue }
-        engine.put(.headerName, header.name.bytes.span)
-        engine.put(.headerValue, header.value.bytes.span)
-    }
+    // The engine needs only those it reads; the others would only make the message long.
+    engine.put(request.headers, request.header_count) { RegistrationReader.reads($0.name.bytes.span) }
     let contacts = ContactsView(request.contacts, request.contact_count, stride: request.contact_size)
     for index in contacts.indices { contacts[index].put(into: engine) }
 }
 
 private func read(_ reply: MessageReader, into out: inout pushwake_register_result, _ arena: TextArena) {
     var reader = reply
-    var problems: [String] = []
-    var stale: [String] = []
+    var problems: [UInt8] = []
+    var stale: [UInt8] = []
+    func add(_ field: MessageReader.Field, to lines: inout [UInt8]) {
+        if !lines.isEmpty { lines.append(UInt8(ascii: "\n")) }
+        lines += reader.bytes[field.range]
+    }
     while let field = reader.next() {
         switch field.tag {
         case .outcome: out.outcome = CInt(clamping: reader.number(field))
         case .bindings: out.bindings = CInt(clamping: reader.number(field))
-        case .featureCaps: out.feature_caps = arena.keep(reader.text(field))
-        case .problem: problems.append(reader.text(field))
-        case .staleContact: stale.append(reader.text(field))
+        case .featureCaps: out.feature_caps = arena.keep(reader.bytes[field.range])
+        case .problem: add(field, to: &problems)
+        case .staleContact: add(field, to: &stale)
         default: break
         }
     }
-    out.problems = arena.keep(problems.joined(separator: "\n"))
-    out.stale_contacts = arena.keep(stale.joined(separator: "\n"))
+    out.problems = arena.keep(problems)
+    out.stale_contacts = arena.keep(stale)
 }

@@ -21,17 +21,16 @@ public func pushwake_supervisor_new(
         settings: handle.settings, host: handle.host,
         onResult: { report($0, to: callbacks) },
         onVerbs: { message in
-            var verbs = VerbArena()
+            let verbs = StructArena<pushwake_verb>()
             verbs.read(message)
             verbs.each { callbacks.on_verb?(callbacks.context, $0) }
         },
         onEngine: { callbacks.on_engine?(callbacks.context) },
         onUpstream: callbacks.on_upstream.map { callback in
             { message in
-                var orders = UpstreamArena()
+                let orders = StructArena<pushwake_upstream>()
                 orders.read(message)
                 orders.each { callback(callbacks.context, $0) }
-                orders.free()
             }
         },
         onLog: { level, text in

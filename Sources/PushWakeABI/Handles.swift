@@ -37,9 +37,9 @@ final class ClientHandle {
     let arena = TextArena()
     let errorArena = TextArena()
     /// The verbs of the last answer.
-    var verbs = VerbArena()
+    let verbs = StructArena<pushwake_verb>()
     /// The orders of the last answer for the gateway.
-    var orders = UpstreamArena()
+    let orders = StructArena<pushwake_upstream>()
     private(set) var error = ""
 
     init(settings: Settings, host: UInt64) {

@@ -27,26 +27,19 @@ final class TextArena {
         blocks.removeAll(keepingCapacity: true)
     }
 
-    /// Keeps bytes as they are.
-    func keep(_ bytes: ArraySlice<UInt8>) -> pushwake_str {
+    /// Keeps bytes, followed by a NUL that is not counted.
+    func keep(_ bytes: some Collection<UInt8>) -> pushwake_str {
         guard !bytes.isEmpty else { return pushwake_str(ptr: nil, len: 0) }
-        let block = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
-        _ = block.initialize(from: bytes)
-        blocks.append(block)
-        return pushwake_str(
-            ptr: UnsafeRawPointer(block.baseAddress)?.assumingMemoryBound(to: CChar.self), len: bytes.count)
-    }
-
-    /// Keeps a text, followed by a NUL that is not counted.
-    func keep(_ text: String) -> pushwake_str {
-        guard !text.isEmpty else { return pushwake_str(ptr: nil, len: 0) }
-        let count = text.utf8.count
+        let count = bytes.count
         let block = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: count + 1)
-        _ = block.initialize(from: text.utf8)
+        _ = block.initialize(from: bytes)
         block[count] = 0
         blocks.append(block)
         return pushwake_str(ptr: UnsafeRawPointer(block.baseAddress)?.assumingMemoryBound(to: CChar.self), len: count)
     }
+
+    /// Keeps a text, in the same way.
+    func keep(_ text: String) -> pushwake_str { keep(text.utf8) }
 }
 
 extension TextArena {

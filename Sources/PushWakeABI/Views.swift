@@ -85,6 +85,18 @@ extension RequestReader {
     }
 }
 
+extension EngineClient {
+    /// Adds those headers of a SIP message that are wanted.
+    func put(
+        _ headers: UnsafePointer<pushwake_header>?, _ count: Int, where isWanted: (pushwake_header) -> Bool
+    ) {
+        for header in UnsafeBufferPointer(start: headers, count: headers == nil ? 0 : count) where isWanted(header) {
+            put(.headerName, header.name.bytes.span)
+            put(.headerValue, header.value.bytes.span)
+        }
+    }
+}
+
 /// A caller's wake request with its contacts.
 struct WakeRequestView {
     private let request: pushwake_wake_request
@@ -197,69 +209,5 @@ struct WakeRequestView {
             contacts.put(verdict: CInt(verdicts[verdicts.startIndex + index]), leg: leg, at: index)
         }
         give(result, to: out, size: result.size)
-    }
-}
-
-/// Verbs as C structs, with the texts that they point to.
-struct VerbArena {
-    private let arena = TextArena()
-    private var verbs: [pushwake_verb] = []
-    private var lent = UnsafeMutableBufferPointer<pushwake_verb>(start: nil, count: 0)
-
-    /// Takes the verbs of a message; those taken before are gone.
-    mutating func read(_ message: MessageReader) {
-        arena.clear()
-        verbs.removeAll(keepingCapacity: true)
-        lent.deallocate()
-        lent = UnsafeMutableBufferPointer(start: nil, count: 0)
-        var reader = message
-        while let field = reader.next() {
-            if field.tag == .verb {
-                var verb = pushwake_verb()
-                verb.size = MemoryLayout<pushwake_verb>.size
-                verb.kind = CInt(clamping: reader.number(field))
-                verbs.append(verb)
-            } else if !verbs.isEmpty {
-                take(field, reader)
-            }
-        }
-    }
-
-    private mutating func take(_ field: MessageReader.Field, _ reader: MessageReader) {
-        let last = verbs.count - 1
-        switch field.tag {
-        case .handle: verbs[last].handle = UInt64(bitPattern: reader.number(field))
-        case .leg: verbs[last].leg = CInt(clamping: reader.number(field))
-        case .replaces: verbs[last].replaces = CInt(clamping: reader.number(field))
-        case .status: verbs[last].status = CInt(clamping: reader.number(field))
-        case .milliseconds: verbs[last].milliseconds = reader.number(field)
-        case .cseq: verbs[last].cseq = UInt32(truncatingIfNeeded: reader.number(field))
-        case .aor: verbs[last].aor = arena.keep(reader.text(field))
-        case .domain: verbs[last].domain = arena.keep(reader.text(field))
-        case .contactKey: verbs[last].contact = arena.keep(reader.text(field))
-        case .reason: verbs[last].reason = arena.keep(reader.text(field))
-        case .callID: verbs[last].call_id = arena.keep(reader.text(field))
-        case .fromURI: verbs[last].from_uri = arena.keep(reader.text(field))
-        case .fromTag: verbs[last].from_tag = arena.keep(reader.text(field))
-        case .toURI: verbs[last].to_uri = arena.keep(reader.text(field))
-        case .contactURI: verbs[last].contact_uri = arena.keep(reader.text(field))
-        case .contactPath: verbs[last].contact_path = arena.keep(reader.text(field))
-        case .contactFlow: verbs[last].contact_flow = arena.keep(reader.text(field))
-        default: break
-        }
-    }
-
-    /// Runs the body with each.
-    func each(_ body: (UnsafePointer<pushwake_verb>) -> Void) {
-        for verb in verbs { withUnsafePointer(to: verb) { body($0) } }
-    }
-
-    /// Lends all of them until the next `read`.
-    mutating func lend(_ out: inout UnsafePointer<pushwake_verb>?, _ count: inout Int) {
-        lent.deallocate()
-        lent = .allocate(capacity: verbs.count)
-        _ = lent.initialize(from: verbs)
-        out = verbs.isEmpty ? nil : UnsafePointer(lent.baseAddress)
-        count = verbs.count
     }
 }

@@ -128,10 +128,10 @@ private let aor = "alice@example.com"
             #expect(b.wait { second != nil })
             #expect(second == true)
             let again = makeBinding(cseq: 2, at: start + 1)
-            _ = try b.ask(announcing: Array("news".utf8)) { (store) throws(StoreError) in
+            _ = try b.ask(announcing: Array("registered".utf8)) { (store) throws(StoreError) in
                 try store.register([again], now: start + 1)
             }
-            #expect(a.wait { a.heard == [Array("news".utf8)] })
+            #expect(a.wait { a.heard == [Array("registered".utf8)] })
             // A REGISTER that changes nothing is told too, and nobody hears of his own.
             _ = try b.ask(announcing: Array("more".utf8)) { (store) throws(StoreError) in true }
             #expect(a.wait { a.heard.count == 2 })

@@ -211,22 +211,6 @@ public enum Service: UInt8, Sendable, CaseIterable {
     }
 }
 
-/// Text that must not reach a log: printing it shows dots.
-public struct Secret: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The text itself, for the one who needs it.
-    public let revealed: String
-
-    /// Hides a text.
-    public init(_ text: String) { revealed = text }
-
-    /// Dots.
-    public var description: String { "…" }
-    /// Dots.
-    public var debugDescription: String { description }
-    /// Empty: `dump` shows nothing either.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
 /// Where a gateway shall keep the phone registered, and with what (Mizutech's `X-` headers).
 public struct UpstreamAccount: Equatable, Sendable {
     /// `X-PIID`: MD5(user:realm:password) in hex digits.

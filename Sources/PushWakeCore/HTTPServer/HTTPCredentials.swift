@@ -95,14 +95,3 @@ public enum HTTPCredentials: Equatable, Sendable {
         }
     }
 }
-
-/// Comparison whose time tells nothing of what is compared.
-public enum ConstantTime {
-    /// Whether both are the same; only a difference of length shows in the time.
-    public static func areEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
-        guard a.count == b.count else { return false }
-        var difference: UInt8 = 0
-        for index in a.indices { difference |= a[index] ^ b[index] }
-        return difference == 0
-    }
-}

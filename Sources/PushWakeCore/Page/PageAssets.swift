@@ -34,7 +34,7 @@ public enum PageAssets {
         .advice { border: 1px solid var(--line); border-radius: .3rem; padding: .75rem; }
         .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: .3rem; }
         .sequence { display: block; font: 12px system-ui, sans-serif; }
-        .sequence text { fill: var(--text); } .sequence .lane { font-weight: bold; text-anchor: middle; }
+        .sequence text { fill: var(--text); } .sequence .column { font-weight: bold; text-anchor: middle; }
         .sequence .time, .sequence .note { fill: var(--soft); } .sequence .label { text-anchor: middle; }
         .sequence path, .sequence circle { stroke-width: 1.5; }
         .sequence .life { stroke: var(--line); } .sequence .sip { stroke: var(--sip); fill: var(--sip); }

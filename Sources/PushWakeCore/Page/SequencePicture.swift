@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-/// The story of a request as a sequence picture: caller, PBX, push services and phones as lanes, what went between them as
+/// The story of a request as a sequence picture: caller, PBX, push services and phones as columns, what went between them as
 /// arrows with their times. The picture is for eyes; the page has the same lines as a list.
 public struct SequencePicture: Equatable, Sendable {
     /// One line of the picture.
     public struct Step: Equatable, Sendable {
         /// Milliseconds since the request came.
         public let at: Int64
-        /// Places of the lanes; the same for a note on one lane.
+        /// Numbers of the columns; the same for a note on one column.
         public let from: Int
         public let to: Int
         public let label: String
@@ -24,14 +24,14 @@ public struct SequencePicture: Equatable, Sendable {
         case note
     }
 
-    private static let laneWidth = 150
+    private static let columnWidth = 150
     private static let rowHeight = 34
     private static let margin = 110
     private static let top = 46
     private static let longestLabel = 34
 
-    /// Names of the lanes, from left to right.
-    public private(set) var lanes = ["caller", "PBX"]
+    /// Names of the columns, from left to right.
+    public private(set) var columns = ["caller", "PBX"]
     public private(set) var steps: [Step] = []
 
     /// Makes the picture of a story.
@@ -43,15 +43,15 @@ public struct SequencePicture: Equatable, Sendable {
             if let provider = Self.text("provider", row), !services.contains(provider) { services.append(provider) }
             if let phone = Self.number("phone", row), !phones.contains(phone) { phones.append(phone) }
         }
-        lanes += services + phones.sorted().map { "phone \($0)" }
+        columns += services + phones.sorted().map { "phone \($0)" }
         steps.append(Step(at: 0, from: 0, to: 1, label: story.method, kind: .sip))
         for row in rows { add(row) }
     }
 
     private mutating func add(_ row: CallStory.Row) {
         let at = Self.number("at_ms", row) ?? 0
-        let phone = Self.number("phone", row).flatMap { lanes.firstIndex(of: "phone \($0)") } ?? 1
-        let service = Self.text("provider", row).flatMap { lanes.firstIndex(of: $0) } ?? 1
+        let phone = Self.number("phone", row).flatMap { columns.firstIndex(of: "phone \($0)") } ?? 1
+        let service = Self.text("provider", row).flatMap { columns.firstIndex(of: $0) } ?? 1
         let status = Self.number("status", row) ?? 0
         let event = Self.text("event", row) ?? ""
         func step(_ from: Int, _ to: Int, _ label: String, _ kind: Kind) {
@@ -88,7 +88,7 @@ public struct SequencePicture: Equatable, Sendable {
 
     /// Writes it as SVG; `title` is what a screen reader says of it.
     public func draw(_ title: String, into html: inout HTMLText) {
-        let width = Self.margin + Self.laneWidth * lanes.count
+        let width = Self.margin + Self.columnWidth * columns.count
         let height = Self.top + Self.rowHeight * (steps.count + 1)
         html.markup("<svg class=\"sequence\" role=\"img\"")
         html.attribute("viewBox", "0 0 \(width) \(height)")
@@ -96,16 +96,16 @@ public struct SequencePicture: Equatable, Sendable {
         html.attribute("height", String(height))
         html.attribute("aria-label", title)
         html.markup(">")
-        for (index, lane) in lanes.enumerated() {
+        for (index, column) in columns.enumerated() {
             let x = place(index)
-            label(x, 20, lane, "lane", &html)
+            label(x, 20, column, "column", &html)
             line(x, 30, x, height - 10, "life", &html)
         }
         for (index, step) in steps.enumerated() { draw(step, Self.top + Self.rowHeight * (index + 1), &html) }
         html.markup("</svg>")
     }
 
-    private func place(_ lane: Int) -> Int { Self.margin + Self.laneWidth * lane + Self.laneWidth / 2 - 40 }
+    private func place(_ column: Int) -> Int { Self.margin + Self.columnWidth * column + Self.columnWidth / 2 - 40 }
 
     private func draw(_ step: Step, _ y: Int, _ html: inout HTMLText) {
         label(6, y, "+\(step.at) ms", "time", &html)

@@ -42,13 +42,7 @@ enum VAPIDKeyFile {
 enum FCMKeyFile {
     static func read(_ path: String) throws(KeyFileError) -> (ServiceAccount, Signer) {
         let remedy = "give the service-account JSON that Google let you download, readable for the PBX"
-        let bytes = try contents(path, remedy: remedy)
-        let document: JSONValue
-        do throws(JSONParser.Failure) {
-            document = try JSONParser.parse(bytes)
-        } catch {
-            throw KeyFileError(message: "\(path) is not JSON (line \(error.line), column \(error.column)); \(remedy)")
-        }
+        let document = try json(path, remedy: remedy)
         let account: ServiceAccount
         do throws(ServiceAccount.Problem) {
             account = try ServiceAccount(document)
@@ -77,13 +71,7 @@ enum FCMKeyFile {
 enum HarmonyOSKeyFile {
     static func read(_ path: String) throws(KeyFileError) -> (HarmonyOSAccount, Signer) {
         let remedy = "give the service-account JSON from Huawei's developer console, readable for the PBX"
-        let bytes = try contents(path, remedy: remedy)
-        let document: JSONValue
-        do throws(JSONParser.Failure) {
-            document = try JSONParser.parse(bytes)
-        } catch {
-            throw KeyFileError(message: "\(path) is not JSON (line \(error.line), column \(error.column)); \(remedy)")
-        }
+        let document = try json(path, remedy: remedy)
         let account: HarmonyOSAccount
         do throws(HarmonyOSAccount.Problem) {
             account = try HarmonyOSAccount(document)
@@ -131,6 +119,15 @@ private func contents(_ path: String, remedy: String) throws(KeyFileError) -> [U
         return try FileContent.read(path)
     } catch {
         throw KeyFileError(message: "cannot \(error); \(remedy)")
+    }
+}
+
+private func json(_ path: String, remedy: String) throws(KeyFileError) -> JSONValue {
+    let bytes = try contents(path, remedy: remedy)
+    do throws(JSONParser.Failure) {
+        return try JSONParser.parse(bytes)
+    } catch {
+        throw KeyFileError(message: "\(path) is not JSON (line \(error.line), column \(error.column)); \(remedy)")
     }
 }
 

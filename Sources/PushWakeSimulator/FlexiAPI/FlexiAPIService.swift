@@ -51,11 +51,11 @@ struct FlexiAPIService {
         guard let type = document["type"]?.string, ["call", "message", "background"].contains(type) else {
             return "type"
         }
-        for (name, marks) in [("pn_param", "."), ("pn_prid", "-:"), ("call_id", "-~@.")] {
+        for (name, punctuation) in [("pn_param", "."), ("pn_prid", "-:"), ("call_id", "-~@.")] {
             switch document[name] {
             case nil, .null?: continue
             case .string(let text)?:
-                guard !text.isEmpty, text.utf8.allSatisfy({ isWord($0) || marks.utf8.contains($0) }) else {
+                guard !text.isEmpty, text.utf8.allSatisfy({ isWord($0) || punctuation.utf8.contains($0) }) else {
                     return name
                 }
             default: return name

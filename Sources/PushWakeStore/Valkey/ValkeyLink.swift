@@ -341,7 +341,7 @@ struct ValkeyLinkMachine {
     /// There is no connection.
     mutating func drops() { isReady = false }
 
-    /// An attempt failed, or a connection ended: milliseconds until the next one, and whether the reason is news.
+    /// An attempt failed, or a connection ended: milliseconds until the next one, and whether the reason is a new one.
     mutating func lost(_ reason: String, random: UInt64) -> (pause: Int64, isNews: Bool) {
         isReady = false
         let isNews = reason != lastReason

@@ -40,7 +40,7 @@ public final class ValkeyStore: SharedStore {
     private static let leavePause: Int64 = 5000
 
     let link: ValkeyLink
-    private let news: ValkeyLink
+    private let subscription: ValkeyLink
     let loop: Loop
     let options: Options
     let keys: ValkeyKeys
@@ -76,7 +76,7 @@ public final class ValkeyStore: SharedStore {
         late = RegisterBacklog(most: options.backlog)
         random = UInt64.random(in: 0...UInt64.max)
         link = try ValkeyLink(access, loop: loop)
-        news = try ValkeyLink(access, loop: loop)
+        subscription = try ValkeyLink(access, loop: loop)
         link.greeting = ValkeyScript.all.map { script in
             (
                 [Array("SCRIPT".utf8), Array("LOAD".utf8), Array(script.source.utf8)],
@@ -90,26 +90,26 @@ public final class ValkeyStore: SharedStore {
         link.onReady = { [weak self] in self?.stands() }
         link.onTrouble = { text in log(true, "\(text); calls go on without push until it answers") }
         guard !options.node.isEmpty else { return }
-        news.greeting = [
+        subscription.greeting = [
             (
                 [Array("SUBSCRIBE".utf8), keys.channel(options.node)],
                 { reply in if case .error(let text) = reply { text } else { nil } }
             )
         ]
-        news.onReady = { [weak self] in self?.onGap() }
-        news.onMessage = { [weak self] in self?.onAnnouncement($0) }
+        subscription.onReady = { [weak self] in self?.onGap() }
+        subscription.onMessage = { [weak self] in self?.onAnnouncement($0) }
     }
 
     /// Connects.
     public func start() {
         link.start()
-        if !options.node.isEmpty { news.start() }
+        if !options.node.isEmpty { subscription.start() }
     }
 
     /// Gives all up: what is under way fails.
     public func end() {
         link.end()
-        news.end()
+        subscription.end()
     }
 
     /// The server takes commands.

@@ -95,24 +95,29 @@ extension BindingsCommand {
         }
     }
 
+    /// Whose bindings, and which of them.
+    struct OfUser: ParsableArguments {
+        @Option(name: .long, help: "Those of one provider alone.") var provider: String?
+        @Argument(help: "AoR, as the registrar has it: user or user@domain.") var aor: String
+
+        func validate() throws { _ = try conditions() }
+
+        func conditions() throws -> ListingConditions {
+            try BindingsCommand.conditions([("aor", aor), ("provider", provider)])
+        }
+    }
+
     /// `pushwake bindings show AOR`.
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Shows all that is known of a user's bindings, removed ones too.")
 
         @OptionGroup var options: SettingsOptions
-        @Option(name: .long, help: "Those of one provider alone.") var provider: String?
         @Flag(name: .long, help: "JSON instead of lines.") var json = false
-        @Argument(help: "AoR, as the registrar has it: user or user@domain.") var aor: String
-
-        func validate() throws { _ = try asked() }
-
-        private func asked() throws -> ListingConditions {
-            try BindingsCommand.conditions([("aor", aor), ("provider", provider)])
-        }
+        @OptionGroup var user: OfUser
 
         func run() throws {
-            let asked = try asked()
+            let asked = try user.conditions()
             var rows: [[EngineField]] = []
             try BindingsCommand.ask(options, .find, asked) { rows.append($0) }
             if json {
@@ -137,18 +142,11 @@ extension BindingsCommand {
                 """)
 
         @OptionGroup var options: SettingsOptions
-        @Option(name: .long, help: "Those of one provider alone.") var provider: String?
         @Flag(name: .long, help: "JSON instead of a sentence.") var json = false
-        @Argument(help: "AoR, as the registrar has it: user or user@domain.") var aor: String
-
-        func validate() throws { _ = try asked() }
-
-        private func asked() throws -> ListingConditions {
-            try BindingsCommand.conditions([("aor", aor), ("provider", provider)])
-        }
+        @OptionGroup var user: OfUser
 
         func run() throws {
-            let asked = try asked()
+            let asked = try user.conditions()
             var removed: Int64 = 0
             try BindingsCommand.ask(options, .removeFound, asked) { row in
                 removed = row.first { $0.name == "removed" }?.number ?? 0
@@ -156,7 +154,7 @@ extension BindingsCommand {
             if json {
                 Console.say("{\"removed\":\(removed)}")
             } else if removed > 0 {
-                Console.say("removed \(removed) binding\(removed == 1 ? "" : "s") of \(aor)")
+                Console.say("removed \(removed) binding\(removed == 1 ? "" : "s") of \(user.aor)")
             } else {
                 BindingsCommand.sayNone(asked)
             }

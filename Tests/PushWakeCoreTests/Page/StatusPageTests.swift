@@ -26,7 +26,7 @@ import Testing
 
     @Test func `draws a call between caller, PBX, push service and phone, in the order of time`() {
         let picture = SequencePicture(story())
-        #expect(picture.lanes == ["caller", "PBX", "apns", "phone 1"])
+        #expect(picture.columns == ["caller", "PBX", "apns", "phone 1"])
         let arrows = picture.steps.filter { $0.from != $0.to }
         #expect(
             arrows.map(\.label) == [

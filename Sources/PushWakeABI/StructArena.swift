@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+
+internal import CPushWake
+internal import PushWakeClient
+
+/// A C struct that a message has as a run of fields: the first begins it, those that follow fill it in.
+protocol MessageStruct {
+    /// The field that begins one.
+    static var beginning: EngineProtocol.Tag { get }
+    /// One that holds nothing but the number of its first field.
+    init(beginning number: Int64)
+    /// Takes a field over; texts are kept in the arena.
+    mutating func take(_ field: MessageReader.Field, _ reader: MessageReader, _ arena: TextArena)
+}
+
+/// C structs of the last message, with the texts that they point to.
+final class StructArena<Element: MessageStruct> {
+    private let arena = TextArena()
+    private var elements: [Element] = []
+    private var lent = UnsafeMutableBufferPointer<Element>(start: nil, count: 0)
+
+    deinit { lent.deallocate() }
+
+    /// Takes those of a message; those taken before are gone.
+    func read(_ message: MessageReader) {
+        arena.clear()
+        elements.removeAll(keepingCapacity: true)
+        lent.deallocate()
+        lent = UnsafeMutableBufferPointer(start: nil, count: 0)
+        var reader = message
+        while let field = reader.next() {
+            if field.tag == Element.beginning {
+                elements.append(Element(beginning: reader.number(field)))
+            } else if !elements.isEmpty {
+                elements[elements.count - 1].take(field, reader, arena)
+            }
+        }
+    }
+
+    /// Runs the body with each.
+    func each(_ body: (UnsafePointer<Element>) -> Void) {
+        for element in elements { withUnsafePointer(to: element) { body($0) } }
+    }
+
+    /// Lends all of them until the next `read`.
+    func lend(_ out: inout UnsafePointer<Element>?, _ count: inout Int) {
+        (out, count) = (nil, elements.count)
+        guard !elements.isEmpty else { return }
+        lent.deallocate()
+        lent = .allocate(capacity: elements.count)
+        _ = lent.initialize(from: elements)
+        out = UnsafePointer(lent.baseAddress)
+    }
+}
+
+extension TextArena {
+    /// Keeps the bytes of a field.
+    fileprivate func keep(_ field: MessageReader.Field, _ reader: MessageReader) -> pushwake_str {
+        keep(reader.bytes[field.range])
+    }
+}
+
+extension pushwake_verb: MessageStruct {
+    static var beginning: EngineProtocol.Tag { .verb }
+
+    init(beginning number: Int64) {
+        self.init()
+        size = MemoryLayout<Self>.size
+        kind = CInt(clamping: number)
+    }
+
+    mutating func take(_ field: MessageReader.Field, _ reader: MessageReader, _ arena: TextArena) {
+        switch field.tag {
+        case .handle: handle = UInt64(bitPattern: reader.number(field))
+        case .leg: leg = CInt(clamping: reader.number(field))
+        case .replaces: replaces = CInt(clamping: reader.number(field))
+        case .status: status = CInt(clamping: reader.number(field))
+        case .milliseconds: milliseconds = reader.number(field)
+        case .cseq: cseq = UInt32(truncatingIfNeeded: reader.number(field))
+        case .aor: aor = arena.keep(field, reader)
+        case .domain: domain = arena.keep(field, reader)
+        case .contactKey: contact = arena.keep(field, reader)
+        case .reason: reason = arena.keep(field, reader)
+        case .callID: call_id = arena.keep(field, reader)
+        case .fromURI: from_uri = arena.keep(field, reader)
+        case .fromTag: from_tag = arena.keep(field, reader)
+        case .toURI: to_uri = arena.keep(field, reader)
+        case .contactURI: contact_uri = arena.keep(field, reader)
+        case .contactPath: contact_path = arena.keep(field, reader)
+        case .contactFlow: contact_flow = arena.keep(field, reader)
+        default: break
+        }
+    }
+}
+
+extension pushwake_upstream: MessageStruct {
+    static var beginning: EngineProtocol.Tag { .upstreamAction }
+
+    init(beginning number: Int64) {
+        self.init()
+        size = MemoryLayout<Self>.size
+        kind = CInt(clamping: number)
+        at_most = -1
+    }
+
+    mutating func take(_ field: MessageReader.Field, _ reader: MessageReader, _ arena: TextArena) {
+        switch field.tag {
+        case .handle: handle = UInt64(bitPattern: reader.number(field))
+        case .upstreamID: id = UInt64(bitPattern: reader.number(field))
+        case .status: status = CInt(clamping: reader.number(field))
+        case .atMost: at_most = reader.number(field)
+        case .cseq: cseq = UInt32(truncatingIfNeeded: reader.number(field))
+        case .account: account = arena.keep(field, reader)
+        case .toURI: uri = arena.keep(field, reader)
+        case .requestURI: request_uri = arena.keep(field, reader)
+        case .route: next_hop = arena.keep(field, reader)
+        case .callID: call_id = arena.keep(field, reader)
+        case .fromTag: from_tag = arena.keep(field, reader)
+        case .reason: reason = arena.keep(field, reader)
+        case .headerLines: headers = arena.keep(field, reader)
+        default: break
+        }
+    }
+}
