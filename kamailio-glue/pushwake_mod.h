@@ -13,6 +13,7 @@
  *   pushwake_lookup     pushwake_lookup(): INVITE, MESSAGE
  *   pushwake_dialog     pushwake_in_dialog(): requests within a call
  *   pushwake_hold       the table of requests that are held
+ *   pushwake_script     what the script at work has held, until it ends
  *   pushwake_watch      what tm tells of them goes to the engine
  *   pushwake_verb       what the engine says is done
  *   pushwake_leg        branches that come, are replaced, and go
