@@ -436,8 +436,8 @@ typedef struct pushwake_wake_result {
  * does, whatever its headers say. */
 int pushwake_method_wakes(pushwake_client *client, pushwake_str method, int in_dialog);
 
-/* Whether this AoR may have a push binding: 0 when it certainly has none, so that
- * pushwake_wake() need not be called; 1 when it may have one, or when that is not
+/* Whether this AoR may have a push binding: 0 when it certainly has none (also a name
+ * that is not UTF-8, for which pushwake_register() stores nothing), so that pushwake_wake() need not be called; 1 when it may have one, or when that is not
  * known (no engine runs, or it has just started). Asks nobody and never waits: it
  * reads memory that the engine shares with all processes, also after a fork(). */
 int pushwake_may_wake(pushwake_client *client, pushwake_str aor);
