@@ -124,6 +124,19 @@ static void dial_anyway(struct pushwake__wake *wake, struct pushwake__call *call
 	}
 }
 
+/*! The user has no binding, so the engine need not be asked: what the registrar has is all there is. */
+static enum outcome ring_all(struct pushwake__wake *wake, struct pushwake__call *call, struct pushwake__contacts *contacts)
+{
+	pushwake_wake_result nothing = PUSHWAKE_WAKE_RESULT_INIT;
+
+	take_result(call, &nothing, 0);
+	if (wake->is_joining || !AST_VECTOR_SIZE(contacts)) {
+		return OUTCOME_NOBODY;
+	}
+	dial_anyway(wake, call, contacts);
+	return OUTCOME_RUNG;
+}
+
 /*! Asks the engine, which pushes. */
 static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *call)
 {
@@ -139,7 +152,9 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 
 	pushwake__contacts_get(&contacts, call->aor);
 	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
-	if (handle && asked) {
+	if (handle && !pushwake_may_wake(pushwake__client_of(handle), pushwake__str(call->aor))) {
+		outcome = ring_all(wake, call, &contacts);
+	} else if (handle && asked) {
 		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
 			pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
 		}

@@ -298,6 +298,8 @@ static void check_requests(pushwake_client *client)
     CHECK(pushwake_query(client, PUSHWAKE_QUERY_STATS, nothing, NULL, NULL) < 0);
     INVALID(pushwake_query(client, 99, nothing, refuse_row, &rows));
     INVALID(pushwake_query(client, -1, nothing, refuse_row, &rows));
+    CHECK(pushwake_query(client, PUSHWAKE_QUERY_BINDINGS, text("alice"), refuse_row, &rows) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_query(client, PUSHWAKE_QUERY_BINDINGS, text("j\xf6rg"), refuse_row, &rows) == 0);
     INVALID(pushwake_query(NULL, PUSHWAKE_QUERY_STATS, nothing, refuse_row, &rows));
     CHECK(rows == 0);
 }
