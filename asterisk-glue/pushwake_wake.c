@@ -26,7 +26,7 @@
 #define GRACE_MS 1500
 /*! How long after a run joined a Dial() the legs of that Dial() may take to be sent. */
 #define UNSENT_MS 500
-/*! More AoRs than these in one run are not looked at. */
+/*! A run that names more AoRs than these does not look at any. */
 #define MAX_AORS 64
 
 enum outcome {
@@ -304,13 +304,13 @@ static int fail_unsent(struct pushwake__calls *calls)
 	return 0;
 }
 
-/*! Waits for the first of: a phone, the engine's word, the deadline, a hang-up (not 0). */
-static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *calls)
+/*! Waits for the first of: a phone, the engine's word, the deadline, a hang-up (not 0). `fds` has room for an alert of
+ * each call. */
+static int wait_for_one(struct pushwake__wake *wake, struct pushwake__calls *calls, int *fds)
 {
 	struct timeval deadline = find_deadline(wake, calls);
 	struct timeval began = ast_tvnow();
 	int has_unsent = wake->is_joining;
-	int fds[MAX_AORS];
 	size_t index;
 
 	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
@@ -347,6 +347,20 @@ static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *c
 			return -1;
 		}
 	}
+}
+
+/*! A channel may carry any number of calls. */
+static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	int *fds = ast_calloc(AST_VECTOR_SIZE(calls) + 1, sizeof(*fds));
+	int res;
+
+	if (!fds) {
+		return 0;
+	}
+	res = wait_for_one(wake, calls, fds);
+	ast_free(fds);
+	return res;
 }
 
 /*! The deadline came without a word from an engine. */
