@@ -64,10 +64,13 @@ static void fill_request(pushwake_wake_request *request, const struct pushwake__
 	request->host = PUSHWAKE_HOST_DIALPLAN;
 }
 
-/*! Keeps what the engine said of the call. */
+/*! Keeps what the engine said of the call, and tells it when that has ended meanwhile. */
 static void take_result(struct pushwake__call *call, const pushwake_wake_result *result, int has_legs)
 {
+	int has_ended;
+
 	ao2_lock(call);
+	has_ended = call->ended;
 	call->has_waited = !has_legs && result->hold_ms > 0;
 	call->watched = result->watched != 0;
 	call->deadline = ast_tvadd(ast_tvnow(), ast_samp2tv(result->limit_ms + GRACE_MS, 1000));
@@ -83,6 +86,9 @@ static void take_result(struct pushwake__call *call, const pushwake_wake_result 
 		call->given_up = 1;
 	}
 	ao2_unlock(call);
+	if (has_ended && result->watched) {
+		pushwake__call_tell_end(call);
+	}
 }
 
 /*! Takes the contacts over that the engine says are to be rung; how many. */
