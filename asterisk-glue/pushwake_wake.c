@@ -124,7 +124,7 @@ static void dial_anyway(struct pushwake__wake *wake, struct pushwake__call *call
 		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
 
 		if (!pushwake__legs_have(call, contact->uri)
-			&& pushwake__leg_add(call, call->last_leg + 1, contact, PUSHWAKE__LEG_GIVEN)) {
+			&& pushwake__leg_add(call, PUSHWAKE__LEG_NEXT, contact, PUSHWAKE__LEG_GIVEN)) {
 			pushwake__dial_append(&wake->contacts, contact);
 		}
 	}
