@@ -62,6 +62,8 @@ struct pushwake__call {
 	unsigned int ended:1;
 	/*! It has waited for phones that sleep. */
 	unsigned int has_waited:1;
+	/*! A new engine has not heard of it yet. */
+	unsigned int resumes:1;
 	int event;
 	/*! The provisional answer that the caller is to hear, 0 for none. */
 	int tell;
@@ -175,6 +177,9 @@ void pushwake__verb_execute(const pushwake_verb *verb);
 
 /*! Hands all calls to a new engine. */
 void pushwake__calls_resume(void);
+
+/*! Tries those again that the engine has not taken in time; whether some are left. */
+int pushwake__calls_resume_on(void);
 
 /*! Sends the request and its CANCEL to a phone that shows a call which is over. Does not wait. */
 void pushwake__show_end(const pushwake_verb *verb);

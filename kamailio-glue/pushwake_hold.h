@@ -52,6 +52,7 @@ typedef struct pw_hold {
 	int answered;      /* a 2xx is on its way through tm */
 	int cancelled;
 	int expired;       /* nobody came */
+	int resumes;       /* a new engine has not heard of it yet; of the supervisor's process alone */
 	int failure_status; /* what tm shall answer when no leg has an answer */
 	int last_leg;
 	int answered_leg;  /* of the 2xx that goes to the caller */
@@ -256,6 +257,9 @@ void pw_join(str *table, str *aor, pw_contacts_t *contacts);
 
 /* pushwake_resume.c: hands what is held to a new engine. */
 void pw_resume_all(void);
+
+/* Tries those again that the engine has not taken in time. */
+void pw_resume_on(void);
 
 /* pushwake_supervisor.c: executes a verb later, in that process. */
 void pw_verb_later(const pushwake_verb *verb);
