@@ -143,7 +143,10 @@ int pw_save_for(sip_msg_t *msg, str *table, str *uri, pushwake_str account);
 
 /* pushwake_upstream.c */
 int pw_upstream_init(void);
-int pw_upstream_table(str *table);
+
+/* Before the fork: a table that pushwake_save_upstream() may be used with. -1: there are too many. */
+int pw_upstream_table(const str *table);
+int pw_upstream_table_param(modparam_t type, void *value);
 int ki_pushwake_save_upstream(sip_msg_t *msg, str *table);
 int ki_pushwake_lookup_upstream(sip_msg_t *msg, str *table);
 void pw_upstream_execute(const pushwake_upstream *action);
