@@ -310,8 +310,7 @@ static int fail_unsent(struct pushwake__calls *calls)
 	return 0;
 }
 
-/*! Waits for the first of: a phone, the engine's word, the deadline, a hang-up (not 0). `fds` has room for an alert of
- * each call. */
+/*! Waits for the first of: a phone, the engine's word, the deadline, a hang-up (not 0). `fds`: room for all alerts. */
 static int wait_for_one(struct pushwake__wake *wake, struct pushwake__calls *calls, int *fds)
 {
 	struct timeval deadline = find_deadline(wake, calls);

@@ -27,7 +27,8 @@ import Testing
 @Suite struct `A supervisor of its own engine` {
     @Test func `hands over the settings of a thousand accounts`() throws {
         let folder = "/tmp/" + String(repeating: "a", count: 400)
-        let program = try Program("n=0; while IFS= read -r x && [ -n \"$x\" ]; do n=$((n+1)); done; echo \"4 took $n\" >&2")
+        let program = try Program(
+            "n=0; while IFS= read -r x && [ -n \"$x\" ]; do n=$((n+1)); done; echo \"4 took $n\" >&2")
         defer { program.remove() }
         var settings = try program.settings()
         for number in 1...1000 {
@@ -37,7 +38,8 @@ import Testing
         let text = settings.lines()
         #expect(text.utf8.count > 400_000)
         let heard = Heard()
-        let supervisor = EngineSupervisor(settings: settings, onResult: { _ in }, onLog: { heard.lines.append(($0, $1)) })
+        let supervisor = EngineSupervisor(
+            settings: settings, onResult: { _ in }, onLog: { heard.lines.append(($0, $1)) })
         try run(supervisor) { !heard.lines.isEmpty }
         #expect(heard.lines.first?.1 == "took \(text.utf8.count { $0 == 0x0A })")
         supervisor.stop()
@@ -55,7 +57,8 @@ import Testing
         for _ in 0..<20 { supervisor.process() }
         supervisor.stop()
         #expect(heard.lines.map(\.0) == [.warning])
-        #expect(heard.lines.first?.1.hasPrefix("the engine (process \(pid)) runs, but has not answered for 100 ms: ") == true)
+        let line = "the engine (process \(pid)) runs, but has not answered for 100 ms: "
+        #expect(heard.lines.first?.1.hasPrefix(line) == true)
     }
 
     @Test func `outlives one that dies before it has read its settings`() throws {
@@ -65,7 +68,8 @@ import Testing
         try settings.set("fcm_key1", to: "/tmp/" + String(repeating: "a", count: 4000))
         for number in 2...300 { try settings.set("fcm_key\(number)", to: settings.text(named: "fcm_key1") ?? "") }
         let heard = Heard()
-        let supervisor = EngineSupervisor(settings: settings, onResult: { _ in }, onLog: { heard.lines.append(($0, $1)) })
+        let supervisor = EngineSupervisor(
+            settings: settings, onResult: { _ in }, onLog: { heard.lines.append(($0, $1)) })
         try run(supervisor) { heard.lines.count == 2 }
         #expect(heard.lines.allSatisfy { $0.1.hasPrefix("the engine ended (exit code 3)") })
         supervisor.stop()
