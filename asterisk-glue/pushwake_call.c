@@ -111,6 +111,7 @@ static void call_destroy(void *obj)
 	AST_VECTOR_FREE(&call->legs);
 	ast_free(call->ticket);
 	ast_free(call->reason);
+	ast_free(call->end_reason);
 	ast_free(call->aor);
 	ast_free(call->call_id);
 	ast_free(call->origin);
@@ -421,27 +422,38 @@ void pushwake__call_heed(struct pushwake__call *call)
 	ao2_unlock(call);
 }
 
+void pushwake__call_tell_end(struct pushwake__call *call)
+{
+	pushwake_client *client = pushwake__line_lock();
+
+	if (client) {
+		pushwake_request_ended(client, call->handle, call->end_how, call->end_status, 0, pushwake__str(call->end_reason));
+	}
+	pushwake__line_unlock();
+}
+
 void pushwake__call_end(struct pushwake__call *call, int how, int status, const char *reason)
 {
-	pushwake_client *client;
 	int is_first, is_watched;
 
 	ao2_lock(call);
 	is_first = !call->ended;
 	is_watched = call->watched;
 	call->ended = 1;
+	if (is_first) {
+		call->end_how = how;
+		call->end_status = status;
+		call->end_reason = ast_strdup(reason);
+	}
 	ao2_unlock(call);
 	if (!is_first) {
 		return;
 	}
 	call_unlink(call);
 	pushwake__call_alert(call);
+	/* While the engine is asked about it nobody knows whether it is watched: push() tells it then. */
 	if (is_watched) {
-		client = pushwake__line_lock();
-		if (client) {
-			pushwake_request_ended(client, call->handle, how, status, 0, pushwake__str(reason));
-		}
-		pushwake__line_unlock();
+		pushwake__call_tell_end(call);
 	}
 	if (call->has_waited) {
 		pushwake__devstate_changed(call->aor);

@@ -18,11 +18,15 @@
 /*! How long Asterisk's start, or a reload with other settings, waits for the engine. */
 #define START_WAIT_MS 2000
 #define START_STEP_US 10000
+/*! How long an engine that was silent is left alone. */
+#define RESUME_MS 250
 
 static pthread_t thread = AST_PTHREADT_NULL;
 static int stop_fd = -1;
 static int engine_pid;
 static pushwake_supervisor *supervisor;
+/*! Calls are left that a new engine has not heard of. */
+static int resumes;
 
 static void on_result(void *context, const pushwake_result *result)
 {
@@ -43,6 +47,7 @@ static void on_verb(void *context, const pushwake_verb *verb)
 static void on_engine(void *context)
 {
 	pushwake__calls_resume();
+	resumes = 1;
 }
 
 static void on_log(void *context, int level, pushwake_str message)
@@ -65,16 +70,30 @@ static void on_log(void *context, int level, pushwake_str message)
 	}
 }
 
+/*! How long the thread may wait: as the library says, or until calls are handed over again. */
+static int pause_ms(struct timeval resumed)
+{
+	int pause = pushwake_supervisor_timeout_ms(supervisor);
+	int left = MAX(0, RESUME_MS - (int) ast_tvdiff_ms(ast_tvnow(), resumed));
+
+	return resumes && (pause < 0 || pause > left) ? left : pause;
+}
+
 static void *run(void *data)
 {
 	struct pollfd fds[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	struct timeval resumed = { 0, 0 };
 
 	fds[0].fd = stop_fd;
 	for (;;) {
 		pushwake_supervisor_process(supervisor);
 		__atomic_store_n(&engine_pid, pushwake_supervisor_engine_pid(supervisor), __ATOMIC_RELEASE);
+		if (resumes && ast_tvdiff_ms(ast_tvnow(), resumed) >= RESUME_MS) {
+			resumes = pushwake__calls_resume_on();
+			resumed = ast_tvnow();
+		}
 		fds[1].fd = pushwake_supervisor_fd(supervisor);
-		poll(fds, 2, pushwake_supervisor_timeout_ms(supervisor));
+		poll(fds, 2, pause_ms(resumed));
 		if (fds[0].revents) {
 			return NULL;
 		}

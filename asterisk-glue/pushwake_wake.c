@@ -26,7 +26,7 @@
 #define GRACE_MS 1500
 /*! How long after a run joined a Dial() the legs of that Dial() may take to be sent. */
 #define UNSENT_MS 500
-/*! More AoRs than these in one run are not looked at. */
+/*! A run that names more AoRs than these does not look at any. */
 #define MAX_AORS 64
 
 enum outcome {
@@ -64,10 +64,13 @@ static void fill_request(pushwake_wake_request *request, const struct pushwake__
 	request->host = PUSHWAKE_HOST_DIALPLAN;
 }
 
-/*! Keeps what the engine said of the call. */
+/*! Keeps what the engine said of the call, and tells it when that has ended meanwhile. */
 static void take_result(struct pushwake__call *call, const pushwake_wake_result *result, int has_legs)
 {
+	int has_ended;
+
 	ao2_lock(call);
+	has_ended = call->ended;
 	call->has_waited = !has_legs && result->hold_ms > 0;
 	call->watched = result->watched != 0;
 	call->deadline = ast_tvadd(ast_tvnow(), ast_samp2tv(result->limit_ms + GRACE_MS, 1000));
@@ -83,6 +86,9 @@ static void take_result(struct pushwake__call *call, const pushwake_wake_result 
 		call->given_up = 1;
 	}
 	ao2_unlock(call);
+	if (has_ended && result->watched) {
+		pushwake__call_tell_end(call);
+	}
 }
 
 /*! Takes the contacts over that the engine says are to be rung; how many. */
@@ -118,10 +124,23 @@ static void dial_anyway(struct pushwake__wake *wake, struct pushwake__call *call
 		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
 
 		if (!pushwake__legs_have(call, contact->uri)
-			&& pushwake__leg_add(call, call->last_leg + 1, contact, PUSHWAKE__LEG_GIVEN)) {
+			&& pushwake__leg_add(call, PUSHWAKE__LEG_NEXT, contact, PUSHWAKE__LEG_GIVEN)) {
 			pushwake__dial_append(&wake->contacts, contact);
 		}
 	}
+}
+
+/*! The user has no binding, so the engine need not be asked: what the registrar has is all there is. */
+static enum outcome ring_all(struct pushwake__wake *wake, struct pushwake__call *call, struct pushwake__contacts *contacts)
+{
+	pushwake_wake_result nothing = PUSHWAKE_WAKE_RESULT_INIT;
+
+	take_result(call, &nothing, 0);
+	if (wake->is_joining || !AST_VECTOR_SIZE(contacts)) {
+		return OUTCOME_NOBODY;
+	}
+	dial_anyway(wake, call, contacts);
+	return OUTCOME_RUNG;
 }
 
 /*! Asks the engine, which pushes. */
@@ -139,7 +158,9 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 
 	pushwake__contacts_get(&contacts, call->aor);
 	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
-	if (handle && asked) {
+	if (handle && !pushwake_may_wake(pushwake__client_of(handle), pushwake__str(call->aor))) {
+		outcome = ring_all(wake, call, &contacts);
+	} else if (handle && asked) {
 		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
 			pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
 		}
@@ -289,13 +310,12 @@ static int fail_unsent(struct pushwake__calls *calls)
 	return 0;
 }
 
-/*! Waits for the first of: a phone, the engine's word, the deadline, a hang-up (not 0). */
-static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *calls)
+/*! Waits for the first of: a phone, the engine's word, the deadline, a hang-up (not 0). `fds`: room for all alerts. */
+static int wait_for_one(struct pushwake__wake *wake, struct pushwake__calls *calls, int *fds)
 {
 	struct timeval deadline = find_deadline(wake, calls);
 	struct timeval began = ast_tvnow();
 	int has_unsent = wake->is_joining;
-	int fds[MAX_AORS];
 	size_t index;
 
 	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
@@ -332,6 +352,20 @@ static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *c
 			return -1;
 		}
 	}
+}
+
+/*! A channel may carry any number of calls. */
+static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	int *fds = ast_calloc(AST_VECTOR_SIZE(calls) + 1, sizeof(*fds));
+	int res;
+
+	if (!fds) {
+		return 0;
+	}
+	res = wait_for_one(wake, calls, fds);
+	ast_free(fds);
+	return res;
 }
 
 /*! The deadline came without a word from an engine. */

@@ -24,7 +24,7 @@
  * Blocking   No call waits longer than the setting engine_timeout; after one that
  *            did, calls with the same client fail at once for a second, unless the
  *            engine is heard of earlier. Except pushwake_query() (5 seconds a
- *            page, not for SIP workers) and pushwake_supervisor_free() (2 seconds).
+ *            page, not for SIP workers; of one AoR's bindings as all others) and pushwake_supervisor_free() (2 seconds).
  * Callbacks  Run inside the call they were given to, must not block, and may not
  *            call back into the same object.
  */
@@ -436,8 +436,8 @@ typedef struct pushwake_wake_result {
  * does, whatever its headers say. */
 int pushwake_method_wakes(pushwake_client *client, pushwake_str method, int in_dialog);
 
-/* Whether this AoR may have a push binding: 0 when it certainly has none, so that
- * pushwake_wake() need not be called; 1 when it may have one, or when that is not
+/* Whether this AoR may have a push binding: 0 when it certainly has none (also a name
+ * that is not UTF-8, for which pushwake_register() stores nothing), so that pushwake_wake() need not be called; 1 when it may have one, or when that is not
  * known (no engine runs, or it has just started). Asks nobody and never waits: it
  * reads memory that the engine shares with all processes, also after a fork(). */
 int pushwake_may_wake(pushwake_client *client, pushwake_str aor);
@@ -574,7 +574,8 @@ int pushwake_send(int *queued, pushwake_client *client, const pushwake_send_requ
 
 enum pushwake_query_kind {
     PUSHWAKE_QUERY_STATS    = 0, /* one row of counters */
-    PUSHWAKE_QUERY_BINDINGS = 1, /* argument: an AoR, or empty for all; a row each */
+    PUSHWAKE_QUERY_BINDINGS = 1, /* argument: an AoR, or empty for all; a row each. Of one AoR it waits no longer than
+                                    engine_timeout, like a request, and asks only where there may be some */
     PUSHWAKE_QUERY_REMOVE   = 2, /* argument: an AoR; removes its bindings, one row: removed */
     /* Reads keys and templates again, and the file of pushwake_settings_file() if there is one. A row each: "problem",
      * "taken" (a setting whose new value counts from now on), "restart" (one that takes a restart of the engine). */

@@ -306,6 +306,7 @@ static int add_blind(tm_cell_t *t, pw_hold_t *hold, int64_t limit_ms)
 {
 	ticks_t before = t->fr_timeout;
 	ticks_t end = get_ticks_raw() + MS_TO_TICKS(limit_ms + 120000);
+	int suspended = t->async_backup.blind_uac;
 	int added;
 
 	if(t->end_of_life != 0 && (s_ticks_t)(end - t->end_of_life) > 0 && is_invite(t)) {
@@ -314,6 +315,8 @@ static int add_blind(tm_cell_t *t, pw_hold_t *hold, int64_t limit_ms)
 	t->fr_timeout = MS_TO_TICKS(limit_ms + PW_GRACE_MS);
 	added = pw.tm.t_addblind();
 	t->fr_timeout = before;
+	/* in a route that goes on after t_suspend() tm does not wait for the branch that this names */
+	t->async_backup.blind_uac = suspended;
 	hold->blind = t->nr_of_outgoings - 1;
 	return added;
 }
@@ -355,6 +358,6 @@ int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan)
 		t->uac[hold->blind].last_received = PW_ENDED;
 	}
 	hold_link(hold);
-	pw_watch_script(hold);
+	pw_script_holds(t, hold);
 	return 1;
 }

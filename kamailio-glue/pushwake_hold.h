@@ -52,6 +52,7 @@ typedef struct pw_hold {
 	int answered;      /* a 2xx is on its way through tm */
 	int cancelled;
 	int expired;       /* nobody came */
+	int resumes;       /* a new engine has not heard of it yet; of the supervisor's process alone */
 	int failure_status; /* what tm shall answer when no leg has an answer */
 	int last_leg;
 	int answered_leg;  /* of the 2xx that goes to the caller */
@@ -183,23 +184,36 @@ int pw_ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg
 
 /* pushwake_watch.c: what tm tells of a held request. */
 
-/* The request that is held in this transaction, or NULL. */
-pw_hold_t *pw_hold_of(tm_cell_t *t);
-int pw_watch_init(void);
+/* The request that is held in this transaction by this handle, or NULL; 0: the last one. */
+pw_hold_t *pw_hold_in(tm_cell_t *t, uint64_t handle);
 int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold);
 
-/* The script that runs has just held this request. */
-void pw_watch_script(pw_hold_t *hold);
+/* The script is done with it, and verbs may change it from now on. 1: contacts are left to try that nobody knew of when
+ * the others failed. Under the reply lock. */
+int pw_watch_close(tm_cell_t *t, pw_hold_t *hold);
 
-/* The script goes on although the request that it has just held has nowhere to go: until its end nothing is relayed,
- * and no reply sent. -1: it has held none. */
-int pw_watch_quiet(sip_msg_t *msg);
+/* A failure_route has run for it. Under the reply lock. */
+void pw_watch_failure_route(tm_cell_t *t, pw_hold_t *hold);
 
 /* Reports legs that tm gave up without a word to us. */
 void pw_watch_scan(void);
 
 /* Reports that a leg has failed before its phone has heard of it. */
 void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status);
+
+/* pushwake_script.c: what the script that runs in this process has held. */
+int pw_script_init(void);
+int pw_script_has(const pw_hold_t *hold);
+
+/* It has just held this request, which is busy until it ends. */
+void pw_script_holds(tm_cell_t *t, pw_hold_t *hold);
+
+/* It goes on although the request that it has just held has nowhere to go: until its end nothing is relayed, and no reply
+ * sent. -1: it has held none. */
+int pw_quiet_begin(sip_msg_t *msg);
+
+/* Under the reply lock. */
+void pw_quiet_end(tm_cell_t *t, pw_hold_t *hold);
 
 /* pushwake_stream.c: legs whose connection ends before any answer. */
 int pw_stream_init(void);
@@ -243,6 +257,9 @@ void pw_join(str *table, str *aor, pw_contacts_t *contacts);
 
 /* pushwake_resume.c: hands what is held to a new engine. */
 void pw_resume_all(void);
+
+/* Tries those again that the engine has not taken in time. */
+void pw_resume_on(void);
 
 /* pushwake_supervisor.c: executes a verb later, in that process. */
 void pw_verb_later(const pushwake_verb *verb);

@@ -9,6 +9,7 @@
 #include "core/parser/parse_from.h"
 #include "core/parser/parse_to.h"
 #include "core/parser/parse_uri.h"
+#include "core/route.h"
 #include "core/ut.h"
 #include "pushwake_hold.h"
 
@@ -188,7 +189,8 @@ static int hold_and_ring(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 	if(awake > 0) {
 		return PW_AWAKE;
 	}
-	if(msg->REQ_METHOD == METHOD_INVITE) {
+	/* in a failure_route the caller may have heard more than that */
+	if(msg->REQ_METHOD == METHOD_INVITE && pw.tm.t_gett()->uas.status < 100) {
 		pw.tm.t_reply(msg, 100, "Trying");
 	}
 	return PW_HELD;
@@ -236,6 +238,11 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 	str target, aor, key;
 	int ret;
 
+	/* a route of its own may be called from everywhere, and KEMI has no check: the parser cannot tell */
+	if((get_route_type() & (REQUEST_ROUTE | FAILURE_ROUTE)) == 0) {
+		LM_ERR("pushwake_lookup() is for a request_route or failure_route, and for what they call\n");
+		return PW_ERROR;
+	}
 	if(!is_initial(msg)) {
 		return plain(msg, table, uri);
 	}

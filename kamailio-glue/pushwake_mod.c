@@ -38,10 +38,10 @@ static cmd_export_t cmds[] = {
 	{"pushwake_save",   (cmd_function)w_save,      1, fixup_save,     0, REQUEST_ROUTE},
 	{"pushwake_save",   (cmd_function)w_save,      2, fixup_save,     0, REQUEST_ROUTE},
 	{"pushwake_save_upstream", (cmd_function)w_save_upstream, 1, fixup_upstream, 0, REQUEST_ROUTE},
-	{"pushwake_lookup_upstream", (cmd_function)w_lookup_upstream, 1, fixup_lookup, 0, REQUEST_ROUTE},
+	{"pushwake_lookup_upstream", (cmd_function)w_lookup_upstream, 1, fixup_lookup, 0, REQUEST_ROUTE | FAILURE_ROUTE},
 	{"pushwake_continue_", (cmd_function)pw_continue_now, 0, 0,      0, FAILURE_ROUTE},
-	{"pushwake_lookup", (cmd_function)w_lookup,    1, fixup_lookup,   0, REQUEST_ROUTE},
-	{"pushwake_lookup", (cmd_function)w_lookup,    2, fixup_lookup,   0, REQUEST_ROUTE},
+	{"pushwake_lookup", (cmd_function)w_lookup,    1, fixup_lookup,   0, REQUEST_ROUTE | FAILURE_ROUTE},
+	{"pushwake_lookup", (cmd_function)w_lookup,    2, fixup_lookup,   0, REQUEST_ROUTE | FAILURE_ROUTE},
 	{"pushwake_in_dialog", (cmd_function)w_in_dialog, 0, 0,          0, REQUEST_ROUTE},
 	{"pushwake_in_dialog", (cmd_function)w_in_dialog, 1, fixup_lookup, 0, REQUEST_ROUTE},
 	{"pushwake_keep_waiting", (cmd_function)w_keep_waiting, 1, fixup_igp_null, 0, ANY_ROUTE},
@@ -178,7 +178,7 @@ static int mod_init(void)
 		LM_ERR("no client: %.*s\n", PW_FMT(pushwake_settings_error(pw_settings)));
 		return -1;
 	}
-	if(pw_holds_init() < 0 || pw_stream_init() < 0 || pw_watch_init() < 0 || pw_leg_init() < 0 || pw_result_init() < 0 || pw_upstream_init() < 0 || pw_supervisor_prepare() < 0) {
+	if(pw_holds_init() < 0 || pw_stream_init() < 0 || pw_script_init() < 0 || pw_leg_init() < 0 || pw_result_init() < 0 || pw_upstream_init() < 0 || pw_supervisor_prepare() < 0) {
 		return -1;
 	}
 	register_procs(1);
@@ -291,7 +291,7 @@ static int w_lookup_upstream(sip_msg_t *msg, char *table, char *unused)
 	}
 	ret = ki_pushwake_lookup_upstream(msg, &name);
 	if(ret == PW_HELD) {
-		return pw_lookup_goes_on && pw_watch_quiet(msg) == 0 ? PW_AWAKE : 0;
+		return pw_lookup_goes_on && pw_quiet_begin(msg) == 0 ? PW_AWAKE : 0;
 	}
 	return ret;
 }
@@ -310,7 +310,7 @@ static int w_lookup(sip_msg_t *msg, char *table, char *uri)
 	}
 	ret = ki_pushwake_lookup_uri(msg, &name, &target);
 	if(ret == PW_HELD) {
-		return pw_lookup_goes_on && pw_watch_quiet(msg) == 0 ? PW_AWAKE : 0;
+		return pw_lookup_goes_on && pw_quiet_begin(msg) == 0 ? PW_AWAKE : 0;
 	}
 	return ret;
 }

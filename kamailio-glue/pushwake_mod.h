@@ -13,6 +13,7 @@
  *   pushwake_lookup     pushwake_lookup(): INVITE, MESSAGE
  *   pushwake_dialog     pushwake_in_dialog(): requests within a call
  *   pushwake_hold       the table of requests that are held
+ *   pushwake_script     what the script at work has held, until it ends
  *   pushwake_watch      what tm tells of them goes to the engine
  *   pushwake_verb       what the engine says is done
  *   pushwake_leg        branches that come, are replaced, and go
@@ -142,7 +143,10 @@ int pw_save_for(sip_msg_t *msg, str *table, str *uri, pushwake_str account);
 
 /* pushwake_upstream.c */
 int pw_upstream_init(void);
-int pw_upstream_table(str *table);
+
+/* Before the fork: a table that pushwake_save_upstream() may be used with. -1: there are too many. */
+int pw_upstream_table(const str *table);
+int pw_upstream_table_param(modparam_t type, void *value);
 int ki_pushwake_save_upstream(sip_msg_t *msg, str *table);
 int ki_pushwake_lookup_upstream(sip_msg_t *msg, str *table);
 void pw_upstream_execute(const pushwake_upstream *action);

@@ -10,7 +10,7 @@
 #include "pushwake_mod.h"
 
 #define PW_MAX_SETTINGS 160
-#define PW_OWN_PARAMS 3
+#define PW_OWN_PARAMS 4
 /* fcm_app1, fcm_key1 to fcm_app1000, fcm_key1000 */
 #define PW_MAX_ACCOUNTS 1000
 #define PW_ACCOUNT_NAME_LEN sizeof("fcm_app1000")
@@ -125,6 +125,10 @@ int pw_params_init(void)
 	param->name = "lookup_goes_on";
 	param->type = PARAM_INT;
 	param->param_pointer = &pw_lookup_goes_on;
+	param++;
+	param->name = "upstream_table";
+	param->type = PARAM_STRING | PARAM_USE_FUNC;
+	param->param_pointer = (void *)pw_upstream_table_param;
 	return 0;
 }
 

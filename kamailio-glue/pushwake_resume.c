@@ -27,10 +27,10 @@ static int resume(tm_cell_t *t, pw_hold_t *hold)
 	pushwake_resume_request request = PUSHWAKE_RESUME_REQUEST_INIT;
 	pw_contacts_t contacts;
 	pushwake_contact *asked;
-	int i, status = 0;
+	int i, status = PUSHWAKE_ERR_NOT_FOUND;
 
 	if(pw_contacts_get(&contacts, &hold->table, &hold->aor) < 0) {
-		return 0;
+		return status;
 	}
 	asked = pw_contacts_describe(&contacts);
 	if(asked != NULL) {
@@ -53,32 +53,59 @@ static int resume(tm_cell_t *t, pw_hold_t *hold)
 	return status;
 }
 
-void pw_resume_all(void)
+/* Whether some are left. */
+static int resumes = 0;
+
+static int is_silent(int status)
+{
+	return status == PUSHWAKE_ERR_UNAVAILABLE || status == PUSHWAKE_ERR_TIMEOUT;
+}
+
+/* The engine is asked about them until it is silent: those that are left come later. */
+static void resume_round(int is_new)
 {
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
+	static int taken = 0;
 	pw_hold_ref_t *refs;
 	pw_hold_t *hold;
 	tm_cell_t *t;
-	int i, n, status = 0, resumed = 0;
+	int i, n, status = 0;
 
+	resumes = 0;
 	refs = pw_holds_all(&n, PW_HOLDS_ALL);
-	for(i = 0; i < n && status != PUSHWAKE_ERR_UNAVAILABLE; i++) {
+	for(i = 0; i < n; i++) {
 		hold = pw_hold_get(&t, &refs[i]);
 		if(hold == NULL) {
 			continue;
 		}
-		if(!hold->over) {
+		hold->resumes = (hold->resumes || is_new) && !hold->over;
+		if(hold->resumes && !is_silent(status)) {
 			status = resume(t, hold);
-			resumed += status == PUSHWAKE_OK;
+			hold->resumes = is_silent(status);
+			taken += status == PUSHWAKE_OK;
 		}
+		resumes |= hold->resumes;
 		pw.tm.unref_cell(t);
 		pw.tm.t_sett(before, branch);
 	}
-	if(resumed > 0) {
-		LM_NOTICE("%d held requests go on with the new engine\n", resumed);
+	if(taken > 0 && !resumes) {
+		LM_NOTICE("%d held requests go on with the new engine\n", taken);
+		taken = 0;
 	}
 	if(refs != NULL) {
 		pkg_free(refs);
+	}
+}
+
+void pw_resume_all(void)
+{
+	resume_round(1);
+}
+
+void pw_resume_on(void)
+{
+	if(resumes) {
+		resume_round(0);
 	}
 }

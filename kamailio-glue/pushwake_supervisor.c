@@ -281,6 +281,7 @@ static void scan(int is_woken)
 	if(is_due) {
 		scan_at = now + PW_SCAN_MS;
 		pw_watch_scan();
+		pw_resume_on();
 	}
 	if(is_due || is_woken || (is_scanning && now >= stream_at)) {
 		stream_at = now + PW_STREAM_MS;

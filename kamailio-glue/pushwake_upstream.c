@@ -25,13 +25,8 @@
 static char tables[PW_TABLES][PW_TABLE_SIZE] = {"location"};
 static int table_count = 1;
 
-int pw_upstream_init(void)
-{
-	return pw_continue_init();
-}
-
-/* Its number, which it gets where it has none. */
-int pw_upstream_table(str *table)
+/* Its number, or -1. */
+static int number_of(const str *table)
 {
 	int i;
 
@@ -40,11 +35,45 @@ int pw_upstream_table(str *table)
 			return i;
 		}
 	}
-	if(table_count == PW_TABLES || table->len >= PW_TABLE_SIZE) {
+	return -1;
+}
+
+int pw_upstream_table(const str *table)
+{
+	if(number_of(table) >= 0) {
+		return 0;
+	}
+	if(table_count == PW_TABLES || table->len <= 0 || table->len >= PW_TABLE_SIZE) {
 		return -1;
 	}
-	memcpy(tables[table_count], table->s, table->len);
-	return table_count++;
+	memcpy(tables[table_count++], table->s, table->len);
+	return 0;
+}
+
+int pw_upstream_table_param(modparam_t type, void *value)
+{
+	str table = {value, value != NULL ? (int)strlen(value) : 0};
+
+	if(pw_upstream_table(&table) < 0) {
+		LM_ERR("modparam upstream_table: write the name of one of at most %d tables\n", PW_TABLES - 1);
+		return -1;
+	}
+	return 0;
+}
+
+int pw_upstream_init(void)
+{
+	udomain_t *domain;
+	int i;
+
+	/* those of modparams; what a script names is registered when it is read */
+	for(i = 1; i < table_count; i++) {
+		if(pw.usrloc.register_udomain(tables[i], &domain) < 0) {
+			LM_ERR("usrloc has no table %s\n", tables[i]);
+			return -1;
+		}
+	}
+	return pw_continue_init();
 }
 
 static str str_of(pushwake_str text)
@@ -270,12 +299,17 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table)
 {
 	pushwake_upstream_result result = PUSHWAKE_UPSTREAM_RESULT_INIT;
 	unsigned int index = 0, label = 0;
-	int number = pw_upstream_table(table);
+	int number = number_of(table);
 	int held, asked;
 
 	if(msg->REQ_METHOD != METHOD_REGISTER || parse_headers(msg, HDR_EOH_F, 0) < 0 || msg->callid == NULL
-			|| parse_to_header(msg) < 0 || number < 0) {
+			|| parse_to_header(msg) < 0) {
 		return answer_locally(msg, 400, "Bad Request");
+	}
+	if(number < 0) {
+		LM_ERR("pushwake_save_upstream(%.*s): not all processes know this table; add modparam(\"pushwake\", "
+			   "\"upstream_table\", \"%.*s\")\n", table->len, table->s, table->len, table->s);
+		return answer_locally(msg, 500, "Server Internal Error");
 	}
 	if(!pw.usrloc.use_domain) {
 		LM_ERR("set use_domain of usrloc to 1: users of several SIP servers would be one\n");

@@ -69,6 +69,7 @@ static inline ssize_t clinux_send(int fd, const void *bytes, size_t count)
 {
     return send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
+static inline int clinux_stream_pair(int *ends) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }
 static inline int clinux_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
 static inline ssize_t clinux_send_to(int fd, const void *bytes, size_t count, const struct sockaddr *to, socklen_t length)
 {

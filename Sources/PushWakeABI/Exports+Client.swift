@@ -179,8 +179,11 @@ public func pushwake_query(
     guard let handle = borrow(client, as: ClientHandle.self), let query = EngineQuery(rawValue: Int(kind)) else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
+    // Calls and device states depend on what one user has.
+    let isOfOne = query == .bindings && !argument.isEmpty
+    if isOfOne && !handle.client.mayHaveBindings(argument.bytes.span) { return 0 }
     do throws(ClientError) {
-        let count = try handle.client.query(query, argument: argument.string) { row in
+        let count = try handle.client.query(query, argument: argument.string, isPrompt: isOfOne) { row in
             let arena = TextArena()
             let fields = row.map { field in
                 pushwake_field(

@@ -52,6 +52,11 @@ public func pushwake_register(
     var result = pushwake_register_result()
     result.size = out.pointee.size
     defer { give(result, to: out, size: result.size) }
+    guard request.aor.bytes.span.isText else {
+        result.outcome = CInt(PUSHWAKE_REGISTER_IGNORED.rawValue)
+        result.problems = handle.arena.keep("user: the name is not UTF-8, so its phones get no push; rename the user")
+        return 0
+    }
     put(request, into: handle.client, host: handle.host)
     do throws(ClientError) {
         let reply = try handle.client.call()

@@ -107,7 +107,8 @@ public func pushwake_resume(_ client: OpaquePointer!, _ request: UnsafePointer<p
         request.pointee.contacts, request.pointee.contact_count, stride: request.pointee.contact_size)
     for index in contacts.indices { contacts[index].put(into: engine, withLeg: true) }
     do throws(ClientError) {
-        _ = try engine.call()
+        // No SIP worker asks it, and a new engine that was slow once must not lose all that is held.
+        _ = try engine.call(milliseconds: handle.settings.integer(.engineTimeout))
         return 0
     } catch {
         return handle.status(of: error)

@@ -123,10 +123,12 @@ struct WakeRequestView {
         give(result, to: out, size: result.size)
     }
 
-    /// Writes the fields of the request; false when its headers say that it wakes nobody.
+    /// Writes the fields of the request; false when its headers say that it wakes nobody, or its user has no bindings
+    /// because the name is no text.
     func put(
         _ kind: EngineProtocol.Kind, into engine: EngineClient, host: UInt64, _ policy: RequestPolicy
     ) -> Bool {
+        guard request.aor.bytes.span.isText else { return false }
         engine.begin(kind)
         if request.headers != nil, request.header_count > 0 {
             guard putRead(into: engine, policy) else { return false }

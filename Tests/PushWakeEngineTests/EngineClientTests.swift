@@ -120,6 +120,23 @@ private final class MuteEngine {
         #expect(engine.requests().count == 2)
     }
 
+    @Test func `waits for what one user has no longer than for a call`() throws {
+        let engine = try MuteEngine()
+        let client = try engine.client()
+        func ask() -> ClientError? {
+            do throws(ClientError) {
+                _ = try client.query(.bindings, argument: "alice", isPrompt: true) { _ in true }
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let begin = SystemClock.monotonicMilliseconds()
+        #expect((0..<20).map { _ in ask() } == Array(repeating: .timeout, count: 20))
+        #expect(SystemClock.monotonicMilliseconds() - begin < 1000)
+        #expect(engine.requests().count == 1)
+    }
+
     @Test func `tells another client of its process`() throws {
         let engine = try MuteEngine()
         let (client, other) = (try engine.client(), try engine.client())

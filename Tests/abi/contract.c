@@ -162,6 +162,11 @@ static void check_register(pushwake_client *client)
     CHECK(pushwake_register(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
     CHECK(pushwake_client_error(client).len > 0);
 
+    request.aor = text("j\xf6rg@example.com");
+    CHECK(pushwake_register(&result, client, &request) == PUSHWAKE_OK);
+    CHECK(result.outcome == PUSHWAKE_REGISTER_IGNORED && result.problems.len > 0 && result.feature_caps.len == 0);
+    request.aor = text("alice@example.com");
+
     request.headers = NULL;
     request.header_count = 7;
     CHECK(pushwake_register_check(&result, client, &request) <= 0);
@@ -189,7 +194,9 @@ static void check_may_wake(pushwake_client *client)
 {
     /* No engine has run: nobody knows. */
     CHECK(pushwake_may_wake(client, text("alice@example.com")) == 1);
-    CHECK(pushwake_may_wake(client, text("\xff\x80")) == 1);
+    /* Mended, such a name would be the name of others too. */
+    CHECK(pushwake_may_wake(client, text("\xff\x80")) == 0);
+    CHECK(pushwake_may_wake(client, text("j\xc3\xb6rg@example.com")) == 1);
     CHECK(pushwake_may_wake(client, nothing) == 1);
     CHECK(pushwake_may_wake(client, broken) == 1);
     INVALID(pushwake_may_wake(NULL, text("alice")));
@@ -212,6 +219,10 @@ static void check_wake(pushwake_client *client)
     CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
     CHECK(pushwake_wait_new(&wait, &result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
     CHECK(wait == NULL);
+    request.aor = text("j\xf6rg@example.com");
+    CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_OK);
+    CHECK(result.watched == 0 && result.bindings == 0);
+    request.aor = text("alice@example.com");
     request.event = 12345;
     CHECK(pushwake_wake(&result, client, &request) < 0);
     request.event = PUSHWAKE_EVENT_CALL;
@@ -287,6 +298,8 @@ static void check_requests(pushwake_client *client)
     CHECK(pushwake_query(client, PUSHWAKE_QUERY_STATS, nothing, NULL, NULL) < 0);
     INVALID(pushwake_query(client, 99, nothing, refuse_row, &rows));
     INVALID(pushwake_query(client, -1, nothing, refuse_row, &rows));
+    CHECK(pushwake_query(client, PUSHWAKE_QUERY_BINDINGS, text("alice"), refuse_row, &rows) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_query(client, PUSHWAKE_QUERY_BINDINGS, text("j\xf6rg"), refuse_row, &rows) == 0);
     INVALID(pushwake_query(NULL, PUSHWAKE_QUERY_STATS, nothing, refuse_row, &rows));
     CHECK(rows == 0);
 }

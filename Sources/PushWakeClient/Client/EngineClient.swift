@@ -84,9 +84,10 @@ public final class EngineClient {
     /// The descriptor to poll for events, or -1.
     public var descriptor: Int32 { socket?.descriptor ?? -1 }
 
-    /// Whether a user may have push bindings: false only for one who has none. Asks nobody and never waits.
+    /// Whether a user may have push bindings: false only for one who has none. Asks nobody and never waits. A name that is
+    /// no UTF-8 has none: mended, it would be the name of others too.
     public func mayHaveBindings(_ aor: Span<UInt8>) -> Bool {
-        users.mayHold(aor, now: SystemClock.coarseMilliseconds())
+        aor.isText && users.mayHold(aor, now: SystemClock.coarseMilliseconds())
     }
 
     /// Closes the connection; the next call opens another.

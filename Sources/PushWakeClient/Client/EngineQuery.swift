@@ -27,9 +27,11 @@ public enum EngineQuery: Int, Sendable {
 
 extension EngineClient {
     /// Asks page by page, so that no answer is longer than a message; returns the number of rows.
-    /// `onRow` returns false to stop; `onPage` hears of each page, also of one where nothing was found.
+    /// `onRow` returns false to stop; `onPage` hears of each page, also of one where nothing was found. `isPrompt` is for who
+    /// must not wait longer than `engine_timeout`, as for a call.
     public func query(
-        _ query: EngineQuery, argument: String, onPage: () -> Void = {}, onRow: ([EngineField]) -> Bool
+        _ query: EngineQuery, argument: String, isPrompt: Bool = false, onPage: () -> Void = {},
+        onRow: ([EngineField]) -> Bool
     ) throws(ClientError) -> Int {
         var cursor = ""
         var rows = 0
@@ -38,7 +40,7 @@ extension EngineClient {
             put(.query, Int64(query.rawValue))
             put(.argument, argument)
             put(.cursor, cursor)
-            let reply = try call(milliseconds: 5000)
+            let reply = try call(milliseconds: isPrompt ? nil : 5000)
             let page = Page(reply)
             for row in page.rows {
                 rows &+= 1
