@@ -5,7 +5,7 @@ internal import CLinux
 /// A UDP socket that sends to one address and never blocks. Closes its descriptor when it goes.
 public final class DatagramSocket {
     /// -1 when closed.
-    private var descriptor: Int32
+    public private(set) var descriptor: Int32
 
     /// Where it sends to.
     public let peer: SocketAddress
@@ -39,6 +39,17 @@ public final class DatagramSocket {
             if count >= 0 { return .bytes(count) }
             let code = clinux_errno()
             if code == EAGAIN || code == ENOBUFS { return .wouldBlock }
+            if code != EINTR { return .failed(code) }
+        }
+    }
+
+    /// Takes one datagram; `failed` when the other end takes none.
+    public func receive(into buffer: UnsafeMutableRawBufferPointer) -> Socket.Transfer {
+        while true {
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count >= 0 { return .bytes(count) }
+            let code = clinux_errno()
+            if code == EAGAIN { return .wouldBlock }
             if code != EINTR { return .failed(code) }
         }
     }
