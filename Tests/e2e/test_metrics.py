@@ -3,6 +3,8 @@
 
 import json
 import math
+import os
+import pathlib
 import re
 import subprocess
 import time
@@ -12,7 +14,7 @@ import urllib.request
 import pytest
 
 from http_client import TOKEN, Client, listen
-from phones import mpush_android
+from phones import mpush_android, mpush_ios
 from ports import free_port
 from servers import CALLS, ROOT, wait_until
 
@@ -131,6 +133,27 @@ def test_the_dashboard_shows_what_calls_have_done(watched, wire, actors, simulat
     # Prometheus reads once a second; the last calls may be missing from its first answers.
     wait_until("nothing on the dashboard is empty", lambda: not [
         query for query in queries if is_empty(prometheus, query, began)], 30, step=1)
+
+
+def test_the_dashboard_can_be_drawn_without_grafana(watched, wire, actors, simulator, tmp_path):
+    """PUSHWAKE_PICTURES=docs/pictures keeps the picture, of a longer look."""
+    server, _, prometheus = watched
+    kept = os.environ.get("PUSHWAKE_PICTURES")
+    end = time.time() + (60 if kept else 1)
+    while time.time() < end:
+        number = int(end - time.time())
+        phone = actors.phone(server, f"drawn{number}", mpush_android() if number % 2 else mpush_ios())
+        phone.register()
+        caller = actors.call(server, phone.user, "call")
+        phone.wait_and_wake()
+        caller.finish()
+    wait_until("Prometheus has them", lambda: (prometheus.value("sum(pushwake_push_answer_seconds_count)") or 0) >= 1, 20)
+    picture = pathlib.Path(kept or tmp_path) / "grafana.png"
+    done = subprocess.run(["/usr/bin/python3", ROOT / "scripts" / "dashboard_picture.py",
+                           f"http://127.0.0.1:{prometheus.port}", picture, "1.2"],
+                          capture_output=True, text=True, timeout=90, check=False)
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and picture.stat().st_size > 40_000
 
 
 def is_empty(prometheus, query, began):
