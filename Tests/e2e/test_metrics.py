@@ -176,3 +176,24 @@ def test_a_certificate_shows_when_it_ends(make_engine, tmp_path):
     left = series(client.curl("/metrics").body,
                   'pushwake_certificate_expiry_timestamp_seconds{setting="http_cert",file=""}') - time.time()
     assert 23 * 3600 < left < 25 * 3600
+
+
+def test_kamailio_shows_the_counters_of_the_module_itself(make_kamailio, wire, actors):
+    page = (ROOT / "docs" / "http.md").read_text()
+    lines = re.search(r"^```\n(tcp_accept_no_cl=yes\n.*?)^```", page, re.M | re.S)[1].splitlines(keepends=True)
+    config = CALLS.read_text().replace("auto_aliases=no\n", "auto_aliases=no\n" + lines[0])
+    config = config.replace('loadmodule "ctl.so"\n', 'loadmodule "ctl.so"\n' + "".join(lines[1:4])) + "\n" + lines[4]
+    server = make_kamailio(config=config, wake_timeout=1).start().wait_engine()
+    phone = actors.phone(server, "counted", mpush_android())
+    phone.register()
+    caller = actors.call(server, "counted", "call")
+    phone.wait_and_wake()
+    caller.finish()
+
+    def text():
+        done = subprocess.run(["curl", "-s", "--max-time", "5", f"http://127.0.0.1:{server.port}/metrics"],
+                              capture_output=True, text=True, timeout=10, check=False)
+        return done.stdout
+    wait_until("the call is counted", lambda: re.search(r"^kamailio_pushwake_answered 1 ", text(), re.M), step=0.2)
+    found = text()
+    assert re.search(r"^kamailio_pushwake_holding 0 ", found, re.M) and re.search(r"^kamailio_pushwake_held 1 ", found, re.M)
