@@ -122,16 +122,18 @@ def test_what_nobody_takes_is_counted(make_kamailio, actors, tmp_path):
     assert len(re.findall("hep_capture: udp", kamailio.log_text())) <= 2, "one line for a reason, however often"
 
 
-def test_the_server_is_another_after_a_reload(make_engine, tmp_path):
-    engine, client = listen(make_engine, tmp_path)
+def test_the_server_is_another_after_a_reload(make_engine, tmp_path, simulator):
+    engine, client = listen(make_engine, tmp_path, **simulator.settings())
     assert "pushwake_hep" not in client.curl("/metrics").body
     server = hep.Server(free_port())
     engine.settings.write_text(engine.settings.read_text() + f"hep_capture = {server.address}\n")
     os.kill(engine.process.pid, signal.SIGHUP)
     wait_until("the capture begins", lambda: "pushwake_hep" in client.curl("/metrics").body)
-    client.curl("/v1/bindings", "-d", f"aor=erin&provider=apns&app=com.example.phone&token={'ab' * 32}")
+    made = client.curl("/v1/bindings", "-d", f"aor=erin&provider=apns&app=com.example.phone&token={'ab' * 32}")
+    assert made.status == 200, made.body
     client.curl("/v1/wake", "-d", "aor=erin&timeout=1")
-    assert "pushed" in [packet.json["what"] for packet in story(server, "erin")]
+    wait_until("its story", lambda: [packet for packet in list(server.packets)
+                                     if packet.json["aor"] == "erin" and packet.json["what"] == "pushed"])
     engine.settings.write_text(engine.settings.read_text().replace(f"hep_capture = {server.address}\n", ""))
     os.kill(engine.process.pid, signal.SIGHUP)
     wait_until("the capture ends", lambda: "pushwake_hep" not in client.curl("/metrics").body)
