@@ -105,6 +105,10 @@ static inline int clinux_tcp_socket(int family)
 {
     return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
+static inline int clinux_udp_socket(int family)
+{
+    return socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
 static inline int clinux_accept_from(int fd, struct sockaddr_storage *address, socklen_t *length)
 {
     *length = sizeof *address;
@@ -114,6 +118,11 @@ static inline void clinux_local_address(int fd, struct sockaddr_storage *address
 {
     *length = sizeof *address;
     if (getsockname(fd, (struct sockaddr *)address, length) != 0) *length = 0;
+}
+static inline void clinux_peer_address(int fd, struct sockaddr_storage *address, socklen_t *length)
+{
+    *length = sizeof *address;
+    if (getpeername(fd, (struct sockaddr *)address, length) != 0) *length = 0;
 }
 static inline int clinux_set_option(int fd, int level, int name, int value)
 {

@@ -54,6 +54,10 @@ extension EngineCore {
                 Self.put("upstream_refused", Int64(upstream.refused), &writer)
             }
             for row in statistics.rows() { Self.put(row.name, row.value, &writer) }
+            if let counters = capture?.counters {
+                Self.put("hep_sent", counters.sent, &writer)
+                Self.put("hep_dropped", counters.dropped, &writer)
+            }
         }
     }
 

@@ -35,6 +35,8 @@ final class EngineCore {
     let startedAt = SystemClock.monotonicMilliseconds()
     /// What happened to the last requests.
     let trace = Trace()
+    /// Sends the stories to a HEP server; nil where there is none.
+    var capture: StoryCapture?
     /// Which tokens wake their phones.
     var wakeRecords = WakeRecords()
     /// How busy the engine is.

@@ -94,6 +94,7 @@ public final class EngineService {
         shared?.start()
         openFastAGI(settings)
         openHTTP(settings)
+        core.openCapture()
         everySecond()
         housekeeping()
         if let buffered = store as? BufferedStore { writeRefreshes(of: buffered) }
@@ -204,6 +205,7 @@ public final class EngineService {
         core.delivery.endAll()
         core.upstream?.flush()
         core.reportLeftOut(now: .max)
+        core.capture?.end()
         shared?.end()
         filter?.withdraw()
         http?.close()
@@ -214,7 +216,10 @@ public final class EngineService {
     private func reload() -> [ReloadNote] {
         let outcome = settingsReload.read(core.settings)
         var notes = outcome.notes
-        if let settings = outcome.settings { core.take(settings) }
+        if let settings = outcome.settings {
+            core.take(settings)
+            core.openCapture()
+        }
         if !outcome.isBroken {
             notes += core.delivery.reload().map { .problem($0) }
             notes += (http?.reload(core.settings) ?? []).map { .problem($0) }
