@@ -22,7 +22,7 @@ static void find_leg(pushwake_contact *asked, tm_cell_t *t, pw_hold_t *hold, con
 	}
 }
 
-static int resume(tm_cell_t *t, pw_hold_t *hold)
+static int ask(tm_cell_t *t, pw_hold_t *hold)
 {
 	pushwake_resume_request request = PUSHWAKE_RESUME_REQUEST_INIT;
 	pw_contacts_t contacts;
@@ -53,32 +53,27 @@ static int resume(tm_cell_t *t, pw_hold_t *hold)
 	return status;
 }
 
+typedef struct pw_resumed {
+	int status;
+	int count;
+} pw_resumed_t;
+
+static void resume(tm_cell_t *t, pw_hold_t *hold, void *context)
+{
+	pw_resumed_t *resumed = context;
+
+	if(!hold->over && resumed->status != PUSHWAKE_ERR_UNAVAILABLE) {
+		resumed->status = ask(t, hold);
+		resumed->count += resumed->status == PUSHWAKE_OK;
+	}
+}
+
 void pw_resume_all(void)
 {
-	tm_cell_t *before = pw.tm.t_gett();
-	int branch = pw.tm.t_gett_branch();
-	pw_hold_ref_t *refs;
-	pw_hold_t *hold;
-	tm_cell_t *t;
-	int i, n, status = 0, resumed = 0;
+	pw_resumed_t resumed = {0, 0};
 
-	refs = pw_holds_all(&n, PW_HOLDS_ALL);
-	for(i = 0; i < n && status != PUSHWAKE_ERR_UNAVAILABLE; i++) {
-		hold = pw_hold_get(&t, &refs[i]);
-		if(hold == NULL) {
-			continue;
-		}
-		if(!hold->over) {
-			status = resume(t, hold);
-			resumed += status == PUSHWAKE_OK;
-		}
-		pw.tm.unref_cell(t);
-		pw.tm.t_sett(before, branch);
-	}
-	if(resumed > 0) {
-		LM_NOTICE("%d held requests go on with the new engine\n", resumed);
-	}
-	if(refs != NULL) {
-		pkg_free(refs);
+	pw_holds_each(NULL, NULL, PW_HOLDS_ALL, resume, &resumed);
+	if(resumed.count > 0) {
+		LM_NOTICE("%d held requests go on with the new engine\n", resumed.count);
 	}
 }
