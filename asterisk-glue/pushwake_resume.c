@@ -28,7 +28,7 @@ static void find_leg(pushwake_contact *asked, struct pushwake__call *call, const
 	}
 }
 
-static int ask(struct pushwake__call *call, pushwake_client *client)
+static int ask(struct pushwake__call *call)
 {
 	pushwake_resume_request request = PUSHWAKE_RESUME_REQUEST_INIT;
 	struct pushwake__contacts contacts;
@@ -54,7 +54,7 @@ static int ask(struct pushwake__call *call, pushwake_client *client)
 		request.age_ms = ast_tvdiff_ms(ast_tvnow(), call->began);
 		request.contacts = asked;
 		request.contact_count = AST_VECTOR_SIZE(&contacts);
-		status = pushwake_resume(client, &request);
+		status = pushwake_resume(pushwake__client(), &request);
 	}
 	ast_free(asked);
 	pushwake__contacts_free(&contacts);
@@ -63,17 +63,14 @@ static int ask(struct pushwake__call *call, pushwake_client *client)
 
 static void resume(struct pushwake__call *call, void *context)
 {
-	struct pushwake__client *handle;
 	int is_alive;
 
 	ao2_lock(call);
 	is_alive = call->watched && !call->ended && call->ticket;
 	ao2_unlock(call);
-	if (!is_alive || !(handle = pushwake__client_take())) {
-		return;
+	if (is_alive) {
+		*(int *) context += ask(call) == PUSHWAKE_OK;
 	}
-	*(int *) context += ask(call, pushwake__client_of(handle)) == PUSHWAKE_OK;
-	pushwake__client_give(handle);
 }
 
 void pushwake__calls_resume(void)
