@@ -55,16 +55,16 @@ static pv_export_t pvs[] = {
 	{ {0, 0}, 0, 0, 0, 0, 0, 0, 0 }
 };
 
-static stat_export_t stats[] = {
+stat_export_t pw_stats[] = {
 	{"stored",      0,             &pw_count.stored},
 	{"ignored",     0,             &pw_count.ignored},
 	{"unavailable", 0,             &pw_count.unavailable},
 	{"held",        0,             &pw_count.held},
+	{"holding",     STAT_NO_RESET, &pw_count.holding},
 	{"joined",      0,             &pw_count.joined},
 	{"answered",    0,             &pw_count.answered},
 	{"cancelled",   0,             &pw_count.cancelled},
 	{"timed_out",   0,             &pw_count.timed_out},
-	{"holding",     STAT_NO_RESET, &pw_count.holding},
 	{0, 0, 0}
 };
 
@@ -163,7 +163,7 @@ static void on_problem(void *context, int level, pushwake_str setting, pushwake_
 
 static int mod_init(void)
 {
-	if(bind_modules() < 0 || !pw_core_fits() || register_module_stats(exports.name, stats) != 0) {
+	if(bind_modules() < 0 || !pw_core_fits() || register_module_stats(exports.name, pw_stats) != 0) {
 		return -1;
 	}
 	if(pw_params_accounts() < 0) {

@@ -115,6 +115,9 @@ typedef struct pw_counters {
 } pw_counters_t;
 extern pw_counters_t pw_count;
 
+/* Their names. */
+extern stat_export_t pw_stats[];
+
 /* pushwake_version.c: whether tm's structs are those that this module was built with; says so when not. */
 int pw_core_fits(void);
 

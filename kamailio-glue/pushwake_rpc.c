@@ -132,17 +132,17 @@ static void query(rpc_t *rpc, void *c, int kind, const char *usage)
 static void rpc_stats(rpc_t *rpc, void *c)
 {
 	pw_reply_t reply = {.rpc = rpc, .context = c};
+	const stat_export_t *stat;
+	char name[64];
 
 	/* One struct: JSON-RPC keeps only the last one of an answer that is not an array. */
 	if(rpc->add(c, "{", &reply.whole) < 0 || ask(&reply, PUSHWAKE_QUERY_STATS, NULL, 0) < 0) {
 		return;
 	}
-	rpc->struct_add(reply.whole, "ddddddddd", "kamailio_stored", (int)get_stat_val(pw_count.stored), "kamailio_ignored",
-			(int)get_stat_val(pw_count.ignored), "kamailio_unavailable", (int)get_stat_val(pw_count.unavailable),
-			"kamailio_held", (int)get_stat_val(pw_count.held), "kamailio_holding",
-			(int)get_stat_val(pw_count.holding), "kamailio_joined", (int)get_stat_val(pw_count.joined),
-			"kamailio_answered", (int)get_stat_val(pw_count.answered), "kamailio_cancelled",
-			(int)get_stat_val(pw_count.cancelled), "kamailio_timed_out", (int)get_stat_val(pw_count.timed_out));
+	for(stat = pw_stats; stat->name != NULL; stat++) {
+		snprintf(name, sizeof(name), "kamailio_%s", stat->name);
+		rpc->struct_add(reply.whole, "d", name, (int)get_stat_val(*stat->stat_pointer));
+	}
 }
 
 static void rpc_list(rpc_t *rpc, void *c)

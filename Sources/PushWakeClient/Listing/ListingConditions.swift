@@ -58,7 +58,11 @@ public struct ListingConditions: Equatable, Sendable {
     /// Adds one condition.
     public mutating func add(_ name: String, _ value: String) throws(Mistake) {
         let shown = Self.shown(value[...])
-        if value.isEmpty || value.utf8.count > (name == "aor" ? 4096 : 255) || value.utf8.contains(0x0A) {
+        let most = name == "aor" ? 4096 : 255
+        if value.utf8.count > most {
+            throw Mistake(message: "\(Self.shown(name[...])): \"\(shown)…\" is too long; write at most \(most) bytes")
+        }
+        if value.isEmpty || value.utf8.contains(0x0A) {
             throw Mistake(message: "\(Self.shown(name[...])): \"\(shown)\" does not fit; write one short line")
         }
         switch name {
