@@ -54,11 +54,11 @@ void pushwake__settings_stop(void)
 	current = NULL;
 }
 
-void pushwake__engine_away(const char *what, int status)
+void pushwake__engine_away(const char *what, const char *aor, int status)
 {
 	pushwake_str line;
 
 	if (pushwake_client_warning(&line, pushwake__client(), status) > 0) {
-		ast_log(LOG_WARNING, "%s goes on without push: %.*s\n", what, PUSHWAKE__PRINT(line));
+		ast_log(LOG_WARNING, "%s(%s) goes on without push: %.*s\n", what, aor, PUSHWAKE__PRINT(line));
 	}
 }

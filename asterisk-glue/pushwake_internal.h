@@ -49,8 +49,8 @@ int pushwake__settings_use(pushwake_settings *settings);
 pushwake_settings *pushwake__settings(void);
 void pushwake__settings_stop(void);
 
-/*! The engine did not answer. Says so as often as the library lets it. */
-void pushwake__engine_away(const char *what, int status);
+/*! The engine did not answer for this AoR. Says so as often as the library lets it. */
+void pushwake__engine_away(const char *what, const char *aor, int status);
 
 /* ---- pushwake_contact.c */
 

@@ -223,7 +223,7 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 	message.contact_count = index;
 	status = pushwake_register(&result, client, &message);
 	if (status < 0) {
-		pushwake__engine_away("REGISTER", status);
+		pushwake__engine_away("REGISTER", request->aor, status);
 		join(request->aor, &contacts);
 	} else {
 		log_problems(request, &result);

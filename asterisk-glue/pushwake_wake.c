@@ -153,7 +153,7 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 			outcome = rung ? OUTCOME_RUNG : !result.bindings ? OUTCOME_NOBODY
 				: result.hold_ms > 0 || !is_waiting(wake) ? OUTCOME_WAITS : OUTCOME_FAILED;
 		} else {
-			pushwake__engine_away("PushWake()", status);
+			pushwake__engine_away("PushWake", call->aor, status);
 		}
 	}
 	if (outcome == OUTCOME_ALONE) {

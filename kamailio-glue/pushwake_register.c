@@ -77,7 +77,7 @@ static void warn_problems(const pw_register_t *r, const pushwake_register_result
 /* What the library wants in the reply. */
 static void add_headers(sip_msg_t *msg, const pushwake_register_result *result)
 {
-	char text[64];
+	char text[256];
 	size_t i;
 	int n;
 
@@ -88,7 +88,9 @@ static void add_headers(sip_msg_t *msg, const pushwake_register_result *result)
 	for(i = 0; i < result->reply_header_count; i++) {
 		n = snprintf(text, sizeof(text), "%.*s: %.*s\r\n", PW_FMT(result->reply_headers[i].name),
 				PW_FMT(result->reply_headers[i].value));
-		add_lump_rpl(msg, text, n, LUMP_RPL_HDR);
+		if(n > 0 && n < (int)sizeof(text)) {
+			add_lump_rpl(msg, text, n, LUMP_RPL_HDR);
+		}
 	}
 }
 

@@ -21,13 +21,18 @@ final class ThreadClients {
         self.template = template
     }
 
+    /// Threads keep what they have made until they ask again or end; the connections go now.
+    deinit { links.close() }
+
     /// Takes other settings; a thread learns of them with its next call.
     func replace(with template: ClientHandle) {
         lock.lock()
-        defer { lock.unlock() }
+        let earlier = links
         self.template = template
         links = EngineLinks()
         generation += 1
+        lock.unlock()
+        earlier.close()
     }
 
     /// That of this thread; nil when memory is short.

@@ -321,6 +321,9 @@ int main(void)
     set(settings, "engine_socket", second.path);
     CHECK(pushwake_client_replace(client, settings) == PUSHWAKE_OK);
     run_workers(client);
+    for (int tries = 0; tries < 200 && __atomic_load_n(&first.count, __ATOMIC_ACQUIRE) > 0; tries++)
+        poll(NULL, 0, 10);
+    CHECK(first.count == 0);
     stop(&first);
     stop(&second);
     CHECK(first.posts == THREADS * ROUNDS);

@@ -23,11 +23,23 @@ public final class EngineLinks {
     private var idle: [EngineLink] = []
     private var circuit = EngineCircuit()
     private var lastID: UInt32 = 0
+    private var isClosed = false
     private let lineLock = Lock()
     private var line = EngineLink()
 
     /// Opens nothing.
     public init() {}
+
+    /// Ends the connections; those that are in use end with their questions.
+    public func close() {
+        lock.lock()
+        isClosed = true
+        idle = []
+        lock.unlock()
+        lineLock.lock()
+        line = EngineLink()
+        lineLock.unlock()
+    }
 
     /// A number that no other message of these connections has: a late reply is not taken for that to another question.
     func nextID() -> UInt32 {
@@ -49,7 +61,7 @@ public final class EngineLinks {
         lock.lock()
         defer { lock.unlock() }
         if let learned { circuit = learned }
-        if link.socket != nil, idle.count < Self.most { idle.append(link) }
+        if link.socket != nil, !isClosed, idle.count < Self.most { idle.append(link) }
     }
 
     /// Puts the line in the place of `link` until `giveLine`; others wait.
