@@ -89,7 +89,8 @@ let package = Package(
             dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient"],
             swiftSettings: safe),
         .target(
-            name: "PushWakeABI", dependencies: ["CPushWake", "PushWakeCore", "PushWakeClient", "PushWakeEngine"],
+            name: "PushWakeABI",
+            dependencies: ["CPushWake", "PushWakeCore", "PushWakeSystem", "PushWakeClient", "PushWakeEngine"],
             exclude: ["functions.order"], swiftSettings: common, linkerSettings: libraryLinking),
         .target(
             name: "PushWakeSimulator",

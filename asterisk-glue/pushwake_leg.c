@@ -31,16 +31,9 @@ static struct pushwake__leg *find(struct pushwake__call *call, int number)
 /*! The call is not locked. */
 static void report(struct pushwake__call *call, int number, int status, int from_phone)
 {
-	pushwake_client *client;
-
-	if (!call->watched || call->ended || number <= 0) {
-		return;
+	if (call->watched && !call->ended && number > 0) {
+		pushwake_progressed(pushwake__client(), call->handle, number, status, from_phone);
 	}
-	client = pushwake__line_lock();
-	if (client) {
-		pushwake_progressed(client, call->handle, number, status, from_phone);
-	}
-	pushwake__line_unlock();
 }
 
 /*! Takes the leg over. */

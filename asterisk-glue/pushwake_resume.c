@@ -28,7 +28,7 @@ static void find_leg(pushwake_contact *asked, struct pushwake__call *call, const
 	}
 }
 
-static int ask(struct pushwake__call *call, pushwake_client *client)
+static int ask(struct pushwake__call *call)
 {
 	pushwake_resume_request request = PUSHWAKE_RESUME_REQUEST_INIT;
 	struct pushwake__contacts contacts;
@@ -54,7 +54,7 @@ static int ask(struct pushwake__call *call, pushwake_client *client)
 		request.age_ms = ast_tvdiff_ms(ast_tvnow(), call->began);
 		request.contacts = asked;
 		request.contact_count = AST_VECTOR_SIZE(&contacts);
-		status = pushwake_resume(client, &request);
+		status = pushwake_resume(pushwake__client(), &request);
 	}
 	ast_free(asked);
 	pushwake__contacts_free(&contacts);
@@ -71,7 +71,6 @@ struct round {
 static void resume(struct pushwake__call *call, void *context)
 {
 	struct round *round = context;
-	struct pushwake__client *handle;
 	int is_next, status;
 
 	ao2_lock(call);
@@ -82,9 +81,7 @@ static void resume(struct pushwake__call *call, void *context)
 		round->left += is_next;
 		return;
 	}
-	handle = pushwake__client_take();
-	status = handle ? ask(call, pushwake__client_of(handle)) : PUSHWAKE_ERR_UNAVAILABLE;
-	pushwake__client_give(handle);
+	status = ask(call);
 	if (status == PUSHWAKE_ERR_TIMEOUT || status == PUSHWAKE_ERR_UNAVAILABLE) {
 		round->left = 1;
 		return;

@@ -22,8 +22,6 @@
 #include "pushwake_target.h"
 #include "pushwake_wake.h"
 
-/*! The engine's own deadline comes first: this one counts only when no engine is there. */
-#define GRACE_MS 1500
 /*! How long after a run joined a Dial() the legs of that Dial() may take to be sent. */
 #define UNSENT_MS 500
 /*! A run that names more AoRs than these does not look at any. */
@@ -73,7 +71,7 @@ static void take_result(struct pushwake__call *call, const pushwake_wake_result 
 	has_ended = call->ended;
 	call->has_waited = !has_legs && result->hold_ms > 0;
 	call->watched = result->watched != 0;
-	call->deadline = ast_tvadd(ast_tvnow(), ast_samp2tv(result->limit_ms + GRACE_MS, 1000));
+	call->deadline = ast_tvadd(ast_tvnow(), ast_samp2tv(result->deadline_ms, 1000));
 	if (result->ticket.len) {
 		ast_free(call->ticket);
 		call->ticket = ast_malloc(result->ticket.len);
@@ -148,19 +146,19 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 {
 	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
 	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
-	struct pushwake__client *handle = pushwake__client_take();
+	pushwake_client *client = pushwake__client();
 	enum outcome outcome = OUTCOME_ALONE;
 	struct pushwake__contacts contacts;
 	struct pushwake__caller caller;
 	pushwake_contact *asked;
 	size_t index;
-	int rung;
+	int rung, status;
 
 	pushwake__contacts_get(&contacts, call->aor);
 	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
-	if (handle && !pushwake_may_wake(pushwake__client_of(handle), pushwake__str(call->aor))) {
+	if (client && !pushwake_may_wake(client, pushwake__str(call->aor))) {
 		outcome = ring_all(wake, call, &contacts);
-	} else if (handle && asked) {
+	} else if (client && asked) {
 		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
 			pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
 		}
@@ -169,20 +167,19 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 		request.handle = is_waiting(wake) ? call->handle : 0;
 		request.contacts = asked;
 		request.contact_count = AST_VECTOR_SIZE(&contacts);
-		if (pushwake_wake(&result, pushwake__client_of(handle), &request) >= 0) {
+		status = pushwake_wake(&result, client, &request);
+		if (status >= 0) {
 			rung = take_legs(wake, call, &contacts, asked);
 			take_result(call, &result, rung);
 			outcome = rung ? OUTCOME_RUNG : !result.bindings ? OUTCOME_NOBODY
 				: result.hold_ms > 0 || !is_waiting(wake) ? OUTCOME_WAITS : OUTCOME_FAILED;
 		} else {
-			ast_log(LOG_WARNING, "PushWake(%s): no push: %.*s\n", call->aor,
-				PUSHWAKE__PRINT(pushwake_client_error(pushwake__client_of(handle))));
+			pushwake__engine_away("PushWake", call->aor, status);
 		}
 	}
 	if (outcome == OUTCOME_ALONE) {
 		dial_anyway(wake, call, &contacts);
 	}
-	pushwake__client_give(handle);
 	ast_free(asked);
 	pushwake__contacts_free(&contacts);
 	if (call->has_waited) {

@@ -54,6 +54,20 @@ static int has_answer(const tm_cell_t *t, const pw_hold_t *hold)
 	return 0;
 }
 
+/* Takes the reply lock when nobody may answer any more; else the legs that are out end the wait. */
+static int lock_silent(tm_cell_t *t, pw_hold_t *hold)
+{
+	pw.reply_lock(t);
+	if(pw_leg_allowed(t, hold)) {
+		if(!pw_leg_pending(t, hold)) {
+			return 1;
+		}
+		pw_blind_close(t, hold);
+	}
+	pw.reply_unlock(t);
+	return 0;
+}
+
 /* ORDER: the timer is stopped without the lock, which its handler takes. A stopped one
  * cannot be started again, so it is only stopped when nothing is out. */
 void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
@@ -62,22 +76,12 @@ void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
 	enum rps result;
 	int is_answered, code;
 
-	pw.reply_lock(t);
-	if(!pw_leg_allowed(t, hold) || pw_leg_pending(t, hold)) {
-		if(pw_leg_allowed(t, hold)) {
-			pw_blind_close(t, hold);
-		}
-		pw.reply_unlock(t);
+	if(!lock_silent(t, hold)) {
 		return;
 	}
 	pw.reply_unlock(t);
 	stop_rb_timers(&t->uac[hold->blind].request);
-	pw.reply_lock(t);
-	if(!pw_leg_allowed(t, hold) || pw_leg_pending(t, hold)) {
-		if(pw_leg_allowed(t, hold)) {
-			pw_blind_close(t, hold);
-		}
-		pw.reply_unlock(t);
+	if(!lock_silent(t, hold)) {
 		return;
 	}
 	pw_blind_open(t, hold);

@@ -22,7 +22,7 @@ static void find_leg(pushwake_contact *asked, tm_cell_t *t, pw_hold_t *hold, con
 	}
 }
 
-static int resume(tm_cell_t *t, pw_hold_t *hold)
+static int ask(tm_cell_t *t, pw_hold_t *hold)
 {
 	pushwake_resume_request request = PUSHWAKE_RESUME_REQUEST_INIT;
 	pw_contacts_t contacts;
@@ -53,7 +53,14 @@ static int resume(tm_cell_t *t, pw_hold_t *hold)
 	return status;
 }
 
-/* Whether some are left. */
+/* A round: the engine is asked about them until it is silent, and those that are left come later. */
+typedef struct pw_resumed {
+	int status;
+	int is_new; /* it has not heard of any */
+} pw_resumed_t;
+
+/* Those that it has taken; whether some are left. */
+static int taken = 0;
 static int resumes = 0;
 
 static int is_silent(int status)
@@ -61,40 +68,28 @@ static int is_silent(int status)
 	return status == PUSHWAKE_ERR_UNAVAILABLE || status == PUSHWAKE_ERR_TIMEOUT;
 }
 
-/* The engine is asked about them until it is silent: those that are left come later. */
+static void resume(tm_cell_t *t, pw_hold_t *hold, void *context)
+{
+	pw_resumed_t *round = context;
+
+	hold->resumes = (hold->resumes || round->is_new) && !hold->over;
+	if(hold->resumes && !is_silent(round->status)) {
+		round->status = ask(t, hold);
+		hold->resumes = is_silent(round->status);
+		taken += round->status == PUSHWAKE_OK;
+	}
+	resumes |= hold->resumes;
+}
+
 static void resume_round(int is_new)
 {
-	tm_cell_t *before = pw.tm.t_gett();
-	int branch = pw.tm.t_gett_branch();
-	static int taken = 0;
-	pw_hold_ref_t *refs;
-	pw_hold_t *hold;
-	tm_cell_t *t;
-	int i, n, status = 0;
+	pw_resumed_t round = {PUSHWAKE_OK, is_new};
 
 	resumes = 0;
-	refs = pw_holds_all(&n, PW_HOLDS_ALL);
-	for(i = 0; i < n; i++) {
-		hold = pw_hold_get(&t, &refs[i]);
-		if(hold == NULL) {
-			continue;
-		}
-		hold->resumes = (hold->resumes || is_new) && !hold->over;
-		if(hold->resumes && !is_silent(status)) {
-			status = resume(t, hold);
-			hold->resumes = is_silent(status);
-			taken += status == PUSHWAKE_OK;
-		}
-		resumes |= hold->resumes;
-		pw.tm.unref_cell(t);
-		pw.tm.t_sett(before, branch);
-	}
+	pw_holds_each(NULL, NULL, PW_HOLDS_ALL, resume, &round);
 	if(taken > 0 && !resumes) {
 		LM_NOTICE("%d held requests go on with the new engine\n", taken);
 		taken = 0;
-	}
-	if(refs != NULL) {
-		pkg_free(refs);
 	}
 }
 

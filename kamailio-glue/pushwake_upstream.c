@@ -76,13 +76,6 @@ int pw_upstream_init(void)
 	return pw_continue_init();
 }
 
-static str str_of(pushwake_str text)
-{
-	str out = {(char *)text.ptr, (int)text.len};
-
-	return out;
-}
-
 /* Where the SIP server reaches this host: prefer UDP, since a connection that the
  * server lost takes the phone's registration with it. */
 static void local_address(pushwake_str *out, sip_msg_t *msg)
@@ -203,7 +196,7 @@ static void on_answer(tm_cell_t *t, int type, struct tmcb_params *params)
 static void send_register(const pushwake_upstream *order)
 {
 	str method = str_init("REGISTER");
-	str headers = str_of(order->headers);
+	str headers = pw_out(order->headers);
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
 	uac_req_t request;
@@ -211,14 +204,14 @@ static void send_register(const pushwake_upstream *order)
 	int sent;
 
 	memset(&dialog, 0, sizeof(dialog));
-	dialog.id.call_id = str_of(order->call_id);
-	dialog.id.loc_tag = str_of(order->from_tag);
+	dialog.id.call_id = pw_out(order->call_id);
+	dialog.id.loc_tag = pw_out(order->from_tag);
 	dialog.loc_seq.value = order->cseq - 1; /* tm adds one */
 	dialog.loc_seq.is_set = 1;
-	dialog.loc_uri = str_of(order->uri);
+	dialog.loc_uri = pw_out(order->uri);
 	dialog.rem_uri = dialog.loc_uri;
-	dialog.rem_target = str_of(order->request_uri);
-	dialog.dst_uri = str_of(order->next_hop);
+	dialog.rem_target = pw_out(order->request_uri);
+	dialog.dst_uri = pw_out(order->next_hop);
 	dialog.state = DLG_CONFIRMED;
 	set_uac_req(&request, &method, &headers, NULL, &dialog, TMCB_LOCAL_COMPLETED, on_answer,
 			(void *)(uintptr_t)order->id);

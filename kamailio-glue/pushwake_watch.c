@@ -282,12 +282,10 @@ static int keeps_contacts(void)
 /* Legs that the script has not relayed to: it could not, or will later. */
 static void report_unsent(tm_cell_t *t, pw_hold_t *hold)
 {
-	int i, b, is_later = keeps_contacts();
+	int i, is_later = keeps_contacts();
 
 	for(i = 0; i < hold->named_count; i++) {
-		for(b = 0; b < t->nr_of_outgoings && pw_leg_of(t, hold, b) != hold->named[i].leg; b++) {
-		}
-		if(b == t->nr_of_outgoings) {
+		if(!pw_leg_relayed(t, hold, i)) {
 			hold->named[i].later = is_later;
 			report(hold, hold->named[i].leg, is_later ? -1 : 503, 0);
 		}
@@ -297,12 +295,10 @@ static void report_unsent(tm_cell_t *t, pw_hold_t *hold)
 /* Legs that the script's failure_route has relayed to. */
 static void report_sent(tm_cell_t *t, pw_hold_t *hold)
 {
-	int i, b;
+	int i;
 
 	for(i = 0; i < hold->named_count; i++) {
-		for(b = 0; b < t->nr_of_outgoings && pw_leg_of(t, hold, b) != hold->named[i].leg; b++) {
-		}
-		if(hold->named[i].later && b < t->nr_of_outgoings) {
+		if(hold->named[i].later && pw_leg_relayed(t, hold, i)) {
 			hold->named[i].later = 0;
 			report(hold, hold->named[i].leg, 0, 0);
 		}
@@ -355,34 +351,23 @@ void pw_watch_failure_route(tm_cell_t *t, pw_hold_t *hold)
 	}
 }
 
+static void look_after(tm_cell_t *t, pw_hold_t *hold, void *context)
+{
+	int must_yield;
+
+	if(hold->busy) {
+		return;
+	}
+	pw.reply_lock(t);
+	report_failed(t, hold);
+	must_yield = !pw_leg_pending(t, hold) && pw_leg_reserved(t, hold);
+	pw.reply_unlock(t);
+	if(must_yield) {
+		pw_yield(t, hold);
+	}
+}
+
 void pw_watch_scan(void)
 {
-	tm_cell_t *before = pw.tm.t_gett();
-	int branch = pw.tm.t_gett_branch();
-	pw_hold_ref_t *refs;
-	pw_hold_t *hold;
-	tm_cell_t *t;
-	int i, n, must_yield;
-
-	refs = pw_holds_all(&n, PW_HOLDS_WAITING);
-	for(i = 0; i < n; i++) {
-		hold = pw_hold_get(&t, &refs[i]);
-		if(hold == NULL) {
-			continue;
-		}
-		if(!hold->busy) {
-			pw.reply_lock(t);
-			report_failed(t, hold);
-			must_yield = !pw_leg_pending(t, hold) && pw_leg_reserved(t, hold);
-			pw.reply_unlock(t);
-			if(must_yield) {
-				pw_yield(t, hold);
-			}
-		}
-		pw.tm.unref_cell(t);
-		pw.tm.t_sett(before, branch);
-	}
-	if(refs != NULL) {
-		pkg_free(refs);
-	}
+	pw_holds_each(NULL, NULL, PW_HOLDS_WAITING, look_after, NULL);
 }

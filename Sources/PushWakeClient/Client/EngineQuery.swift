@@ -23,6 +23,16 @@ public enum EngineQuery: Int, Sendable {
     case explain = 16
     /// How each step on the way of a call to a user fares; only the shell asks it.
     case diagnose = 19
+
+    /// The argument that words of a person make: conditions of a listing, else one word at most.
+    public func argument(words: [String]) throws(ListingConditions.Mistake) -> String {
+        if self == .find || self == .removeFound { return try ListingConditions.lines(words: words) }
+        if let more = words.dropFirst().first {
+            throw ListingConditions.Mistake(
+                message: "\"\(PrintableText.cleaned(String(more.prefix(80))))\" is one word too many")
+        }
+        return words.first ?? ""
+    }
 }
 
 extension EngineClient {
@@ -49,6 +59,21 @@ extension EngineClient {
             onPage()
             guard let next = page.cursor, next != cursor else { return rows }
             cursor = next
+        }
+    }
+
+    /// Waits until an engine answers; false when none has in that time. For the start of a host, which is in no hurry.
+    public func awaitEngine(milliseconds: Int64) -> Bool {
+        let end = SystemClock.monotonicMilliseconds() &+ max(0, milliseconds)
+        while true {
+            begin(.query)
+            put(.query, Int64(EngineQuery.stats.rawValue))
+            put(.argument, "")
+            put(.cursor, "")
+            let left = end &- SystemClock.monotonicMilliseconds()
+            if (try? call(milliseconds: max(1, left))) != nil { return true }
+            guard left > 0 else { return false }
+            SystemClock.wait(milliseconds: 10)
         }
     }
 
