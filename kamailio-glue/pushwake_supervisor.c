@@ -159,6 +159,10 @@ static void take_notes(void)
 			continue;
 		}
 		relocate(&note);
+		if(note.verb.kind == PW_NOTE_REMOVED) {
+			pw_removed_tell(&note.verb);
+			continue;
+		}
 		if(pw_execute(&note.verb, NULL) != 0) {
 			wait_for_request(&note.verb, note.since_ms);
 		}
@@ -208,6 +212,7 @@ static void on_verb(void *context, const pushwake_verb *verb)
 static void on_engine(void *context)
 {
 	pw_resume_all();
+	pw_upstream_resume();
 }
 
 static void on_upstream(void *context, const pushwake_upstream *action)
