@@ -150,10 +150,17 @@ void pw_upstream_execute(const pushwake_upstream *action);
 /* Asks a new engine for the REGISTERs that are held. */
 void pw_upstream_resume(void);
 
+/* pushwake_server.c: where a REGISTER of the gateway goes, a SIP URI or empty, as the script has it. Good until the
+ * next call. */
+int pw_server_init(void);
+str pw_server_of(const pushwake_upstream *order);
+
 /* pushwake_registers.c: handles of the REGISTERs that are held */
 int pw_registers_init(void);
 void pw_register_held(uint64_t handle);
-void pw_register_over(uint64_t handle);
+
+/* It goes on. 0: it did already. */
+int pw_register_over(uint64_t handle);
 
 /* In pkg memory, to be freed; NULL: no memory. */
 uint64_t *pw_registers_all(int *count);

@@ -15,7 +15,8 @@
 
 typedef struct pw_registers {
 	gen_lock_t lock;
-	int used; /* slots past it were never taken */
+	int used; /* slots past it are free */
+	int is_full; /* there were more once: who is not here may be held all the same */
 	uint64_t handles[PW_MOST_REGISTERS]; /* 0: free */
 } pw_registers_t;
 
@@ -32,22 +33,27 @@ int pw_registers_init(void)
 	return lock_init(&registers->lock) != NULL ? 0 : -1;
 }
 
-static void put(uint64_t from, uint64_t to)
+/* 1: `from` was there. */
+static int put(uint64_t from, uint64_t to)
 {
-	int i;
+	int i, was;
 
 	lock_get(&registers->lock);
 	for(i = 0; i < registers->used && registers->handles[i] != from; i++) {
 	}
+	was = i < registers->used || (from != 0 && registers->is_full);
 	if(i < registers->used) {
 		registers->handles[i] = to;
 	} else if(from == 0 && registers->used < PW_MOST_REGISTERS) {
 		registers->handles[registers->used++] = to;
+	} else if(from == 0) {
+		registers->is_full = 1;
 	}
 	while(registers->used > 0 && registers->handles[registers->used - 1] == 0) {
 		registers->used--;
 	}
 	lock_release(&registers->lock);
+	return was;
 }
 
 void pw_register_held(uint64_t handle)
@@ -55,9 +61,9 @@ void pw_register_held(uint64_t handle)
 	put(0, handle);
 }
 
-void pw_register_over(uint64_t handle)
+int pw_register_over(uint64_t handle)
 {
-	put(handle, 0);
+	return put(handle, 0);
 }
 
 uint64_t *pw_registers_all(int *count)

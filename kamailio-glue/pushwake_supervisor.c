@@ -19,6 +19,7 @@
 
 #include "core/cfg/cfg_struct.h"
 #include "core/pt.h"
+#include "core/receive.h"
 #include "pushwake_hold.h"
 
 #define PW_RETRY_MS 1000
@@ -218,6 +219,7 @@ static void on_engine(void *context)
 static void on_upstream(void *context, const pushwake_upstream *action)
 {
 	pw_upstream_execute(action);
+	ksr_msg_env_reset(); /* what event_route[pushwake:upstream] has left */
 }
 
 static void on_result(void *context, const pushwake_result *result)

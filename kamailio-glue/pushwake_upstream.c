@@ -27,7 +27,7 @@ static int table_count = 1;
 
 int pw_upstream_init(void)
 {
-	return pw_registers_init() < 0 ? -1 : pw_continue_init();
+	return pw_registers_init() < 0 || pw_server_init() < 0 ? -1 : pw_continue_init();
 }
 
 /* Its number, which it gets where it has none. */
@@ -177,6 +177,7 @@ static void send_register(const pushwake_upstream *order)
 	str headers = str_of(order->headers);
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
+	str hop = pw_server_of(order);
 	uac_req_t request;
 	dlg_t dialog;
 	int sent;
@@ -189,14 +190,14 @@ static void send_register(const pushwake_upstream *order)
 	dialog.loc_uri = str_of(order->uri);
 	dialog.rem_uri = dialog.loc_uri;
 	dialog.rem_target = str_of(order->request_uri);
-	dialog.dst_uri = str_of(order->next_hop);
+	dialog.dst_uri = hop;
 	dialog.state = DLG_CONFIRMED;
 	set_uac_req(&request, &method, &headers, NULL, &dialog, TMCB_LOCAL_COMPLETED, on_answer,
 			(void *)(uintptr_t)order->id);
 	sent = pw.tm.t_request_within(&request);
 	pw.tm.t_sett(before, branch);
 	if(sent < 0) {
-		LM_WARN("cannot send a REGISTER to %.*s\n", PW_FMT(order->next_hop.len > 0 ? order->next_hop : order->request_uri));
+		LM_WARN("cannot send a REGISTER to %.*s\n", PW_FMT(hop.len > 0 ? pw_in(&hop) : order->request_uri));
 		tell_answer(order->id, 503, NULL);
 	}
 }
@@ -208,8 +209,7 @@ void pw_upstream_execute(const pushwake_upstream *order)
 
 	if(order->kind == PUSHWAKE_UPSTREAM_SEND) {
 		send_register(order);
-	} else if(number < PW_TABLES) {
-		pw_register_over(order->handle);
+	} else if(number < PW_TABLES && pw_register_over(order->handle)) {
 		table.s = tables[number];
 		table.len = (int)strlen(table.s);
 		pw_continue(order, &table, (unsigned int)(order->handle >> 32) & 0xffffff, (unsigned int)order->handle);
