@@ -33,7 +33,8 @@ public struct ValkeyAccess: Sendable {
                         words.map { Array($0.utf8) } + [password],
                         { reply in
                             guard case .error(let text) = reply else { return nil }
-                            return "\(text); check store_user and store_password_file"
+                            // The rest may repeat what was sent.
+                            return "\(text.prefix { $0 != " " }) to AUTH; check store_user and store_password_file"
                         }
                     ))
             } catch {
