@@ -318,7 +318,12 @@ static void ask_again(uint64_t handle)
 		pw_register_over(handle);
 		return;
 	}
-	asked = t->uas.status < 200 ? ask(&result, t->uas.request, handle) : 0;
+	if(t->uas.status >= 200) {
+		pw.tm.unref_cell(t);
+		pw_register_over(handle);
+		return;
+	}
+	asked = ask(&result, t->uas.request, handle);
 	pw.tm.unref_cell(t);
 	if(asked == 0) {
 		execute_all(&result);
