@@ -76,7 +76,7 @@ if [ -n "$given" ]; then
 		echo "kamailio-headers: $given is not a source of Kamailio: src/Makefile.defs is missing; $remedy" >&2
 		exit 1
 	}
-	# Structs are the same within a series.
+	# Within a series structs seldom change, and the module looks at its start whether they have.
 	series=$(sed -n 's/^VERSION *= *//p; s/^PATCHLEVEL *= *//p' "$tmp/source/src/Makefile.defs" | paste -sd.)
 	case $release in
 		"$series".*) ;;
