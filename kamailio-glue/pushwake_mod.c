@@ -178,7 +178,7 @@ static int mod_init(void)
 		return -1;
 	}
 	if(pw_holds_init() < 0 || pw_stream_init() < 0 || pw_script_init() < 0 || pw_leg_init() < 0 || pw_result_init() < 0
-			|| pw_upstream_init() < 0 || pw_supervisor_prepare() < 0) {
+			|| pw_upstream_init() < 0 || pw_removed_init() < 0 || pw_supervisor_prepare() < 0) {
 		return -1;
 	}
 	register_procs(1);
@@ -189,6 +189,7 @@ static int mod_init(void)
 
 static int child_init(int rank)
 {
+	pw_removed_child(rank);
 	if(rank == PROC_MAIN) {
 		return pw_supervisor_start();
 	}

@@ -163,11 +163,39 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table);
 int ki_pushwake_lookup_upstream(sip_msg_t *msg, str *table);
 void pw_upstream_execute(const pushwake_upstream *action);
 
+/* Asks a new engine for the REGISTERs that are held. */
+void pw_upstream_resume(void);
+
+/* pushwake_server.c: where a REGISTER of the gateway goes, a SIP URI or empty, as the script has it. Good until the
+ * next call. */
+int pw_server_init(void);
+str pw_server_of(const pushwake_upstream *order);
+
+/* pushwake_registers.c: handles of the REGISTERs that are held */
+int pw_registers_init(void);
+void pw_register_held(uint64_t handle);
+
+/* It goes on. 0: it did already. */
+int pw_register_over(uint64_t handle);
+
+/* In pkg memory, to be freed; NULL: no memory. */
+uint64_t *pw_registers_all(int *count);
+
 /* pushwake_continue.c: action of PUSHWAKE_UPSTREAM_ACCEPT or _REFUSE */
 int pw_continue_init(void);
 void pw_continue(const pushwake_upstream *action, str *table, unsigned int index, unsigned int label);
 void pw_refuse_register(sip_msg_t *msg, const pushwake_upstream *action);
 int pw_continue_now(sip_msg_t *msg, char *unused, char *unused2);
+
+/* pushwake_removed.c: contacts that are removed at the registrar by hand. */
+int pw_removed_init(void);
+void pw_removed_child(int rank);
+
+/* In the supervisor: ends the pushes to one. */
+void pw_removed_tell(const pushwake_verb *note);
+
+/* Kind of a note that is no verb of the engine's: this contact of this AoR is gone. */
+#define PW_NOTE_REMOVED (-1)
 
 /* pushwake_lookup.c */
 enum pw_lookup_result {

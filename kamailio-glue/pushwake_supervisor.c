@@ -18,6 +18,7 @@
 
 #include "core/cfg/cfg_struct.h"
 #include "core/pt.h"
+#include "core/receive.h"
 #include "pushwake_hold.h"
 
 #define PW_RETRY_MS 1000
@@ -156,6 +157,10 @@ static void take_notes(void)
 			continue;
 		}
 		relocate(&note);
+		if(note.verb.kind == PW_NOTE_REMOVED) {
+			pw_removed_tell(&note.verb);
+			continue;
+		}
 		if(pw_execute(&note.verb, NULL) != 0) {
 			wait_for_request(&note.verb, note.since_ms);
 		}
@@ -205,11 +210,13 @@ static void on_verb(void *context, const pushwake_verb *verb)
 static void on_engine(void *context)
 {
 	pw_resume_all();
+	pw_upstream_resume();
 }
 
 static void on_upstream(void *context, const pushwake_upstream *action)
 {
 	pw_upstream_execute(action);
+	ksr_msg_env_reset(); /* what event_route[pushwake:upstream] has left */
 }
 
 static void on_result(void *context, const pushwake_result *result)

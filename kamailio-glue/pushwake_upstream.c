@@ -73,7 +73,7 @@ int pw_upstream_init(void)
 			return -1;
 		}
 	}
-	return pw_continue_init();
+	return pw_registers_init() < 0 || pw_server_init() < 0 ? -1 : pw_continue_init();
 }
 
 /* Where the SIP server reaches this host: prefer UDP, since a connection that the
@@ -199,6 +199,7 @@ static void send_register(const pushwake_upstream *order)
 	str headers = pw_out(order->headers);
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
+	str hop = pw_server_of(order);
 	uac_req_t request;
 	dlg_t dialog;
 	int sent;
@@ -211,14 +212,14 @@ static void send_register(const pushwake_upstream *order)
 	dialog.loc_uri = pw_out(order->uri);
 	dialog.rem_uri = dialog.loc_uri;
 	dialog.rem_target = pw_out(order->request_uri);
-	dialog.dst_uri = pw_out(order->next_hop);
+	dialog.dst_uri = hop;
 	dialog.state = DLG_CONFIRMED;
 	set_uac_req(&request, &method, &headers, NULL, &dialog, TMCB_LOCAL_COMPLETED, on_answer,
 			(void *)(uintptr_t)order->id);
 	sent = pw.tm.t_request_within(&request);
 	pw.tm.t_sett(before, branch);
 	if(sent < 0) {
-		LM_WARN("cannot send a REGISTER to %.*s\n", PW_FMT(order->next_hop.len > 0 ? order->next_hop : order->request_uri));
+		LM_WARN("cannot send a REGISTER to %.*s\n", PW_FMT(hop.len > 0 ? pw_in(&hop) : order->request_uri));
 		tell_answer(order->id, 503, NULL);
 	}
 }
@@ -230,7 +231,7 @@ void pw_upstream_execute(const pushwake_upstream *order)
 
 	if(order->kind == PUSHWAKE_UPSTREAM_SEND) {
 		send_register(order);
-	} else if(number < PW_TABLES) {
+	} else if(number < PW_TABLES && pw_register_over(order->handle)) {
 		table.s = tables[number];
 		table.len = (int)strlen(table.s);
 		pw_continue(order, &table, (unsigned int)(order->handle >> 32) & 0xffffff, (unsigned int)order->handle);
@@ -293,6 +294,7 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table)
 	pushwake_upstream_result result = PUSHWAKE_UPSTREAM_RESULT_INIT;
 	unsigned int index = 0, label = 0;
 	int number = number_of(table);
+	uint64_t handle;
 	int held, asked;
 
 	if(msg->REQ_METHOD != METHOD_REGISTER || parse_headers(msg, HDR_EOH_F, 0) < 0 || msg->callid == NULL
@@ -312,8 +314,12 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table)
 	if(held != 0) {
 		return held == PW_HELD ? PW_HELD : answer_locally(msg, 500, "Server Internal Error");
 	}
-	asked = ask(&result, msg, (uint64_t)number << 56 | (uint64_t)(index & 0xffffff) << 32 | label);
+	handle = (uint64_t)number << 56 | (uint64_t)(index & 0xffffff) << 32 | label;
+	/* before the engine hears of it: the answer may be done in another process */
+	pw_register_held(handle);
+	asked = ask(&result, msg, handle);
 	if(asked < 0 || (result.count > 0 && result.actions[0].kind == PUSHWAKE_UPSTREAM_REFUSE)) {
+		pw_register_over(handle);
 		pw.tm.t_cancel_suspend(index, label);
 		if(asked == 0) {
 			pw_refuse_register(msg, &result.actions[0]);
@@ -325,6 +331,58 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table)
 	}
 	execute_all(&result);
 	return PW_HELD;
+}
+
+/* What became of it is not known any more; it has been held since before this engine. */
+static void ask_again(uint64_t handle)
+{
+	pushwake_upstream_result result = PUSHWAKE_UPSTREAM_RESULT_INIT;
+	pushwake_upstream refusal;
+	tm_cell_t *t = NULL;
+	int asked;
+
+	if(pw.tm.t_lookup_ident(&t, (unsigned int)(handle >> 32) & 0xffffff, (unsigned int)handle) < 0 || t == NULL) {
+		pw_register_over(handle);
+		return;
+	}
+	if(t->uas.status >= 200) {
+		pw.tm.unref_cell(t);
+		pw_register_over(handle);
+		return;
+	}
+	asked = ask(&result, t->uas.request, handle);
+	pw.tm.unref_cell(t);
+	if(asked == 0) {
+		execute_all(&result);
+		return;
+	}
+	pw_engine_away("pushwake_save_upstream", asked);
+	memset(&refusal, 0, sizeof(refusal));
+	refusal.kind = PUSHWAKE_UPSTREAM_REFUSE;
+	refusal.handle = handle;
+	refusal.status = 503;
+	refusal.reason = pw_text("Gateway Not Ready");
+	refusal.headers = pw_text("Retry-After: 5\r\n");
+	pw_upstream_execute(&refusal);
+}
+
+void pw_upstream_resume(void)
+{
+	tm_cell_t *before = pw.tm.t_gett();
+	int branch = pw.tm.t_gett_branch();
+	int i, count;
+	uint64_t *handles = pw_registers_all(&count);
+
+	for(i = 0; i < count; i++) {
+		ask_again(handles[i]);
+		pw.tm.t_sett(before, branch);
+	}
+	if(count > 0) {
+		LM_NOTICE("%d held REGISTERs go on with the new engine\n", count);
+	}
+	if(handles != NULL) {
+		pkg_free(handles);
+	}
 }
 
 int ki_pushwake_lookup_upstream(sip_msg_t *msg, str *table)

@@ -7,6 +7,7 @@ public import PushWakeCore
 /// Between processes it is text, one `name=value` a line:
 ///
 ///     aor       one user, byte by byte; without it those of all users
+///     contact   the Contact URI of one registration, byte by byte
 ///     user      a pattern with * and ?, of the user part when it has no @, else of the whole AoR
 ///     provider  as the column has it: apns, fcm, webpush, acrobits or webhook
 ///     verdict   a part of what the column says, in large or small letters
@@ -20,6 +21,8 @@ public struct ListingConditions: Equatable, Sendable {
     /// Empty for all users.
     public private(set) var aor = ""
     private var pattern: String?
+    /// Empty for all.
+    private var contact = ""
     private var provider: Provider?
     private var verdict = ""
     /// Seconds since the last REGISTER.
@@ -58,7 +61,7 @@ public struct ListingConditions: Equatable, Sendable {
     /// Adds one condition.
     public mutating func add(_ name: String, _ value: String) throws(Mistake) {
         let shown = Self.shown(value[...])
-        let most = name == "aor" ? 4096 : 255
+        let most = ["aor", "contact"].contains(name) ? 4096 : 255
         if value.utf8.count > most {
             throw Mistake(message: "\(Self.shown(name[...])): \"\(shown)…\" is too long; write at most \(most) bytes")
         }
@@ -67,6 +70,7 @@ public struct ListingConditions: Equatable, Sendable {
         }
         switch name {
         case "aor": aor = value
+        case "contact": contact = value
         case "user": pattern = value
         case "provider":
             provider = Provider.allCases.first { $0.name == value }
@@ -79,7 +83,7 @@ public struct ListingConditions: Equatable, Sendable {
         default:
             throw Mistake(
                 message: "there is no condition \"\(Self.shown(name[...]))\"; "
-                    + "write aor, user, provider, verdict or age")
+                    + "write aor, contact, user, provider, verdict or age")
         }
         lines += "\(name)=\(value)\n"
     }
@@ -109,7 +113,8 @@ public struct ListingConditions: Equatable, Sendable {
     }
 
     /// Whether a binding of such a user is meant; `verdict` as the listing says it, `age` in seconds.
-    public func admits(_ provider: Provider, age: Int64, verdict: String) -> Bool {
+    public func admits(_ provider: Provider, contact: String = "", age: Int64, verdict: String) -> Bool {
+        if !self.contact.isEmpty, self.contact != contact { return false }
         if let wanted = self.provider, wanted != provider { return false }
         if let oldest, age <= oldest { return false }
         if let youngest, age > youngest { return false }

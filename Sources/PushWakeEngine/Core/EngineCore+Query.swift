@@ -152,7 +152,8 @@ extension EngineCore {
 
         func isMeant(by conditions: ListingConditions, _ now: Int64) -> Bool {
             let verdict = ListingConditions.verdict(record.assessment.words, removed: removed)
-            return conditions.admits(binding.provider, age: max(0, now &- binding.registeredAt), verdict: verdict)
+            return conditions.admits(
+                binding.provider, contact: binding.contact, age: max(0, now &- binding.registeredAt), verdict: verdict)
         }
     }
 

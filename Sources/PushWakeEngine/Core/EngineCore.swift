@@ -52,6 +52,8 @@ final class EngineCore {
     var unsentVerbs = UnsentVerbs()
     /// Calls for which phones did not come.
     var callFailures = CallFailures()
+    /// Of phones that come and say nothing.
+    var silences = CallFailures()
     /// Nil where nobody keeps upstream registrations, as in a core without a service.
     var upstream: UpstreamKeeper?
     var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())

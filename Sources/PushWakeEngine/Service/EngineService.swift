@@ -103,7 +103,8 @@ public final class EngineService {
         if lead > 0, shared != nil {
             log(.warning, "refresh_before asks no phone to register while nodes share the store: each would ask all")
         } else if lead > 0 {
-            let watch = RefreshWatch(core: core, lead: lead, now: loop.wallSeconds)
+            let watch = RefreshWatch(
+                core: core, lead: lead, asksAll: settings.refreshesAll, now: loop.wallSeconds)
             refreshes = watch
             watch.start()
         }
