@@ -50,9 +50,13 @@ extension Span<UInt8> {
 
     /// Copies all bytes to the end of `out`.
     func append(to out: inout [UInt8]) {
-        out.reserveCapacity(out.count &+ count)
-        for index in indices { out.append(self[index]) }
+        out.append(addingCapacity: count) { room in
+            for index in indices { room.append(self[index]) }
+        }
     }
+
+    /// The byte at `index`; 0 behind the end.
+    func byte(_ index: Int) -> UInt8 { index < count ? self[index] : 0 }
 
     /// Says whether any byte is one that `predicate` looks for.
     @inline(__always)
@@ -117,7 +121,7 @@ public enum PrintableText {
         let bytes = text.utf8Span.span
         guard bytes.contains(where: { $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "\"") }) else { return text }
         let clean = cleaned(text)
-        guard clean.unicodeScalars.contains(where: { $0 == "\"" || $0.properties.isWhitespace }) else { return clean }
+        guard clean.unicodeScalars.contains(where: isSeparator) else { return clean }
         var quoted = "\""
         for scalar in clean.unicodeScalars {
             if scalar == "\"" || scalar == "\\" { quoted.unicodeScalars.append("\\") }
@@ -126,9 +130,28 @@ public enum PrintableText {
         return quoted + "\""
     }
 
-    /// Nearly all texts are ASCII without controls: that much is seen without decoding.
+    /// Whether a byte may belong to a scalar that is obeyed. Nearly no text has one, and that much is seen without
+    /// decoding: `…` in shortened tokens is in every line of the log.
     private static func mayNeedCleaning(_ text: String) -> Bool {
-        text.utf8.contains { $0 < 0x20 || $0 >= 0x7F }
+        let bytes = text.utf8Span.span
+        for index in bytes.indices {
+            switch bytes[index] {
+            case 0x20..<0x7F: continue
+            // The first byte of U+0080 to U+00BF and of U+0600 to U+063F.
+            case 0..<0x20, 0x7F, 0xC2, 0xD8: return true
+            // U+2000 to U+2FFF; only of U+2000 to U+207F some are obeyed, and `…` (E2 80 A6) is not.
+            case 0xE2:
+                let (second, third) = (bytes.byte(index + 1), bytes.byte(index + 2))
+                if second == 0x80 && third != 0xA6 || second == 0x81 { return true }
+            default: continue
+            }
+        }
+        return false
+    }
+
+    /// Whether a value that holds this scalar could pass for two.
+    private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.isASCII ? scalar == "\"" || scalar == " " : scalar.properties.isWhitespace
     }
 
     private static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
