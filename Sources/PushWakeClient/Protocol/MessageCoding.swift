@@ -78,7 +78,9 @@ public struct MessageWriter: ~Copyable {
     /// Adds a field of raw bytes.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: Span<UInt8>) {
         guard reserve(tag, value.count) else { return }
-        for index in value.indices { bytes.append(value[index]) }
+        bytes.append(addingCapacity: value.count) { room in
+            for index in value.indices { room.append(value[index]) }
+        }
     }
 
     /// Adds a field of text.
