@@ -250,7 +250,8 @@ public struct UpstreamRegistration: ~Copyable {
     private mutating func refused(_ current: Attempt, _ answer: UpstreamAnswer, _ now: Int64) -> [UpstreamAction] {
         if let phone = current.phone {
             let status = answer.isSilence ? 408 : answer.status
-            return [.refuse(phone.handle, status: status, reason: answer.reason, headers: answer.passedHeaders)]
+            let reason = answer.isSilence ? "Request Timeout" : answer.reason
+            return [.refuse(phone.handle, status: status, reason: reason, headers: answer.passedHeaders)]
         }
         failures = min(failures + 1, 20)
         let pause = Int64(random.next() % 3000)
