@@ -235,7 +235,7 @@ extension EngineCore {
 
     /// A phone shows text; of anything else it is only told.
     private static func text(of message: WakeMessage) -> String {
-        if message.event == .voicemail { return message.text }
+        if message.text.isEmpty || message.event == .voicemail { return message.text }
         return MessageBody(contentType: message.contentType) == .text ? message.text : ""
     }
 

@@ -87,7 +87,7 @@ final class Trace {
         guard isKept(id.sequence), provider != nil || !instance.isEmpty else { return }
         let name = CallStory.Name(
             provider: provider, app: app, token: EngineLog.shortened(token),
-            instance: EngineLog.shortened(Self.bare(instance)))
+            instance: Self.shortened(instance: instance))
         entries[index(of: id.sequence)].story.name(device, name)
     }
 
@@ -160,10 +160,15 @@ final class Trace {
         if newestByAoR[entry.aorKey] == oldest { newestByAoR[entry.aorKey] = nil }
     }
 
-    /// `<urn:uuid:…>` without what all of them have.
-    private static func bare(_ instance: String) -> String {
-        guard instance.hasPrefix("<"), instance.hasSuffix(">") else { return instance }
-        let inner = instance.dropFirst().dropLast()
-        return String(inner.hasPrefix("urn:uuid:") ? inner.dropFirst(9) : inner)
+    /// `<urn:uuid:…>` without what all of them have, shortened.
+    private static func shortened(instance: String) -> String {
+        let bytes = instance.utf8Span.span
+        guard bytes.count >= 2, bytes[0] == UInt8(ascii: "<"), bytes[bytes.count - 1] == UInt8(ascii: ">") else {
+            return EngineLog.shortened(bytes)
+        }
+        let prefix = "urn:uuid:".utf8.span
+        var start = 0
+        while start < prefix.count, start + 1 < bytes.count, bytes[start + 1] == prefix[start] { start += 1 }
+        return EngineLog.shortened(bytes.extracting((start == prefix.count ? 1 + start : 1)..<(bytes.count - 1)))
     }
 }
