@@ -128,6 +128,16 @@ def test_a_server_that_grants_less_makes_the_phone_come_sooner(make_kamailio, tm
     assert "expires=600" in register(other, 600, piid(other)).headers("Contact")[0], "the gateway renews it"
 
 
+@pytest.mark.parametrize("asked, parameter", [(None, ""), (None, ";expires=99999999999"), ("soon", ""), (600, "")])
+def test_a_phone_that_asks_for_no_interval_is_granted_no_more_than_its_server_grants(
+        make_kamailio, tmp_path, wire, asked, parameter):
+    registrar = make_registrar(make_kamailio, expires=120)
+    gateway = make_gateway(make_kamailio, registrar, tmp_path)
+    phone = make_phone(wire, gateway, "115", rfc8599_fcm())
+    phone.parameters = parameter
+    assert "expires=120" in register(phone, asked).headers("Contact")[0]
+
+
 def test_423_is_obeyed(make_kamailio, tmp_path, wire):
     registrar = make_registrar(make_kamailio, min_expires=7200, expires=9000)
     gateway = make_gateway(make_kamailio, registrar, tmp_path)

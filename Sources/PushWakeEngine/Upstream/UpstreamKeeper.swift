@@ -111,6 +111,7 @@ final class UpstreamKeeper {
             machine: UpstreamRegistration(policy, cseq: cseq, seed: UInt64.random(in: 0...UInt64.max)), callID: callID,
             fromTag: fromTag, local: local)
         accounts.add(account)
+        paces[target.server, default: UpstreamPace()].join()
         return account
     }
 
@@ -255,6 +256,7 @@ final class UpstreamKeeper {
         schedule.clear(account.index)
         sending[account.sendingID] = nil
         accounts.remove(account)
+        if paces[account.target.server]?.leave() == true { paces[account.target.server] = nil }
         unsaved.remove(account.name)
         guard account.isStored else { return }
         removed.insert(account.name)
