@@ -115,6 +115,7 @@ public func pushwake_query(
     guard let handle = asking(client), let query = EngineQuery(rawValue: Int(kind)) else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
+    if query == .bindings && !argument.isEmpty && !handle.client.mayHaveBindings(argument.bytes.span) { return 0 }
     do throws(ClientError) {
         return try rows(handle, query, argument.string, on_row, context)
     } catch {
@@ -197,7 +198,9 @@ private func rows(
     _ handle: ClientHandle, _ query: EngineQuery, _ argument: String, _ on_row: pushwake_row_fn?,
     _ context: UnsafeMutableRawPointer?
 ) throws(ClientError) -> CInt {
-    let count = try handle.client.query(query, argument: argument) { row in
+    // Calls and device states depend on what one user has.
+    let isPrompt = query == .bindings && !argument.isEmpty
+    let count = try handle.client.query(query, argument: argument, isPrompt: isPrompt) { row in
         let arena = TextArena()
         let fields = row.map { field in
             pushwake_field(name: arena.keep(field.name), text: arena.keep(orEmpty: field.text), number: field.number)
