@@ -59,7 +59,7 @@ class Endpoint:
     # What goes out
 
     def send(self, text):
-        data = text.encode()
+        data = text.encode(errors="surrogateescape")
         self.messages.append(Message(time.time(), True, text))
         with self._lock:
             while data:

@@ -45,7 +45,7 @@ def test_bad_input(kamailio, case):
 
 def test_users_whose_names_are_no_text_are_registered_and_called_without_push(kamailio, wire, simulator):
     """Mended, the two names would be one."""
-    first, second = (wire.phone(kamailio, user, "udp", rfc8599_fcm()) for user in ("m%F6b", "m%E4b"))
+    first, second = (wire.phone(kamailio, user, "udp", rfc8599_fcm()) for user in ("m\udcf6b", "m\udce4b"))  # the bytes F6 and E4
     for phone in (first, second):
         assert phone.register().headers("Feature-Caps") == []
     kamailio.wait_log("REGISTER", "the name is not UTF-8")
