@@ -72,6 +72,7 @@ public func pushwake_register(
     guard request.aor.bytes.span.isText else {
         result.outcome = CInt(PUSHWAKE_REGISTER_IGNORED.rawValue)
         result.problems = handle.arena.keep("user: the name is not UTF-8, so its phones get no push; rename the user")
+        handle.problems.lend([result.problems], &result.problem_list, &result.problem_count)
         return 0
     }
     put(request, into: handle.client, host: handle.host)

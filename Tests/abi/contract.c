@@ -165,6 +165,7 @@ static void check_register(pushwake_client *client)
     request.aor = text("j\xf6rg@example.com");
     CHECK(pushwake_register(&result, client, &request) == PUSHWAKE_OK);
     CHECK(result.outcome == PUSHWAKE_REGISTER_IGNORED && result.problems.len > 0 && result.feature_caps.len == 0);
+    CHECK(result.problem_count == 1 && result.reply_header_count == 0);
     request.aor = text("alice@example.com");
 
     request.headers = NULL;
