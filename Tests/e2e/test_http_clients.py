@@ -2,6 +2,7 @@
 """Clients of http_listen that are slow, greedy or hostile cost only themselves."""
 
 import json
+import os
 import socket
 import time
 
@@ -139,6 +140,33 @@ def test_who_does_not_read_costs_only_itself(make_engine, tmp_path):
     assert time.monotonic() - began < 5
     wait_until("the engine gives up", lambda: _is_reset(deaf), 45, step=0.5)
     deaf.close()
+
+
+def _deaf(client, request=b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n", receive_buffer=4096):
+    """A client that sends requests until nobody takes more, and reads nothing."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    connection.connect(("127.0.0.1", client.port))
+    connection.settimeout(1)
+    try:
+        while True:
+            connection.sendall(request * 1000)
+    except TimeoutError:
+        return connection
+
+
+def _cpu_seconds(process):
+    with open(f"/proc/{process.pid}/stat") as file:
+        ticks = file.read().rsplit(")", 1)[1].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+
+def test_who_does_not_read_uses_no_cpu(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, http_rate=100000)
+    with _deaf(client):
+        before = _cpu_seconds(engine.process)
+        time.sleep(2)
+        assert _cpu_seconds(engine.process) - before < 0.3
 
 
 def _is_reset(connection):

@@ -157,7 +157,8 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
             if !isBlocked, isDone { return finish() }
             let isWaitedFor = session?.answeringSince != nil || session?.hasUnsent == true || isBlocked
             if isPeerDone, !isWaitedFor { return close(aborting: false) }
-            if session?.hasBacklog == true { goOn() }
+            // What is not read stops what is begun; room to write settles again.
+            if !isBlocked, session?.hasBacklog == true { goOn() }
         }
         times.update(
             readingSince: session.map(\.readingSince) ?? openingSince, answeringSince: session?.answeringSince,
