@@ -169,6 +169,14 @@ def test_who_does_not_read_uses_no_cpu(make_engine, tmp_path):
         assert _cpu_seconds(engine.process) - before < 0.3
 
 
+def test_who_does_not_read_makes_room_for_others(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, http_rate=100000, http_connections=3)
+    deaf = [_deaf(client) for _ in range(3)]
+    assert client.curl("/healthz", operator=False).status == 200
+    for connection in deaf:
+        connection.close()
+
+
 def _is_reset(connection):
     return connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0 or _info(connection) == 7
 
