@@ -11,7 +11,8 @@ import h2.exceptions
 import h2.settings
 import pytest
 
-from http_client import TOKEN, HTTP2Client, listen, read_all
+from http_client import TOKEN, Client, HTTP2Client, listen, read_all
+from ports import free_port
 from servers import wait_until
 
 HEALTH = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -175,6 +176,17 @@ def test_who_does_not_read_makes_room_for_others(make_engine, tmp_path):
     assert client.curl("/healthz", operator=False).status == 200
     for connection in deaf:
         connection.close()
+
+
+def test_ipv4_clients_of_a_listener_for_both_families_have_budgets_of_their_own(make_engine, tmp_path):
+    port = free_port()
+    engine, _ = listen(make_engine, tmp_path, http_listen=f"[::]:{port}", http_rate=5)
+    flood = Client(port).say(HEALTH * 30, end=True)
+    assert flood.count("HTTP/1.1 429") == 20
+    with socket.create_connection(("127.0.0.1", port), 10, ("127.0.0.2", 0)) as other:
+        other.sendall(HEALTH.encode())
+        other.shutdown(socket.SHUT_WR)
+        assert read_all(other).startswith("HTTP/1.1 200 ")
 
 
 def _is_reset(connection):
