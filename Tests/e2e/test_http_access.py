@@ -67,6 +67,21 @@ def test_wrong_passwords_are_limited_and_never_logged(make_engine, tmp_path):
     assert log.count("showed a wrong password") <= 3
 
 
+def test_the_token_is_good_whatever_others_of_its_address_showed(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, http_users=users_file(tmp_path))
+    for i in range(12):
+        client.curl("/metrics", "-u", f"root:guess-{i}", operator=False)
+    assert client.curl("/metrics", "-u", "root:toor", operator=False).status == 429
+    assert client.curl("/metrics").status == 200
+
+
+def test_wrong_tokens_keep_nobody_from_showing_a_password(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, http_users=users_file(tmp_path), http_operators="root")
+    for _ in range(12):
+        assert client.curl("/metrics", "-H", "Authorization: Bearer " + TOKEN[:-1], operator=False).status == 401
+    assert client.curl("/metrics", "-u", "root:toor", operator=False).status == 200
+
+
 def test_without_a_token_or_users_nobody_is_let_in(make_engine, tmp_path):
     engine, client = listen(make_engine, tmp_path, http_token_file="")
     assert client.curl("/metrics", operator=False).status == 401

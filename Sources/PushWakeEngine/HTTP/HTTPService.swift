@@ -180,24 +180,24 @@ final class HTTPService {
         guard endpoint.audience != .everybody else {
             return endpoint.run(HTTPCall(request: request, slot: slot, identity: nil))
         }
-        guard attempts.hasRest(slot.peer.ip, now: loop.now) else {
-            counters.limited += 1
-            return slot.answer(Self.tooMany("too many wrong passwords of this address; wait a minute"))
-        }
-        switch access.decide(request, now: loop.wallSeconds) {
+        let mayGuess = attempts.hasRest(slot.peer.ip, now: loop.now)
+        switch access.decide(request, mayGuess: mayGuess, now: loop.wallSeconds) {
         case .granted(let identity):
             guard endpoint.audience == .accounts || identity == .operating else {
                 return slot.answer(.problem(403, "this is for operators: http_token_file, http_operators"))
             }
             endpoint.run(HTTPCall(request: request, slot: slot, identity: identity))
-        case .asked(let challenges):
+        case .asked(let isStale):
             if endpoint.audience == .accounts, let fields = try? HTTPFields(request), fields.hasPassword {
                 return admit(fields, request, slot, to: endpoint)
             }
-            slot.answer(Self.refusal("say who you are", challenges))
-        case .wrong(let challenges):
-            noteAttempt(slot)
-            slot.answer(Self.refusal("this password or token is wrong", challenges))
+            slot.answer(refusal("say who you are", isStale: isStale))
+        case .wrong(let isGuess):
+            noteAttempt(slot, isGuess: isGuess)
+            slot.answer(refusal("this password or token is wrong"))
+        case .limited:
+            counters.limited += 1
+            slot.answer(Self.tooMany("too many wrong passwords of this address; wait a minute"))
         }
     }
 
@@ -209,23 +209,23 @@ final class HTTPService {
             let identity = access.identity(
                 user: fields["username"] ?? "", password: Array((fields["password"] ?? "").utf8))
         else {
-            noteAttempt(slot)
+            noteAttempt(slot, isGuess: true)
             return slot.answer(.problem(403, "this name or password is wrong"))
         }
         endpoint.run(HTTPCall(request: request, slot: slot, identity: identity))
     }
 
-    private func noteAttempt(_ slot: AnswerSlot) {
+    private func noteAttempt(_ slot: AnswerSlot, isGuess: Bool) {
         counters.wrong += 1
-        _ = attempts.take(slot.peer.ip, now: loop.now)
+        if isGuess { _ = attempts.take(slot.peer.ip, now: loop.now) }
         guard case .write(let leftOut) = attemptLines.admit(now: loop.now) else { return }
         let more = leftOut > 0 ? " (and \(leftOut) others since the last such line)" : ""
         log(.warning, "HTTP: \(slot.peer.ip) showed a wrong password or token\(more)")
     }
 
-    private static func refusal(_ text: String, _ challenges: [HTTPResponse.Header]) -> ServedAnswer {
+    private func refusal(_ text: String, isStale: Bool = false) -> ServedAnswer {
         var answer = ServedAnswer.problem(401, text)
-        answer.headers += challenges
+        answer.headers += access.challenges(isStale: isStale, now: loop.wallSeconds)
         return answer
     }
 
