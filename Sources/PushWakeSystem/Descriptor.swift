@@ -106,5 +106,8 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Reads like `connect to 127.0.0.1:443: Connection refused`.
     public var description: String { "\(operation): \(String(cString: strerror(code)))" }
 
+    /// A file is longer than what is read of it.
+    public var isTooLong: Bool { code == EFBIG }
+
     static func last(_ operation: String) -> SystemError { SystemError(operation, code: clinux_errno()) }
 }

@@ -82,6 +82,16 @@ def test_wrong_tokens_keep_nobody_from_showing_a_password(make_engine, tmp_path)
     assert client.curl("/metrics", "-u", "root:toor", operator=False).status == 200
 
 
+def test_too_many_users_are_told_so(make_engine, tmp_path):
+    path = tmp_path / "http-users"
+    path.write_text("".join(f"user{i}:pushwake:{i:032x}\n" for i in range(25000)))
+    engine, client = listen(make_engine, tmp_path, http_users=path)
+    said = f"http_users: {path} is longer than 1 MB"
+    assert said in engine.text()
+    done = subprocess.run([PUSHWAKE, "check", engine.settings], capture_output=True, text=True, timeout=60, check=False)
+    assert "is longer than 1 MB" in done.stdout + done.stderr
+
+
 def test_without_a_token_or_users_nobody_is_let_in(make_engine, tmp_path):
     engine, client = listen(make_engine, tmp_path, http_token_file="")
     assert client.curl("/metrics", operator=False).status == 401

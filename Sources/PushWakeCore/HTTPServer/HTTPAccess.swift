@@ -49,6 +49,8 @@ public struct HTTPAccess {
     private var users = HTTPUsers()
     private var operators: Set<String> = []
     private var realm = ""
+    /// What Digest is offered with.
+    private var algorithms: [DigestAlgorithm] = []
     private let hashes: Hashes
     private var nonces: DigestNonces
     /// What the secret of a user is compared with who does not exist.
@@ -64,6 +66,8 @@ public struct HTTPAccess {
     /// Goes on with others: `token` is the operator's, an empty one nobody's. Nonces that clients have stay good.
     public mutating func change(token: [UInt8], users: HTTPUsers, operators: Set<String>, realm: String) {
         (self.token, self.users, self.operators, self.realm) = (token, users, operators, realm)
+        // A challenge must not go through all users.
+        algorithms = users.algorithms(in: realm)
     }
 
     /// Whether anybody can be known at all.
@@ -134,7 +138,7 @@ public struct HTTPAccess {
     /// nonce, of which so many are kept.
     public mutating func challenges(isStale: Bool = false, now: Int64) -> [HTTPResponse.Header] {
         var values: [String] = []
-        for algorithm in users.algorithms(in: realm) {
+        for algorithm in algorithms {
             let stale = isStale ? ", stale=true" : ""
             values.append(
                 "Digest realm=\"\(realm)\", qop=\"auth\", algorithm=\(algorithm.rawValue), nonce=\"\(nonces.make(now: now))\"\(stale)"

@@ -66,7 +66,10 @@ enum HTTPSetup {
     static func users(_ settings: Settings) throws(KeyFileError) -> HTTPUsers {
         let path = settings.text(.httpUsers)
         guard !path.isEmpty else { return HTTPUsers() }
-        return HTTPUsers(try contents(path, "give a file of user:realm:HA1 lines, readable for the PBX"))
+        return HTTPUsers(
+            try contents(
+                path, "give a file of user:realm:HA1 lines, readable for the PBX",
+                ifTooLong: "keep the users who report tokens over HTTP and the operators, some 18,000 lines"))
     }
 
     /// Users who may do everything.
@@ -79,11 +82,14 @@ enum HTTPSetup {
         [.httpCert, .httpKey, .httpTokenFile, .httpUsers].map { settings.text($0) }
     }
 
-    private static func contents(_ path: String, _ remedy: String) throws(KeyFileError) -> [UInt8] {
+    private static func contents(
+        _ path: String, _ remedy: String, ifTooLong shorter: String = "leave out what is not needed"
+    ) throws(KeyFileError) -> [UInt8] {
         do throws(SystemError) {
             return try FileContent.read(path)
         } catch {
-            throw KeyFileError(message: "cannot \(error); \(remedy)")
+            guard error.isTooLong else { throw KeyFileError(message: "cannot \(error); \(remedy)") }
+            throw KeyFileError(message: "\(path) is longer than \(FileContent.longest >> 20) MB; \(shorter)")
         }
     }
 }
