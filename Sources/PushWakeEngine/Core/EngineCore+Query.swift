@@ -32,7 +32,7 @@ extension EngineCore {
             case nil: fail(message, peer, "unknown query; install engine and module of one release")
             }
         } catch {
-            fail(message, peer, "the store cannot be used: \(error)")
+            fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
         }
     }
 
@@ -95,7 +95,7 @@ extension EngineCore {
             do throws(StoreError) {
                 try page(message, peer, conditions, BindingsPage(cursor), form)
             } catch {
-                fail(message, peer, "the store cannot be used: \(error)")
+                fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -197,7 +197,7 @@ extension EngineCore {
         } then: { [self] result in
             switch result {
             case .success(let bindings): explain(message, peer, aor, request, bindings)
-            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)")
+            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -252,7 +252,7 @@ extension EngineCore {
                     writer.put(.row, 1)
                     Self.put("removed", Int64(removed), &writer)
                 }
-            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)")
+            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -270,7 +270,7 @@ extension EngineCore {
             switch result {
             case .success((let aors, let next)):
                 sharedRows(of: aors, page, next: next, message, peer, conditions, form)
-            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)")
+            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -284,7 +284,7 @@ extension EngineCore {
         var failure: StoreError?
         let now = SystemClock.wallSeconds()
         let finish: () -> Void = { [self] in
-            if let failure { return fail(message, peer, "the store cannot be used: \(failure)") }
+            if let failure { return fail(message, peer, "the store cannot be used: \(failure)", isStoreAway: true) }
             reply(to: message, peer) { writer in
                 for (index, row) in found.joined().enumerated().dropFirst(page.skipped) {
                     guard writer.bytes.count < Self.pageBytes else {

@@ -43,7 +43,7 @@ extension EngineCore {
             )
             // The phone is there all the same.
             dispatch(tellRequests(of: registration, host))
-            if let peer { fail(message, peer, "the store cannot be written: \(error)") }
+            if let peer { fail(message, peer, "the store cannot be written: \(error)", isStoreAway: true) }
         }
     }
 
@@ -298,7 +298,7 @@ extension EngineCore {
                 reply(to: message, peer) { writer in
                     if let device { writer.put(.aor, device.aor) }
                 }
-            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)")
+            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
             }
         }
     }

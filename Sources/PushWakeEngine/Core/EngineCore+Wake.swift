@@ -31,7 +31,7 @@ extension EngineCore {
         case .success(let answer):
             reply(to: message, peer) { answer.encode(into: &$0) }
             if waits { wait(for: request, peer) }
-        case .failure(let error): fail(message, peer, "the store cannot be read: \(error)")
+        case .failure(let error): fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
         }
     }
 

@@ -150,11 +150,14 @@ final class EngineCore {
         peer.send(writer.bytes)
     }
 
-    /// Refuses a request; the text says what to do.
-    func fail(_ message: MessageReader, _ peer: EnginePeer, _ text: String, isMissing: Bool = false) {
+    /// Refuses a request; the text says what to do. `isStoreAway`: nothing is wrong with the request.
+    func fail(
+        _ message: MessageReader, _ peer: EnginePeer, _ text: String, isMissing: Bool = false, isStoreAway: Bool = false
+    ) {
         writer.begin(.failure, id: message.id)
         writer.put(.message, text)
         if isMissing { writer.put(.missing, 1) }
+        if isStoreAway { writer.put(.storeAway, 1) }
         peer.send(writer.bytes)
     }
 

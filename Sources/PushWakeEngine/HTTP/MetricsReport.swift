@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
-internal import PushWakeStore
 internal import PushWakeSystem
 
 /// What Prometheus reads. Labels are providers, outcomes and the names of certificate files: never a user, a token or
@@ -53,16 +52,16 @@ struct MetricsReport {
     }
 
     private mutating func writeStore() {
-        var bindings: Int64?
-        do throws(StoreError) {
-            bindings = Int64(try core.store.count())
-        } catch {
-            bindings = nil
-        }
+        let store = core.storeState
         text.single(
-            "pushwake_store_up", .gauge, bindings == nil ? 0 : 1, "1 while bindings can be read from the store.")
-        if let bindings {
-            text.single("pushwake_bindings", .gauge, bindings, "Push bindings in the store.")
+            "pushwake_store_up", .gauge, store.isUsable ? 1 : 0, "1 while bindings can be read from the store.")
+        if let bindings = store.bindings {
+            text.single("pushwake_bindings", .gauge, Int64(bindings), "Push bindings in the store.")
+        }
+        if let waiting = store.registersWaiting {
+            text.single(
+                "pushwake_registers_waiting", .gauge, Int64(waiting),
+                "REGISTERs that the store that nodes share has not taken yet.")
         }
         text.family(
             "pushwake_store_lag_seconds", .gauge, "How long refreshes have waited to be written to the store.")
