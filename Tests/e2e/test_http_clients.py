@@ -178,6 +178,18 @@ def test_who_does_not_read_makes_room_for_others(make_engine, tmp_path):
         connection.close()
 
 
+@pytest.mark.parametrize("tls", [False, True], ids=["clear", "tls"])
+def test_who_sends_too_much_hears_why(make_engine, tmp_path, tls):
+    engine, client = listen(make_engine, tmp_path, tls=tls)
+    body = b"x" * 3_000_000
+    head = (f"POST /v1/send HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n").encode()
+    for _ in range(10):
+        with client.connect() as connection:
+            connection.sendall(head + body)
+            assert read_all(connection).startswith("HTTP/1.1 413 ")
+
+
 def test_ipv4_clients_of_a_listener_for_both_families_have_budgets_of_their_own(make_engine, tmp_path):
     port = free_port()
     engine, _ = listen(make_engine, tmp_path, http_listen=f"[::]:{port}", http_rate=5)

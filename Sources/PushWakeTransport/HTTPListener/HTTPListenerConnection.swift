@@ -94,7 +94,7 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
             return !isBroken
         }
         switch end {
-        case .drained: break
+        case .drained, .stopped: break
         case .closed: isPeerDone = true
         case .failed: close(aborting: true)
         }
@@ -126,14 +126,11 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
     }
 
     /// What comes behind the last answer is thrown away until the client closes: closing before it does would take the
-    /// answer from it (RFC 9112, 9.6).
+    /// answer from it (RFC 9112, 9.6). Once in a turn, as all reading, and for the time of `farewell`.
     private func discard() {
-        while true {
-            switch channel.socket.receive(into: loop.receiveBuffer) {
-            case .bytes: continue
-            case .wouldBlock: return
-            case .closed, .failed: return close(aborting: false)
-            }
+        switch channel.socket.receive(into: loop.receiveBuffer) {
+        case .bytes, .wouldBlock: return
+        case .closed, .failed: close(aborting: false)
         }
     }
 
