@@ -92,6 +92,16 @@ def test_too_many_users_are_told_so(make_engine, tmp_path):
     assert "is longer than 1 MB" in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("fields, status", [
+    (["Origin: http://evil.example"], 403), (["Origin: null"], 403), (["Origin: http://HERE"], 200),
+    (["Origin: https://HERE", "Sec-Fetch-Site: same-origin"], 200), (["Sec-Fetch-Site: cross-site"], 403)])
+def test_pages_of_other_sites_may_not_post(make_engine, tmp_path, fields, status):
+    engine, client = listen(make_engine, tmp_path)
+    options = [part for field in fields for part in ("-H", field.replace("HERE", f"127.0.0.1:{client.port}"))]
+    answer = client.curl("/v1/bindings?aor=nobody", "-X", "DELETE", *options)
+    assert answer.status == status, answer.body
+
+
 def test_without_a_token_or_users_nobody_is_let_in(make_engine, tmp_path):
     engine, client = listen(make_engine, tmp_path, http_token_file="")
     assert client.curl("/metrics", operator=False).status == 401
