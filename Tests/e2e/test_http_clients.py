@@ -190,6 +190,18 @@ def test_who_sends_too_much_hears_why(make_engine, tmp_path, tls):
             assert read_all(connection).startswith("HTTP/1.1 413 ")
 
 
+def test_who_waits_hears_it_when_the_engine_ends(make_engine, tmp_path, simulator):
+    engine, client = listen(make_engine, tmp_path, **simulator.settings() | {"apns_url": "https://127.0.0.1:9"})
+    body = "provider=apns&app=com.example.phone&token=" + "ab" * 32 + "&event=chat&timeout=100"
+    with client.connect() as connection:
+        connection.sendall(f"POST /v1/send HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\n"
+                           f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        wait_until("the push waits", lambda: engine.stats()["queued"] == 1)
+        engine.process.terminate()
+        answer = read_all(connection)
+    assert answer.startswith("HTTP/1.1 200 ") and "unavailable" in answer
+
+
 def test_ipv4_clients_of_a_listener_for_both_families_have_budgets_of_their_own(make_engine, tmp_path):
     port = free_port()
     engine, _ = listen(make_engine, tmp_path, http_listen=f"[::]:{port}", http_rate=5)

@@ -222,6 +222,12 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
         loop.schedule(after: Self.farewell) { [weak self] in self?.close(aborting: true) }
     }
 
+    /// The engine ends: what is answered leaves as far as the kernel takes it.
+    func end() {
+        if phase == .open { _ = pump() }
+        close(aborting: false)
+    }
+
     func close(aborting: Bool) {
         guard phase != .closed else { return }
         phase = .closed
