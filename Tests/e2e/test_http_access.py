@@ -82,6 +82,21 @@ def test_wrong_tokens_keep_nobody_from_showing_a_password(make_engine, tmp_path)
     assert client.curl("/metrics", "-u", "root:toor", operator=False).status == 200
 
 
+def test_a_file_that_cannot_be_read_shuts_nobody_out(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, http_users=users_file(tmp_path), http_operators="root")
+    (tmp_path / "http-token").write_text("short\n")
+    engine.run("reload")
+    assert "holds no token that can be used" in engine.text()
+    assert client.curl("/metrics").status == 200
+    os.remove(tmp_path / "http-users")
+    engine.run("reload")
+    assert client.curl("/metrics", "-u", "root:toor", operator=False).status == 200
+    (tmp_path / "http-users").write_text(ha1("carol", "pushwake", "new") + "broken line\n")
+    engine.run("reload")
+    assert client.curl("/metrics", "-u", "root:toor", operator=False).status == 401
+    assert f"{tmp_path}/http-users:2: write user:realm:HA1" in engine.text() and "broken line" not in engine.text()
+
+
 def test_too_many_users_are_told_so(make_engine, tmp_path):
     path = tmp_path / "http-users"
     path.write_text("".join(f"user{i}:pushwake:{i:032x}\n" for i in range(25000)))

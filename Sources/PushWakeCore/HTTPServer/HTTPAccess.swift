@@ -63,11 +63,14 @@ public struct HTTPAccess {
         nonces = DigestNonces(tag: hashes.keyed)
     }
 
-    /// Goes on with others: `token` is the operator's, an empty one nobody's. Nonces that clients have stay good.
-    public mutating func change(token: [UInt8], users: HTTPUsers, operators: Set<String>, realm: String) {
-        (self.token, self.users, self.operators, self.realm) = (token, users, operators, realm)
+    /// Goes on with others: `token` is the operator's, an empty one nobody's; nil for either stands for what there was.
+    /// Nonces that clients have stay good.
+    public mutating func change(token: [UInt8]?, users: HTTPUsers?, operators: Set<String>, realm: String) {
+        self.token = token ?? self.token
+        self.users = users ?? self.users
+        (self.operators, self.realm) = (operators, realm)
         // A challenge must not go through all users.
-        algorithms = users.algorithms(in: realm)
+        algorithms = self.users.algorithms(in: realm)
     }
 
     /// Whether anybody can be known at all.

@@ -35,7 +35,7 @@ final class HTTPService {
     /// Seconds since 1970 at which the certificate ends; nil without one.
     private(set) var certificateExpiresAt: Int64?
 
-    /// Listens; files that cannot be used are logged, and nobody is let in with them.
+    /// Listens; nobody is let in with files that cannot be used.
     init(_ core: EngineCore, loop: Loop, log: EngineLog) throws(Failure) {
         let settings = core.settings
         self.core = core
@@ -72,7 +72,8 @@ final class HTTPService {
             throw Failure(
                 message: "http_listen: cannot listen on \(address): \(error); choose another address or port")
         }
-        for problem in readPeople() { log(.warning, problem) }
+        // The inspection of the settings, which runs at every start, has said what is wrong.
+        _ = readPeople()
         listener.admits = { [weak self] in self?.admits($0) ?? false }
         listener.onRequest = { [weak self] request, slot in self?.handle(request, slot) }
         router = HTTPRouter(endpoints)
@@ -98,17 +99,20 @@ final class HTTPService {
         return readPeople() + readCertificate()
     }
 
+    /// Reads token and users; of the two, what cannot be read stays as it was.
     private func readPeople() -> [String] {
         var problems: [String] = []
-        var token: [UInt8] = []
-        var users = HTTPUsers()
+        var token: [UInt8]?
+        var users: HTTPUsers?
         do throws(KeyFileError) {
             token = try HTTPSetup.token(settings)
         } catch {
             problems.append("http_token_file: \(error.message)")
         }
         do throws(KeyFileError) {
-            users = try HTTPSetup.users(settings)
+            let read = try HTTPSetup.users(settings)
+            problems += HTTPSetup.problems(of: read, settings).map { "http_users: \($0)" }
+            users = read
         } catch {
             problems.append("http_users: \(error.message)")
         }

@@ -8,6 +8,8 @@ internal import PushWakeTransport
 /// What the settings of `http_listen` say, read from them and from the files that they name.
 enum HTTPSetup {
     private static let shortestToken = 16
+    /// Lines of one file that are told at once.
+    private static let mostProblems = 5
 
     /// The address of `http_listen`; a port alone is one of 127.0.0.1.
     static func address(_ text: String) throws(SettingError) -> SocketAddress {
@@ -72,6 +74,11 @@ enum HTTPSetup {
                 ifTooLong: "keep the users who report tokens over HTTP and the operators, some 18,000 lines"))
     }
 
+    /// The first lines of `http_users` that cannot be used, by file and number.
+    static func problems(of users: HTTPUsers, _ settings: Settings) -> [String] {
+        users.problems.prefix(mostProblems).map { "\(settings.text(.httpUsers)):\($0.line): \($0.message)" }
+    }
+
     /// Users who may do everything.
     static func operators(_ settings: Settings) -> Set<String> {
         Set(settings.text(.httpOperators).split(separator: ",").map { $0.filter { $0 != " " } })
@@ -128,8 +135,8 @@ extension SettingsInspection {
             add(.warning, .httpTokenFile, error.message)
         }
         do throws(KeyFileError) {
-            for problem in try HTTPSetup.users(settings).problems.prefix(5) {
-                add(.warning, .httpUsers, "\(settings.text(.httpUsers)):\(problem.line): \(problem.message)")
+            for problem in HTTPSetup.problems(of: try HTTPSetup.users(settings), settings) {
+                add(.warning, .httpUsers, problem)
             }
         } catch {
             add(.warning, .httpUsers, error.message)
