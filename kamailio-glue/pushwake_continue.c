@@ -46,31 +46,35 @@ void pw_refuse_register(sip_msg_t *msg, const pushwake_upstream *action)
 	pw.sl.freply(msg, action->status >= 300 ? action->status : 500, &reason);
 }
 
-/* A phone that must come again before its server forgets it is not granted more. */
+/* A phone that must come again before its server forgets it is not granted more. What
+ * it leaves out, or what cannot be read, would be the registrar's default. */
 static void limit(sip_msg_t *msg, unsigned int most)
 {
 	static char text[INT2STR_MAX_LEN];
+	static param_t granted;
+	exp_body_t *header = NULL;
 	unsigned int asked;
 	contact_t *contact;
 	hdr_field_t *h;
-	str number;
-	int len;
+	char *number;
 
-	number.s = int2str(most, &len);
-	memcpy(text, number.s, len);
-	number.s = text;
-	number.len = len;
-	if(msg->expires != NULL && (msg->expires->parsed != NULL || parse_expires(msg->expires) == 0)
-			&& ((exp_body_t *)msg->expires->parsed)->valid && ((exp_body_t *)msg->expires->parsed)->val > most) {
-		((exp_body_t *)msg->expires->parsed)->val = most;
+	number = int2str(most, &granted.body.len);
+	memcpy(text, number, granted.body.len);
+	granted.body.s = text;
+	if(msg->expires != NULL && (msg->expires->parsed != NULL || parse_expires(msg->expires) == 0)) {
+		header = (exp_body_t *)msg->expires->parsed;
+		header->val = header->valid && header->val <= most ? header->val : most;
+		header->valid = 1;
 	}
 	for(h = msg->contact; h != NULL; h = next_sibling_hdr(h)) {
 		if(h->type != HDR_CONTACT_T || (h->parsed == NULL && parse_contact(h) < 0)) {
 			continue;
 		}
 		for(contact = ((contact_body_t *)h->parsed)->contacts; contact != NULL; contact = contact->next) {
-			if(contact->expires != NULL && str2int(&contact->expires->body, &asked) == 0 && asked > most) {
-				contact->expires->body = number;
+			if(contact->expires == NULL || contact->expires->body.len == 0) {
+				contact->expires = header == NULL ? &granted : contact->expires;
+			} else if(str2int(&contact->expires->body, &asked) < 0 || asked > most) {
+				contact->expires->body = granted.body;
 			}
 		}
 	}

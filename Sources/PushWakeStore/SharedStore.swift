@@ -28,6 +28,9 @@ public protocol SharedStore: AnyObject {
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void)
 
+    /// This node does not push after all for a request that `hold` said nobody else pushes for.
+    func giveUpClaim(_ claim: String, of aor: String)
+
     /// The same as `ask`, about the user who was told a PURR; nobody's bindings when none was.
     func ask<Answer>(
         aboutPURR purr: PURR, now: Int64, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,

@@ -15,6 +15,7 @@ private final class LateStore: SharedStore {
     var announced: [[UInt8]] = []
     var isAway = false
     var isClaimed = false
+    var givenUp: [String] = []
     var runs = 1
     var onAnnouncement: ([UInt8]) -> Void = { _ in }
     var onGap: () -> Void = {}
@@ -51,6 +52,8 @@ private final class LateStore: SharedStore {
     ) {
         open.append { [self] in then(result(work), isClaimed) }
     }
+
+    func giveUpClaim(_ claim: String, of aor: String) { givenUp.append(aor) }
 
     func ask<Answer>(
         aboutPURR purr: PURR, now: Int64, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,

@@ -200,6 +200,81 @@ private let aor = "alice@example.com"
         }
     }
 
+    @Test func `tells nobody of a REGISTER that comes late and was overtaken`() throws {
+        let server = ValkeyServer()
+        try withNodes(server, { $0.timeout = 300 }) { a, b in
+            server.stop()
+            let late = makeBinding(token: "late", contact: "sip:late@192.0.2.1", callID: "late")
+            #expect(throws: StoreError.self) {
+                try a.ask(keepsTrying: true, announcing: Array("late".utf8)) { (store) throws(StoreError) in
+                    try store.register([late], now: start)
+                }
+            }
+            server.goOn()
+            let newer = makeBinding(token: "newer", callID: "newer", at: start + 9)
+            #expect(b.wait { b.store.isReady })
+            #expect(
+                b.wait {
+                    (try? b.ask(now: start + 9) { (store) throws(StoreError) in
+                        try store.register([newer], now: start + 9)
+                    }) != nil
+                })
+            var isHeld = false
+            b.store.hold(for: aor, claim: "call", now: start + 9) { (store) throws(StoreError) in
+                try store.bindings(of: aor, now: start + 9)
+            } then: { _, _ in
+                isHeld = true
+            }
+            #expect(b.wait { isHeld })
+            #expect(a.wait { a.store.backlog == 0 })
+            // Announcements come in their order: one that came before this one would have been heard.
+            _ = try a.ask(now: start + 10, announcing: Array("last".utf8)) { (store) throws(StoreError) in true }
+            #expect(b.wait { !b.heard.isEmpty })
+            #expect(b.heard == [Array("last".utf8)])
+        }
+    }
+
+    @Test func `stores what a phone said while the server was away before what it says now`() throws {
+        let server = ValkeyServer()
+        try withNodes(server, { $0.timeout = 300 }) { a, _ in
+            server.stop()
+            #expect(throws: StoreError.self) {
+                try a.ask(keepsTrying: true) { (store) throws(StoreError) in
+                    try store.register([makeBinding()], now: start)
+                }
+            }
+            server.goOn()
+            // It leaves while its REGISTER still waits, or is on its way, or is stored: what cannot be stored now waits too.
+            _ = try? a.ask(now: start + 5, keepsTrying: true) { (store) throws(StoreError) in
+                try store.remove(.all, of: aor, reason: "unregistered", now: start + 5)
+            }
+            #expect(a.wait { a.store.backlog == 0 })
+            #expect(a.read(now: start + 6) == [])
+        }
+    }
+
+    @Test func `lets another node push when this one gives up what it claimed`() throws {
+        try withNodes { a, b in
+            _ = try b.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+            func isClaimed(_ node: ValkeyNode) -> Bool? {
+                var answer: Bool?
+                node.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+                    true
+                } then: {
+                    answer = $1
+                }
+                #expect(node.wait { answer != nil })
+                return answer
+            }
+            #expect(isClaimed(a) == false)
+            #expect(isClaimed(b) == true)
+            a.store.giveUpClaim("call", of: aor)
+            // Behind it on the same connection.
+            _ = try a.ask { (store) throws(StoreError) in true }
+            #expect(isClaimed(b) == false)
+        }
+    }
+
     @Test func `keeps no more REGISTERs than it was told to`() throws {
         let node = try ValkeyNode(.shared, access: ValkeyAccess(ValkeyAddress("unix:///nonexistent/x"))) {
             $0.backlog = 3
@@ -250,6 +325,44 @@ private let aor = "alice@example.com"
         _ = try node.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
     }
 
+    @Test func `repeats no password that the server repeats`() throws {
+        let server = ValkeyServer("--rename-command AUTH ''")
+        let file = server.directory + "/password"
+        try server.write("secret\n", to: file)
+        let node = try ValkeyNode(server, access: server.access(passwordFile: file))
+        #expect(node.wait { node.lines.contains { $0.contains("store_password_file") } })
+        #expect(!node.lines.contains { $0.contains("secret") })
+    }
+
+    @Test func `follows the master that Sentinels name, and loses nothing that was replicated`() throws {
+        let master = ValkeyServer(replicaOf: nil)
+        let replica = ValkeyServer(replicaOf: master)
+        let sentinel = try ValkeyServer(sentinelOf: master, named: "push")
+        // One of the Sentinels is away.
+        let address = try ValkeyAddress("redis+sentinel://127.0.0.1:1,127.0.0.1:\(sentinel.port)/push")
+        let node = try ValkeyNode(master, access: ValkeyAccess(address))
+        #expect(node.connect())
+        _ = try node.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+        // A Sentinel finds replicas by asking the master now and then; the write has to have reached this one.
+        try master.run("wait 1 10000")
+        #expect(node.wait { (try? sentinel.output("sentinel replicas push").contains("\(replica.port)")) == true })
+        kill(master.pid, SIGKILL)
+        #expect(node.wait { !node.store.isReady })
+        #expect(node.wait(30_000) { node.store.isReady })
+        #expect(node.read() == [makeBinding()])
+        let again = makeBinding(token: "other", cseq: 2)
+        _ = try node.ask { (store) throws(StoreError) in try store.register([again], now: start) }
+        #expect(try replica.output("role").contains("master"))
+    }
+
+    @Test func `says which master nobody knows`() throws {
+        let master = ValkeyServer(replicaOf: nil)
+        let sentinel = try ValkeyServer(sentinelOf: master, named: "push")
+        let address = try ValkeyAddress("redis+sentinel://127.0.0.1:\(sentinel.port)/pull")
+        let node = try ValkeyNode(master, access: ValkeyAccess(address))
+        #expect(node.wait { node.lines.contains { $0.contains("it knows no master pull") } })
+    }
+
     @Test func `connects again when the server was killed`() throws {
         let server = ValkeyServer("--appendonly yes --appendfsync always")
         try withNodes(server) { a, _ in
@@ -265,17 +378,21 @@ private let aor = "alice@example.com"
 
 extension ValkeyServer {
     /// One command by the server's own tool.
-    func run(_ command: String) throws {
+    func run(_ command: String) throws { _ = try output(command) }
+
+    /// What that tool prints.
+    func output(_ command: String) throws -> String {
         let done = directory + "/done"
         unlink(done)
         let shell = try ChildProcess.start(
-            "/bin/sh", arguments: ["-c", "redis-cli -s \(socket) \(command) >/dev/null; touch \(done)"])
+            "/bin/sh", arguments: ["-c", "redis-cli -s \(socket) \(command) >\(done).part; mv \(done).part \(done)"])
         let end = SystemClock.monotonicMilliseconds() + 20_000
         while Glibc.access(done, F_OK) != 0, SystemClock.monotonicMilliseconds() < end {
             SystemClock.wait(milliseconds: 5)
         }
         shell.closeInput()
         shell.reap()
+        return String(decoding: try FileContent.read(done), as: UTF8.self)
     }
 
     func write(_ text: String, to path: String) throws {

@@ -39,10 +39,13 @@ class WirePhone:
 
     # Registration
 
+    # Further parameters of its Contact.
+    parameters = ""
+
     @property
     def contact(self):
         instance = f';+sip.instance="<{self.instance}>"' if self.instance else ""
-        return f"<{self.uri}{self.push.named(self.push.contact)}>{instance}"
+        return f"<{self.uri}{self.push.named(self.push.contact)}>{instance}{self.parameters}"
 
     def send_register(self, expires=600, contact=None, *extra):
         self.cseq += 1
@@ -55,7 +58,7 @@ class WirePhone:
             f"CSeq: {self.cseq} REGISTER",
             f"Contact: {contact or self.contact}",
             self.push.named(self.push.header),
-            f"Expires: {expires}",
+            *([] if expires is None else [f"Expires: {expires}"]),
             "Max-Forwards: 70",
             *extra,
             "Content-Length: 0"]

@@ -118,18 +118,26 @@ extension Binding {
 
     /// The same for any contact URI.
     public static func withoutPushParameters(_ contact: String) -> String {
-        let bytes = Array(contact.utf8)
-        let parts = SIPURI(bytes.span, in: 0..<bytes.count)
-        let upper = bytes[parts.parameters].firstIndex(of: ASCII.question) ?? parts.parameters.upperBound
-        var kept = Array(bytes[..<parts.parameters.lowerBound])
-        var start = parts.parameters.lowerBound
+        let bytes = contact.utf8Span.span
+        let parameters = SIPURI(bytes, in: 0..<bytes.count).parameters
+        var upper = parameters.lowerBound
+        while upper < parameters.upperBound, bytes[upper] != ASCII.question { upper &+= 1 }
+        var kept: [UInt8] = []
+        // Everything before is kept already.
+        var done = 0
+        var start = parameters.lowerBound
         while start < upper {
-            let end = bytes[(start + 1)..<upper].firstIndex(of: ASCII.semicolon) ?? upper
-            let name = bytes[(start + 1)..<end].prefix { $0 != UInt8(ascii: "=") }
-            if !PushParameterName.isAboutPush(name.span) { kept += bytes[start..<end] }
+            var end = start &+ 1
+            while end < upper, bytes[end] != ASCII.semicolon { end &+= 1 }
+            if PushParameterName.isAboutPush(parameter: bytes.part((start &+ 1)..<end)) {
+                if kept.isEmpty { kept.reserveCapacity(bytes.count) }
+                bytes.part(done..<start).append(to: &kept)
+                done = end
+            }
             start = end
         }
-        kept += bytes[upper...]
+        guard done > 0 else { return contact }
+        bytes.part(done..<bytes.count).append(to: &kept)
         return String(decoding: kept, as: UTF8.self)
     }
 }
@@ -190,21 +198,38 @@ public enum Service: UInt8, Sendable, CaseIterable {
     case voip = 1
     /// An ordinary notification token.
     case remote = 2
+    /// PushKit tokens for other things than calls (Apple, `PKPushType` and "Sending notification requests to APNs"): they
+    /// are known, so that they do not count as a part of the bundle id, and get nothing.
+    case complication = 3
+    case fileProvider = 4
+    case pushToTalk = 5
+
+    /// Calls or messages may go to such a token.
+    public var takesPushes: Bool { self == .voip || self == .remote }
 
     /// The name in logs and JSON, and in `pn-param`.
     public var name: String {
         switch self {
         case .voip: "voip"
         case .remote: "remote"
+        case .complication: "complication"
+        case .fileProvider: "fileprovider"
+        case .pushToTalk: "pushtotalk"
         }
     }
 
-    /// Reads `voip` or `remote`. Small letters only: a bundle id may well end in `Voip`.
+    /// Reads a name. Small letters only: a bundle id may well end in `Voip`.
     init?(label: Span<UInt8>) {
         if label.equals("voip") {
             self = .voip
         } else if label.equals("remote") {
             self = .remote
+        } else if label.equals("complication") {
+            self = .complication
+        } else if label.equals("fileprovider") {
+            self = .fileProvider
+        } else if label.equals("pushtotalk") {
+            self = .pushToTalk
         } else {
             return nil
         }

@@ -2,7 +2,8 @@
 
 /// Which account is looked at when: a heap of times, 16 bytes an entry. Times in monotonic milliseconds.
 ///
-/// A time that was replaced stays in the heap until it comes, and is then known by its serial to be none.
+/// A time that was replaced stays in the heap until it comes, or until most of the heap are such times; it is known by
+/// its serial to be none.
 public struct UpstreamSchedule: ~Copyable {
     private struct Entry {
         let time: Int64
@@ -19,10 +20,25 @@ public struct UpstreamSchedule: ~Copyable {
     /// When the next look may be due; nil when there is none.
     public var next: Int64? { heap.first?.time }
 
+    /// Times that are kept, replaced ones too.
+    public var count: Int { heap.count }
+
     /// Looks at an account then, and at no other time.
     public mutating func set(_ account: UInt32, at time: Int64) {
         let serial = renew(account)
-        heap.append(Entry(time: time, account: account, serial: serial))
+        // Each account has one time at most: the rest are replaced ones.
+        if heap.count > 64 + 2 * serials.count { dropReplaced() }
+        add(Entry(time: time, account: account, serial: serial))
+    }
+
+    private mutating func dropReplaced() {
+        let all = heap
+        heap = []
+        for entry in all where serials[Int(entry.account)] == entry.serial { add(entry) }
+    }
+
+    private mutating func add(_ entry: Entry) {
+        heap.append(entry)
         var child = heap.count - 1
         while child > 0 {
             let parent = (child - 1) / 2
@@ -90,9 +106,19 @@ public struct UpstreamPace: Sendable {
     private var steady = 0.0
     /// When the next may go.
     private var slot = 0.0
+    private var accounts = 0
 
     /// The server answers.
     public init() {}
+
+    /// One account more is there.
+    public mutating func join() { accounts += 1 }
+
+    /// One less; true when there is none any more, and nothing to be remembered.
+    public mutating func leave() -> Bool {
+        accounts -= 1
+        return accounts <= 0
+    }
 
     /// A registration with this interval is kept there.
     public mutating func add(interval: Int64) { if interval > 0 { steady += 1000 / Double(interval) } }

@@ -35,13 +35,15 @@ public struct UpstreamTarget: Equatable, Sendable {
     public var name: String { UpstreamName.encode(user: user, server: server) }
 
     /// Decides by what a REGISTER says. `route` is a next hop that the operator's script chose, or empty: it is never
-    /// questioned.
+    /// questioned, but a phone that names its server goes there.
     public init(
         requestURI: String, to: String, account: UpstreamAccount, route: String, servers: UpstreamServers
     ) throws(Refusal) {
         let bytes = to.utf8.span
         user = bytes.text(SIPURI(bytes, in: 0..<bytes.count).user)
-        guard !user.isEmpty, user.utf8.count <= 128, user.utf8.allSatisfy(Self.isPlain) else {
+        guard !user.isEmpty, user.utf8.count <= 128, user.utf8.allSatisfy(Self.isPlain),
+            (try? PercentDecoding.decode(user.utf8.span)) != nil
+        else {
             throw .malformed("To names no user")
         }
         func allowed(_ text: String) throws(Refusal) -> HostPort {
@@ -51,24 +53,26 @@ public struct UpstreamTarget: Equatable, Sendable {
             }
             return place
         }
-        var hop = route
-        if !account.proxy.isEmpty { hop = "sip:" + (try allowed(account.proxy)).text }
+        let proxy = account.proxy.isEmpty ? nil : try allowed(account.proxy)
+        var hop = proxy.map { "sip:\($0.text)" } ?? (account.server.isEmpty ? route : "")
+        let place: HostPort
         if account.server.isEmpty {
-            guard let place = HostPort(uri: requestURI) else { throw .malformed("the Request-URI names no host") }
-            if route.isEmpty { _ = try allowed(place.text) }
+            guard let named = HostPort(uri: requestURI) else { throw .malformed("the Request-URI names no host") }
+            if route.isEmpty { _ = try allowed(named.text) }
             guard requestURI.utf8.allSatisfy(Self.isPlain) else { throw .malformed("the Request-URI") }
+            place = named
             self.requestURI = requestURI
             serverAOR = "sip:\(user)@\(place.text)"
-            server = Self.name(of: place)
         } else {
-            let place = try allowed(account.server)
+            place = try allowed(account.server)
             let domain = account.domain.isEmpty ? place.text : account.domain
             guard HostPort(domain) != nil else { throw .malformed("X-Sy.Uppersrvd") }
             self.requestURI = "sip:\(domain)"
             serverAOR = "sip:\(user)@\(domain)"
             if hop.isEmpty, !account.domain.isEmpty { hop = "sip:\(place.text)" }
-            server = Self.name(of: place)
         }
+        // Who asks for the password is the proxy: its users are not those of the server that they claim.
+        server = Self.name(of: place) + (proxy.map { $0 == place ? "" : ".via.\(Self.name(of: $0))" } ?? "")
         guard hop.utf8.allSatisfy(Self.isPlain), hop.utf8.count <= 255 else { throw .malformed("the next hop") }
         nextHop = hop
     }

@@ -54,6 +54,10 @@ extension EngineCore {
                 Self.put("upstream_refused", Int64(upstream.refused), &writer)
             }
             for row in statistics.rows() { Self.put(row.name, row.value, &writer) }
+            if let counters = capture?.counters {
+                Self.put("hep_sent", counters.sent, &writer)
+                Self.put("hep_dropped", counters.dropped, &writer)
+            }
         }
     }
 
@@ -148,7 +152,8 @@ extension EngineCore {
 
         func isMeant(by conditions: ListingConditions, _ now: Int64) -> Bool {
             let verdict = ListingConditions.verdict(record.assessment.words, removed: removed)
-            return conditions.admits(binding.provider, age: max(0, now &- binding.registeredAt), verdict: verdict)
+            return conditions.admits(
+                binding.provider, contact: binding.contact, age: max(0, now &- binding.registeredAt), verdict: verdict)
         }
     }
 

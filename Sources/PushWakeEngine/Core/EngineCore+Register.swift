@@ -36,9 +36,7 @@ extension EngineCore {
         switch result {
         case .success(let kept): answer(registration, host, kept, to: message, peer)
         case .failure(let error):
-            // A store that nodes share has said so once; it may be away for thousands of REGISTERs.
-            log(
-                shared == nil ? .error : .debug,
+            storeFailed(
                 "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"
             )
             // The phone is there all the same.
@@ -61,10 +59,11 @@ extension EngineCore {
         _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, in store: any BindingStore,
         _ now: Int64
     ) throws(StoreError) -> Kept {
+        let left = try leftContacts(registration, in: store, now)
         let removed = registration.isPushedUpstream ? 0 : try unbind(registration, in: store, now)
         let (stored, stale) = try bind(registration, granted, host, in: store, now)
         return Kept(
-            granted: granted, removed: removed, stored: stored, stale: stale,
+            granted: granted, removed: removed, stored: stored, stale: left + stale,
             purrs: purrs(of: registration, stored, in: store, now: now))
     }
 
@@ -166,6 +165,30 @@ extension EngineCore {
         return (stored, stale)
     }
 
+    /// Contacts of the registrar that a phone leaves without naming them to the letter: a removal need not repeat the push
+    /// parameters (RFC 8599, 4.1.2; the URIs are equal by RFC 3261, 19.1.4), and registrars compare bytes.
+    private func leftContacts(_ registration: Registration, in store: any BindingStore, _ now: Int64)
+        throws(StoreError) -> [String]
+    {
+        let leaving = registration.contacts.filter(registration.isRemoval)
+        guard !leaving.isEmpty else { return [] }
+        let staying = registration.contacts.filter { !registration.isRemoval($0) }.map(\.uri)
+        var left: [String] = []
+        for binding in try store.bindings(of: registration.aor, now: now) where !binding.contact.isEmpty {
+            guard !staying.contains(binding.contact), !left.contains(binding.contact) else { continue }
+            let bare = Binding.withoutPushParameters(binding.contact)
+            let isLeft = leaving.contains { contact in
+                // Its address alone counts: a phone may have another Contact with the same instance and Call-ID.
+                let isOther =
+                    !contact.instance.isEmpty && !binding.instance.isEmpty && contact.instance != binding.instance
+                return contact.uri != binding.contact && !isOther
+                    && Binding.withoutPushParameters(contact.uri) == bare
+            }
+            if isLeft { left.append(binding.contact) }
+        }
+        return left
+    }
+
     /// Removes what the phone no longer wants: a token of null always, an un-REGISTER when the settings say so.
     private func unbind(_ registration: Registration, in store: any BindingStore, _ now: Int64) throws(StoreError)
         -> Int
@@ -255,9 +278,10 @@ struct RegisteringHost {
     /// The saved contact for one of the REGISTER: by its URI, or the only one for the only one, where the registrar
     /// writes it otherwise.
     func contact(_ uri: String, at index: Int, of count: Int) -> WakeMessage.Contact? {
+        if let same = contacts.first(where: { $0.uri == uri }) { return same }
+        if count == 1 && contacts.count == 1 { return contacts[0] }
         let bare = Binding.withoutPushParameters(uri)
-        return contacts.first { $0.uri == uri || $0.uri == bare }
-            ?? (count == 1 && contacts.count == 1 ? contacts[0] : nil)
+        return contacts.first { $0.uri == bare }
     }
 }
 

@@ -63,10 +63,13 @@ extension EngineCore {
                 let end = wakesUnderWay.removeValue(forKey: message.id) ?? nil
                 if deadline?.isPast(at: SystemClock.monotonicMilliseconds()) == true {
                     statistics.wakesExpired += 1
+                    giveUpClaim(of: message, isClaimed: isClaimed)
                     return then(.failure(.unusable("the bindings came too late")))
                 }
                 then(.success(wake(message, bindings, isClaimed: isClaimed)))
-                guard let request = calls[message.id] else { return }
+                guard let request = calls[message.id] else {
+                    return giveUpClaim(of: message, isClaimed: isClaimed)
+                }
                 if let end { return self.end(request, end) }
                 // ORDER: the host hears first that it holds the request.
                 ringElsewhere(bindings, request)
@@ -75,6 +78,11 @@ extension EngineCore {
                 then(.failure(error))
             }
         }
+    }
+
+    /// Another node may push then.
+    private func giveUpClaim(of message: WakeMessage, isClaimed: Bool) {
+        if !isClaimed { shared?.giveUpClaim(message.key.claim, of: message.aor) }
     }
 
     private func wake(_ message: WakeMessage, _ bindings: [Binding], isClaimed: Bool) -> WakeAnswer {
@@ -230,7 +238,7 @@ extension EngineCore {
 
     /// A phone shows text; of anything else it is only told.
     private static func text(of message: WakeMessage) -> String {
-        if message.event == .voicemail { return message.text }
+        if message.text.isEmpty || message.event == .voicemail { return message.text }
         return MessageBody(contentType: message.contentType) == .text ? message.text : ""
     }
 

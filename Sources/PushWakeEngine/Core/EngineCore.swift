@@ -23,6 +23,7 @@ final class EngineCore {
     private var failureLines = FailureLines()
     private var wallClock = WallClock(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds())
     private var descriptorLines = LineBudget(most: 1, period: 60_000)
+    private var storeLines = LineBudget(most: 3, period: 60_000)
     /// Requests for which phones are woken or watched.
     var calls: HeldRequests
     private(set) var callPolicy: CallPolicy
@@ -34,6 +35,8 @@ final class EngineCore {
     let startedAt = SystemClock.monotonicMilliseconds()
     /// What happened to the last requests.
     let trace = Trace()
+    /// Sends the stories to a HEP server; nil where there is none.
+    var capture: StoryCapture?
     /// Which tokens wake their phones.
     var wakeRecords = WakeRecords()
     /// How busy the engine is.
@@ -49,6 +52,8 @@ final class EngineCore {
     var unsentVerbs = UnsentVerbs()
     /// Calls for which phones did not come.
     var callFailures = CallFailures()
+    /// Of phones that come and say nothing.
+    var silences = CallFailures()
     /// Nil where nobody keeps upstream registrations, as in a core without a service.
     var upstream: UpstreamKeeper?
     var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())
@@ -197,6 +202,14 @@ final class EngineCore {
         } catch {
             done(error)
         }
+    }
+
+    /// A binding could not be stored. A full disk refuses those of thousands of phones.
+    func storeFailed(_ text: String) {
+        // A store that nodes share has said so once.
+        guard shared == nil else { return log(.debug, text) }
+        guard case .write(let leftOut) = storeLines.admit(now: delivery.loop.now) else { return }
+        log(.error, leftOut > 0 ? "\(text) (\(leftOut) more like this were left out)" : text)
     }
 
     /// Somebody who connects has to wait: said once, not ten times a second.

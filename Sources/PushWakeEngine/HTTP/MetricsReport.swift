@@ -23,6 +23,7 @@ struct MetricsReport {
         writeProviders()
         writeTimes()
         writeHTTP()
+        writeCapture()
     }
 
     var answer: ServedAnswer { ServedAnswer(200, type: MetricsText.mediaType, body: text.bytes) }
@@ -200,5 +201,12 @@ struct MetricsReport {
         text.single(
             "pushwake_http_turned_away_total", .counter, Int64(http.refusals.turnedAway),
             "HTTP connections without room, or that made room for others.")
+    }
+
+    private mutating func writeCapture() {
+        guard let counters = core.capture?.counters else { return }
+        text.family("pushwake_hep_packets_total", .counter, "Steps of calls for the HEP server of hep_capture.")
+        text.sample("pushwake_hep_packets_total", counters.sent, [("outcome", "sent")])
+        text.sample("pushwake_hep_packets_total", counters.dropped, [("outcome", "dropped")])
     }
 }

@@ -56,48 +56,71 @@ final class ValkeyQuestion {
     }
 }
 
-/// REGISTERs that wait for a store that is away, in their order, up to a bound: one more is not kept. Pure.
+/// REGISTERs that wait for a store that is away: those of one user in their order, users in the order in which they
+/// came, up to a bound: one more is not kept. Pure.
 struct RegisterBacklog<Entry> {
+    /// One that was taken, and its place among those of its user.
+    struct Taken {
+        let entry: Entry
+        fileprivate let aor: String
+        fileprivate let number: UInt64
+    }
+
     private let most: Int
-    private var entries: [Entry] = []
+    private var users: [String: [Taken]] = [:]
+    /// Users who may have some.
+    private var queue: [String] = []
     private var first = 0
+    private var lastNumber: UInt64 = 0
+    private(set) var count = 0
     /// Those for which there was no room.
     private(set) var lost = 0
 
     init(most: Int) { self.most = max(most, 0) }
 
-    var count: Int { entries.count - first }
-
-    /// Keeps one; false when there is no room.
-    mutating func keep(_ entry: Entry) -> Bool {
+    /// Keeps one, behind all others of the user; false when there is no room.
+    mutating func keep(_ entry: Entry, of aor: String) -> Bool {
         guard count < most else {
             lost += 1
             return false
         }
-        entries.append(entry)
+        lastNumber += 1
+        insert(Taken(entry: entry, aor: aor, number: lastNumber))
         return true
     }
 
-    /// The oldest one.
-    mutating func take() -> Entry? {
-        guard first < entries.count else { return nil }
-        defer {
+    /// Some of this user wait.
+    func hasAny(of aor: String) -> Bool { users[aor] != nil }
+
+    /// All of the user who waits longest, in their order; empty when nobody waits.
+    mutating func take() -> [Taken] {
+        while first < queue.count {
+            let taken = take(of: queue[first])
             first += 1
-            if first == entries.count || first > 256 && first * 2 > entries.count {
-                entries.removeFirst(first)
+            if first == queue.count || first > 256 && first * 2 > queue.count {
+                queue.removeFirst(first)
                 first = 0
             }
+            if !taken.isEmpty { return taken }
         }
-        return entries[first]
+        return []
     }
 
-    /// Puts back what was taken and could not be kept.
-    mutating func putBack(_ entry: Entry) {
-        if first > 0 {
-            first -= 1
-            entries[first] = entry
-        } else {
-            entries.insert(entry, at: 0)
-        }
+    /// All of one user, in their order.
+    mutating func take(of aor: String) -> [Taken] {
+        let taken = users.removeValue(forKey: aor) ?? []
+        count -= taken.count
+        return taken
+    }
+
+    /// Puts back what was taken and could not be stored, where it stood.
+    mutating func putBack(_ taken: Taken) { insert(taken) }
+
+    private mutating func insert(_ taken: Taken) {
+        count += 1
+        var line = users[taken.aor] ?? []
+        if line.isEmpty { queue.append(taken.aor) }
+        line.insert(taken, at: line.firstIndex { $0.number > taken.number } ?? line.endIndex)
+        users[taken.aor] = line
     }
 }

@@ -143,6 +143,10 @@ public final class ValkeyStore: SharedStore {
                 finish: { failure, isClaimed in then(Self.result(answer, failure), isClaimed) }))
     }
 
+    public func giveUpClaim(_ claim: String, of aor: String) {
+        link.send(["DEL".word, keys.claim(aor, claim)]) { _ in }
+    }
+
     public func ask<Answer>(
         aboutPURR purr: PURR, now: Int64, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>) -> Void
@@ -173,6 +177,8 @@ public final class ValkeyStore: SharedStore {
 
     private func add(_ question: ValkeyQuestion) {
         guard link.isResponsive(within: options.timeout) else { return finish(question, unavailable) }
+        // ORDER: what the user's phones said before goes first.
+        if question.keepsTrying { late.take(of: question.aor).forEach(addLate) }
         lastID += 1
         let id = lastID
         switch order.add(id, about: Array(question.aor.utf8), deadline: loop.now + options.timeout) {
@@ -190,6 +196,10 @@ public final class ValkeyStore: SharedStore {
     // MARK: One question
 
     private func read(_ id: UInt64, _ question: ValkeyQuestion) {
+        // It would overtake one that could not be stored just now.
+        if question.keepsTrying || question.isLate, late.hasAny(of: question.aor) {
+            return end(id, question, unavailable)
+        }
         switch question.kind {
         case _ where question.isPlain, .ask:
             link.send([Array("GET".utf8), keys.image(question.aor)]) { [weak self] in
@@ -205,7 +215,15 @@ public final class ValkeyStore: SharedStore {
     }
 
     private func take(_ reply: ValkeyReply?, _ id: UInt64, _ question: ValkeyQuestion) {
-        guard !question.isOver else { return }
+        guard !question.isOver else {
+            // Its request went on without push: another node shall not wait for this one.
+            if case .hold(let claim) = question.kind, case .array(let elements)? = reply,
+                elements.last?.text == options.node
+            {
+                giveUpClaim(claim, of: question.aor)
+            }
+            return
+        }
         switch reply {
         case .bytes(let image)?: work(on: image, id, question)
         case .null?: work(on: [], id, question)
@@ -244,8 +262,9 @@ public final class ValkeyStore: SharedStore {
         } catch {
             return end(id, question, error)
         }
-        var after = store.users[key] ?? MemoryStore.User()
-        if question.isLate, before.isNewer(than: question.now, changedTo: after) { after = before }
+        let after = store.users[key] ?? MemoryStore.User()
+        // Nobody is told of a contact that is no longer the phone's.
+        if question.isLate, before.isNewer(than: question.now, changedTo: after) { return end(id, question, nil) }
         guard after != before else {
             guard question.announcement != nil else { return end(id, question, nil) }
             return announceUnchanged(id, question)
@@ -341,7 +360,7 @@ public final class ValkeyStore: SharedStore {
     // MARK: Late REGISTERs
 
     private func keep(_ question: ValkeyQuestion) {
-        guard late.keep(question) else { return }
+        guard late.keep(question, of: question.aor) else { return }
         if late.count == 1 { log(false, "\(link.access.address): REGISTERs wait to be stored") }
         pauseLate()
     }
@@ -364,27 +383,31 @@ public final class ValkeyStore: SharedStore {
     }
 
     private func storeLate() {
-        while !isLatePaused, lateUnderWay < Self.lateAtOnce, link.isResponsive(within: options.timeout),
-            let question = late.take()
-        {
-            lateUnderWay += 1
-            add(
-                question.again { [weak self] failure in
-                    guard let self else { return }
-                    lateUnderWay -= 1
-                    switch failure {
-                    case nil:
-                        if backlog == 0 { log(false, "\(link.access.address): all REGISTERs that waited are stored") }
-                        storeLate()
-                    case .unusable?, .full?:
-                        late.putBack(question)
-                        pauseLate()
-                    // It would not be stored tomorrow either.
-                    case .corrupt?: storeLate()
-                    }
-                })
+        while !isLatePaused, lateUnderWay < Self.lateAtOnce, link.isResponsive(within: options.timeout) {
+            let taken = late.take()
+            guard !taken.isEmpty else { break }
+            taken.forEach(addLate)
         }
         if late.count > 0, !isLatePaused, lateUnderWay == 0 { pauseLate() }
+    }
+
+    private func addLate(_ taken: RegisterBacklog<ValkeyQuestion>.Taken) {
+        lateUnderWay += 1
+        add(
+            taken.entry.again { [weak self] failure in
+                guard let self else { return }
+                lateUnderWay -= 1
+                switch failure {
+                case nil:
+                    if backlog == 0 { log(false, "\(link.access.address): all REGISTERs that waited are stored") }
+                    storeLate()
+                case .unusable?, .full?:
+                    late.putBack(taken)
+                    pauseLate()
+                // It would not be stored tomorrow either.
+                case .corrupt?: storeLate()
+                }
+            })
     }
 
     // MARK: The server

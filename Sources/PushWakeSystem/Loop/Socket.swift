@@ -71,6 +71,14 @@ public final class Socket {
         return SocketAddress(storage: storage, length: length)
     }
 
+    /// Address of the other end.
+    public var peerAddress: SocketAddress {
+        var storage = sockaddr_storage()
+        var length = socklen_t(0)
+        clinux_peer_address(descriptor, &storage, &length)
+        return SocketAddress(storage: storage, length: length)
+    }
+
     /// One recv.
     public func receive(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
         while true {

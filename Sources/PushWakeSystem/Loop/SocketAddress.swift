@@ -81,6 +81,11 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
+    /// The address in network order: 4 bytes, or 16 for IPv6.
+    public var hostBytes: [UInt8] {
+        withUnsafeBytes(of: storage) { Array($0[isIPv6 ? 8..<24 : 4..<8]) }
+    }
+
     /// Not on the public Internet: nothing that a URL from outside should reach.
     public var isLocal: Bool {
         withUnsafeBytes(of: storage) { bytes in

@@ -19,6 +19,26 @@ import Testing
         #expect(next == nil)
     }
 
+    @Test func `times that were replaced do not pile up`() {
+        var schedule = UpstreamSchedule()
+        for round in 0..<10_000 as Range<Int64> {
+            for account in 0..<10 as Range<UInt32> { schedule.set(account, at: 1_000_000 - round) }
+        }
+        let count = schedule.count
+        #expect(count < 200)
+        var found: Set<UInt32> = []
+        while let account = schedule.pop(now: 2_000_000) { found.insert(account) }
+        #expect(found.count == 10)
+    }
+
+    @Test func `a server's pace is forgotten with its last account`() {
+        var pace = UpstreamPace()
+        pace.join()
+        pace.join()
+        let left = [pace.leave(), pace.leave()]
+        #expect(left == [false, true])
+    }
+
     @Test func `a server that failed is tried by one, and then by all`() {
         var pace = UpstreamPace()
         #expect(pace.admit(now: 0, random: 0) == nil)

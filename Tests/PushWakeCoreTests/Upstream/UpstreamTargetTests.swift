@@ -45,7 +45,30 @@ import Testing
         #expect(target.requestURI == "sip:example.com")
         #expect(target.serverAOR == "sip:101@example.com")
         #expect(target.nextHop == "sip:192.0.2.9")
-        #expect(target.server == "192.0.2.1-5080")
+        #expect(target.server == "192.0.2.1-5080.via.192.0.2.9")
+    }
+
+    @Test func `who claims a server and is sent to another is another user`() throws {
+        let allow = "a.example.com,b.example.com"
+        let own = try target(uri: "sip:b.example.com", to: "sip:101@b.example.com", allow: allow)
+        let named = try target(to: "sip:101@b.example.com", server: "b.example.com", allow: allow)
+        #expect(own.name == named.name)
+        for server in ["", "b.example.com"] {
+            let claimed = try target(
+                uri: "sip:b.example.com", to: "sip:101@b.example.com", server: server, proxy: "a.example.com",
+                allow: allow)
+            #expect(claimed.nextHop == "sip:a.example.com")
+            #expect(claimed.name != own.name && claimed.localURI != own.localURI)
+        }
+        let same = try target(server: "b.example.com", proxy: "b.example.com", allow: allow)
+        #expect(same.name == own.name)
+    }
+
+    @Test func `a phone that names its server is not sent along the script's route`() throws {
+        let target = try target(
+            server: "b.example.com", route: "sip:a.example.com", allow: "a.example.com,b.example.com")
+        #expect(target.nextHop.isEmpty)
+        #expect(target.requestURI == "sip:b.example.com")
     }
 
     @Test func `who claims a domain at another server is another user`() throws {
@@ -75,7 +98,9 @@ import Testing
         #expect(target.nextHop == "sip:10.0.0.5:5070")
     }
 
-    @Test(arguments: ["sip:gw.example.com", "sip:a b@gw", "sip:\"x\"@gw", "sip:<x>@gw", ""])
+    @Test(arguments: [
+        "sip:gw.example.com", "sip:a b@gw", "sip:\"x\"@gw", "sip:<x>@gw", "", "sip:a%00b@gw", "sip:a%zz@gw",
+    ])
     func `a To without a usable user is refused`(to: String) {
         #expect(throws: UpstreamTarget.Refusal.self) { try target(uri: "sip:pbx", to: to, allow: "pbx") }
     }

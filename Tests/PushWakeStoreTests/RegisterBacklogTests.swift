@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+import Testing
+
+@testable import PushWakeStore
+
+@Suite struct `REGISTERs that wait for a store` {
+    private typealias Backlog = RegisterBacklog<String>
+
+    private func entries(_ taken: [Backlog.Taken]) -> [String] { taken.map(\.entry) }
+
+    @Test func `come by users, those of one user together and in their order`() {
+        var backlog = Backlog(most: 10)
+        for (entry, aor) in [("a1", "a"), ("b1", "b"), ("a2", "a")] {
+            let isKept = backlog.keep(entry, of: aor)
+            #expect(isKept)
+        }
+        let taken = [entries(backlog.take()), entries(backlog.take()), entries(backlog.take())]
+        #expect(taken == [["a1", "a2"], ["b1"], []])
+        #expect(backlog.count == 0)
+    }
+
+    @Test func `stand where they stood when they are put back, in whatever order, before what came meanwhile`() {
+        var backlog = Backlog(most: 10)
+        for entry in ["1", "2", "3"] { _ = backlog.keep(entry, of: "a") }
+        let taken = backlog.take(of: "a")
+        _ = backlog.keep("4", of: "a")
+        for one in [taken[1], taken[0], taken[2]] { backlog.putBack(one) }
+        #expect(backlog.hasAny(of: "a"))
+        let again = entries(backlog.take())
+        #expect(again == ["1", "2", "3", "4"])
+        #expect(!backlog.hasAny(of: "a"))
+    }
+
+    @Test func `are counted when there is no room for them`() {
+        var backlog = Backlog(most: 1)
+        let kept = [backlog.keep("1", of: "a"), backlog.keep("2", of: "b")]
+        #expect(kept == [true, false])
+        #expect(backlog.lost == 1)
+    }
+}
