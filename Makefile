@@ -18,7 +18,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 STATE := 0751:/run/pushwake 0750:/var/lib/pushwake
 
 # What test-packages installs into.
-SUITES ?= bookworm trixie
+SUITES ?= bookworm trixie sid
 
 DIST  := .build/dist
 STAGE := .build/stage
@@ -180,7 +180,7 @@ asterisk-alone:
 
 # Run on the later releases as well; app_lua, tls and the like are there.
 KAMAILIO_CORE = $(addprefix Tests/e2e/test_,$(addsuffix .py,silent dead_connection no_answer push_failure one_device cancel ends \
-	routes relay_failure messages registrar_settings refresh in_dialog several call_again provisional stock accounting))
+	routes forwarding relay_failure messages registrar_settings refresh in_dialog several call_again provisional stock accounting))
 
 test-kamailio: kamailio-trixie kamailio-sid ## the core of test-e2e on Kamailio 6.0 and 6.1, in chroots (needs build, root)
 
@@ -190,7 +190,7 @@ kamailio-%:
 	        $(PYTHON) -m pytest -q -p no:cacheprovider --dist loadgroup -n 3 $(KAMAILIO_CORE)
 
 # Other releases than this one build the C module and the packages in a chroot, around the same Swift output.
-test-packages: build ## packages in fresh Debian 12 and 13: install, ring, upgrade, downgrade, purge (needs root)
+test-packages: build ## packages in fresh Debian 12, 13 and sid: install, ring, upgrade, downgrade, purge (needs root)
 	@$(SETUP) --test-packages
 	@for suite in $(SUITES) asterisk; do $(AS_ROOT) scripts/deb-chroot.sh $$suite || exit 1; done
 	$(AS_ROOT) env PUSHWAKE_SUITES="$(SUITES)" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/packages
@@ -214,7 +214,7 @@ install: install-common install-kamailio ## copy the build to $(DESTDIR)$(PREFIX
 	install -m 644 examples/*.cfg examples/*.conf examples/*.yml examples/*.json asterisk-glue/*.sample $(DESTDIR)$(PREFIX)/share/doc/pushwake/examples/
 	install -m 644 README.md LICENSE docs/*.md docs/openapi.yaml $(DESTDIR)$(PREFIX)/share/doc/pushwake/
 	install -m 644 docs/formats/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats/
-	install -D -m 644 docs/pictures/page.png $(DESTDIR)$(PREFIX)/share/doc/pushwake/pictures/page.png
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/pushwake/pictures docs/pictures/*.png
 	install -d $(DESTDIR)$(PREFIX)/lib/tmpfiles.d
 	printf 'd %s %s $(RUN_AS) $(RUN_AS) -\n' $(foreach place,$(STATE),$(lastword $(subst :, ,$(place))) $(firstword $(subst :, ,$(place)))) > $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
 	$(if $(DESTDIR),,ldconfig && if id $(RUN_AS) >/dev/null 2>&1; then $(foreach place,$(STATE),install -d -o $(RUN_AS) -g $(RUN_AS) -m $(subst :, ,$(place));) fi)

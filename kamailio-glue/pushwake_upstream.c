@@ -25,13 +25,8 @@
 static char tables[PW_TABLES][PW_TABLE_SIZE] = {"location"};
 static int table_count = 1;
 
-int pw_upstream_init(void)
-{
-	return pw_continue_init();
-}
-
-/* Its number, which it gets where it has none. */
-int pw_upstream_table(str *table)
+/* Its number, or -1. */
+static int number_of(const str *table)
 {
 	int i;
 
@@ -40,18 +35,45 @@ int pw_upstream_table(str *table)
 			return i;
 		}
 	}
-	if(table_count == PW_TABLES || table->len >= PW_TABLE_SIZE) {
-		return -1;
-	}
-	memcpy(tables[table_count], table->s, table->len);
-	return table_count++;
+	return -1;
 }
 
-static str str_of(pushwake_str text)
+int pw_upstream_table(const str *table)
 {
-	str out = {(char *)text.ptr, (int)text.len};
+	if(number_of(table) >= 0) {
+		return 0;
+	}
+	if(table_count == PW_TABLES || table->len <= 0 || table->len >= PW_TABLE_SIZE) {
+		return -1;
+	}
+	memcpy(tables[table_count++], table->s, table->len);
+	return 0;
+}
 
-	return out;
+int pw_upstream_table_param(modparam_t type, void *value)
+{
+	str table = {value, value != NULL ? (int)strlen(value) : 0};
+
+	if(pw_upstream_table(&table) < 0) {
+		LM_ERR("modparam upstream_table: write the name of one of at most %d tables\n", PW_TABLES - 1);
+		return -1;
+	}
+	return 0;
+}
+
+int pw_upstream_init(void)
+{
+	udomain_t *domain;
+	int i;
+
+	/* those of modparams; what a script names is registered when it is read */
+	for(i = 1; i < table_count; i++) {
+		if(pw.usrloc.register_udomain(tables[i], &domain) < 0) {
+			LM_ERR("usrloc has no table %s\n", tables[i]);
+			return -1;
+		}
+	}
+	return pw_registers_init() < 0 || pw_server_init() < 0 ? -1 : pw_continue_init();
 }
 
 /* Where the SIP server reaches this host: prefer UDP, since a connection that the
@@ -174,29 +196,30 @@ static void on_answer(tm_cell_t *t, int type, struct tmcb_params *params)
 static void send_register(const pushwake_upstream *order)
 {
 	str method = str_init("REGISTER");
-	str headers = str_of(order->headers);
+	str headers = pw_out(order->headers);
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
+	str hop = pw_server_of(order);
 	uac_req_t request;
 	dlg_t dialog;
 	int sent;
 
 	memset(&dialog, 0, sizeof(dialog));
-	dialog.id.call_id = str_of(order->call_id);
-	dialog.id.loc_tag = str_of(order->from_tag);
+	dialog.id.call_id = pw_out(order->call_id);
+	dialog.id.loc_tag = pw_out(order->from_tag);
 	dialog.loc_seq.value = order->cseq - 1; /* tm adds one */
 	dialog.loc_seq.is_set = 1;
-	dialog.loc_uri = str_of(order->uri);
+	dialog.loc_uri = pw_out(order->uri);
 	dialog.rem_uri = dialog.loc_uri;
-	dialog.rem_target = str_of(order->request_uri);
-	dialog.dst_uri = str_of(order->next_hop);
+	dialog.rem_target = pw_out(order->request_uri);
+	dialog.dst_uri = hop;
 	dialog.state = DLG_CONFIRMED;
 	set_uac_req(&request, &method, &headers, NULL, &dialog, TMCB_LOCAL_COMPLETED, on_answer,
 			(void *)(uintptr_t)order->id);
 	sent = pw.tm.t_request_within(&request);
 	pw.tm.t_sett(before, branch);
 	if(sent < 0) {
-		LM_WARN("cannot send a REGISTER to %.*s\n", PW_FMT(order->next_hop.len > 0 ? order->next_hop : order->request_uri));
+		LM_WARN("cannot send a REGISTER to %.*s\n", PW_FMT(hop.len > 0 ? pw_in(&hop) : order->request_uri));
 		tell_answer(order->id, 503, NULL);
 	}
 }
@@ -208,7 +231,7 @@ void pw_upstream_execute(const pushwake_upstream *order)
 
 	if(order->kind == PUSHWAKE_UPSTREAM_SEND) {
 		send_register(order);
-	} else if(number < PW_TABLES) {
+	} else if(number < PW_TABLES && pw_register_over(order->handle)) {
 		table.s = tables[number];
 		table.len = (int)strlen(table.s);
 		pw_continue(order, &table, (unsigned int)(order->handle >> 32) & 0xffffff, (unsigned int)order->handle);
@@ -270,12 +293,18 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table)
 {
 	pushwake_upstream_result result = PUSHWAKE_UPSTREAM_RESULT_INIT;
 	unsigned int index = 0, label = 0;
-	int number = pw_upstream_table(table);
+	int number = number_of(table);
+	uint64_t handle;
 	int held, asked;
 
 	if(msg->REQ_METHOD != METHOD_REGISTER || parse_headers(msg, HDR_EOH_F, 0) < 0 || msg->callid == NULL
-			|| parse_to_header(msg) < 0 || number < 0) {
+			|| parse_to_header(msg) < 0) {
 		return answer_locally(msg, 400, "Bad Request");
+	}
+	if(number < 0) {
+		LM_ERR("pushwake_save_upstream(%.*s): not all processes know this table; add modparam(\"pushwake\", "
+			   "\"upstream_table\", \"%.*s\")\n", table->len, table->s, table->len, table->s);
+		return answer_locally(msg, 500, "Server Internal Error");
 	}
 	if(!pw.usrloc.use_domain) {
 		LM_ERR("set use_domain of usrloc to 1: users of several SIP servers would be one\n");
@@ -285,8 +314,12 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table)
 	if(held != 0) {
 		return held == PW_HELD ? PW_HELD : answer_locally(msg, 500, "Server Internal Error");
 	}
-	asked = ask(&result, msg, (uint64_t)number << 56 | (uint64_t)(index & 0xffffff) << 32 | label);
+	handle = (uint64_t)number << 56 | (uint64_t)(index & 0xffffff) << 32 | label;
+	/* before the engine hears of it: the answer may be done in another process */
+	pw_register_held(handle);
+	asked = ask(&result, msg, handle);
 	if(asked < 0 || (result.count > 0 && result.actions[0].kind == PUSHWAKE_UPSTREAM_REFUSE)) {
+		pw_register_over(handle);
 		pw.tm.t_cancel_suspend(index, label);
 		if(asked == 0) {
 			pw_refuse_register(msg, &result.actions[0]);
@@ -298,6 +331,58 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table)
 	}
 	execute_all(&result);
 	return PW_HELD;
+}
+
+/* What became of it is not known any more; it has been held since before this engine. */
+static void ask_again(uint64_t handle)
+{
+	pushwake_upstream_result result = PUSHWAKE_UPSTREAM_RESULT_INIT;
+	pushwake_upstream refusal;
+	tm_cell_t *t = NULL;
+	int asked;
+
+	if(pw.tm.t_lookup_ident(&t, (unsigned int)(handle >> 32) & 0xffffff, (unsigned int)handle) < 0 || t == NULL) {
+		pw_register_over(handle);
+		return;
+	}
+	if(t->uas.status >= 200) {
+		pw.tm.unref_cell(t);
+		pw_register_over(handle);
+		return;
+	}
+	asked = ask(&result, t->uas.request, handle);
+	pw.tm.unref_cell(t);
+	if(asked == 0) {
+		execute_all(&result);
+		return;
+	}
+	pw_engine_away("pushwake_save_upstream", asked);
+	memset(&refusal, 0, sizeof(refusal));
+	refusal.kind = PUSHWAKE_UPSTREAM_REFUSE;
+	refusal.handle = handle;
+	refusal.status = 503;
+	refusal.reason = pw_text("Gateway Not Ready");
+	refusal.headers = pw_text("Retry-After: 5\r\n");
+	pw_upstream_execute(&refusal);
+}
+
+void pw_upstream_resume(void)
+{
+	tm_cell_t *before = pw.tm.t_gett();
+	int branch = pw.tm.t_gett_branch();
+	int i, count;
+	uint64_t *handles = pw_registers_all(&count);
+
+	for(i = 0; i < count; i++) {
+		ask_again(handles[i]);
+		pw.tm.t_sett(before, branch);
+	}
+	if(count > 0) {
+		LM_NOTICE("%d held REGISTERs go on with the new engine\n", count);
+	}
+	if(handles != NULL) {
+		pkg_free(handles);
+	}
 }
 
 int ki_pushwake_lookup_upstream(sip_msg_t *msg, str *table)

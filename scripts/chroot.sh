@@ -36,6 +36,10 @@ make_debian() {
         rm -rf "$root"
         debootstrap --variant=minbase "$1" "$root" "$mirror" >>"$log" 2>&1 || fail "debootstrap failed"
     fi
+    # debootstrap may leave these mounted; who copies or removes the directory would go into them.
+    for place in proc sys; do
+        ! mountpoint -q "$root/$place" || umount "$root/$place" || fail "$root/$place is mounted; umount it"
+    done
     cat >"$root/etc/apt/apt.conf.d/90pushwake" <<'CONF'
 Acquire::Check-Valid-Until "false";
 APT::Install-Recommends "false";

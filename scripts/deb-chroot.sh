@@ -7,7 +7,8 @@
 # usage: scripts/deb-chroot.sh SUITE        bookworm, trixie, or sid: with the module for its Kamailio
 #        scripts/deb-chroot.sh asterisk     in the sid with Asterisk of scripts/asterisk-chroot.sh: with that module
 #
-# Needs root, debootstrap and `make build`. DEBIAN_MIRROR chooses another mirror.
+# Needs root, debootstrap and `make build`. DEBIAN_MIRROR chooses another mirror. KAMAILIO_SOURCE names a source tree of
+# that release's Kamailio, for a mirror that has no longer its source package.
 set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -40,6 +41,12 @@ tar -C "$here" -cf - --exclude=./.git --exclude=./.build --exclude=./.cache --ex
     tar -xf - -C "$tree"
 mkdir -p "$tree/.build"
 cp -R "$here/.build/stage" "$tree/.build/stage"
+source=.cache/source-of-kamailio
+if [ -n "${KAMAILIO_SOURCE:-}" ] && [ ! -d "$tree/$source" ]; then
+    mkdir -p "$tree/.cache"
+    cp -R "$KAMAILIO_SOURCE" "$tree/$source"
+fi
+[ ! -d "$tree/$source" ] || build="export KAMAILIO_SOURCE=/pushwake/$source && $build"
 in_root sh -c "cd /pushwake && $build && scripts/deb.sh" || fail "building the packages failed"
 rm -rf "$here/.build/deb-$suite"
 cp -R "$tree/.build/deb" "$here/.build/deb-$suite"

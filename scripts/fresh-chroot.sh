@@ -25,5 +25,6 @@ if ! is_made $recipe; then
     echo "$recipe" >"$root/.pushwake-recipe"
 fi
 rm -rf "$copy"
-cp -a "$root" "$copy"
+# One file system: never what a kernel shows in /proc.
+cp -ax "$root" "$copy"
 rm "$copy/.pushwake-recipe"

@@ -76,6 +76,12 @@ if [ -n "$given" ]; then
 		echo "kamailio-headers: $given is not a source of Kamailio: src/Makefile.defs is missing; $remedy" >&2
 		exit 1
 	}
+	# Within a series structs seldom change, and the module looks at its start whether they have.
+	series=$(sed -n 's/^VERSION *= *//p; s/^PATCHLEVEL *= *//p' "$tmp/source/src/Makefile.defs" | paste -sd.)
+	case $release in
+		"$series".*) ;;
+		*) echo "kamailio-headers: $given is Kamailio $series, and $release is installed; $remedy" >&2; exit 1 ;;
+	esac
 else
 	fetch_source
 fi

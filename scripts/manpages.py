@@ -209,7 +209,8 @@ def settings_page(table, release, directory):
         ".PP", prose(
             "The settings are also parameters of Kamailio's module, under the same names: "
             '`modparam("pushwake", "name", "value")`.'))
-    rows = [cells(row) for row in table.splitlines() if row.startswith("| `")]
+    # Names of other products follow behind the table.
+    rows = [cells(row) for row in table.split("\n## ")[0].splitlines() if row.startswith("| `")]
     assert rows, "the program prints no settings"
     described = []
     for name, values, default, what, _ in rows:

@@ -18,8 +18,18 @@ struct SettingsCommand: ParsableCommand {
             let row = SettingsTable.description(of: key)
             let fallback = row.defaultValue.description
             Console.say(
-                "| `\(row.name)` | \(values(row)) | \(fallback.isEmpty ? "" : "`\(fallback)`") | \(Self.escaped(row.help)) | \(others(row)) |"
+                "| `\(row.name)` | \(values(row)) | \(fallback.isEmpty ? "" : "`\(fallback)`") | \(Self.escaped(row.help)) | \(others(key)) |"
             )
+        }
+        for vendor in ForeignSetting.Vendor.allCases { say(vendor) }
+    }
+
+    /// For who moves from another product: each of its names, and ours.
+    private func say(_ vendor: ForeignSetting.Vendor) {
+        Console.say("\n## Coming from \(vendor.rawValue)\n\n| name there | name here | what differs |\n|---|---|---|")
+        for setting in ForeignSetting.all where setting.vendor == vendor {
+            let ours = setting.key.map { "`\(SettingsTable.description(of: $0).name)`" } ?? "none"
+            Console.say("| `\(setting.name)` | \(ours) | \(Self.escaped(setting.note)) |")
         }
     }
 
@@ -46,15 +56,13 @@ struct SettingsCommand: ParsableCommand {
         case .methods: WakingMethods.known.map { "`\($0)`" }.joined(separator: ", ")
         case .store: "`sqlite`, `memory` or a server's address"
         case .nodeURI: "SIP URI"
+        case .capture: "host:port, tcp:host:port, tls:host:port"
         case .choice(let choices): choices.map { "`\($0)`" }.joined(separator: ", ")
         }
     }
 
-    private func others(_ row: SettingDescription) -> String {
-        row.otherNames.description.split(separator: ",").map { part in
-            let name = part.drop { $0 == " " }
-            return (name.first == "m" ? "Mizutech `" : "Flexisip `") + name.dropFirst(2) + "`"
-        }.joined(separator: ", ")
+    private func others(_ key: SettingKey) -> String {
+        ForeignSetting.all.filter { $0.key == key }.map { "\($0.vendor.rawValue) `\($0.name)`" }.joined(separator: ", ")
     }
 }
 

@@ -30,7 +30,9 @@ import Testing
         }
 
         /// As after a restart of the engine.
-        func restart(lead: Int64 = 150, at now: Int64) { watch = RefreshWatch(core: core, lead: lead, now: now) }
+        func restart(lead: Int64 = 150, asksAll: Bool = false, at now: Int64) {
+            watch = RefreshWatch(core: core, lead: lead, asksAll: asksAll, now: now)
+        }
 
         func register(
             _ user: String, expires: Int64 = 600, at time: Int64 = `A phone whose registration ends`.begin,
@@ -79,6 +81,15 @@ import Testing
             #expect(message["data"]?["event"]?.string == "refresh")
             #expect(message["android"]?["ttl"]?.string == "150s")
             #expect(message["android"]?["priority"]?.string == "normal")
+        }
+    }
+
+    @Test func `is asked in time although it could refresh by itself, where all phones are`() throws {
+        try Self.with { (bench) throws in
+            bench.restart(asksAll: true, at: Self.begin)
+            try bench.register("own", own: true)
+            #expect(try bench.look(at: Self.begin + 449).isEmpty)
+            #expect(try bench.look(at: Self.begin + 450) == ["tok-own"])
         }
     }
 

@@ -38,6 +38,38 @@ import Testing
         #expect(!policy.isTooShort(granted: -1))
     }
 
+    @Test func `promise nothing for an interval that no push can refresh`() throws {
+        var settings = Settings()
+        try settings.set(.refreshBefore, to: "150")
+        let policy = RegistrationPolicy(settings: settings)
+        #expect(policy.isTooShort(granted: 299))
+        #expect(!policy.isTooShort(granted: 300))
+    }
+
+    @Test func `ask no phone to refresh by itself where all are pushed`() throws {
+        let contact = "<sip:a@h;pn-provider=fcm;pn-param=p;pn-prid=00>;+sip.pnsreg"
+        var settings = Settings()
+        try settings.set(.fcmKey, to: "/k.json")
+        try settings.set(.refreshAll, to: "1")
+        #expect(caps(contact, settings, [.fcm]) == ["Feature-Caps: *;+sip.pns=\"fcm\";+sip.pnsreg=\"121\"\r\n"])
+        try settings.set(.refreshBefore, to: "150")
+        #expect(caps(contact, settings, [.fcm]) == ["Feature-Caps: *;+sip.pns=\"fcm\"\r\n"])
+    }
+
+    @Test func `promise nothing to a token that takes neither calls nor messages`() throws {
+        var settings = Settings()
+        try settings.set(.apnsKey, to: "/k.p8")
+        let contact = "<sip:a@h;pn-provider=apns;pn-param=T.com.app.complication;pn-prid=00>"
+        #expect(caps(contact, settings, [.apns]).isEmpty)
+        var reader = RegistrationReader()
+        reader.header(name: "Contact".utf8.span, value: contact.utf8.span)
+        let problems = RegistrationPolicy(settings: settings).problems(of: reader.finish())
+        #expect(
+            problems == [
+                "pn-param: a token for complication takes neither calls nor messages; send one for voip or remote"
+            ])
+    }
+
     private let webPush = "<sip:a@h;pn-provider=webpush;pn-prid=https://push.example.com/x>"
     private let acrobits = "<sip:a@h;pn-provider=acrobits;pn-param=com.app;pn-prid=00>"
 

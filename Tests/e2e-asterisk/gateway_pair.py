@@ -52,6 +52,8 @@ class Gateway(Kamailio):
             directory, HostSide(simulator), config=text, wake_timeout=20,
             settings={"upper_servers": server, "upper_path": str(directory / "upstream.db"),
                       "secret_key_file": str(key), **settings})
+        self.settings = {name: value.replace("@OWN_PORT@", str(self.port)) if isinstance(value, str) else value
+                         for name, value in self.settings.items()}
         self.as_printed()
 
     def start(self):

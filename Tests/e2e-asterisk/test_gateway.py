@@ -51,6 +51,24 @@ def test_a_sleeping_phone_rings_long_after_its_registration_would_have_ended(pai
     gateway.rings(asterisk, "101", phone.instance)
 
 
+def test_a_path_leads_asterisk_through_the_gateway(pair):
+    gateway, asterisk = pair(aor="support_path = yes", upper_contact="gateway.invalid",
+                             upper_path_header="sip:127.0.0.1:@OWN_PORT@")
+    with gateway.phone("101") as phone:
+        assert phone.register(gateway.push).status == 200
+    address, = contacts(asterisk, "101")
+    assert "@gateway.invalid" in address, "no DNS knows that host: only the Path leads there"
+    gateway.rings(asterisk, "101", phone.instance)
+
+
+def test_an_asterisk_without_path_says_so(pair):
+    gateway, asterisk = pair(upper_path_header="sip:127.0.0.1:@OWN_PORT@")
+    with gateway.phone("102") as phone:
+        assert phone.register(gateway.push).status == 420
+    gateway.wait_log("does not support Path (420)", "upper_path_header")
+    assert not contacts(asterisk, "102")
+
+
 def test_two_phones_of_one_extension_both_ring(pair, simulator):
     gateway, asterisk = pair()
     with gateway.phone("102", "tcp") as one, gateway.phone("102", "tcp") as two:

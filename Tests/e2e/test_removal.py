@@ -2,7 +2,7 @@
 """Push bindings that go because the operator says so; they stay listed with the reason until the phone registers again."""
 
 from phones import no_push, rfc8599_fcm
-from servers import wait_until
+from servers import CONFIG, wait_until
 
 
 def listing(kamailio, user):
@@ -50,3 +50,68 @@ def test_a_phone_that_does_not_come_loses_its_binding_by_setting(make_kamailio, 
         assert "did not come" not in listing(kamailio, "gone")
         wire.call(kamailio, "gone").wait_final(10)
     wait_until("it is removed", lambda: "did not come for 2 calls" in listing(kamailio, "gone"))
+
+
+def test_by_default_five_calls_take_the_binding_of_a_server_s_phone(make_kamailio, wire):
+    kamailio = make_kamailio(wake_timeout=1).start().wait_engine()
+    phone = wire.phone(kamailio, "five", "tcp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    for _ in range(5):
+        assert "did not come" not in listing(kamailio, "five")
+        wire.call(kamailio, "five").wait_final(10)
+    wait_until("it is removed", lambda: "did not come for 5 calls" in listing(kamailio, "five"))
+
+
+def test_a_phone_that_comes_and_says_nothing_loses_its_binding(make_kamailio, wire, simulator):
+    config = CONFIG.read_text().replace("@SETTINGS@", 'modparam("tm", "fr_timer", 6000)\n@SETTINGS@')
+    kamailio = make_kamailio(config=config, wake_timeout=8, settings={"remove_on_callfail": 0}).start().wait_engine()
+    phone = wire.phone(kamailio, "mute", "tcp", rfc8599_fcm())
+    phone.register()
+    for calls in range(3):
+        assert "said nothing" not in listing(kamailio, "mute")
+        phone.sleep()
+        call = wire.call(kamailio, "mute")
+        wait_until("it is pushed", lambda n=calls: len(simulator.calls(phone.push.token)) > n)
+        phone = wire.again(phone, "tcp")
+        phone.answers = {}
+        phone.register()
+        phone.wait_request("INVITE")
+        call.wait_final(20)
+    wait_until("it is removed", lambda: "came and said nothing at 3 calls" in listing(kamailio, "mute"))
+
+
+def contacts_of(kamailio, user):
+    return kamailio.rpc("ul.lookup", "location", f"s:{user}") or ""
+
+
+def test_a_removal_without_push_parameters_takes_the_contact_too(make_kamailio, wire):
+    """RFC 8599, 4.1.2: the URIs are equal by RFC 3261, 19.1.4, and usrloc compares bytes."""
+    kamailio = make_kamailio(settings={"unregister_policy": "remove"}).start().wait_engine()
+    phone = wire.phone(kamailio, "leaver", "udp", rfc8599_fcm())
+    contact = f"<{phone.uri};pn-provider=fcm;pn-param=project;pn-prid={phone.push.token}>"
+    phone.register(600, contact)
+    assert phone.push.token in contacts_of(kamailio, "leaver")
+    phone.register(0, f"<{phone.uri}>")
+    assert phone.push.token not in contacts_of(kamailio, "leaver")
+    assert "unregistered" in listing(kamailio, "leaver")
+
+
+def test_a_contact_that_is_removed_by_hand_is_pushed_no_more(make_kamailio, wire, simulator):
+    kamailio = make_kamailio(wake_timeout=2).start().wait_engine()
+    phone = wire.phone(kamailio, "banned", "tcp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    assert kamailio.rpc("ul.rm", "location", "s:banned") is not None
+    wait_until("its binding is gone", lambda: "by hand" in listing(kamailio, "banned"))
+    wire.call(kamailio, "banned").wait_final(10)
+    assert not simulator.pushes(phone.push.token)
+
+
+def test_what_phones_remove_themselves_is_not_by_hand(make_kamailio, wire):
+    kamailio = make_kamailio().start().wait_engine()
+    phone = wire.phone(kamailio, "offline", "udp", rfc8599_fcm())
+    phone.register()
+    phone.register(0)
+    assert phone.push.token not in contacts_of(kamailio, "offline")
+    assert "by hand" not in listing(kamailio, "offline")

@@ -34,6 +34,7 @@ modparam("registrar", "max_expires", @EXPIRES@)
 modparam("registrar", "min_expires", @MIN_EXPIRES@)
 modparam("registrar", "min_expires_mode", 1)
 modparam("auth", "nonce_expire", @NONCE@)
+@MODPARAMS@
 request_route {
     if (is_method("CANCEL")) { if (t_check_trans()) { t_relay(); } exit; }
     if (has_totag()) {
@@ -66,8 +67,9 @@ def configuration():
     return text.replace("192.0.2.10", "127.0.0.1")
 
 
-def make_registrar(make_kamailio, expires=3600, min_expires=0, nonce=300, route=""):
+def make_registrar(make_kamailio, expires=3600, min_expires=0, nonce=300, route="", modparams=""):
     text = REGISTRAR.replace("@EXPIRES@", str(expires)).replace("@MIN_EXPIRES@", str(min_expires))
+    text = text.replace("@MODPARAMS@", modparams)
     return make_kamailio(config=text.replace("@NONCE@", str(nonce)).replace("@ROUTE@", route)).start()
 
 

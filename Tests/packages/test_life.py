@@ -32,8 +32,8 @@ def host(debian, place, simulator):
         made.kamailio.stop()
 
 
-def rings(kamailio, wire, simulator, phone=None, user="2000"):
-    """A phone sleeps, is called, is pushed, wakes and answers; returns it."""
+def rings(kamailio, wire, simulator, phone=None, user="2000", meanwhile=lambda: None):
+    """A phone sleeps, is called, is pushed, wakes and answers; returns it. `meanwhile` happens while the call is held."""
     if phone is None:
         phone = wire.phone(kamailio, user, rfc8599_fcm())
         assert "+sip.pns" in phone.register().headers("Feature-Caps")[0]
@@ -41,6 +41,7 @@ def rings(kamailio, wire, simulator, phone=None, user="2000"):
     seen = len([event for event in simulator.events(phone.push.token) if event == "call"])
     call = wire.caller(kamailio).call(phone.user, domain=DOMAIN)
     simulator.wait_event(phone.push.token, "call", after=seen)
+    meanwhile()
     phone.server = kamailio
     awake = wire.again(phone)
     awake.register()
@@ -141,8 +142,11 @@ def test_check_finds_nothing_wrong(debian, host):
 
 
 def test_an_upgrade_disturbs_no_kamailio_that_runs(debian, host, newer_packages, wire, simulator):
+    host.kamailio.stop()
+    host.start(wake_timeout=120)
     workers = host.kamailio.pids()
-    debian.install(newer_packages)
+    # With a call that is held.
+    host.sleeper = rings(host.kamailio, wire, simulator, host.sleeper, meanwhile=lambda: debian.install(newer_packages))
     assert {version[0] for _, version in debian.versions().values()} == {"9"}
     assert host.kamailio.pids() == workers
     host.sleeper = rings(host.kamailio, wire, simulator, host.sleeper)
@@ -169,7 +173,7 @@ def test_a_downgrade_is_refused_and_breaks_nothing(debian, host, packages, wire,
 
 def test_one_engine_for_all_runs_as_its_unit_says(debian, host, place, newer_packages, wire, simulator):
     host.kamailio.stop()
-    # What docs/operations.md says about changing to it.
+    # What docs/running.md says about changing to it.
     debian.run("chown", "-R", "pushwake:", "/var/lib/pushwake")
     settings = {**host.kamailio.settings, "wake_timeout": 10}
     (debian / "etc/pushwake/pushwake.conf").write_text(

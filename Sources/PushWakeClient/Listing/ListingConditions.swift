@@ -7,6 +7,7 @@ public import PushWakeCore
 /// Between processes it is text, one `name=value` a line:
 ///
 ///     aor       one user, byte by byte; without it those of all users
+///     contact   the Contact URI of one registration, byte by byte
 ///     user      a pattern with * and ?, of the user part when it has no @, else of the whole AoR
 ///     provider  as the column has it: apns, fcm, webpush, acrobits or webhook
 ///     verdict   a part of what the column says, in large or small letters
@@ -20,6 +21,8 @@ public struct ListingConditions: Equatable, Sendable {
     /// Empty for all users.
     public private(set) var aor = ""
     private var pattern: String?
+    /// Empty for all.
+    private var contact = ""
     private var provider: Provider?
     private var verdict = ""
     /// Seconds since the last REGISTER.
@@ -41,14 +44,33 @@ public struct ListingConditions: Equatable, Sendable {
         }
     }
 
+    /// The text form of words as people write them: `name=value` each, of which the first may be a user. Names and values
+    /// are for the engine to judge.
+    public static func lines(words: [String]) throws(Mistake) -> String {
+        var lines = ""
+        for (index, word) in words.enumerated() {
+            let isUser = index == 0 && !word.contains("=")
+            guard isUser || word.contains("="), !word.utf8.contains(0x0A) else {
+                throw Mistake(message: "\"\(shown(word[...]))\": write name=value")
+            }
+            lines += (isUser ? "aor=" : "") + word + "\n"
+        }
+        return lines
+    }
+
     /// Adds one condition.
     public mutating func add(_ name: String, _ value: String) throws(Mistake) {
         let shown = Self.shown(value[...])
-        if value.isEmpty || value.utf8.count > (name == "aor" ? 4096 : 255) || value.utf8.contains(0x0A) {
+        let most = ["aor", "contact"].contains(name) ? 4096 : 255
+        if value.utf8.count > most {
+            throw Mistake(message: "\(Self.shown(name[...])): \"\(shown)…\" is too long; write at most \(most) bytes")
+        }
+        if value.isEmpty || value.utf8.contains(0x0A) {
             throw Mistake(message: "\(Self.shown(name[...])): \"\(shown)\" does not fit; write one short line")
         }
         switch name {
         case "aor": aor = value
+        case "contact": contact = value
         case "user": pattern = value
         case "provider":
             provider = Provider.allCases.first { $0.name == value }
@@ -61,7 +83,7 @@ public struct ListingConditions: Equatable, Sendable {
         default:
             throw Mistake(
                 message: "there is no condition \"\(Self.shown(name[...]))\"; "
-                    + "write aor, user, provider, verdict or age")
+                    + "write aor, contact, user, provider, verdict or age")
         }
         lines += "\(name)=\(value)\n"
     }
@@ -91,7 +113,8 @@ public struct ListingConditions: Equatable, Sendable {
     }
 
     /// Whether a binding of such a user is meant; `verdict` as the listing says it, `age` in seconds.
-    public func admits(_ provider: Provider, age: Int64, verdict: String) -> Bool {
+    public func admits(_ provider: Provider, contact: String = "", age: Int64, verdict: String) -> Bool {
+        if !self.contact.isEmpty, self.contact != contact { return false }
         if let wanted = self.provider, wanted != provider { return false }
         if let oldest, age <= oldest { return false }
         if let youngest, age > youngest { return false }

@@ -198,21 +198,38 @@ public enum Service: UInt8, Sendable, CaseIterable {
     case voip = 1
     /// An ordinary notification token.
     case remote = 2
+    /// PushKit tokens for other things than calls (Apple, `PKPushType` and "Sending notification requests to APNs"): they
+    /// are known, so that they do not count as a part of the bundle id, and get nothing.
+    case complication = 3
+    case fileProvider = 4
+    case pushToTalk = 5
+
+    /// Calls or messages may go to such a token.
+    public var takesPushes: Bool { self == .voip || self == .remote }
 
     /// The name in logs and JSON, and in `pn-param`.
     public var name: String {
         switch self {
         case .voip: "voip"
         case .remote: "remote"
+        case .complication: "complication"
+        case .fileProvider: "fileprovider"
+        case .pushToTalk: "pushtotalk"
         }
     }
 
-    /// Reads `voip` or `remote`. Small letters only: a bundle id may well end in `Voip`.
+    /// Reads a name. Small letters only: a bundle id may well end in `Voip`.
     init?(label: Span<UInt8>) {
         if label.equals("voip") {
             self = .voip
         } else if label.equals("remote") {
             self = .remote
+        } else if label.equals("complication") {
+            self = .complication
+        } else if label.equals("fileprovider") {
+            self = .fileProvider
+        } else if label.equals("pushtotalk") {
+            self = .pushToTalk
         } else {
             return nil
         }

@@ -100,7 +100,8 @@ enum RFC8599 {
 /// `pn-param` of Apple's service: `TEAM.BUNDLE.SERVICE` (RFC 8599, 10).
 ///
 /// The RFC makes whatever follows the last dot the service. Phones in the field leave the service out,
-/// so only words known as services count as one; else the bundle id reaches to the end, for ordinary pushes.
+/// so only words known as services count as one; else the bundle id reaches to the end, for ordinary pushes. Tokens
+/// for a watch's complication, a file provider or a walkie-talkie are kept and get nothing (`Service.takesPushes`).
 ///
 /// Mizutech's phones may leave the team out too, and send the bundle id alone. A team id is of capitals and digits
 /// (Apple: ten of them), which no bundle id begins with.
@@ -143,7 +144,7 @@ struct AppleParam {
     private static let remote: [Service] = [.remote]
     private static let voip: [Service] = [.voip]
 
-    /// `voip`, `remote`, or several of them with `&` between; nil when any other word is there.
+    /// Names of services, several of them with `&` between; nil when any other word is there.
     private static func services(_ label: Span<UInt8>) -> [Service]? {
         if label.equals("voip") { return voip }
         var found: [Service] = []

@@ -19,6 +19,10 @@ public struct RegistrationPolicy: Sendable {
     private let supported: Set<Provider>
     private let sends555: Bool
     private let minExpires: Int
+    /// Seconds that a registration has to last so that a push can refresh it; 0 when none does.
+    private let shortestRefreshed: Int64
+    /// Phones that could refresh by themselves are told that they need not.
+    private let refreshesAll: Bool
     private let webPush: WebPushSettings
     /// The public point in base64url that phones are told; empty without one.
     public var vapidKey: String
@@ -42,12 +46,15 @@ public struct RegistrationPolicy: Sendable {
         self.supported = supported
         sends555 = settings.flag(.send555)
         minExpires = Int(settings.integer(.minExpires))
+        shortestRefreshed = settings.refreshedLife
+        refreshesAll = settings.refreshesAll
         webPush = WebPushSettings(settings)
     }
 
-    /// Whether pushes to this binding's provider are set up at all, and may go where it leads.
+    /// Whether pushes to this binding's provider are set up at all, may go where it leads, and are what its token is for.
     public func supports(_ binding: Binding) -> Bool {
-        others.serves(binding) || flexiAPI.serves(binding)
+        if let service = binding.service, !service.takesPushes { return false }
+        return others.serves(binding) || flexiAPI.serves(binding)
             || supported.contains(binding.provider) && isAllowed(binding)
     }
 
@@ -69,10 +76,15 @@ public struct RegistrationPolicy: Sendable {
         for binding in registration.bindings where !supports(binding) {
             let parameter = binding.dialect == .mpush ? "X-MPUSH" : "pn-provider"
             let isForeign = supported.contains(binding.provider)
+            let otherUse = binding.service.flatMap { $0.takesPushes ? nil : $0.name }
             let line =
-                isForeign
-                ? "pn-prid: no push may go where this subscription leads; webpush_hosts names the hosts that are allowed"
-                : "\(parameter): pushes through \(binding.providerName) are not set up here; set \(Self.remedy(binding.provider))"
+                if let otherUse {
+                    "pn-param: a token for \(otherUse) takes neither calls nor messages; send one for voip or remote"
+                } else if isForeign {
+                    "pn-prid: no push may go where this subscription leads; webpush_hosts names the hosts that are allowed"
+                } else {
+                    "\(parameter): pushes through \(binding.providerName) are not set up here; set \(Self.remedy(binding.provider))"
+                }
             if !lines.contains(line) { lines.append(line) }
         }
         return lines
@@ -102,9 +114,11 @@ public struct RegistrationPolicy: Sendable {
         return isTooShort ? Refusal(code: 423, reason: "Interval Too Brief", minExpires: minExpires) : nil
     }
 
-    /// The registrar granted less than a phone must ask for: it is promised nothing (RFC 8599, 5.6.1.1). `granted` in
-    /// seconds, 0 and less when not known.
-    public func isTooShort(granted: Int64) -> Bool { granted > 0 && granted < Int64(minExpires) }
+    /// The registrar granted less than a phone must ask for, or than a push can refresh: it is promised nothing (RFC 8599,
+    /// 5.6.1.1). `granted` in seconds, 0 and less when not known.
+    public func isTooShort(granted: Int64) -> Bool {
+        granted > 0 && granted < max(Int64(minExpires), shortestRefreshed)
+    }
 
     /// Feature-Caps header lines for the 200 (RFC 8599, 5.6.1): one per service, each with its CRLF.
     /// `stored` tells which providers' tokens are in the store now, `purrs` what the phone is told for its dialogs.
@@ -123,7 +137,7 @@ public struct RegistrationPolicy: Sendable {
                 guard !contact.providerName.isEmpty, let binding = bindings.first, stored.contains(binding.provider),
                     !usable(contact, of: registration).isEmpty
                 else { continue }
-                let lead = contact.refreshesItself ? Self.refreshLead : nil
+                let lead = contact.refreshesItself && !refreshesAll ? Self.refreshLead : nil
                 let key = binding.provider == .webpush ? vapidKey : ""
                 add(
                     FeatureCaps(

@@ -30,6 +30,9 @@ extension Span<UInt8> {
         return String(copying: text)
     }
 
+    /// Says whether the bytes are UTF-8.
+    public var isText: Bool { (try? UTF8Span(validating: self)) != nil }
+
     /// The bytes as text, U+FFFD in place of what is no UTF-8.
     func text() -> String {
         if let text = validText() { return text }
@@ -48,15 +51,12 @@ extension Span<UInt8> {
         return extracting(Swift.min(Swift.max(range.lowerBound, 0), upper)..<upper)
     }
 
-    /// Copies all bytes to the end of `out`.
-    func append(to out: inout [UInt8]) {
-        out.append(addingCapacity: count) { room in
-            for index in indices { room.append(self[index]) }
+    /// Copies all bytes to the end of `out`; the compiler takes many at a time.
+    public func append(to out: inout [UInt8]) {
+        out.append(addingCapacity: count) { (end: inout OutputSpan<UInt8>) in
+            for index in indices { end.append(self[index]) }
         }
     }
-
-    /// The byte at `index`; 0 behind the end.
-    func byte(_ index: Int) -> UInt8 { index < count ? self[index] : 0 }
 
     /// Says whether any byte is one that `predicate` looks for.
     @inline(__always)
@@ -121,7 +121,7 @@ public enum PrintableText {
         let bytes = text.utf8Span.span
         guard bytes.contains(where: { $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "\"") }) else { return text }
         let clean = cleaned(text)
-        guard clean.unicodeScalars.contains(where: isSeparator) else { return clean }
+        guard clean.unicodeScalars.contains(where: { $0 == "\"" || $0.properties.isWhitespace }) else { return clean }
         var quoted = "\""
         for scalar in clean.unicodeScalars {
             if scalar == "\"" || scalar == "\\" { quoted.unicodeScalars.append("\\") }
@@ -130,28 +130,9 @@ public enum PrintableText {
         return quoted + "\""
     }
 
-    /// Whether a byte may belong to a scalar that is obeyed. Nearly no text has one, and that much is seen without
-    /// decoding: `…` in shortened tokens is in every line of the log.
+    /// Nearly all texts are ASCII without controls: that much is seen without decoding.
     private static func mayNeedCleaning(_ text: String) -> Bool {
-        let bytes = text.utf8Span.span
-        for index in bytes.indices {
-            switch bytes[index] {
-            case 0x20..<0x7F: continue
-            // The first byte of U+0080 to U+00BF and of U+0600 to U+063F.
-            case 0..<0x20, 0x7F, 0xC2, 0xD8: return true
-            // U+2000 to U+2FFF; only of U+2000 to U+207F some are obeyed, and `…` (E2 80 A6) is not.
-            case 0xE2:
-                let (second, third) = (bytes.byte(index + 1), bytes.byte(index + 2))
-                if second == 0x80 && third != 0xA6 || second == 0x81 { return true }
-            default: continue
-            }
-        }
-        return false
-    }
-
-    /// Whether a value that holds this scalar could pass for two.
-    private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.isASCII ? scalar == "\"" || scalar == " " : scalar.properties.isWhitespace
+        text.utf8.contains { $0 < 0x20 || $0 >= 0x7F }
     }
 
     private static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {

@@ -172,6 +172,8 @@ struct DeviceState {
     /// It has answered with a final code other than 2xx, or was left ringing.
     var hasDeclined = false
     var isAnswered = false
+    /// It came for a push, and said nothing to the leg that it got.
+    var wasSilent = false
     /// It has been shown the end by `ringAndCancel`.
     var knowsEnd = false
     private var failedKeys: [String] = []
@@ -195,6 +197,18 @@ struct DeviceState {
         }
         guard let leg else { return true }
         return leg.heard == .nothing && leg.number == legAtPush
+    }
+
+    /// Milliseconds within which a phone that is there says something.
+    private static let silence: Int64 = 5000
+
+    /// It came for a push, and has said nothing since.
+    func isSilent(_ now: Int64) -> Bool {
+        guard wasPushed, !isAnswered, !hasDeclined else { return false }
+        guard let leg else { return wasSilent }
+        // A proxy or a node before the phone may take its time.
+        guard !leg.contact.isBehindProxy, !leg.contact.isElsewhere else { return false }
+        return leg.isSent && leg.heard == .nothing && leg.number != legAtPush && now - leg.since >= Self.silence
     }
 
     /// Nothing is on its way to it, and perhaps nothing will be.

@@ -113,6 +113,9 @@ public struct CallMachine: ~Copyable {
         devices.contains { $0.isAwaited && $0.device.contacts.contains { $0.key == key } }
     }
 
+    /// Devices that came for their push and have said nothing to the request.
+    public func silentDevices(now: Int64) -> [Int] { devices.indices.filter { devices[$0].isSilent(now) } }
+
     // MARK: What legs say
 
     /// The host comes to this leg later, or not at all (serial forking): until it is sent its phone is not silent.
@@ -189,6 +192,7 @@ public struct CallMachine: ~Copyable {
             if status >= 600, closing == nil { closing = .failed(status) }
             return
         }
+        devices[index].wasSilent = leg.number != devices[index].legAtPush && leg.heard == .nothing && status == 408
         verbs.append(.note(.legFailed(device: index, leg: leg.number, status: status)))
         hostAwaitsVerb = true
         guard !isClosed else { return }

@@ -46,6 +46,7 @@ public struct Plan: Equatable, Sendable {
         case noSuchPush = "the provider has no push for this event"
         case sameToken = "the same token is pushed already"
         case otherType = "this token takes no push of the type asked for"
+        case otherUse = "a token for this service takes neither calls nor messages; send one for voip or remote"
     }
 
     /// In the order of the bindings.
@@ -112,6 +113,7 @@ public struct Plan: Equatable, Sendable {
             switch binding.service {
             case .voip: return isCall ? 4 : nil
             case .remote: return isCall ? nil : 4
+            case .complication, .fileProvider, .pushToTalk: return nil
             case nil: return 5
             }
         case .harmonyos: return 6
@@ -120,12 +122,13 @@ public struct Plan: Equatable, Sendable {
     }
 
     private func obstacle(to event: PushEvent, for binding: Binding) -> Reason {
-        switch (binding.provider, binding.service) {
+        if let service = binding.service, !service.takesPushes { return .otherUse }
+        return switch (binding.provider, binding.service) {
         case (.apns, let service):
             APNsRequest.pushType(of: event, for: service) == nil ? .voipTokenOnly : .otherType
         case (_, .voip): .callTokenOnly
         case (_, .remote): event == .refresh ? .noSuchPush : .notForCalls
-        case (_, nil): .noSuchPush
+        case (_, _): .noSuchPush
         }
     }
 

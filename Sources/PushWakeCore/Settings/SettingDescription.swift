@@ -24,6 +24,8 @@ public struct SettingDescription: Sendable {
         case store
         /// A SIP URI of a host, or empty.
         case nodeURI
+        /// `host:port`, perhaps after a transport (`CaptureAddress`), or empty.
+        case capture
     }
 
     /// Static, so that a C caller may keep the pointer.
@@ -36,19 +38,14 @@ public struct SettingDescription: Sendable {
     public let unit: StaticString
     /// Whole sentences for docs/settings.md.
     public let help: StaticString
-    /// Names of the same thing at Mizutech (`m:`) and Flexisip (`f:`), comma separated.
-    public let otherNames: StaticString
-
     init(
-        _ name: StaticString, _ kind: Kind, _ defaultValue: StaticString, unit: StaticString = "",
-        other: StaticString = "", _ help: StaticString
+        _ name: StaticString, _ kind: Kind, _ defaultValue: StaticString, unit: StaticString = "", _ help: StaticString
     ) {
         self.name = name
         self.kind = kind
         self.defaultValue = defaultValue
         self.unit = unit
         self.help = help
-        self.otherNames = other
     }
 
     /// Whether a host may hand the value over as a number.
@@ -130,6 +127,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case cancelPush
     case cancelWhen
     case refreshBefore
+    case refreshAll
     case loadCall
     case loadCancel
     case loadChat
@@ -147,6 +145,8 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case httpRealm
     case httpRate
     case httpConnections
+    case hepCapture
+    case hepID
     case caFile
     case connectTimeout
     case requestTimeout
@@ -201,6 +201,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case upperServers
     case upperContact
     case upperPath
+    case upperPathHeader
     case upperExpire
     case rebuild
     case keepUpperReg
@@ -212,5 +213,6 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case removeAtNoprid
     case removeOnCallfail
     case removeOnNoanswer
+    case removeOnReject
     case clientMaxOffline
 }

@@ -121,6 +121,13 @@ public struct Settings: Equatable, Sendable {
         case .nodeURI:
             guard value.isEmpty || Self.isNodeURI(value) else { throw refuse("write sip:host or sip:host:port") }
             return value
+        case .capture:
+            do throws(CaptureAddress.Mistake) {
+                if !value.isEmpty { _ = try CaptureAddress(value) }
+            } catch {
+                throw refuse(error.remedy)
+            }
+            return value
         case .choice(let choices):
             guard choices.contains(value) else { throw refuse("write one of \(choices.joined(separator: ", "))") }
             return value
@@ -141,51 +148,23 @@ extension Settings {
 }
 
 extension Settings {
-    private static let legacyFCM =
-        "Google switched off the legacy FCM API in 2024; use fcm_key with a service-account file"
-    private static let binaryAPNs =
-        "Apple switched off its binary protocol in 2021; use apns_key or apns_cert, which speak HTTP/2"
-
     /// Why a value belongs to a vendor's service that is gone; nil when it does not.
     private static func objection(to value: String, for name: String) -> String? {
         switch name {
         // The server key of the legacy API: a secret, so it is not repeated.
         case "fcm_key" where value.hasPrefix("AIza") || value.hasPrefix("AAAA") && value.contains(":APA91"):
-            "the value is a server key; \(legacyFCM)"
-        case "fcm_url" where value.hasSuffix("/fcm/send") || value.hasSuffix("/gcm/send"): legacyFCM
+            "the value is a server key; \(ForeignSetting.legacyFCM)"
+        case "fcm_url" where value.hasSuffix("/fcm/send") || value.hasSuffix("/gcm/send"):
+            ForeignSetting.legacyFCM.description
         case "apns_url", "apns_sandbox_url":
             value.contains("//gateway.push.apple.com") || value.contains("//gateway.sandbox.push.apple.com")
-                ? binaryAPNs : nil
+                ? ForeignSetting.binaryAPNs.description : nil
         default: nil
         }
     }
 
-    /// Settings whose vendor's service is gone, and what to use now (Apple's binary protocol ended
-    /// in March 2021, Google's legacy HTTP API in July 2024).
-    private static let retired: [(names: [String], remedy: String)] = [
-        (
-            ["pushkit_protocol", "pushkit_serverurl_legacy", "pushkit_port", "pushkit_localport"],
-            binaryAPNs
-        ),
-        (
-            [
-                "fcm_protocol", "fcm_serverurl_legacy", "fcm_server_key", "google", "google-projects-api-keys",
-                "firebase-projects-api-keys",
-            ],
-            legacyFCM
-        ),
-        (
-            ["windowsphone", "windowsphone-package-sid", "windowsphone-application-secret"],
-            "Microsoft switched off push for Windows Phone; there is nothing to set in its place"
-        ),
-        (["fcm_serverurl_v1"], "there is no such setting; here it is called fcm_url, and takes https://host alone"),
-    ]
-
     private static func remedy(forUnknown name: String) -> String {
-        if let entry = retired.first(where: { $0.names.contains(name) }) { return entry.remedy }
-        if let key = SettingKey.allCases.first(where: { otherNames(of: $0).contains(name) }) {
-            return "there is no such setting; here it is called \(SettingsTable.description(of: key).name)"
-        }
+        if let foreign = ForeignSetting.named(name) { return foreign.remedy }
         if FCMAccountSettings.Name.isNumbered(name) {
             return "there is no such setting; numbers go from 1 to \(FCMAccountSettings.numbers.upperBound)"
         }
@@ -193,13 +172,6 @@ extension Settings {
             .min { EditDistance.between($0, name) < EditDistance.between($1, name) }
         if let near, EditDistance.between(near, name) <= 3 { return "there is no such setting; did you mean \(near)?" }
         return "there is no such setting; docs/settings.md lists them all"
-    }
-
-    private static func otherNames(of key: SettingKey) -> [String] {
-        SettingsTable.description(of: key).otherNames.description.split(separator: ",").map { part in
-            let name = part.drop { $0 == " " }.dropFirst(2)
-            return String(name.split(separator: "/").last ?? name)
-        }
     }
 }
 
@@ -315,6 +287,18 @@ extension Settings {
     }
 
     private var whileHeld: UInt32 { UInt32(clamping: min(integer(.wakeTimeout), RequestPolicy.longestHold)) }
+}
+
+extension Settings {
+    /// Every phone is asked by push to register again, also one that says that it could by itself (RFC 8599, 5.5).
+    public var refreshesAll: Bool { flag(.refreshAll) && integer(.refreshBefore) > 0 }
+
+    /// Seconds that a registration has to last so that a push can refresh it: one that is shorter would be pushed for as
+    /// soon as it is made. 0 when nobody is pushed to refresh.
+    public var refreshedLife: Int64 { 2 * integer(.refreshBefore) }
+
+    /// Phones belong to SIP servers behind this one.
+    public var isGateway: Bool { !text(.upperServers).isEmpty || !text(.secretKeyFile).isEmpty }
 }
 
 /// The release these sources are.

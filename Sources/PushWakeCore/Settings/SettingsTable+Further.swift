@@ -6,16 +6,16 @@ extension SettingsTable {
         switch key {
         case .flexiAPIURL:
             .init(
-                "flexiapi_url", .text, "", other: "f:global::flexiapi/url",
+                "flexiapi_url", .text, "",
                 "https URL of a FlexiAPI (Linphone's account manager) that pushes for flexiapi_apps, up to where /api follows, such as https://subscribe.example.org/flexiapi. Empty: none."
             )
         case .flexiAPIKeyFile:
             .init(
-                "flexiapi_key_file", .path, "", other: "f:global::flexiapi/api-key",
+                "flexiapi_key_file", .path, "",
                 "File whose first line is the API key (x-api-key) for flexiapi_url.")
         case .flexiAPIApps:
             .init(
-                "flexiapi_apps", .text, "", other: "f:module::PushNotification/external-push-flexiapi",
+                "flexiapi_apps", .text, "",
                 "Apps that are woken through flexiapi_url, comma separated: apns.org.linphone.phone, fcm.linphone-android; apns or fcm alone for all of them."
             )
         case .harmonyOSKey:

@@ -18,22 +18,27 @@ extension SettingsTable {
             .init(
                 "upper_path", .path, "/var/lib/pushwake/upstream.db",
                 "File that remembers upstream registrations over a restart. With store=memory there is none.")
+        case .upperPathHeader:
+            .init(
+                "upper_path_header", .nodeURI, "",
+                "SIP URI of this gateway that registrations carry as Path (RFC 3327), such as sip:192.0.2.5:5060, for servers that support it and gateways that share upper_contact: the server sends its calls along this Path. Empty: no Path."
+            )
         case .upperExpire:
             .init(
-                "upper_expire", .integer(-1...31_536_000), "3600", unit: "s", other: "m:pushnotification_upperexpire",
+                "upper_expire", .integer(-1...31_536_000), "3600", unit: "s",
                 "How long upstream registrations are asked to last. -1: as long as the phone asks for.")
         case .rebuild:
             .init(
-                "rebuild", .integer(1...86_400), "3600", unit: "s", other: "m:rebuildregclients",
+                "rebuild", .integer(1...86_400), "3600", unit: "s",
                 "How often each upstream registration is looked at, whether it is still wanted and still there.")
         case .keepUpperReg:
             .init(
-                "keep_upper_reg", .integer(0...2), "1", other: "m:pushnotification_keeppupperreg",
+                "keep_upper_reg", .integer(0...2), "1",
                 "0: upstream registrations live and end with those of the phones. 1: they are kept while a phone of the user is registered or can be woken. 2: the gateway never ends one."
             )
         case .preferMD5Auth:
             .init(
-                "prefer_md5_auth", .flag, "0", other: "m:prefermd5auth",
+                "prefer_md5_auth", .flag, "0",
                 "1: where a phone sends X-PIID the gateway answers the server's challenge with it. 0: the phone is asked."
             )
         case .regRefresh:
@@ -43,7 +48,7 @@ extension SettingsTable {
             )
         case .removeOnRegfail:
             .init(
-                "remove_on_regfail", .integer(0...2), "1", other: "m:pushnotification_removeon_regfail",
+                "remove_on_regfail", .integer(0...2), "1",
                 "What becomes of the push bindings of a user whom the SIP server refuses. 0: they stay. 1: they go when the upstream registration has ended and the phone did not register again meanwhile. 2: also when the server was silent until then."
             )
         case .secretKeyFile:

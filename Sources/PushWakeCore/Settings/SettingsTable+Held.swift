@@ -26,11 +26,10 @@ extension SettingsTable {
         case .pushRepeat:
             .init(
                 "push_repeat", .integer(0...600), "0", unit: "s",
-                other: "f:module::PushNotification/retransmission-interval",
                 "A phone that was pushed for a call and stays away is pushed again after so long. 0: never.")
         case .pushRepeats:
             .init(
-                "push_repeats", .integer(1...20), "2", other: "f:module::PushNotification/retransmission-count",
+                "push_repeats", .integer(1...20), "2",
                 "How often at most.")
         case .unansweredMessage:
             .init(
@@ -40,7 +39,6 @@ extension SettingsTable {
         case .cancelWhen:
             .init(
                 "cancel_when", .choice(CallPolicy.CancelRule.allCases.map(\.rawValue)), "unanswered",
-                other: "m:pushnotification_cancel_when",
                 "Who is pushed that the caller has hung up. unanswered: phones that were pushed and said nothing over SIP. pushed: all that were pushed. always: all that can be pushed."
             )
         default: nil

@@ -60,7 +60,7 @@ public enum SettingsTable {
                 "normal: a binding survives a crash of any process. full: also a power cut, at one fsync per REGISTER.")
         case .persist:
             .init(
-                "persist", .integer(-1...3650), "30", unit: "days", other: "m:pushnotification_persists",
+                "persist", .integer(-1...3650), "30", unit: "days",
                 "A binding outlives its SIP registration for so many days since the last REGISTER. 0: it ends with the registration. -1: 30 days, 10 under load and 5 when overloaded."
             )
         case .bindingsPerUser:
@@ -76,12 +76,11 @@ public enum SettingsTable {
         switch key {
         case .wakeTimeout:
             .init(
-                "wake_timeout", .integer(1...600), "40", unit: "s", other: "f:module::Router/call-fork-timeout",
+                "wake_timeout", .integer(1...600), "40", unit: "s",
                 "How long a call waits for a sleeping phone. Also the time to live of its push.")
         case .wakeRequests:
             .init(
                 "wake_requests", .methods, "INVITE, MESSAGE, REFER, NOTIFY",
-                other: "f:module::PushNotification/enable-message-summaries-pn",
                 "Requests outside of a dialog that wake phones. NOTIFY: only for message-summary, the notice of a mailbox. OPTIONS, SUBSCRIBE, PUBLISH and INFO may be named too, and make a phone register without a word. What is not an INVITE is held for 20 s at most."
             )
         case .voicemailUrgent:
@@ -110,12 +109,12 @@ public enum SettingsTable {
             )
         case .unregisterPolicy:
             .init(
-                "unregister_policy", .choice(["keep", "remove"]), "keep", other: "m:pushnotification_disableunreg",
+                "unregister_policy", .choice(["keep", "remove"]), "keep",
                 "keep: a phone that unregisters can still be woken; only a null token unbinds. remove: unregistering unbinds, as RFC 8599 has it."
             )
         case .send555:
             .init(
-                "send_555", .flag, "0", other: "m:pushnotification_send555",
+                "send_555", .flag, "0",
                 "Answer 555 to a REGISTER that names a push service that is not supported (RFC 8599, 5.6.1). 0: accept it without sip.pns."
             )
         case .minExpires:
@@ -125,12 +124,11 @@ public enum SettingsTable {
         case .messageTimeToLive:
             .init(
                 "message_ttl", .integer(0...2_419_200), "604800", unit: "s",
-                other: "m:pushnotification_ttl, f:module::PushNotification/message-time-to-live",
                 "How long a provider keeps the push for a message, the notice of a mailbox, a missed call, a custom text or, by hand, a refresh. 0: now or never."
             )
         case .ignoreSame:
             .init(
-                "ignore_same", .integer(0...600_000), "0", unit: "ms", other: "m:pushnotification_ignoresubssame",
+                "ignore_same", .integer(0...600_000), "0", unit: "ms",
                 "No second push of a kind to the same device within this window, unless it registers meanwhile; twice as long for messages. A second call's push waits until the window is over and is dropped when the phone comes before. 0: off."
             )
         case .devicePushes:
@@ -158,8 +156,13 @@ public enum SettingsTable {
             )
         case .refreshBefore:
             .init(
-                "refresh_before", .integer(0...86_400), "0", unit: "s", other: "m:pushnotification_regrefresh",
+                "refresh_before", .integer(0...86_400), "0", unit: "s",
                 "Ask a phone by push to register again so long before its registration ends; RFC 8599 recommends 120 and more. A phone that refreshes by itself is asked 120 s before the end, if it has not done it. 0: never."
+            )
+        case .refreshAll:
+            .init(
+                "refresh_all", .flag, "0",
+                "1: with refresh_before every phone is asked to register again, also one that says that it can do so by itself; it is told no sip.pnsreg (RFC 8599, 5.6.1.1). 0: that one is left to itself."
             )
         case .fastAGIListen:
             .init(
@@ -183,16 +186,16 @@ public enum SettingsTable {
         return switch key {
         case .loadCall:
             .init(
-                "load_call", policies, "always", other: "m:pushnotification",
+                "load_call", policies, "always",
                 "At which load calls are pushed. low_load: at level 0 and 1; unless_overloaded: up to level 3; `pushwake stats` shows the level."
             )
         case .loadCancel:
             .init(
-                "load_cancel", policies, "always", other: "m:pushnotification_cancel",
+                "load_cancel", policies, "always",
                 "The same for the notice that a call has ended.")
         case .loadChat:
             .init(
-                "load_chat", policies, "unless_overloaded", other: "m:pushnotification_chat",
+                "load_chat", policies, "unless_overloaded",
                 "The same for messages, group messages, notices of a mailbox, REFER and texts by hand.")
         case .loadMissed:
             .init("load_missed", policies, "unless_overloaded", "The same for missed calls.")
@@ -215,32 +218,32 @@ public enum SettingsTable {
                 "Send form-uri, the misspelt name that Flexisip documents, beside from-uri in its FCM payload.")
         case .fcmNotification:
             .init(
-                "fcm_notification", .choice(["auto", "keep", "remove"]), "auto", other: "m:fcm_removenotification",
+                "fcm_notification", .choice(["auto", "keep", "remove"]), "auto",
                 "What becomes of notification sections in FCM payloads. auto: they stay for what is to be read, and go for calls, whose app Android would not start."
             )
         case .soundCall:
             .init(
-                "sound_call", .text, "default", other: "m:pushnotification_sound_call",
+                "sound_call", .text, "default",
                 "Sound of a call, where the phone named none with pn-call-snd.")
         case .soundChat:
             .init(
-                "sound_chat", .text, "default", other: "m:pushnotification_sound_chat",
+                "sound_chat", .text, "default",
                 "Sound of a message, where the phone named none with pn-msg-snd.")
         case .soundOther:
             .init(
-                "sound_other", .text, "default", other: "m:pushnotification_sound_other",
+                "sound_other", .text, "default",
                 "Sound of every other push, where the phone named none with pn-msg-snd.")
         case .badge:
             .init(
-                "badge", .flag, "1", other: "f:module::PushNotification/no-badge",
+                "badge", .flag, "1",
                 "The number that payloads with a badge put on the app's icon. 0 keeps it free.")
         case .showCaller:
             .init(
-                "show_caller", .flag, "1", other: "f:module::PushNotification/display-from-uri",
+                "show_caller", .flag, "1",
                 "0: names and addresses of callers stay out of pushes, so that the provider does not learn them.")
         case .templateDirectory:
             .init(
-                "template_dir", .path, "", other: "m:fcmmessage.txt, m:pushkitmessage.txt",
+                "template_dir", .path, "",
                 "Directory with payload templates of your own (PROVIDER.json, PROVIDER.APP.json). Empty: the built-in ones."
             )
         case .caFile:
@@ -257,12 +260,12 @@ public enum SettingsTable {
                 "Longest wait for the answer to one push.")
         case .queueSize:
             .init(
-                "queue_size", .integer(1...10_000_000), "100000", other: "f:module::PushNotification/max-queue-size",
+                "queue_size", .integer(1...10_000_000), "100000",
                 "Pushes that may wait for one provider and credential. Past it the least urgent is refused (refreshes before messages before calls), and log and result say so. A Web Push service has a sixteenth."
             )
         case .maxFail:
             .init(
-                "max_fail", .integer(0...1_000_000), "10000", other: "m:fcm_maxfail",
+                "max_fail", .integer(0...1_000_000), "10000",
                 "After so many failures in a row the circuit of a credential opens: one push in a while tries it; the first success closes it. 0: never."
             )
         case .httpProxy:
@@ -296,12 +299,11 @@ public enum SettingsTable {
         case .apnsCert:
             .init(
                 "apns_cert", .path, "",
-                other: "m:pushkit.p12, m:pushkit.pem, f:module::PushNotification/apple-certificate-dir",
                 "Apple's push certificate with its key (.p12, .pfx, .pem, or .cer with .key beside it), or a directory with one for each app. Where none covers an app, apns_key is used."
             )
         case .apnsCertPasswordFile:
             .init(
-                "apns_cert_password_file", .path, "", other: "m:pushkit_sslcertpassword",
+                "apns_cert_password_file", .path, "",
                 "File with the password of apns_cert, where no file of the same name with the ending .pwd has it.")
         case .apnsEnvironment:
             .init(
@@ -310,22 +312,19 @@ public enum SettingsTable {
         case .apnsURL:
             .init(
                 "apns_url", .origin, "https://api.push.apple.com",
-                other: "m:pushkit_serverurl_http2, f:module::PushNotification/apns-server",
                 "Apple's production service.")
         case .apnsSandboxURL:
             .init(
                 "apns_sandbox_url", .origin, "https://api.sandbox.push.apple.com",
-                other: "m:pushkit_serverurl_http2_dev, f:module::PushNotification/apns-dev-server",
                 "Apple's sandbox service.")
         case .apnsTopic:
             .init(
-                "apns_topic", .text, "", other: "m:pushnotification_topic",
+                "apns_topic", .text, "",
                 "Topic of every push. Empty or set: the bundle id that the phone sent, with .voip for calls to a PushKit token; packagename: never with .voip; null: none, for a certificate with one topic."
             )
         case .apnsPushType:
             .init(
                 "apns_push_type", .choice(["auto", "no", "voip", "alert", "background"]), "auto",
-                other: "m:pushnotification_apnspushtype",
                 "apns-push-type of pushes to tokens that are not PushKit's. auto, voip: by event and token. alert, background: this one, but a refresh stays silent. no: the header is left out."
             )
         case .apnsMutableContent:
@@ -337,12 +336,12 @@ public enum SettingsTable {
             .init("apns_connections", .integer(1...64), "1", "Connections to Apple at once, per environment.")
         case .fcmKey:
             .init(
-                "fcm_key", .path, "", other: "m:fcm_key, f:module::PushNotification/firebase-service-accounts",
+                "fcm_key", .path, "",
                 "Google's service-account JSON file, for every app that has none of its own. More of them: fcm_app1 to fcm_app1000 name a package or project, fcm_key1 to fcm_key1000 its file."
             )
         case .fcmApp:
             .init(
-                "fcm_app", .text, "", other: "m:fcm_app",
+                "fcm_app", .text, "",
                 "Package or project that fcm_key belongs to; needed only when no fcm_key is set and its file is fcmkey.PACKAGE.json."
             )
         case .fcmKeyDirectory:
@@ -351,7 +350,7 @@ public enum SettingsTable {
                 "Directory with fcmkey.json, for apps without a file of their own, and fcmkey.PACKAGE.json, for one package or project each. Empty: where fcm_key is."
             )
         case .fcmURL:
-            .init("fcm_url", .origin, "https://fcm.googleapis.com", other: "m:fcm_serverurl", "Google's service.")
+            .init("fcm_url", .origin, "https://fcm.googleapis.com", "Google's service.")
         case .fcmAndroidV2:
             .init(
                 "fcm_android_v2", .flag, "0",
@@ -409,13 +408,13 @@ public enum SettingsTable {
         switch key {
         case .webhookURL:
             .init(
-                "webhook_url", .text, "", other: "f:module::PushNotification/external-push-uri",
+                "webhook_url", .text, "",
                 "https URL for pushes that no other provider takes; keywords in path and query, such as $token or TOKEN, are filled in. Empty: no webhook."
             )
         case .webhookMethod:
             .init(
                 "webhook_method", .choice(["POST", "GET", "PUT", "PATCH", "DELETE"]), "POST",
-                other: "f:module::PushNotification/external-push-method", "HTTP method of the webhook.")
+                "HTTP method of the webhook.")
         case .webhookHeaders:
             .init(
                 "webhook_headers", .text, "",

@@ -35,6 +35,8 @@ public struct UpstreamPolicy: Equatable, Sendable {
     public var keeping = Keeping.whileWanted
     public var waking = Waking.auto
     public var removal = Removal.refused
+    /// A user whom the server refuses, to the gateway and to the phone, loses the push bindings at once (`remove_on_reject`).
+    public var removesRejected = true
     /// X-PIID answers challenges even where the phone could.
     public var prefersCredential = false
     /// Milliseconds between two looks at an account at most.
@@ -50,6 +52,7 @@ public struct UpstreamPolicy: Equatable, Sendable {
         keeping = Keeping(rawValue: Int(settings.integer(.keepUpperReg))) ?? .whileWanted
         waking = Waking(rawValue: Int(settings.integer(.regRefresh))) ?? .auto
         removal = Removal(rawValue: Int(settings.integer(.removeOnRegfail))) ?? .refused
+        removesRejected = settings.flag(.removeOnReject)
         prefersCredential = settings.flag(.preferMD5Auth)
         lookPause = settings.integer(.rebuild) * 1000
     }

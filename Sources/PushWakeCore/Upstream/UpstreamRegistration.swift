@@ -52,6 +52,8 @@ public struct UpstreamRegistration: ~Copyable {
     public private(set) var dueAt: Int64?
     private var refreshAt: Int64?
     private var hasWoken = false
+    /// The server has refused the gateway's own REGISTER, and nobody has been accepted since.
+    private var isRefused = false
     private var failures: Int64 = 0
     private var random: SplitMix
 
@@ -223,7 +225,7 @@ public struct UpstreamRegistration: ~Copyable {
 
     private mutating func accepted(_ current: Attempt, _ answer: UpstreamAnswer, _ now: Int64) -> [UpstreamAction] {
         var actions: [UpstreamAction] = []
-        failures = 0
+        (failures, isRefused) = (0, false)
         let granted = current.expires == 0 ? 0 : answer.expires ?? current.expires
         if granted == 0 {
             (until, interval, refreshAt) = (nil, 0, nil)
@@ -251,7 +253,12 @@ public struct UpstreamRegistration: ~Copyable {
         if let phone = current.phone {
             let status = answer.isSilence ? 408 : answer.status
             let reason = answer.isSilence ? "Request Timeout" : answer.reason
-            return [.refuse(phone.handle, status: status, reason: reason, headers: answer.passedHeaders)]
+            let refusal = UpstreamAction.refuse(
+                phone.handle, status: status, reason: reason, headers: answer.passedHeaders)
+            // A stranger may be refused in a user's name at any time: that alone says nothing of the user.
+            guard isRefused, policy.removesRejected, Self.isRejection(status) else { return [refusal] }
+            isRefused = false
+            return [refusal, .lapsed("the SIP server rejects this user", removesBindings: true)]
         }
         failures = min(failures + 1, 20)
         let pause = Int64(random.next() % 3000)
@@ -259,6 +266,7 @@ public struct UpstreamRegistration: ~Copyable {
         case 401, 403, 404, 407, 410, 600...:
             // The same would be refused again: only the phone can say something new.
             (known, credential, refreshAt) = ([], nil, nil)
+            isRefused = true
             return [.dropCredential, .save]
         case 400...407, 411...499:
             refreshAt = now + max(60_000, min(policy.lookPause, ((until ?? now) - now) / 2)) + pause
@@ -266,6 +274,9 @@ public struct UpstreamRegistration: ~Copyable {
         }
         return []
     }
+
+    /// Another password would not help: barred, unknown, gone, or nowhere (RFC 3261, 21.4.4, 21.4.5, 21.4.10, 21.6).
+    private static func isRejection(_ status: Int) -> Bool { [403, 404, 410].contains(status) || status >= 600 }
 
     private mutating func note(_ phone: PhoneRegister, _ now: Int64) {
         devices.removeAll { $0.device == phone.device || $0.endsAt <= now || phone.isForAll && phone.isRemoval }

@@ -69,8 +69,12 @@ extension EngineCore {
         reply(to: message, peer) { _ in }
     }
 
-    /// Ends the requests of a user with this Call-ID that channels wait for.
+    /// Ends the requests of a user with this Call-ID that channels wait for, those too whose bindings are still being asked
+    /// for.
     func endCall(aor: String, callID: String, _ how: CallEnd) {
+        for id in wakesUnderWay.keys.filter({ $0.isWaited(aor: aor, callID: callID) }) {
+            wakesUnderWay[id] = .some(how)
+        }
         for request in calls.requests(for: aor) where request.message.callID == callID {
             if case .waited = request.id { end(request, how) }
         }
@@ -85,6 +89,7 @@ extension EngineCore {
         case .failed where now >= request.machine.endsAt: countFailures(request)
         case .failed, .answered, .cancelled, .completedElsewhere: break
         }
+        countSilences(request, now)
         let verbs = request.machine.ended(how, now: now)
         calls.end(request, forgetAt: now + Self.retention)
         dispatch(perform(verbs, request))
@@ -254,25 +259,48 @@ extension EngineCore {
     func countFailures(_ request: HeldRequest) {
         guard request.content.event == .call, let threshold = CallFailures.threshold(settings) else { return }
         let now = SystemClock.wallSeconds()
-        for device in request.pushedAt.keys {
-            guard request.devices.chosen.indices.contains(device), let chosen = request.devices.chosen[device] else {
-                continue
-            }
-            let binding = request.bindings[chosen.index]
-            guard callFailures.add(binding.token, now: now) >= threshold else { continue }
+        for binding in request.pushedAt.keys.compactMap(request.binding(of:))
+        where callFailures.add(binding.token, now: now) >= threshold {
             callFailures.forget(binding.token)
-            let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
-            let reason = "did not come for \(threshold) call\(threshold == 1 ? "" : "s")"
-            ask(about: binding.aor) { (store) throws(StoreError) in
-                try store.remove(token, of: binding.aor, reason: reason, now: now).count
-            } then: { [log] (result: Result<Int, StoreError>) in
-                switch result {
-                case .success(0): break
-                case .success:
-                    log(.notice, "binding removed aor=\(PrintableText.logValue(binding.aor)): it \(reason)")
-                case .failure(let error): log(.error, "a binding could not be removed: \(error)")
-                }
+            remove(binding, "did not come for \(threshold) call\(threshold == 1 ? "" : "s")", now)
+        }
+    }
+
+    /// A call is over: a phone that came for it has said something, and begins anew, or nothing, once more. `now` in
+    /// monotonic milliseconds.
+    private func countSilences(_ request: HeldRequest, _ now: Int64) {
+        guard request.content.event == .call, let threshold = CallFailures.silenceThreshold(settings) else { return }
+        let wall = SystemClock.wallSeconds()
+        let silent = request.machine.silentDevices(now: now)
+        for device in request.devices.chosen.indices where request.pushedAt[device] == nil {
+            guard let binding = request.binding(of: device) else { continue }
+            if !silent.contains(device) {
+                silences.forget(binding.token)
+            } else if silences.add(binding.token, now: wall) >= threshold {
+                silences.forget(binding.token)
+                remove(binding, "came and said nothing at \(threshold) calls", wall)
             }
         }
+    }
+
+    private func remove(_ binding: Binding, _ reason: String, _ now: Int64) {
+        let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
+        ask(about: binding.aor) { (store) throws(StoreError) in
+            try store.remove(token, of: binding.aor, reason: reason, now: now).count
+        } then: { [log] (result: Result<Int, StoreError>) in
+            switch result {
+            case .success(0): break
+            case .success: log(.notice, "binding removed aor=\(PrintableText.logValue(binding.aor)): it \(reason)")
+            case .failure(let error): log(.error, "a binding could not be removed: \(error)")
+            }
+        }
+    }
+}
+
+extension HeldRequest {
+    /// The binding that a device is pushed by; nil when it has none.
+    fileprivate func binding(of device: Int) -> Binding? {
+        guard devices.chosen.indices.contains(device), let chosen = devices.chosen[device] else { return nil }
+        return bindings[chosen.index]
     }
 }

@@ -41,7 +41,7 @@ extension EngineCore {
             )
             // The phone is there all the same.
             dispatch(tellRequests(of: registration, host))
-            if let peer { fail(message, peer, "the store cannot be written: \(error)") }
+            if let peer { fail(message, peer, "the store cannot be written: \(error)", isStoreAway: true) }
         }
     }
 
@@ -59,10 +59,11 @@ extension EngineCore {
         _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, in store: any BindingStore,
         _ now: Int64
     ) throws(StoreError) -> Kept {
+        let left = try leftContacts(registration, in: store, now)
         let removed = registration.isPushedUpstream ? 0 : try unbind(registration, in: store, now)
         let (stored, stale) = try bind(registration, granted, host, in: store, now)
         return Kept(
-            granted: granted, removed: removed, stored: stored, stale: stale,
+            granted: granted, removed: removed, stored: stored, stale: left + stale,
             purrs: purrs(of: registration, stored, in: store, now: now))
     }
 
@@ -162,6 +163,30 @@ extension EngineCore {
             stored += bindings
         }
         return (stored, stale)
+    }
+
+    /// Contacts of the registrar that a phone leaves without naming them to the letter: a removal need not repeat the push
+    /// parameters (RFC 8599, 4.1.2; the URIs are equal by RFC 3261, 19.1.4), and registrars compare bytes.
+    private func leftContacts(_ registration: Registration, in store: any BindingStore, _ now: Int64)
+        throws(StoreError) -> [String]
+    {
+        let leaving = registration.contacts.filter(registration.isRemoval)
+        guard !leaving.isEmpty else { return [] }
+        let staying = registration.contacts.filter { !registration.isRemoval($0) }.map(\.uri)
+        var left: [String] = []
+        for binding in try store.bindings(of: registration.aor, now: now) where !binding.contact.isEmpty {
+            guard !staying.contains(binding.contact), !left.contains(binding.contact) else { continue }
+            let bare = Binding.withoutPushParameters(binding.contact)
+            let isLeft = leaving.contains { contact in
+                // Its address alone counts: a phone may have another Contact with the same instance and Call-ID.
+                let isOther =
+                    !contact.instance.isEmpty && !binding.instance.isEmpty && contact.instance != binding.instance
+                return contact.uri != binding.contact && !isOther
+                    && Binding.withoutPushParameters(contact.uri) == bare
+            }
+            if isLeft { left.append(binding.contact) }
+        }
+        return left
     }
 
     /// Removes what the phone no longer wants: a token of null always, an un-REGISTER when the settings say so.
@@ -297,7 +322,7 @@ extension EngineCore {
                 reply(to: message, peer) { writer in
                     if let device { writer.put(.aor, device.aor) }
                 }
-            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)")
+            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
             }
         }
     }

@@ -28,7 +28,7 @@ extension EngineCore {
             case .success(let bindings):
                 resume(ticket, bindings)
                 reply(to: message, peer) { _ in }
-            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)")
+            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
             }
         }
     }

@@ -96,6 +96,7 @@ public final class EngineService {
         shared?.start()
         openFastAGI(settings)
         openHTTP(settings)
+        core.openCapture()
         everySecond()
         housekeeping()
         buffered = store as? BufferedStore
@@ -105,7 +106,8 @@ public final class EngineService {
         if lead > 0, shared != nil {
             log(.warning, "refresh_before asks no phone to register while nodes share the store: each would ask all")
         } else if lead > 0 {
-            let watch = RefreshWatch(core: core, lead: lead, now: loop.wallSeconds)
+            let watch = RefreshWatch(
+                core: core, lead: lead, asksAll: settings.refreshesAll, now: loop.wallSeconds)
             refreshes = watch
             watch.start()
         }
@@ -209,6 +211,7 @@ public final class EngineService {
         if let buffered { flush(buffered, isFirst: true) }
         core.upstream?.flush()
         core.reportLeftOut(now: .max)
+        core.capture?.end()
         shared?.end()
         filter?.withdraw()
         http?.close()
@@ -219,7 +222,10 @@ public final class EngineService {
     private func reload() -> [ReloadNote] {
         let outcome = settingsReload.read(core.settings)
         var notes = outcome.notes
-        if let settings = outcome.settings { core.take(settings) }
+        if let settings = outcome.settings {
+            core.take(settings)
+            core.openCapture()
+        }
         if !outcome.isBroken {
             notes += core.delivery.reload().map { .problem($0) }
             notes += (http?.reload(core.settings) ?? []).map { .problem($0) }

@@ -93,4 +93,17 @@ extension SettingsInspection {
             add(.warning, .secretKeyFile, error.message)
         }
     }
+
+    /// How long a phone that stays away is remembered.
+    mutating func inspectPersistence() {
+        let (persist, offline) = (settings.integer(.persist), settings.integer(.clientMaxOffline))
+        if offline > 0, persist > offline {
+            add(
+                .warning, .persist,
+                "bindings end after \(offline) days all the same: client_max_offline; set that to \(persist) or 0")
+        }
+        if settings.flag(.refreshAll), settings.integer(.refreshBefore) == 0 {
+            add(.warning, .refreshAll, "does nothing without refresh_before; set that to 120 or more")
+        }
+    }
 }

@@ -55,6 +55,7 @@ public struct SettingsInspection {
         inspection.inspectHTTP()
         inspection.inspectPaths()
         inspection.inspectUpstream()
+        inspection.inspectPersistence()
         if depth >= .surroundings { inspection.inspectSurroundings() }
         return inspection.findings.sorted { $0.level < $1.level }
     }

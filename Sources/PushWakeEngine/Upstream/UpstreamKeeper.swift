@@ -12,6 +12,8 @@ final class UpstreamKeeper {
     unowned let core: EngineCore
     private(set) var servers: UpstreamServers
     private(set) var policy: UpstreamPolicy
+    /// Header lines that make the server send its requests along this gateway (RFC 3327); empty for none.
+    private let path: String
     var accounts = KeptAccounts()
     private var schedule = UpstreamSchedule()
     private var paces: [String: UpstreamPace] = [:]
@@ -42,8 +44,15 @@ final class UpstreamKeeper {
         self.core = core
         servers = UpstreamServers(settings.text(.upperServers))
         policy = UpstreamPolicy(settings)
+        path = Self.path(settings.text(.upperPathHeader))
         self.file = file
         self.box = box
+    }
+
+    private static func path(_ uri: String) -> String {
+        guard !uri.isEmpty else { return "" }
+        let isLoose = uri.split(separator: ";").dropFirst().contains("lr")
+        return "Path: <\(uri)\(isLoose ? "" : ";lr")>\r\nSupported: path\r\n"
     }
 
     private var now: Int64 { SystemClock.monotonicMilliseconds() }
@@ -129,6 +138,11 @@ final class UpstreamKeeper {
     /// Goes on with an answer.
     func answered(_ id: UInt64, _ answer: UpstreamAnswer) -> [UpstreamOrder] {
         guard answer.status >= 200, let (account, attempt) = sending.removeValue(forKey: id) else { return [] }
+        if answer.status == 420, !path.isEmpty {
+            core.log(
+                .warning, "the SIP server of \(account.name) does not support Path (420); leave upper_path_header empty"
+            )
+        }
         return follow(account) { machine in
             machine.answered(attempt, answer, now: now, wallSeconds: wall)
         }
@@ -208,7 +222,7 @@ final class UpstreamKeeper {
         let username = request?.username ?? account.username
         let local = request.map { $0.local.isEmpty ? account.local : $0.local } ?? account.local
         (order.id, order.cseq) = (lastID, register.cseq)
-        order.headers = "Contact: <sip:\(account.name)@\(local)>\r\nExpires: \(register.expires)\r\n"
+        order.headers = "Contact: <sip:\(account.name)@\(local)>\r\nExpires: \(register.expires)\r\n\(path)"
         switch register.authorization {
         case .none: break
         case .phone(let lines): order.headers += lines.map { $0 + "\r\n" }.joined()

@@ -95,6 +95,22 @@ private func brief(_ registration: Registration) -> [String] {
             "pn-provider=apns;pn-prid=short;pn-param=ABCD1234.org.example.phone",
             ["apns default ABCD1234|org.example.phone remote short"]
         ),
+        (
+            "pn-provider=apns;pn-prid=00;pn-param=T.org.example.phone.complication",
+            ["apns default T|org.example.phone complication 00"]
+        ),
+        (
+            "pn-provider=apns;pn-prid=00;pn-param=T.org.example.phone.fileprovider",
+            ["apns default T|org.example.phone fileprovider 00"]
+        ),
+        (
+            "pn-provider=apns;pn-prid=00;pn-param=T.org.example.phone.pushtotalk",
+            ["apns default T|org.example.phone pushtotalk 00"]
+        ),
+        (
+            "pn-provider=apns;pn-prid=00;pn-param=T.org.example.phone.Complication",
+            ["apns default T|org.example.phone.Complication remote 00"]
+        ),
         ("pn-provider=acrobits;pn-prid=x;pn-param=1", ["acrobits default |1 - x"]),
         // Older forms
         (

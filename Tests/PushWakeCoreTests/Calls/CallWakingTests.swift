@@ -28,6 +28,34 @@ import Testing
         #expect(call.ended == .timedOut)
     }
 
+    @Test func `a phone that came and says nothing within five seconds is known to be silent`() {
+        let call = HeldCall(.asleep("a", .lost("a1")), .asleep("b", .lost("b1")))
+        _ = call.start()
+        _ = call.accept(0)
+        _ = call.accept(1)
+        #expect(call.silent == [])
+        _ = call.register("a", at: .udp("a2"))
+        _ = call.register("b", at: .udp("b2"))
+        _ = call.wait(4999)
+        #expect(call.silent == [])
+        _ = call.hear(100, leg: 2)
+        _ = call.wait(1)
+        #expect(call.silent == [0])
+        _ = call.fail(408, leg: 1)
+        #expect(call.silent == [0], "its leg has timed out")
+    }
+
+    @Test func `a phone that never came, or answers, is not silent`() {
+        let call = HeldCall(.asleep("a", .lost("a1")), .asleep("b", .lost("b1")))
+        _ = call.start()
+        _ = call.accept(0)
+        _ = call.accept(1)
+        _ = call.register("b", at: .udp("b2"))
+        _ = call.hear(486, leg: 1)
+        _ = call.wait(10_000)
+        #expect(call.silent == [])
+    }
+
     @Test func `a user without a phone: nothing is held`() {
         let call = HeldCall()
         #expect(call.start() == "")

@@ -73,6 +73,9 @@ final class HeldCall {
 
     func end(_ how: CallEnd) -> String { say(machine.ended(how, now: now)) }
 
+    /// Devices that came and said nothing, as of now.
+    var silent: [Int] { machine.silentDevices(now: now) }
+
     func wait(_ pause: Int64) -> String {
         let until = now + pause
         var said: [String] = []

@@ -5,13 +5,30 @@ import Testing
 
 @Suite struct CallFailuresTests {
     @Test(
-        arguments: [("0", "0", nil), ("1", "0", 5), ("2", "0", 2), ("7", "0", 7), ("0", "1", 1), ("7", "1", 1)]
-            as [(String, String, Int?)])
-    func `settings say how many failures take a binding`(calls: String, answers: String, threshold: Int?) throws {
+        arguments: [
+            ("0", "", nil), ("1", "", 5), ("2", "", 2), ("7", "pbx.example.com", 7), ("1", "pbx.example.com", 5),
+            ("-1", "", 5), ("-1", "pbx.example.com", nil),
+        ] as [(String, String, Int?)])
+    func `settings say how many calls take the binding of a phone that does not come`(
+        calls: String, servers: String, threshold: Int?
+    ) throws {
         var settings = Settings()
         try settings.set(.removeOnCallfail, to: calls)
-        try settings.set(.removeOnNoanswer, to: answers)
+        try settings.set(.upperServers, to: servers)
         #expect(CallFailures.threshold(settings) == threshold)
+    }
+
+    @Test(
+        arguments: [
+            ("0", "", nil), ("1", "", 3), ("1", "pbx.example.com", 3), ("-1", "", 3), ("-1", "pbx.example.com", nil),
+        ] as [(String, String, Int?)])
+    func `settings say how many calls take the binding of a phone that comes and says nothing`(
+        value: String, servers: String, threshold: Int?
+    ) throws {
+        var settings = Settings()
+        try settings.set(.removeOnNoanswer, to: value)
+        try settings.set(.upperServers, to: servers)
+        #expect(CallFailures.silenceThreshold(settings) == threshold)
     }
 
     @Test func `failures count within eighteen hours, until the phone comes`() {

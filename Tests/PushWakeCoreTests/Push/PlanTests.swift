@@ -66,6 +66,14 @@ import Testing
         #expect(android.pushes == [.init(index: 0, type: nil, delay: 0)])
     }
 
+    @Test(arguments: PushEvent.allCases, [Service.complication, .fileProvider, .pushToTalk])
+    func `gives nothing to a token that is for neither calls nor messages`(event: PushEvent, service: Service) {
+        var binding = Samples.voip
+        binding.service = service
+        #expect(plan(event, [binding]).skipped == [.init(index: 0, reason: .otherUse)])
+        #expect(Plan(event, [binding], isAwake: [false], wanted: .alert).pushes.isEmpty)
+    }
+
     @Test func `pushes every device once`() {
         let plan = plan(.call, [Samples.voip, Samples.android, Samples.remote, Samples.untyped])
         #expect(plan.pushes.map(\.index) == [0, 1, 3])

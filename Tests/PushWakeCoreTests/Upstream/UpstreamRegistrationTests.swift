@@ -369,6 +369,41 @@ private func digest(_ register: UpstreamRegister?) -> [(nonce: String, count: UI
         #expect(bench.dueUntilAction().contains(.lapsed("the upstream registration ended", removesBindings: true)))
     }
 
+    @Test(arguments: [(403, true), (404, true), (410, true), (604, true), (401, false), (423, false), (503, false)])
+    func `a user whom the server rejects twice, gateway and phone, loses the bindings at once`(
+        status: Int, isRejection: Bool
+    ) {
+        let bench = Bench()
+        bench.register()
+        _ = bench.dueUntilAction()
+        _ = bench.answer(403)
+        _ = bench.phone(device: 2, authorization: "Digest y")
+        let lapsed = UpstreamAction.lapsed("the SIP server rejects this user", removesBindings: true)
+        #expect(bench.answer(status).contains(lapsed) == isRejection)
+    }
+
+    @Test func `whom the server rejects in a user's name says nothing of the user`() {
+        let lapsed = UpstreamAction.lapsed("the SIP server rejects this user", removesBindings: true)
+        let kept = Bench()
+        kept.register()
+        _ = kept.phone(device: 2, authorization: "Digest y")
+        #expect(!kept.answer(403).contains(lapsed))
+        // By setting, and for a phone that has been accepted since.
+        let told = Bench { $0.removesRejected = false }
+        told.register()
+        _ = told.dueUntilAction()
+        _ = told.answer(403)
+        _ = told.phone(authorization: "Digest y")
+        #expect(!told.answer(403).contains(lapsed))
+        let back = Bench()
+        back.register()
+        _ = back.dueUntilAction()
+        _ = back.answer(403)
+        back.register()
+        _ = back.phone(device: 2, authorization: "Digest y")
+        #expect(!back.answer(403).contains(lapsed))
+    }
+
     @Test func `a server that is away is asked again and again, and nothing is given up`() {
         let bench = Bench()
         bench.register()

@@ -7,7 +7,8 @@ public enum APNsRequest {
     /// Only a call may be `voip`: iOS kills an app that gets a voip push and reports no call. A token whose
     /// kind the phone did not name counts as voip for a call and as remote for anything else (Mizutech).
     public static func pushType(of event: PushEvent, for service: Service?) -> APNsPushType? {
-        switch (event, service) {
+        if let service, !service.takesPushes { return nil }
+        return switch (event, service) {
         case (.call, .voip), (.call, nil): .voip
         case (.call, .remote): .alert
         case (_, .voip): nil
@@ -21,7 +22,7 @@ public enum APNsRequest {
     public static func pushType(
         of event: PushEvent, for service: Service?, wanted: APNsPushType?
     ) -> APNsPushType? {
-        guard let wanted else { return pushType(of: event, for: service) }
+        guard let wanted, service?.takesPushes != false else { return pushType(of: event, for: service) }
         switch (wanted, service) {
         case (.voip, .remote), (.alert, .voip), (.background, .voip): return nil
         case (.voip, _): return event == .call ? .voip : nil

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// Calls for which a phone was pushed and did not come, one after another, for each token.
-///
-/// A phone without network does not come either: that is why nothing is removed unless an operator asks for it. Times in
-/// seconds.
+/// Calls that failed for a phone, one after another, for each token: it was pushed and did not come, or it came and said
+/// nothing. Times in seconds.
 public struct CallFailures: Sendable {
     /// Failures longer ago than this are forgotten: 18 hours.
     public static let window: Int64 = 18 * 3600
-    /// Failures that `1` stands for.
+    /// Failures that `remove_on_callfail` 1 stands for (Mizutech: 5 within 18 hours).
     public static let usual = 5
+    /// Silences in a row that `remove_on_noanswer` waits for: a phone may lose its network once.
+    public static let silences = 3
     /// Tokens that are remembered; past it all begin anew.
     public static let most = 100_000
 
@@ -17,11 +17,18 @@ public struct CallFailures: Sendable {
     /// Nothing has failed yet.
     public init() {}
 
-    /// How many failures take a binding: nil when none do.
+    /// How many calls take a binding whose phone did not come: nil when none do. Behind a gateway the SIP server sees to
+    /// its users itself, so there it is off unless it is set (Mizutech).
     public static func threshold(_ settings: Settings) -> Int? {
-        if settings.flag(.removeOnNoanswer) { return 1 }
         let count = Int(settings.integer(.removeOnCallfail))
+        if count < 0 { return settings.isGateway ? nil : usual }
         return count == 0 ? nil : count == 1 ? usual : count
+    }
+
+    /// How many calls take a binding whose phone came and said nothing: nil when none do.
+    public static func silenceThreshold(_ settings: Settings) -> Int? {
+        let value = settings.integer(.removeOnNoanswer)
+        return value > 0 || value < 0 && !settings.isGateway ? silences : nil
     }
 
     /// One more call has failed; how many have within the window.
