@@ -45,7 +45,9 @@ static int has_answer(const tm_cell_t *t, const pw_hold_t *hold)
 	int b;
 
 	for(b = 0; b < t->nr_of_outgoings; b++) {
-		if(b != hold->blind && t->uac[b].reply != NULL && t->uac[b].last_received >= 300) {
+		/* Without a request it is what t_suspend() left, which nobody answered. */
+		if(b != hold->blind && t->uac[b].request.buffer != NULL && t->uac[b].reply != NULL
+				&& t->uac[b].last_received >= 300) {
 			return 1;
 		}
 	}

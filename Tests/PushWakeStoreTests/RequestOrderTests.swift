@@ -126,6 +126,16 @@ import Testing
         ("valkey://[2001:db8::1]:7000/", .tcp(host: "2001:db8::1", port: 7000, isTLS: false), 0),
         ("valkeys://[::1]", .tcp(host: "::1", port: 6379, isTLS: true), 0),
         ("unix:///run/valkey/valkey.sock", .unix(path: "/run/valkey/valkey.sock"), 0),
+        (
+            "redis+sentinel://a.example.net,[::1]:7000/push/2",
+            .sentinel(
+                hosts: [.init(name: "a.example.net", port: 26_379), .init(name: "::1", port: 7000)], name: "push",
+                isTLS: false), 2
+        ),
+        (
+            "valkeys+sentinel://a/push",
+            .sentinel(hosts: [.init(name: "a", port: 26_379)], name: "push", isTLS: true), 0
+        ),
     ])
     func `are read`(text: String, place: ValkeyAddress.Place, database: Int) throws {
         let address = try ValkeyAddress(text)
@@ -135,7 +145,9 @@ import Testing
     @Test(arguments: [
         "", "redis", "http://x", "redis://", "redis://:7000", "redis://h:0", "redis://h:70000", "redis://h/x",
         "unix://x",
-        "redis://user:secret@host", "redis://a b", "rediss://[::1",
+        "redis://user:secret@host", "redis://a b", "rediss://[::1", "redis+sentinel://a", "redis+sentinel://a/",
+        "redis+sentinel://a,/push",
+        "redis+sentinel://a/push/x", "redis+sentinel:///push", "redis+sentinel://a/push/1/2",
     ])
     func `are refused with a remedy`(text: String) {
         #expect(throws: StoreChoice.Mistake.self) { try ValkeyAddress(text) }

@@ -12,6 +12,8 @@ final class ValkeyServer: @unchecked Sendable {
 
     let socket: String
     let directory: String
+    /// 0 unless it listens over TCP as well.
+    private(set) var port: UInt16 = 0
     private var shell: ChildProcess?
     private(set) var pid: Int32 = 0
 
@@ -19,6 +21,30 @@ final class ValkeyServer: @unchecked Sendable {
         directory = (try? makeTemporaryDirectory()) ?? "/tmp"
         socket = directory + "/server.sock"
         begin(arguments)
+    }
+
+    /// One that can be reached over TCP too, as a replica of another or for itself.
+    init(replicaOf master: ValkeyServer?) {
+        directory = (try? makeTemporaryDirectory()) ?? "/tmp"
+        socket = directory + "/server.sock"
+        port = freePort()
+        begin("--port \(port) --bind 127.0.0.1" + (master.map { " --replicaof 127.0.0.1 \($0.port)" } ?? ""))
+    }
+
+    /// A Sentinel that alone decides, half a second after a master has gone.
+    init(sentinelOf master: ValkeyServer, named name: String) throws {
+        directory = try makeTemporaryDirectory()
+        socket = directory + "/server.sock"
+        port = freePort()
+        let file = directory + "/sentinel.conf"
+        try write(
+            """
+            sentinel monitor \(name) 127.0.0.1 \(master.port) 1
+            sentinel down-after-milliseconds \(name) 500
+            sentinel failover-timeout \(name) 3000
+
+            """, to: file)
+        begin("--port \(port) --bind 127.0.0.1 --sentinel", file: file)
     }
 
     /// Ends it at once, and starts it anew with what it has on disk.
@@ -30,7 +56,7 @@ final class ValkeyServer: @unchecked Sendable {
         begin(arguments)
     }
 
-    private func begin(_ arguments: String) {
+    private func begin(_ arguments: String, file: String = "") {
         do {
             // Debian's server is another name of a program in the package of the tools, which starts no service.
             let program = directory + "/redis-server"
@@ -41,8 +67,8 @@ final class ValkeyServer: @unchecked Sendable {
             // The shell's input ends with this process, and the server with it. Neither is a child of this process: Swift
             // Testing waits for children of its own, and spins while it is shown another's end.
             let script =
-                "exec 3<&0; { \(program) --port 0 --unixsocket \(socket) --dir \(directory) --save '' --daemonize no "
-                + "\(arguments) >\(directory)/log 2>&1 3<&- & echo $! >\(directory)/pid; read -r x <&3; kill -9 $!; } &"
+                "exec 3<&0; { \(program) \(file) --port 0 --unixsocket \(socket) --dir \(directory) "
+                + "\(file.isEmpty ? "--save ''" : "") --daemonize no \(arguments) >\(directory)/log 2>&1 3<&- & echo $! >\(directory)/pid; read -r x <&3; kill -9 $!; } &"
             shell = try ChildProcess.start("/bin/sh", arguments: ["-c", script])
             shell?.reap()
         } catch {
@@ -75,6 +101,15 @@ final class ValkeyServer: @unchecked Sendable {
     func access(user: String = "", passwordFile: String = "") throws -> ValkeyAccess {
         ValkeyAccess(try ValkeyAddress("unix://\(socket)"), user: user, passwordFile: passwordFile)
     }
+}
+
+/// A port of 127.0.0.1 that nobody has.
+private func freePort() -> UInt16 {
+    guard let address = SocketAddress(ip: "127.0.0.1", port: 0), let socket = try? Socket.listen(on: address) else {
+        fatalError("no port is free")
+    }
+    defer { socket.close() }
+    return socket.localAddress.port
 }
 
 extension ChildProcess {

@@ -334,6 +334,35 @@ private let aor = "alice@example.com"
         #expect(!node.lines.contains { $0.contains("secret") })
     }
 
+    @Test func `follows the master that Sentinels name, and loses nothing that was replicated`() throws {
+        let master = ValkeyServer(replicaOf: nil)
+        let replica = ValkeyServer(replicaOf: master)
+        let sentinel = try ValkeyServer(sentinelOf: master, named: "push")
+        // One of the Sentinels is away.
+        let address = try ValkeyAddress("redis+sentinel://127.0.0.1:1,127.0.0.1:\(sentinel.port)/push")
+        let node = try ValkeyNode(master, access: ValkeyAccess(address))
+        #expect(node.connect())
+        _ = try node.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+        // A Sentinel finds replicas by asking the master now and then; the write has to have reached this one.
+        try master.run("wait 1 10000")
+        #expect(node.wait { (try? sentinel.output("sentinel replicas push").contains("\(replica.port)")) == true })
+        kill(master.pid, SIGKILL)
+        #expect(node.wait { !node.store.isReady })
+        #expect(node.wait(30_000) { node.store.isReady })
+        #expect(node.read() == [makeBinding()])
+        let again = makeBinding(token: "other", cseq: 2)
+        _ = try node.ask { (store) throws(StoreError) in try store.register([again], now: start) }
+        #expect(try replica.output("role").contains("master"))
+    }
+
+    @Test func `says which master nobody knows`() throws {
+        let master = ValkeyServer(replicaOf: nil)
+        let sentinel = try ValkeyServer(sentinelOf: master, named: "push")
+        let address = try ValkeyAddress("redis+sentinel://127.0.0.1:\(sentinel.port)/pull")
+        let node = try ValkeyNode(master, access: ValkeyAccess(address))
+        #expect(node.wait { node.lines.contains { $0.contains("it knows no master pull") } })
+    }
+
     @Test func `connects again when the server was killed`() throws {
         let server = ValkeyServer("--appendonly yes --appendfsync always")
         try withNodes(server) { a, _ in
@@ -349,17 +378,21 @@ private let aor = "alice@example.com"
 
 extension ValkeyServer {
     /// One command by the server's own tool.
-    func run(_ command: String) throws {
+    func run(_ command: String) throws { _ = try output(command) }
+
+    /// What that tool prints.
+    func output(_ command: String) throws -> String {
         let done = directory + "/done"
         unlink(done)
         let shell = try ChildProcess.start(
-            "/bin/sh", arguments: ["-c", "redis-cli -s \(socket) \(command) >/dev/null; touch \(done)"])
+            "/bin/sh", arguments: ["-c", "redis-cli -s \(socket) \(command) >\(done).part; mv \(done).part \(done)"])
         let end = SystemClock.monotonicMilliseconds() + 20_000
         while Glibc.access(done, F_OK) != 0, SystemClock.monotonicMilliseconds() < end {
             SystemClock.wait(milliseconds: 5)
         }
         shell.closeInput()
         shell.reap()
+        return String(decoding: try FileContent.read(done), as: UTF8.self)
     }
 
     func write(_ text: String, to path: String) throws {

@@ -175,6 +175,12 @@ def test_bindings_are_made_listed_page_by_page_and_removed(served):
         cursor, pages = answer.get("cursor"), pages + 1
     assert found == [f"user{number:03}" for number in range(400)] and pages > 1
     assert client.curl("/v1/bindings?provider=nonsense").status == 400
+    # What was meant as a condition is not taken for none.
+    for query in ("aor=user001&provder=fcm", "aor=user001&token=", "aor=user001&provider="):
+        refused = client.curl(f"/v1/bindings?{query}", "-X", "DELETE")
+        assert refused.status == 400 and query.split("&")[1].split("=")[0] in refused.json["error"], refused.body
+        assert client.curl(f"/v1/bindings?{query}").status == 400
+    assert bindings(client, "user001")
     assert client.curl("/v1/bindings?aor=user001", "-X", "DELETE").json == {"removed": 1}
     assert client.curl("/v1/bindings", "-X", "DELETE").status == 400
 
@@ -208,6 +214,8 @@ def test_a_program_wakes_a_phone_and_hears_when_it_is_there(make_kamailio, tmp_p
     assert late.status == 404 and late.json["status"] == "no-binding"
     silent = client.curl("/v1/wake", *as_json({"aor": "woken", "timeout": 1}))
     assert silent.json["status"] in ("timed-out", "awake")
+    # Nobody asks for it any more.
+    wait_until("the request is over", lambda: client.curl("/healthz").json["held_requests"] == 0, 20)
 
 
 def test_a_call_wakes_an_app_that_reported_its_token_over_http(make_kamailio, tmp_path, wire, simulator):

@@ -198,7 +198,8 @@ extension Settings {
     /// `[general]` may stand above, `=>` is as good as `=`, and quotes around a value are dropped and keep what
     /// is in them. What is wrong is reported, the rest is set.
     public mutating func read(file text: String) -> [FileProblem] {
-        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        // Some editors begin a file with a byte order mark, which nobody sees.
+        let lines = text.drop { $0 == "\u{FEFF}" }.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         return collect(lines) { settings, line throws(SettingError) in try settings.read(line: line) }
     }
 

@@ -22,14 +22,28 @@ public enum StoreChoice: Equatable, Sendable {
     }
 }
 
-/// Address of a Valkey or Redis server: `redis://host[:port][/database]`, `rediss://` for the same over TLS, or
-/// `unix:///path/of/socket`. Also with `valkey` in place of `redis`.
+/// Address of a Valkey or Redis server: `redis://host[:port][/database]`, `rediss://` for the same over TLS,
+/// `unix:///path/of/socket`, or `redis+sentinel://host[:port],…/name[/database]` (`rediss+sentinel://`) for the server that
+/// Sentinels call the master of that name. Also with `valkey` in place of `redis`.
 public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
     /// How the server is reached.
     public enum Place: Equatable, Sendable {
         /// IPv6 literals without brackets.
         case tcp(host: String, port: UInt16, isTLS: Bool)
         case unix(path: String)
+        /// Sentinels who know where it is, and what they call it.
+        case sentinel(hosts: [Host], name: String, isTLS: Bool)
+    }
+
+    /// A host and a port.
+    public struct Host: Equatable, Sendable {
+        public let name: String
+        public let port: UInt16
+
+        public init(name: String, port: UInt16) {
+            self.name = name
+            self.port = port
+        }
     }
 
     public let place: Place
@@ -38,7 +52,23 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
     /// As it was written.
     public let description: String
 
-    private static let usage = "write sqlite, memory, redis://host[:port][/database], rediss://host or unix:///path"
+    private static let usage =
+        "write sqlite, memory, redis://host[:port][/database], rediss://host, unix:///path or redis+sentinel://host,host/name"
+
+    /// Whether connections are over TLS.
+    public var isTLS: Bool {
+        switch place {
+        case .tcp(_, _, let isTLS), .sentinel(_, _, let isTLS): isTLS
+        case .unix: false
+        }
+    }
+
+    /// A server that somebody else named; `description` says how.
+    public init(_ host: Host, isTLS: Bool, description: String) {
+        place = .tcp(host: host.name, port: host.port, isTLS: isTLS)
+        database = 0
+        self.description = description
+    }
 
     /// Reads an address.
     public init(_ text: String) throws(StoreChoice.Mistake) {
@@ -56,18 +86,51 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
             (place, database) = (.unix(path: String(rest)), 0)
         case "redis", "valkey": (place, database) = try Self.tcp(rest, isTLS: false)
         case "rediss", "valkeys": (place, database) = try Self.tcp(rest, isTLS: true)
+        case "redis+sentinel", "valkey+sentinel": (place, database) = try Self.sentinel(rest, isTLS: false)
+        case "rediss+sentinel", "valkeys+sentinel": (place, database) = try Self.sentinel(rest, isTLS: true)
         default: throw StoreChoice.Mistake(remedy: Self.usage)
         }
     }
 
     private static func tcp(_ text: Substring, isTLS: Bool) throws(StoreChoice.Mistake) -> (Place, Int) {
         let slash = text.firstIndex(of: "/") ?? text.endIndex
-        let number = text[slash...].dropFirst()
-        guard number.isEmpty || Int(number).map({ (0...1023).contains($0) }) == true else {
+        let host = try host(text[..<slash], port: 6379)
+        return (
+            .tcp(host: host.name, port: host.port, isTLS: isTLS), try database(text[slash...].dropFirst())
+        )
+    }
+
+    private static func sentinel(_ text: Substring, isTLS: Bool) throws(StoreChoice.Mistake) -> (Place, Int) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 || parts.count == 3, isName(parts[1]) else {
+            throw StoreChoice.Mistake(remedy: "write redis+sentinel://host[:port],host[:port]/name of the master")
+        }
+        var hosts: [Host] = []
+        for part in parts[0].split(separator: ",", omittingEmptySubsequences: false) {
+            hosts.append(try host(part, port: 26_379))
+        }
+        return (
+            .sentinel(hosts: hosts, name: String(parts[1]), isTLS: isTLS),
+            try database(parts.count == 3 ? parts[2] : "")
+        )
+    }
+
+    private static func database(_ text: Substring) throws(StoreChoice.Mistake) -> Int {
+        guard !text.isEmpty else { return 0 }
+        guard let number = Int(text), (0...1023).contains(number) else {
             throw StoreChoice.Mistake(remedy: "the database after the last slash is a number, such as 0")
         }
-        var host = text[..<slash]
-        var port: UInt16 = 6379
+        return number
+    }
+
+    private static func isName(_ text: Substring) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+    }
+
+    private static func host(_ text: Substring, port usual: UInt16) throws(StoreChoice.Mistake) -> Host {
+        var host = text
+        var port = usual
         let hasBrackets = host.hasPrefix("[")
         let colon =
             hasBrackets ? host.firstRange(of: "]:").map { host.index(before: $0.upperBound) } : host.lastIndex(of: ":")
@@ -82,10 +145,7 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
             guard host.last == "]" else { throw StoreChoice.Mistake(remedy: usage) }
             host = host.dropFirst().dropLast()
         }
-        let isNamed = host.utf8.allSatisfy {
-            $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?")
-        }
-        guard !host.isEmpty, isNamed else { throw StoreChoice.Mistake(remedy: usage) }
-        return (.tcp(host: String(host), port: port, isTLS: isTLS), Int(number) ?? 0)
+        guard isName(host) else { throw StoreChoice.Mistake(remedy: usage) }
+        return Host(name: String(host), port: port)
     }
 }

@@ -7,7 +7,7 @@ public struct UpstreamAnswer: Equatable, Sendable {
     public var reason: String
     /// All that can be answered with a hash, in order.
     public var challenges: [DigestChallenge] = []
-    /// Challenges and Service-Route as they came, for the phone: whole lines without their end.
+    /// Challenges, Service-Route and what explains a refusal as they came, for the phone: whole lines without their end.
     public var passedHeaders: [String] = []
     /// Expires of the gateway's own Contact, or of the header; nil when neither says.
     public var expires: UInt32?
@@ -43,7 +43,7 @@ public struct UpstreamAnswerReader: ~Copyable {
     public static func reads(_ name: Span<UInt8>) -> Bool {
         [
             "www-authenticate", "proxy-authenticate", "service-route", "contact", "m", "expires", "min-expires",
-            "retry-after",
+            "retry-after", "unsupported", "warning",
         ].contains { name.equalsIgnoringCase($0) }
     }
 
@@ -62,8 +62,13 @@ public struct UpstreamAnswerReader: ~Copyable {
         case 13 where name.equalsIgnoringCase("service-route"): pass("Service-Route", value)
         case 7 where name.equalsIgnoringCase("contact"), 1 where name.equalsIgnoringCase("m"): contacts(value)
         case 7 where name.equalsIgnoringCase("expires"): header = value.decimal()
-        case 11 where name.equalsIgnoringCase("min-expires"): answer.minExpires = value.decimal()
+        case 7 where name.equalsIgnoringCase("warning"): pass("Warning", value)
+        case 11 where name.equalsIgnoringCase("unsupported"): pass("Unsupported", value)
+        case 11 where name.equalsIgnoringCase("min-expires"):
+            answer.minExpires = value.decimal()
+            pass("Min-Expires", value)
         case 11 where name.equalsIgnoringCase("retry-after"):
+            pass("Retry-After", value)
             var cursor = Cursor(value)
             answer.retryAfter = value.part(cursor.skip(while: ByteClass.digit.contains)).decimal()
         default: break

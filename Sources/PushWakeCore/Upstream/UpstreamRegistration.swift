@@ -252,8 +252,9 @@ public struct UpstreamRegistration: ~Copyable {
     private mutating func refused(_ current: Attempt, _ answer: UpstreamAnswer, _ now: Int64) -> [UpstreamAction] {
         if let phone = current.phone {
             let status = answer.isSilence ? 408 : answer.status
+            let reason = answer.isSilence ? "Request Timeout" : answer.reason
             let refusal = UpstreamAction.refuse(
-                phone.handle, status: status, reason: answer.reason, headers: answer.passedHeaders)
+                phone.handle, status: status, reason: reason, headers: answer.passedHeaders)
             // A stranger may be refused in a user's name at any time: that alone says nothing of the user.
             guard isRefused, policy.removesRejected, Self.isRejection(status) else { return [refusal] }
             isRefused = false

@@ -41,7 +41,9 @@ public struct UpstreamTarget: Equatable, Sendable {
     ) throws(Refusal) {
         let bytes = to.utf8.span
         user = bytes.text(SIPURI(bytes, in: 0..<bytes.count).user)
-        guard !user.isEmpty, user.utf8.count <= 128, user.utf8.allSatisfy(Self.isPlain) else {
+        guard !user.isEmpty, user.utf8.count <= 128, user.utf8.allSatisfy(Self.isPlain),
+            (try? PercentDecoding.decode(user.utf8.span)) != nil
+        else {
             throw .malformed("To names no user")
         }
         func allowed(_ text: String) throws(Refusal) -> HostPort {

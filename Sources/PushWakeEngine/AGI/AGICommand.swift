@@ -38,10 +38,11 @@ enum AGICommand: Equatable {
             try self.init(arguments: [name] + arguments)
             return
         }
-        let values = Self.query(parts[1])
-        if values["aor"] == nil, !arguments.isEmpty {
-            try self.init(arguments: [name] + arguments)
-            return
+        var values = Self.query(parts[1])
+        // What the query leaves open the arguments say, in their order; commas of a text were taken for their ends.
+        let open = (Self.parameters[name] ?? []).filter { values[$0] == nil }
+        for (index, parameter) in open.enumerated() where index < arguments.count {
+            values[parameter] = parameter == "text" ? arguments[index...].joined(separator: ",") : arguments[index]
         }
         switch name {
         case "wake": self = try Self.wake(Self.value(values, "aor"), values["timeout"] ?? "")
@@ -51,6 +52,10 @@ enum AGICommand: Equatable {
         default: throw Mistake(message: "there is no script \"\(name)\"; write wake, send or bindings")
         }
     }
+
+    private static let parameters = [
+        "wake": ["aor", "timeout"], "send": ["event", "aor", "text"], "bindings": ["aor"],
+    ]
 
     /// What a FastAGI request says as `token=`; empty when it says nothing.
     static func token(of request: String) -> String {

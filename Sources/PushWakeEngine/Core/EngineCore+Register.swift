@@ -36,9 +36,7 @@ extension EngineCore {
         switch result {
         case .success(let kept): answer(registration, host, kept, to: message, peer)
         case .failure(let error):
-            // A store that nodes share has said so once; it may be away for thousands of REGISTERs.
-            log(
-                shared == nil ? .error : .debug,
+            storeFailed(
                 "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"
             )
             // The phone is there all the same.

@@ -23,6 +23,7 @@ final class EngineCore {
     private var failureLines = FailureLines()
     private var wallClock = WallClock(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds())
     private var descriptorLines = LineBudget(most: 1, period: 60_000)
+    private var storeLines = LineBudget(most: 3, period: 60_000)
     /// Requests for which phones are woken or watched.
     var calls: HeldRequests
     private(set) var callPolicy: CallPolicy
@@ -196,6 +197,14 @@ final class EngineCore {
         } catch {
             done(error)
         }
+    }
+
+    /// A binding could not be stored. A full disk refuses those of thousands of phones.
+    func storeFailed(_ text: String) {
+        // A store that nodes share has said so once.
+        guard shared == nil else { return log(.debug, text) }
+        guard case .write(let leftOut) = storeLines.admit(now: delivery.loop.now) else { return }
+        log(.error, leftOut > 0 ? "\(text) (\(leftOut) more like this were left out)" : text)
     }
 
     /// Somebody who connects has to wait: said once, not ten times a second.

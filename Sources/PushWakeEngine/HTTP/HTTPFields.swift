@@ -30,6 +30,21 @@ struct HTTPFields {
     /// The value under a name; nil for none and for an empty one, which is what apps send for what they do not have.
     subscript(name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
+    /// Refuses other names than these, and these without a value: what was meant as a condition shall not be taken for
+    /// none. A listing begins with an empty cursor.
+    func refuseAllBut(_ names: Set<String>) throws(Problem) {
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            let shown = PrintableText.cleaned(String(name.prefix(40)))
+            guard names.contains(name) else {
+                throw Problem(
+                    status: 400, message: "there is no \(shown) here; write \(names.sorted().joined(separator: ", "))")
+            }
+            guard !value.isEmpty || name == "cursor" else {
+                throw Problem(status: 400, message: "\(shown) is empty; leave it out, or give it a value")
+            }
+        }
+    }
+
     /// The first of several names that has a value.
     func first(of names: [String]) -> String? {
         for name in names { if let value = self[name] { return value } }

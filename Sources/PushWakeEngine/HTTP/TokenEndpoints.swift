@@ -70,7 +70,15 @@ struct TokenEndpoints {
         store([binding], aor, call)
     }
 
+    /// Who is meant.
+    private static let account: Set = ["aor", "username", "domain", "password"]
+    private static let conditions = ["user", "provider", "verdict", "age"]
+    private static let token: Set = [
+        "provider", "app", "token", "environment", "service", "selector", "p256dh", "auth",
+    ]
+
     private func remove(_ call: HTTPCall, _ fields: HTTPFields) throws(HTTPFields.Problem) {
+        try fields.refuseAllBut(Self.account.union(Self.conditions).union(Self.token))
         let aor = try account(call, fields)
         if fields["token"] != nil { return remove([try binding(fields)], aor, "by hand over HTTP", call) }
         let conditions = try conditions(fields, aor: aor)
@@ -83,6 +91,7 @@ struct TokenEndpoints {
     }
 
     private func list(_ call: HTTPCall, _ fields: HTTPFields) throws(HTTPFields.Problem) {
+        try fields.refuseAllBut(Self.account.union(Self.conditions).union(["cursor"]))
         var aor = fields["aor"] ?? ""
         if call.identity != .operating { aor = try account(call, fields) }
         let conditions = try conditions(fields, aor: aor)
@@ -102,7 +111,7 @@ struct TokenEndpoints {
         var conditions = ListingConditions()
         do throws(ListingConditions.Mistake) {
             if !aor.isEmpty { try conditions.add("aor", aor) }
-            for name in ["user", "provider", "verdict", "age"] {
+            for name in Self.conditions {
                 if let value = fields[name] { try conditions.add(name, value) }
             }
         } catch {

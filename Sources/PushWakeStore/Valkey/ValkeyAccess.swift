@@ -20,8 +20,9 @@ public struct ValkeyAccess: Sendable {
         self.caFile = caFile
     }
 
-    /// What each connection begins with; a handler gives what is wrong.
-    func greeting() -> [(command: [[UInt8]], handler: (ValkeyReply) -> String?)] {
+    /// What each connection begins with; a handler gives what is wrong. `isPasswordOptional`: a server that takes none is
+    /// well too.
+    func greeting(isPasswordOptional: Bool = false) -> [(command: [[UInt8]], handler: (ValkeyReply) -> String?)] {
         var commands: [(command: [[UInt8]], handler: (ValkeyReply) -> String?)] = []
         if !passwordFile.isEmpty {
             do throws(SystemError) {
@@ -32,7 +33,7 @@ public struct ValkeyAccess: Sendable {
                     (
                         words.map { Array($0.utf8) } + [password],
                         { reply in
-                            guard case .error(let text) = reply else { return nil }
+                            guard case .error(let text) = reply, !isPasswordOptional else { return nil }
                             // The rest may repeat what was sent.
                             return "\(text.prefix { $0 != " " }) to AUTH; check store_user and store_password_file"
                         }
@@ -47,6 +48,17 @@ public struct ValkeyAccess: Sendable {
                 (
                     ["SELECT", "\(address.database)"].map { Array($0.utf8) },
                     { reply in if case .error(let text) = reply { text } else { nil } }
+                ))
+        }
+        if case .sentinel = address.place {
+            commands.append(
+                (
+                    ["ROLE".word],
+                    { reply in
+                        // A Sentinel that was away may not have heard of the new one.
+                        if case .error(let text) = reply { return text }
+                        return reply.elements.first?.text == "master" ? nil : "it is no master now"
+                    }
                 ))
         }
         return commands

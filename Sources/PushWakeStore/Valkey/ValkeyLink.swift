@@ -13,6 +13,7 @@ final class ValkeyLink: LoopSource, TurnEnding {
 
     private enum Stage {
         case away
+        case searching(MasterSearch)
         case connecting(Connector)
         case securing(Channel)
         case established(Channel)
@@ -37,6 +38,10 @@ final class ValkeyLink: LoopSource, TurnEnding {
     private var isFlushDue = false
     private var isWatchingWrites = false
     private var isEnded = false
+    /// The host that it is connected to.
+    private var host = ""
+    /// A server that wants no password is well too.
+    var isPasswordOptional = false
     /// Sent first on each connection, after what `access` says of user and database.
     var greeting: [(command: [[UInt8]], handler: (ValkeyReply) -> String?)] = []
     /// The connection stands, and the server takes commands.
@@ -51,7 +56,7 @@ final class ValkeyLink: LoopSource, TurnEnding {
         self.access = access
         self.loop = loop
         resolver = Resolver(loop: loop, threadLimit: 1)
-        guard case .tcp(_, _, true) = access.address.place else {
+        guard access.address.isTLS else {
             tls = nil
             return
         }
@@ -71,14 +76,39 @@ final class ValkeyLink: LoopSource, TurnEnding {
         case .unix(let path):
             guard let address = SocketAddress(unixPath: path) else { return lose("the path is too long") }
             connect(to: [address])
-        case .tcp(let host, let port, _):
-            let attempt = attempt
-            resolver.resolve(host, port: port) { [weak self] answer in
-                guard let self, self.attempt == attempt, case .away = stage, !isEnded else { return }
-                switch answer {
-                case .addresses(let found): connect(to: found)
-                case .failed(let text): lose(text)
-                }
+        case .tcp(let host, let port, _): resolve(ValkeyAddress.Host(name: host, port: port))
+        case .sentinel: search()
+        }
+    }
+
+    private func search() {
+        setTimer(after: Self.patience) { [weak self] in
+            guard let self, case .searching(let search) = stage else { return }
+            lose(search.lastProblem)
+        }
+        do throws(StoreError) {
+            stage = .searching(
+                try MasterSearch(access, loop: loop) { [weak self] host in
+                    guard let self, case .searching = stage else { return }
+                    stage = .away
+                    setTimer(after: Self.patience) { [weak self] in
+                        self?.lose("\(host.name):\(host.port): no answer within \(Self.patience) ms")
+                    }
+                    resolve(host)
+                })
+        } catch {
+            lose(error.description)
+        }
+    }
+
+    private func resolve(_ place: ValkeyAddress.Host) {
+        host = place.name
+        let attempt = attempt
+        resolver.resolve(place.name, port: place.port) { [weak self] answer in
+            guard let self, self.attempt == attempt, case .away = stage, !isEnded else { return }
+            switch answer {
+            case .addresses(let found): connect(to: found)
+            case .failed(let text): lose(text)
             }
         }
     }
@@ -126,7 +156,7 @@ final class ValkeyLink: LoopSource, TurnEnding {
         do {
             try loop.watch(socket.descriptor, for: .readable, self)
             isWatchingWrites = false
-            guard let tls, case .tcp(let host, _, _) = access.address.place else { return greet(channel) }
+            guard let tls else { return greet(channel) }
             stage = .securing(channel)
             try channel.startTLS(tls, host: host)
             handshake(channel)
@@ -150,7 +180,7 @@ final class ValkeyLink: LoopSource, TurnEnding {
     private func greet(_ channel: Channel) {
         stage = .established(channel)
         reader = ValkeyReader()
-        for (command, handler) in access.greeting() + greeting {
+        for (command, handler) in access.greeting(isPasswordOptional: isPasswordOptional) + greeting {
             write(command, to: channel) { [weak self] reply in
                 guard let self, let reply, case .established = stage else { return }
                 if let problem = handler(reply) { lose(problem) }
@@ -201,6 +231,7 @@ final class ValkeyLink: LoopSource, TurnEnding {
         timer = nil
         switch stage {
         case .away: break
+        case .searching(let search): search.end()
         case .connecting(let connector): connector.cancel()
         case .securing(let channel), .established(let channel):
             loop.unwatch(channel.socket.descriptor)
@@ -258,7 +289,7 @@ final class ValkeyLink: LoopSource, TurnEnding {
             case .blocked: watchWrites(channel, true)
             case .failed(let text): lose(text)
             }
-        case .away, .connecting: break
+        case .away, .searching, .connecting: break
         }
     }
 

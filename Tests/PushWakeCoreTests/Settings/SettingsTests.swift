@@ -105,6 +105,12 @@ import Testing
         #expect(settings.flag(.send555))
     }
 
+    @Test func `are read from a file that begins with a byte order mark`() {
+        var settings = Settings()
+        #expect(settings.read(file: "\u{FEFF}wake_timeout = 20\n").isEmpty)
+        #expect(settings.integer(.wakeTimeout) == 20)
+    }
+
     @Test func `report the line of what is wrong in a file and keep the rest`() {
         var settings = Settings()
         let problems = settings.read(file: "wake_timeout = 20\nnonsense\nstore = oracle\n[other]\npersist = 7\n")

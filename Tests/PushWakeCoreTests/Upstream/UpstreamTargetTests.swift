@@ -98,7 +98,9 @@ import Testing
         #expect(target.nextHop == "sip:10.0.0.5:5070")
     }
 
-    @Test(arguments: ["sip:gw.example.com", "sip:a b@gw", "sip:\"x\"@gw", "sip:<x>@gw", ""])
+    @Test(arguments: [
+        "sip:gw.example.com", "sip:a b@gw", "sip:\"x\"@gw", "sip:<x>@gw", "", "sip:a%00b@gw", "sip:a%zz@gw",
+    ])
     func `a To without a usable user is refused`(to: String) {
         #expect(throws: UpstreamTarget.Refusal.self) { try target(uri: "sip:pbx", to: to, allow: "pbx") }
     }
