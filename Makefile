@@ -180,7 +180,7 @@ asterisk-alone:
 
 # Run on the later releases as well; app_lua, tls and the like are there.
 KAMAILIO_CORE = $(addprefix Tests/e2e/test_,$(addsuffix .py,silent dead_connection no_answer push_failure one_device cancel ends \
-	routes relay_failure messages registrar_settings refresh in_dialog several call_again provisional stock accounting))
+	routes forwarding relay_failure messages registrar_settings refresh in_dialog several call_again provisional stock accounting))
 
 test-kamailio: kamailio-trixie kamailio-sid ## the core of test-e2e on Kamailio 6.0 and 6.1, in chroots (needs build, root)
 
@@ -214,7 +214,7 @@ install: install-common install-kamailio ## copy the build to $(DESTDIR)$(PREFIX
 	install -m 644 examples/*.cfg examples/*.conf examples/*.yml examples/*.json asterisk-glue/*.sample $(DESTDIR)$(PREFIX)/share/doc/pushwake/examples/
 	install -m 644 README.md LICENSE docs/*.md docs/openapi.yaml $(DESTDIR)$(PREFIX)/share/doc/pushwake/
 	install -m 644 docs/formats/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats/
-	install -D -m 644 docs/pictures/page.png $(DESTDIR)$(PREFIX)/share/doc/pushwake/pictures/page.png
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/pushwake/pictures docs/pictures/*.png
 	install -d $(DESTDIR)$(PREFIX)/lib/tmpfiles.d
 	printf 'd %s %s $(RUN_AS) $(RUN_AS) -\n' $(foreach place,$(STATE),$(lastword $(subst :, ,$(place))) $(firstword $(subst :, ,$(place)))) > $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
 	$(if $(DESTDIR),,ldconfig && if id $(RUN_AS) >/dev/null 2>&1; then $(foreach place,$(STATE),install -d -o $(RUN_AS) -g $(RUN_AS) -m $(subst :, ,$(place));) fi)

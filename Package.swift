@@ -89,17 +89,19 @@ let package = Package(
             dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient"],
             swiftSettings: safe),
         .target(
-            name: "PushWakeABI", dependencies: ["CPushWake", "PushWakeCore", "PushWakeClient", "PushWakeEngine"],
+            name: "PushWakeABI",
+            dependencies: ["CPushWake", "PushWakeCore", "PushWakeSystem", "PushWakeClient", "PushWakeEngine"],
             exclude: ["functions.order"], swiftSettings: common, linkerSettings: libraryLinking),
         .target(
             name: "PushWakeSimulator",
             dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "COpenSSL", "CNGHTTP2", "CLinux"],
             swiftSettings: common),
+        .target(name: "PushWakeCanary", dependencies: ["PushWakeCore"], swiftSettings: safe),
         .executableTarget(
             name: "pushwake",
             dependencies: [
                 "CPushWake", "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient",
-                "PushWakeEngine", "PushWakeSimulator",
+                "PushWakeEngine", "PushWakeSimulator", "PushWakeCanary",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: common, linkerSettings: executableLinking),
@@ -116,6 +118,8 @@ let package = Package(
             name: "PushWakeEngineTests",
             dependencies: ["PushWakeClient", "PushWakeEngine", "PushWakeSystem", "PushWakeSimulator"],
             swiftSettings: common),
+        .testTarget(
+            name: "PushWakeCanaryTests", dependencies: ["PushWakeCanary", "PushWakeCore"], swiftSettings: common),
         .testTarget(
             name: "PushWakeSimulatorTests", dependencies: ["PushWakeSimulator"], swiftSettings: common),
         // The fuzz targets as functions: what once broke one is run again by `swift test`.

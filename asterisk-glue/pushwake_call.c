@@ -111,6 +111,7 @@ static void call_destroy(void *obj)
 	AST_VECTOR_FREE(&call->legs);
 	ast_free(call->ticket);
 	ast_free(call->reason);
+	ast_free(call->end_reason);
 	ast_free(call->aor);
 	ast_free(call->call_id);
 	ast_free(call->origin);
@@ -359,10 +360,8 @@ struct pushwake__call *pushwake__call_find(uint64_t handle)
 	return ao2_find(calls_by_handle, &handle, OBJ_SEARCH_KEY);
 }
 
-void pushwake__calls_each(const char *aor, void (*visit)(struct pushwake__call *call, void *context), void *context)
+static void visit_all(struct ao2_iterator *found, void (*visit)(struct pushwake__call *call, void *context), void *context)
 {
-	struct ao2_iterator *found = aor ? ao2_find(calls_by_aor, aor, OBJ_SEARCH_KEY | OBJ_MULTIPLE)
-		: ao2_callback(calls_by_aor, OBJ_MULTIPLE, NULL, NULL);
 	struct pushwake__call *call;
 
 	if (!found) {
@@ -375,19 +374,20 @@ void pushwake__calls_each(const char *aor, void (*visit)(struct pushwake__call *
 	ao2_iterator_destroy(found);
 }
 
+void pushwake__calls_each(const char *aor, void (*visit)(struct pushwake__call *call, void *context), void *context)
+{
+	visit_all(aor ? ao2_find(calls_by_aor, aor, OBJ_SEARCH_KEY | OBJ_MULTIPLE)
+		: ao2_callback(calls_by_aor, OBJ_MULTIPLE, NULL, NULL), visit, context);
+}
+
+static void end_answered(struct pushwake__call *call, void *context)
+{
+	pushwake__call_end(call, PUSHWAKE_CALL_ANSWERED, 200, "");
+}
+
 void pushwake__calls_answered(const char *origin)
 {
-	struct ao2_iterator *found = ao2_find(calls_by_origin, origin, OBJ_SEARCH_KEY | OBJ_MULTIPLE);
-	struct pushwake__call *call;
-
-	if (!found) {
-		return;
-	}
-	while ((call = ao2_iterator_next(found))) {
-		pushwake__call_end(call, PUSHWAKE_CALL_ANSWERED, 200, "");
-		ao2_ref(call, -1);
-	}
-	ao2_iterator_destroy(found);
+	visit_all(ao2_find(calls_by_origin, origin, OBJ_SEARCH_KEY | OBJ_MULTIPLE), end_answered, NULL);
 }
 
 static void count_waiting(struct pushwake__call *call, void *context)
@@ -421,27 +421,34 @@ void pushwake__call_heed(struct pushwake__call *call)
 	ao2_unlock(call);
 }
 
+void pushwake__call_tell_end(struct pushwake__call *call)
+{
+	pushwake_request_ended(pushwake__client(), call->handle, call->end_how, call->end_status, 0,
+		pushwake__str(call->end_reason));
+}
+
 void pushwake__call_end(struct pushwake__call *call, int how, int status, const char *reason)
 {
-	pushwake_client *client;
 	int is_first, is_watched;
 
 	ao2_lock(call);
 	is_first = !call->ended;
 	is_watched = call->watched;
 	call->ended = 1;
+	if (is_first) {
+		call->end_how = how;
+		call->end_status = status;
+		call->end_reason = ast_strdup(reason);
+	}
 	ao2_unlock(call);
 	if (!is_first) {
 		return;
 	}
 	call_unlink(call);
 	pushwake__call_alert(call);
+	/* While the engine is asked about it nobody knows whether it is watched: push() tells it then. */
 	if (is_watched) {
-		client = pushwake__line_lock();
-		if (client) {
-			pushwake_request_ended(client, call->handle, how, status, 0, pushwake__str(reason));
-		}
-		pushwake__line_unlock();
+		pushwake__call_tell_end(call);
 	}
 	if (call->has_waited) {
 		pushwake__devstate_changed(call->aor);

@@ -58,10 +58,12 @@ struct pushwake__call {
 	unsigned int watched:1;
 	/*! Nobody is waited for any more. */
 	unsigned int given_up:1;
-	/*! The engine knows how it ended. */
+	/*! It is over. */
 	unsigned int ended:1;
 	/*! It has waited for phones that sleep. */
 	unsigned int has_waited:1;
+	/*! A new engine has not heard of it yet. */
+	unsigned int resumes:1;
 	int event;
 	/*! The provisional answer that the caller is to hear, 0 for none. */
 	int tell;
@@ -79,6 +81,10 @@ struct pushwake__call {
 	size_t ticket_len;
 	/*! Why it was given up, when not because time is over. */
 	char *reason;
+	/*! How it ended: enum pushwake_call_end, the status, the value of a Reason header. */
+	int end_how;
+	int end_status;
+	char *end_reason;
 	char *aor;
 	char *call_id;
 	/*! Unique id of the channel that began it. */
@@ -117,7 +123,13 @@ void pushwake__call_heed(struct pushwake__call *call);
 /*! Tells the engine how the call ended, once: enum pushwake_call_end, the status, the value of a Reason header. */
 void pushwake__call_end(struct pushwake__call *call, int how, int status, const char *reason);
 
+/*! Tells the engine how a call has ended that it watches. */
+void pushwake__call_tell_end(struct pushwake__call *call);
+
 /* ---- pushwake_leg.c */
+
+/*! The number after the highest in use, given out when the leg is added. */
+#define PUSHWAKE__LEG_NEXT -1
 
 /*! Adds a leg; 0 when memory is short. The call is not locked. */
 int pushwake__leg_add(struct pushwake__call *call, int number, const struct pushwake__contact *contact,
@@ -165,6 +177,9 @@ void pushwake__verb_execute(const pushwake_verb *verb);
 
 /*! Hands all calls to a new engine. */
 void pushwake__calls_resume(void);
+
+/*! Tries those again that the engine has not taken in time; whether some are left. */
+int pushwake__calls_resume_on(void);
 
 /*! Sends the request and its CANCEL to a phone that shows a call which is over. Does not wait. */
 void pushwake__show_end(const pushwake_verb *verb);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief The console: pushwake show stats, trace, send, reload.
+ * \brief The console: pushwake show stats, show bindings, show binding, remove bindings, trace, send, reload.
+ *
+ * What the engine says is put into lines by the library, as for the shell.
  */
 #include "asterisk.h"
 
@@ -12,32 +14,62 @@
 #include "pushwake_internal.h"
 #include "pushwake_query.h"
 
-static int print_fields(void *context, const pushwake_field *fields, size_t count)
+/*! Whether a command is to run, and not only to say what it is called and how it is used. */
+static int is_run(struct ast_cli_entry *e, int cmd, char *command, const char *usage)
 {
-	int fd = *(const int *) context;
-	size_t index;
-
-	for (index = 0; index < count; index++) {
-		char value[512];
-
-		ast_cli(fd, "%-32.*s %s\n", PUSHWAKE__PRINT(fields[index].name),
-			pushwake__field_text(&fields[index], value, sizeof(value)));
+	if (cmd == CLI_INIT) {
+		e->command = command;
+		e->usage = usage;
 	}
-	return 0;
+	return cmd != CLI_INIT && cmd != CLI_GENERATE;
+}
+
+/*! What is typed, from an argument on; how many words. */
+static size_t read_words(pushwake_str words[AST_MAX_ARGS], const struct ast_cli_args *a, int from)
+{
+	size_t count = 0;
+
+	for (; from < a->argc && count < AST_MAX_ARGS; from++) {
+		words[count++] = pushwake__str(a->argv[from]);
+	}
+	return count;
+}
+
+/*! What the console is to hear of a call of the client. */
+static char *tell(const struct ast_cli_args *a, int status)
+{
+	char error[512];
+
+	if (status >= 0) {
+		return CLI_SUCCESS;
+	}
+	status = pushwake__error(status, error, sizeof(error));
+	ast_cli(a->fd, "%s\n", error);
+	return status == PUSHWAKE_ERR_INVALID_ARGUMENT ? CLI_SHOWUSAGE : CLI_FAILURE;
+}
+
+static void print_line(void *context, pushwake_str line)
+{
+	ast_cli(*(const int *) context, "%.*s\n", PUSHWAKE__PRINT(line));
+}
+
+/*! Prints a report of the words from an argument on; the number of rows when it is CLI_SUCCESS. */
+static char *report(const struct ast_cli_args *a, int from, int kind, int *rows)
+{
+	pushwake_str words[AST_MAX_ARGS];
+	size_t count = read_words(words, a, from);
+
+	*rows = pushwake_report(pushwake__client(), kind, words, count, print_line, (void *) &a->fd);
+	return tell(a, *rows);
 }
 
 static char *show_stats(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 {
-	char error[256];
+	int rows;
 
-	switch (cmd) {
-	case CLI_INIT:
-		e->command = "pushwake show stats";
-		e->usage =
+	if (!is_run(e, cmd, "pushwake show stats",
 			"Usage: pushwake show stats\n"
-			"       Shows the counters of the push engine.\n";
-		return NULL;
-	case CLI_GENERATE:
+			"       Shows the counters of the push engine.\n")) {
 		return NULL;
 	}
 	if (a->argc != 3) {
@@ -45,144 +77,114 @@ static char *show_stats(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a
 	}
 	ast_cli(a->fd, "%-32s %s\n", "version", pushwake_version());
 	ast_cli(a->fd, "%-32s %d\n", "engine process", pushwake__supervisor_engine_pid());
-	if (pushwake__query(PUSHWAKE_QUERY_STATS, "", print_fields, (void *) &a->fd, error, sizeof(error)) < 0) {
-		ast_cli(a->fd, "%s\n", error);
-		return CLI_FAILURE;
-	}
-	return CLI_SUCCESS;
+	return report(a, 3, PUSHWAKE_REPORT_STATS, &rows);
 }
 
-/*! A field by name as text; empty when the row has none. */
-static const char *field(const pushwake_field *fields, size_t count, const char *name, char *buf, size_t size)
+static char *show_bindings(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 {
-	const pushwake_field *found = pushwake__field_find(fields, count, name);
+	char *result;
+	int rows;
 
-	buf[0] = '\0';
-	return found ? pushwake__field_text(found, buf, size) : buf;
+	if (!is_run(e, cmd, "pushwake show bindings",
+			"Usage: pushwake show bindings [aor] [user=<p>] [provider=<p>] [verdict=<t>] [age=<+a|-a> ...]\n"
+			"       Lists the phones that can be woken, of one AoR or all. Tokens are shortened.\n"
+			"       user      a pattern with * and ?\n"
+			"       provider  apns, fcm, webpush, acrobits or webhook\n"
+			"       verdict   a part of what the column says: \"verdict=notifications off\"\n"
+			"       age       +2d registered longer ago than that, -1h since then: s, m, h, d, w\n")) {
+		return NULL;
+	}
+	result = report(a, 3, PUSHWAKE_REPORT_BINDINGS, &rows);
+	if (result == CLI_SUCCESS) {
+		ast_cli(a->fd, "%d binding%s\n", rows, ESS(rows));
+	}
+	return result;
 }
 
-/*! One line of a story, or what stands above its lines. */
-static int print_trace(void *context, const pushwake_field *fields, size_t count)
+static char *show_binding(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 {
-	int fd = *(const int *) context;
-	char time[32], text[512], aor[160], from[160], end[64];
+	char *result;
+	int rows;
 
-	if (pushwake__field_find(fields, count, "at_ms")) {
-		ast_cli(fd, "  +%8s ms  %s\n", field(fields, count, "at_ms", time, sizeof(time)),
-			field(fields, count, "text", text, sizeof(text)));
-		return 0;
+	if (!is_run(e, cmd, "pushwake show binding",
+			"Usage: pushwake show binding <aor> [provider=<p>]\n"
+			"       Shows all that is known of the phones of an AoR. Tokens are shortened.\n")) {
+		return NULL;
 	}
-	field(fields, count, "end", end, sizeof(end));
-	ast_cli(fd, "%s to %s from %s, %s s ago: %s\n", field(fields, count, "method", text, sizeof(text)),
-		field(fields, count, "aor", aor, sizeof(aor)), field(fields, count, "from", from, sizeof(from)),
-		field(fields, count, "started_ago", time, sizeof(time)), S_OR(end, "not over yet"));
-	ast_cli(fd, "  Call-ID %s\n", field(fields, count, "call_id", text, sizeof(text)));
-	ast_cli(fd, "  %s\n", field(fields, count, "summary", text, sizeof(text)));
-	return 0;
+	if (a->argc < 4) {
+		return CLI_SHOWUSAGE;
+	}
+	result = report(a, 3, PUSHWAKE_REPORT_DETAILS, &rows);
+	if (result == CLI_SUCCESS && rows == 0) {
+		ast_cli(a->fd, "%s has no such push binding\n", a->argv[3]);
+	}
+	return result;
+}
+
+static char *remove_bindings(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
+{
+	pushwake_str words[AST_MAX_ARGS];
+	int64_t removed = 0;
+	char *result;
+
+	if (!is_run(e, cmd, "pushwake remove bindings",
+			"Usage: pushwake remove bindings <aor> [provider=<p>]\n"
+			"       Removes the push bindings of an AoR, or those of one provider. A phone that registers\n"
+			"       with its token again is bound again.\n")) {
+		return NULL;
+	}
+	if (a->argc < 4) {
+		return CLI_SHOWUSAGE;
+	}
+	result = tell(a, pushwake_query_words(pushwake__client(), PUSHWAKE_QUERY_REMOVE_FOUND, words,
+		read_words(words, a, 3), pushwake__take_number, &removed));
+	if (result == CLI_SUCCESS) {
+		ast_cli(a->fd, "removed %d binding%s\n", (int) removed, ESS(removed));
+		pushwake__devstate_changed(a->argv[3]);
+	}
+	return result;
 }
 
 static char *trace(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 {
-	char error[512];
 	int rows;
 
-	switch (cmd) {
-	case CLI_INIT:
-		e->command = "pushwake trace";
-		e->usage =
+	if (!is_run(e, cmd, "pushwake trace",
 			"Usage: pushwake trace [call-id|aor]\n"
 			"       Tells what happened to the calls of a Call-ID or an AoR, line by line, the newest\n"
-			"       first; with neither, the newest 20 in short.\n";
-		return NULL;
-	case CLI_GENERATE:
+			"       first; with neither, the newest 20 in short.\n")) {
 		return NULL;
 	}
-	if (a->argc > 3) {
-		return CLI_SHOWUSAGE;
-	}
-	rows = pushwake__query(PUSHWAKE_QUERY_TRACE, a->argc == 3 ? a->argv[2] : "", print_trace, (void *) &a->fd,
-		error, sizeof(error));
-	if (rows < 0) {
-		ast_cli(a->fd, "%s\n", error);
-		return CLI_FAILURE;
-	}
-	if (rows == 0) {
-		ast_cli(a->fd, "there was no request yet\n");
-	}
-	return CLI_SUCCESS;
-}
-
-/*! Takes an argument of the form name=value; 0 when it is none, or its name is unknown. */
-static int take_named(pushwake_send_request *request, const char *argument)
-{
-	const char *equals = strchr(argument, '=');
-	pushwake_str name = { argument, 0 };
-
-	if (!equals) {
-		return 0;
-	}
-	name.len = equals - argument;
-	return pushwake_send_set(request, name, pushwake__str(equals + 1)) == PUSHWAKE_OK;
+	return report(a, 2, PUSHWAKE_REPORT_TRACE, &rows);
 }
 
 static char *send_push(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 {
-	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
-	struct ast_str *text;
-	char error[256];
-	int queued;
-	int index;
+	pushwake_str words[AST_MAX_ARGS];
+	char *result;
+	int queued = 0;
 
-	switch (cmd) {
-	case CLI_INIT:
-		e->command = "pushwake send";
-		e->usage =
+	if (!is_run(e, cmd, "pushwake send",
 			"Usage: pushwake send <event> <aor> [text]\n"
 			"       pushwake send <event> platform=<p> token=<t> [package=<p>] [<name>=<value> ...] [text]\n"
 			"       Pushes to every phone of the AoR, or to one token. Events: call, chat,\n"
 			"       cancel, custom, refresh, missed, elsewhere, group-chat, voicemail, refer.\n"
 			"       Names: from, name, title, text, call-id, push-type, and of a token\n"
-			"       environment, service, p256dh, auth, selector.\n";
-		return NULL;
-	case CLI_GENERATE:
+			"       environment, service, p256dh, auth, selector.\n")) {
 		return NULL;
 	}
-	if (a->argc < 4 || !(text = ast_str_create(128))) {
-		return CLI_SHOWUSAGE;
+	result = tell(a, pushwake_send_words(&queued, pushwake__client(), words, read_words(words, a, 2)));
+	if (result == CLI_SUCCESS) {
+		ast_cli(a->fd, "%d push%s queued\n", queued, queued == 1 ? "" : "es");
 	}
-	for (index = 3; index < a->argc; index++) {
-		if (take_named(&request, a->argv[index])) {
-			continue;
-		}
-		if (!request.aor.len && !request.token.len) {
-			request.aor = pushwake__str(a->argv[index]);
-			continue;
-		}
-		ast_str_append(&text, 0, "%s%s", ast_str_strlen(text) ? " " : "", a->argv[index]);
-	}
-	if (ast_str_strlen(text)) {
-		request.text = pushwake__str(ast_str_buffer(text));
-	}
-	queued = pushwake__send(a->argv[2], &request, error, sizeof(error));
-	ast_free(text);
-	if (queued < 0) {
-		ast_cli(a->fd, "%s\n", error);
-		return CLI_FAILURE;
-	}
-	ast_cli(a->fd, "%d push%s queued\n", queued, queued == 1 ? "" : "es");
-	return CLI_SUCCESS;
+	return result;
 }
 
 static char *reload(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 {
-	switch (cmd) {
-	case CLI_INIT:
-		e->command = "pushwake reload";
-		e->usage =
+	if (!is_run(e, cmd, "pushwake reload",
 			"Usage: pushwake reload\n"
-			"       Reads pushwake.conf again, and the keys and templates that it names.\n";
-		return NULL;
-	case CLI_GENERATE:
+			"       Reads pushwake.conf again, and the keys and templates that it names.\n")) {
 		return NULL;
 	}
 	if (a->argc != 2) {
@@ -198,6 +200,9 @@ static char *reload(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 
 static struct ast_cli_entry entries[] = {
 	AST_CLI_DEFINE(show_stats, "Show the counters of the push engine"),
+	AST_CLI_DEFINE(show_bindings, "List the phones that can be woken"),
+	AST_CLI_DEFINE(show_binding, "Show all that is known of a user's phones"),
+	AST_CLI_DEFINE(remove_bindings, "Remove the push bindings of a user"),
 	AST_CLI_DEFINE(trace, "Tell what happened to a call"),
 	AST_CLI_DEFINE(send_push, "Send one push by hand"),
 	AST_CLI_DEFINE(reload, "Read pushwake.conf again"),

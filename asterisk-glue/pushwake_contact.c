@@ -19,33 +19,6 @@
 
 #include "pushwake_internal.h"
 
-int pushwake__is_push_parameter(const char *name, size_t len)
-{
-	pushwake_str text = { name, len };
-
-	return pushwake_is_push_parameter(text);
-}
-
-void pushwake__uri_strip(char *uri)
-{
-	char *at = strchr(uri, '@');
-	char *from = strchr(at ? at : uri, ';');
-	char *to = from;
-
-	while (from && *from == ';') {
-		size_t len = 1 + strcspn(from + 1, ";?>");
-
-		if (!pushwake__is_push_parameter(from + 1, strcspn(from + 1, "=;?>"))) {
-			memmove(to, from, len);
-			to += len;
-		}
-		from += len;
-	}
-	if (from) {
-		memmove(to, from, strlen(from) + 1);
-	}
-}
-
 /*! Where the REGISTER came from: the address of the URI is that of the connection where rewrite_contact is on. */
 static char *flow_of(const struct ast_sip_contact *contact)
 {

@@ -3,8 +3,7 @@
  * \file
  * \brief What the parts of res_pushwake share.
  *
- * A client of libpushwake belongs to one thread at a time, so it is lent out from
- * a pool. What is known of a call is in pushwake_call.h.
+ * What is known of a call is in pushwake_call.h.
  */
 #ifndef PUSHWAKE_INTERNAL_H
 #define PUSHWAKE_INTERNAL_H
@@ -38,28 +37,20 @@ void pushwake__copy(char *buf, size_t size, pushwake_str str);
 /*! Reads pushwake.conf. NULL when it has errors, which are then in the log. */
 pushwake_settings *pushwake__config_read(void);
 
-/* ---- pushwake_clients.c */
+/* ---- pushwake_client.c */
 
-/*! A client on loan. */
-struct pushwake__client;
+/*! The client of all threads. NULL while push is off, which the library takes for a client that refuses everything. */
+pushwake_client *pushwake__client(void);
 
-/*! Starts lending clients with these settings; takes the settings over. NULL: push is off, nothing is lent. */
-void pushwake__clients_start(pushwake_settings *settings);
+/*! Uses these settings from now on, and takes them over; NULL: push is off. Not 0 when memory is short. */
+int pushwake__settings_use(pushwake_settings *settings);
 
-/*! The settings in use, NULL when push is off; valid until the next start or stop, so for load and reload only. */
-pushwake_settings *pushwake__clients_settings(void);
+/*! The settings in use, NULL when push is off; for load and reload only. */
+pushwake_settings *pushwake__settings(void);
+void pushwake__settings_stop(void);
 
-/*! Frees the idle clients and the settings; those on loan go when they come back. */
-void pushwake__clients_stop(void);
-
-struct pushwake__client *pushwake__client_take(void);
-void pushwake__client_give(struct pushwake__client *handle);
-pushwake_client *pushwake__client_of(struct pushwake__client *handle);
-
-/*! The client for what is told without an answer: one for all threads, so that the engine hears it in its
- * order. NULL when there is none; either way unlock it. */
-pushwake_client *pushwake__line_lock(void);
-void pushwake__line_unlock(void);
+/*! The engine did not answer for this AoR. Says so as often as the library lets it. */
+void pushwake__engine_away(const char *what, const char *aor, int status);
 
 /* ---- pushwake_contact.c */
 
@@ -94,11 +85,8 @@ void pushwake__contact_free(struct pushwake__contact contact);
 /*! The contact as the library wants it; borrows. */
 void pushwake__contact_describe(pushwake_contact *out, const struct pushwake__contact *contact);
 
-/*! Removes the push parameters from a URI in text form, in place. */
-void pushwake__uri_strip(char *uri);
-
-/*! Whether a URI parameter carries a push token or belongs to one. */
-int pushwake__is_push_parameter(const char *name, size_t len);
+/*! Longest URI in text form, push parameters included. */
+#define PUSHWAKE__MAX_URI 8192
 
 /*! Appends one contact to a dial string, with everything escaped that Dial() would split at. */
 void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact *contact);
@@ -136,8 +124,6 @@ int pushwake__function_start(void);
 void pushwake__function_stop(void);
 int pushwake__devstate_start(void);
 void pushwake__devstate_stop(void);
-int pushwake__bindings_start(void);
-void pushwake__bindings_stop(void);
 int pushwake__cli_start(void);
 void pushwake__cli_stop(void);
 int pushwake__manager_start(void);

@@ -31,22 +31,18 @@ static struct pushwake__leg *find(struct pushwake__call *call, int number)
 /*! The call is not locked. */
 static void report(struct pushwake__call *call, int number, int status, int from_phone)
 {
-	pushwake_client *client;
-
-	if (!call->watched || call->ended || number <= 0) {
-		return;
+	if (call->watched && !call->ended && number > 0) {
+		pushwake_progressed(pushwake__client(), call->handle, number, status, from_phone);
 	}
-	client = pushwake__line_lock();
-	if (client) {
-		pushwake_progressed(client, call->handle, number, status, from_phone);
-	}
-	pushwake__line_unlock();
 }
 
 /*! Takes the leg over. */
 static int add(struct pushwake__call *call, struct pushwake__leg leg)
 {
 	ao2_lock(call);
+	if (leg.number == PUSHWAKE__LEG_NEXT) {
+		leg.number = call->last_leg + 1;
+	}
 	/* The answer to a wake and a verb may tell of the same leg. */
 	if ((leg.number && find(call, leg.number)) || AST_VECTOR_APPEND(&call->legs, leg)) {
 		ao2_unlock(call);
@@ -293,14 +289,13 @@ static int find_same(struct pushwake__call *call, const struct pushwake__contact
 static void join(struct pushwake__call *call, void *context)
 {
 	const struct pushwake__contact *contact = context;
-	int old, next;
+	int old;
 
 	ao2_lock(call);
 	old = call->ended ? -1 : find_same(call, contact);
-	next = call->last_leg + 1;
 	ao2_unlock(call);
 	if (old >= 0) {
-		pushwake__leg_queue(call, next, contact, old, NULL);
+		pushwake__leg_queue(call, PUSHWAKE__LEG_NEXT, contact, old, NULL);
 	}
 }
 

@@ -83,7 +83,7 @@ static void read_action_id(char *line, size_t size, const struct message *messag
 	}
 }
 
-/*! The conditions that the headers of an action say; NULL when memory is short. */
+/*! The conditions that the headers of an action say, a line each; NULL when memory is short. */
 static struct ast_str *read_conditions(const struct message *message)
 {
 	static const char *const names[][2] = {
@@ -93,7 +93,11 @@ static struct ast_str *read_conditions(const struct message *message)
 	size_t index;
 
 	for (index = 0; conditions && index < ARRAY_LEN(names); index++) {
-		pushwake__condition(&conditions, names[index][1], astman_get_header(message, names[index][0]));
+		const char *value = astman_get_header(message, names[index][0]);
+
+		if (!ast_strlen_zero(value)) {
+			ast_str_append(&conditions, 0, "%s=%s\n", names[index][1], value);
+		}
 	}
 	return conditions;
 }
@@ -134,12 +138,6 @@ static int action_bindings(struct mansession *session, const struct message *mes
 	return 0;
 }
 
-static int take_number(void *context, const pushwake_field *fields, size_t count)
-{
-	*(int64_t *) context = count ? fields[0].number : 0;
-	return 0;
-}
-
 static int action_remove(struct mansession *session, const struct message *message)
 {
 	const char *aor = astman_get_header(message, "AOR");
@@ -152,7 +150,7 @@ static int action_remove(struct mansession *session, const struct message *messa
 		astman_send_error(session, message, "PushWakeRemove needs the header AOR");
 		return 0;
 	}
-	if (ask(message, PUSHWAKE_QUERY_REMOVE_FOUND, take_number, &removed, error, sizeof(error)) < 0) {
+	if (ask(message, PUSHWAKE_QUERY_REMOVE_FOUND, pushwake__take_number, &removed, error, sizeof(error)) < 0) {
 		astman_send_error_va(session, message, "%s", error);
 		return 0;
 	}
@@ -163,9 +161,8 @@ static int action_remove(struct mansession *session, const struct message *messa
 
 static int action_send(struct mansession *session, const struct message *message)
 {
-	const char *event = astman_get_header(message, "PushEvent");
 	static const char *const names[][2] = {
-		{ "AOR", "aor" }, { "Text", "text" }, { "Title", "title" }, { "From", "from" }, { "Name", "name" },
+		{ "PushEvent", "event" }, { "AOR", "aor" }, { "Text", "text" }, { "Title", "title" }, { "From", "from" }, { "Name", "name" },
 		{ "CallID", "call-id" }, { "Platform", "platform" }, { "Package", "package" }, { "Token", "token" },
 		{ "PushType", "push-type" }, { "Environment", "environment" }, { "Service", "service" },
 		{ "P256dh", "p256dh" }, { "Auth", "auth" }, { "Selector", "selector" },
@@ -174,19 +171,20 @@ static int action_send(struct mansession *session, const struct message *message
 	size_t index;
 	char id_line[256];
 	char error[256];
-	int queued;
+	int queued = 0, status;
 
 	read_action_id(id_line, sizeof(id_line), message);
 	for (index = 0; index < ARRAY_LEN(names); index++) {
 		pushwake_send_set(&request, pushwake__str(names[index][1]),
 			pushwake__str(astman_get_header(message, names[index][0])));
 	}
-	if (ast_strlen_zero(event) || (!request.aor.len && !request.token.len)) {
+	if (!request.event_name.len || (!request.aor.len && !request.token.len)) {
 		astman_send_error(session, message, "PushWakeSend needs the headers PushEvent and AOR, or Platform and Token");
 		return 0;
 	}
-	queued = pushwake__send(event, &request, error, sizeof(error));
-	if (queued < 0) {
+	status = pushwake_send(&queued, pushwake__client(), &request);
+	if (status < 0) {
+		pushwake__error(status, error, sizeof(error));
 		astman_send_error_va(session, message, "%s", error);
 		return 0;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief Questions to the engine, with a client lent for each.
+ * \brief Questions to the engine, and what it said.
  */
 #include "asterisk.h"
 
@@ -13,42 +13,36 @@
 #include "pushwake_internal.h"
 #include "pushwake_query.h"
 
-static void say(char *error, size_t size, struct pushwake__client *handle, int status)
+int pushwake__error(int status, char *error, size_t size)
 {
-	pushwake_str text = pushwake_client_error(pushwake__client_of(handle));
+	pushwake_client *client = pushwake__client();
+	pushwake_str text = pushwake_client_error(client);
 
+	if (!client) {
+		ast_copy_string(error,
+			"push is off: pushwake.conf has errors, see the log; correct them, then: pushwake reload", size);
+		return PUSHWAKE_ERR_UNAVAILABLE;
+	}
 	if (text.len) {
 		pushwake__copy(error, size, text);
 	} else {
 		ast_copy_string(error, pushwake_status_name(status), size);
 	}
+	return status;
 }
 
 int pushwake__query(int kind, const char *argument, pushwake_row_fn on_row, void *context,
 	char *error, size_t size)
 {
-	struct pushwake__client *handle = pushwake__client_take();
-	int status;
+	int status = pushwake_query(pushwake__client(), kind, pushwake__str(argument), on_row, context);
 
-	if (!handle) {
-		ast_copy_string(error, pushwake__clients_settings() ? "out of memory" :
-			"push is off: pushwake.conf has errors, see the log; correct them, then: pushwake reload", size);
-		return PUSHWAKE_ERR_UNAVAILABLE;
-	}
-	status = pushwake_query(pushwake__client_of(handle), kind, pushwake__str(argument), on_row, context);
-	if (status < 0) {
-		say(error, size, handle, status);
-	}
-	pushwake__client_give(handle);
-	return status;
+	return status < 0 ? pushwake__error(status, error, size) : status;
 }
 
-void pushwake__condition(struct ast_str **conditions, const char *name, const char *value)
+int pushwake__take_number(void *context, const pushwake_field *fields, size_t count)
 {
-	/* A line end would begin another condition. */
-	if (!ast_strlen_zero(value) && !strchr(value, '\n')) {
-		ast_str_append(conditions, 0, "%s=%s\n", name, value);
-	}
+	*(int64_t *) context = count ? fields[0].number : 0;
+	return 0;
 }
 
 int pushwake__row_is_removed(const pushwake_field *fields, size_t count)
@@ -70,32 +64,6 @@ int pushwake__query_count(const char *aor, char *error, size_t size)
 	int status = pushwake__query(PUSHWAKE_QUERY_BINDINGS, aor, count_live, &live, error, size);
 
 	return status < 0 ? status : live;
-}
-
-int pushwake__send(const char *event, pushwake_send_request *request, char *error, size_t size)
-{
-	struct pushwake__client *handle;
-	int queued = 0;
-	int status;
-
-	request->event = pushwake_event_from_name(pushwake__str(event));
-	if (request->event < 0) {
-		snprintf(error, size, "'%s' is not an event; use call, chat, cancel, custom, refresh, missed, "
-			"elsewhere, group-chat, voicemail or refer", event);
-		return PUSHWAKE_ERR_INVALID_ARGUMENT;
-	}
-	handle = pushwake__client_take();
-	if (!handle) {
-		ast_copy_string(error, pushwake__clients_settings() ? "out of memory" :
-			"push is off: pushwake.conf has errors, see the log; correct them, then: pushwake reload", size);
-		return PUSHWAKE_ERR_UNAVAILABLE;
-	}
-	status = pushwake_send(&queued, pushwake__client_of(handle), request);
-	if (status < 0) {
-		say(error, size, handle, status);
-	}
-	pushwake__client_give(handle);
-	return status < 0 ? status : queued;
 }
 
 const char *pushwake__field_text(const pushwake_field *field, char *buf, size_t size)

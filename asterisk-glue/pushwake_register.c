@@ -81,38 +81,44 @@ static void end_request(void)
 	}
 }
 
-static void log_problems(const struct pushwake__request *request, pushwake_str problems)
+static void log_problems(const struct pushwake__request *request, const pushwake_register_result *result)
 {
-	const char *line = problems.ptr;
-	const char *end = line + problems.len;
+	size_t index;
 
-	while (line < end) {
-		const char *stop = memchr(line, '\n', end - line);
-		size_t len = (stop ? stop : end) - line;
+	for (index = 0; index < result->problem_count; index++) {
+		ast_log(LOG_WARNING, "REGISTER of '%s' (Call-ID %s): %.*s\n", request->aor, request->call_id,
+			PUSHWAKE__PRINT(result->problem_list[index]));
+	}
+}
 
-		if (len) {
-			ast_log(LOG_WARNING, "REGISTER of '%s' (Call-ID %s): %.*s\n", request->aor,
-				request->call_id, (int) MIN(len, 1000), line);
-		}
-		line += len + 1;
+static pj_str_t pj_text(pushwake_str text)
+{
+	pj_str_t str = { (char *) text.ptr, text.len };
+
+	return str;
+}
+
+/*! Appends what the library wants in the reply; names and values are copied. */
+static void add_headers(pjsip_hdr *list, pj_pool_t *pool, const pushwake_register_result *result)
+{
+	size_t index;
+
+	for (index = 0; index < result->reply_header_count; index++) {
+		pj_str_t name = pj_text(result->reply_headers[index].name);
+		pj_str_t value = pj_text(result->reply_headers[index].value);
+
+		pj_list_push_back(list, pjsip_generic_string_hdr_create(pool, &name, &value));
 	}
 }
 
 /*! Answers 555 or 423 in place of the registrar. */
 static void refuse(pjsip_rx_data *rdata, const pushwake_register_result *result)
 {
-	static const pj_str_t min_expires = { "Min-Expires", 11 };
-	pj_str_t reason = { (char *) result->reply_reason.ptr, result->reply_reason.len };
+	pj_str_t reason = pj_text(result->reply_reason);
 	pjsip_hdr headers;
-	pj_str_t value;
-	char number[16];
 
 	pj_list_init(&headers);
-	if (result->reply_code == 423) {
-		snprintf(number, sizeof(number), "%u", result->min_expires);
-		pj_list_push_back(&headers, pjsip_generic_string_hdr_create(rdata->tp_info.pool, &min_expires,
-			pj_cstr(&value, number)));
-	}
+	add_headers(&headers, rdata->tp_info.pool, result);
 	pjsip_endpt_respond_stateless(ast_sip_get_pjsip_endpoint(), rdata, result->reply_code,
 		reason.slen ? &reason : NULL, &headers, NULL);
 }
@@ -122,20 +128,14 @@ static int check(struct pushwake__request *request, pjsip_rx_data *rdata)
 {
 	pushwake_register_request message = PUSHWAKE_REGISTER_REQUEST_INIT;
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
-	struct pushwake__client *handle = pushwake__client_take();
-	int is_answered = 0;
 
-	if (!handle) {
+	pushwake__request_fill(&message, request);
+	if (pushwake_register_check(&result, pushwake__client(), &message) < 0 || !result.reply_code) {
 		return 0;
 	}
-	pushwake__request_fill(&message, request);
-	if (pushwake_register_check(&result, pushwake__client_of(handle), &message) >= 0 && result.reply_code) {
-		log_problems(request, result.problems);
-		refuse(rdata, &result);
-		is_answered = 1;
-	}
-	pushwake__client_give(handle);
-	return is_answered;
+	log_problems(request, &result);
+	refuse(rdata, &result);
+	return 1;
 }
 
 static pj_bool_t on_rx_request(pjsip_rx_data *rdata)
@@ -162,44 +162,20 @@ static pj_bool_t on_rx_request(pjsip_rx_data *rdata)
 	return is_answered;
 }
 
-/*! Adds whole header lines, each ended by CRLF, to a message. */
-static void add_headers(pjsip_tx_data *tdata, pushwake_str lines)
-{
-	const char *line = lines.ptr;
-	const char *end = line + lines.len;
-
-	while (line < end) {
-		const char *stop = memchr(line, '\r', end - line);
-		const char *colon = memchr(line, ':', (stop ? stop : end) - line);
-
-		if (!stop || !colon) {
-			return;
-		}
-		pj_str_t name = { (char *) line, colon - line };
-		pj_str_t value = { (char *) colon + 1, stop - colon - 1 };
-		pj_strtrim(&name);
-		pj_strtrim(&value);
-		/* The header holds pointers, so both strings are copied to the message's pool. */
-		pjsip_msg_add_hdr(tdata->msg, (pjsip_hdr *) pjsip_generic_string_hdr_create(tdata->pool, &name, &value));
-		line = stop + 2;
-	}
-}
-
 /*! Takes the contacts out of the registrar that this phone has left. */
-static void forget_stale(struct pushwake__request *request, pjsip_tx_data *tdata, pushwake_str stale)
+static void forget_stale(struct pushwake__request *request, pjsip_tx_data *tdata, const pushwake_register_result *result)
 {
-	char *lines = ast_strndup(stale.ptr, stale.len);
-	char *rest = lines;
-	char *uri;
+	size_t index;
 
-	while ((uri = strsep(&rest, "\n"))) {
-		pushwake__uri_strip(uri);
-		if (!ast_strlen_zero(uri) && !pushwake__request_names(request, uri)) {
+	for (index = 0; index < result->stale_count; index++) {
+		char uri[PUSHWAKE__MAX_URI];
+
+		if (pushwake_contact_strip(uri, sizeof(uri), result->stale_list[index])
+			&& !pushwake__request_names(request, uri)) {
 			pushwake__contact_forget(request->aor, uri);
 			pushwake__request_drop_contact(tdata, uri);
 		}
 	}
-	ast_free(lines);
 }
 
 /*! Drops the contacts that this REGISTER did not save. */
@@ -228,13 +204,13 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 {
 	pushwake_register_request message = PUSHWAKE_REGISTER_REQUEST_INIT;
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
-	struct pushwake__client *handle = pushwake__client_take();
+	pushwake_client *client = pushwake__client();
 	pushwake_contact asked[PUSHWAKE__MAX_CONTACTS] = { { .reachable = 0 } };
 	struct pushwake__contacts contacts;
 	size_t index;
 	int status;
 
-	if (!handle) {
+	if (!client) {
 		return;
 	}
 	pushwake__contacts_get(&contacts, request->aor);
@@ -245,18 +221,14 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 	}
 	message.contacts = asked;
 	message.contact_count = index;
-	status = pushwake_register(&result, pushwake__client_of(handle), &message);
+	status = pushwake_register(&result, client, &message);
 	if (status < 0) {
-		ast_log(LOG_WARNING, "REGISTER of '%s' (Call-ID %s): its push binding is not stored: %.*s\n",
-			request->aor, request->call_id,
-			PUSHWAKE__PRINT(pushwake_client_error(pushwake__client_of(handle))));
+		pushwake__engine_away("REGISTER", request->aor, status);
 		join(request->aor, &contacts);
 	} else {
-		log_problems(request, result.problems);
-		add_headers(tdata, result.feature_caps);
-		if (result.stale_contacts.len) {
-			forget_stale(request, tdata, result.stale_contacts);
-		}
+		log_problems(request, &result);
+		add_headers(&tdata->msg->hdr, tdata->pool, &result);
+		forget_stale(request, tdata, &result);
 		for (index = 0; index < result.verb_count; index++) {
 			pushwake__verb_execute(&result.verbs[index]);
 		}
@@ -265,7 +237,6 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 		}
 	}
 	pushwake__contacts_free(&contacts);
-	pushwake__client_give(handle);
 }
 
 static void outgoing_response(struct ast_sip_endpoint *endpoint, struct ast_sip_contact *contact,

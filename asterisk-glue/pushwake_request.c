@@ -18,9 +18,6 @@
 #include "pushwake_internal.h"
 #include "pushwake_request.h"
 
-/*! Longest URI in text form, push parameters included. */
-#define MAX_URI 8192
-
 void pushwake__request_reset(struct pushwake__request *request)
 {
 	size_t index;
@@ -156,8 +153,8 @@ static pjsip_sip_uri *contact_uri(pjsip_contact_hdr *contact)
 /*! The URI as text, to be freed. */
 static char *uri_text(pjsip_sip_uri *uri)
 {
-	char *text = ast_malloc(MAX_URI);
-	int len = text ? pjsip_uri_print(PJSIP_URI_IN_CONTACT_HDR, uri, text, MAX_URI - 1) : -1;
+	char *text = ast_malloc(PUSHWAKE__MAX_URI);
+	int len = text ? pjsip_uri_print(PJSIP_URI_IN_CONTACT_HDR, uri, text, PUSHWAKE__MAX_URI - 1) : -1;
 
 	if (len < 0) {
 		ast_free(text);
@@ -177,7 +174,7 @@ static char *take_parameters(pjsip_sip_uri *uri)
 	while (param != &uri->other_param) {
 		pjsip_param *next = param->next;
 
-		if (pushwake__is_push_parameter(param->name.ptr, param->name.slen)
+		if (pushwake_is_push_parameter((pushwake_str) { param->name.ptr, param->name.slen })
 			&& (taken || (taken = ast_str_create(256)))) {
 			ast_str_append(&taken, 0, "\n%.*s", (int) param->name.slen, param->name.ptr);
 			if (param->value.slen) {
@@ -241,7 +238,7 @@ static void give_parameters(pj_pool_t *pool, pjsip_sip_uri *uri, const char *par
 		char *value = strchr(item, '=');
 
 		/* A value with an escaped line feed comes apart here; its rest is not a name. */
-		if (!pushwake__is_push_parameter(item, strcspn(item, "="))) {
+		if (!pushwake_is_push_parameter((pushwake_str) { item, strcspn(item, "=") })) {
 			continue;
 		}
 		if (value) {

@@ -28,7 +28,7 @@ static void find_leg(pushwake_contact *asked, struct pushwake__call *call, const
 	}
 }
 
-static int ask(struct pushwake__call *call, pushwake_client *client)
+static int ask(struct pushwake__call *call)
 {
 	pushwake_resume_request request = PUSHWAKE_RESUME_REQUEST_INIT;
 	struct pushwake__contacts contacts;
@@ -54,34 +54,66 @@ static int ask(struct pushwake__call *call, pushwake_client *client)
 		request.age_ms = ast_tvdiff_ms(ast_tvnow(), call->began);
 		request.contacts = asked;
 		request.contact_count = AST_VECTOR_SIZE(&contacts);
-		status = pushwake_resume(client, &request);
+		status = pushwake_resume(pushwake__client(), &request);
 	}
 	ast_free(asked);
 	pushwake__contacts_free(&contacts);
 	return status;
 }
 
+/*! What has become of a round. */
+struct round {
+	int taken;
+	/*! The engine is silent: the others are not asked about now. */
+	int left;
+};
+
 static void resume(struct pushwake__call *call, void *context)
 {
-	struct pushwake__client *handle;
-	int is_alive;
+	struct round *round = context;
+	int is_next, status;
 
 	ao2_lock(call);
-	is_alive = call->watched && !call->ended && call->ticket;
+	call->resumes = call->resumes && !call->ended;
+	is_next = call->resumes;
 	ao2_unlock(call);
-	if (!is_alive || !(handle = pushwake__client_take())) {
+	if (!is_next || round->left) {
+		round->left += is_next;
 		return;
 	}
-	*(int *) context += ask(call, pushwake__client_of(handle)) == PUSHWAKE_OK;
-	pushwake__client_give(handle);
+	status = ask(call);
+	if (status == PUSHWAKE_ERR_TIMEOUT || status == PUSHWAKE_ERR_UNAVAILABLE) {
+		round->left = 1;
+		return;
+	}
+	ao2_lock(call);
+	call->resumes = 0;
+	ao2_unlock(call);
+	round->taken += status == PUSHWAKE_OK;
+}
+
+int pushwake__calls_resume_on(void)
+{
+	static int taken;
+	struct round round = { 0, 0 };
+
+	pushwake__calls_each(NULL, resume, &round);
+	taken += round.taken;
+	if (taken && !round.left) {
+		ast_log(LOG_NOTICE, "%d calls that wait go on with the new engine\n", taken);
+		taken = 0;
+	}
+	return round.left;
+}
+
+static void mark(struct pushwake__call *call, void *context)
+{
+	ao2_lock(call);
+	call->resumes = call->watched && !call->ended && call->ticket;
+	ao2_unlock(call);
 }
 
 void pushwake__calls_resume(void)
 {
-	int count = 0;
-
-	pushwake__calls_each(NULL, resume, &count);
-	if (count) {
-		ast_log(LOG_NOTICE, "%d calls that wait go on with the new engine\n", count);
-	}
+	pushwake__calls_each(NULL, mark, NULL);
 }

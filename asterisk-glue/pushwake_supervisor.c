@@ -13,16 +13,18 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
-#include "pushwake_query.h"
 
 /*! How long Asterisk's start, or a reload with other settings, waits for the engine. */
 #define START_WAIT_MS 2000
-#define START_STEP_US 10000
+/*! How long an engine that was silent is left alone. */
+#define RESUME_MS 250
 
 static pthread_t thread = AST_PTHREADT_NULL;
 static int stop_fd = -1;
 static int engine_pid;
 static pushwake_supervisor *supervisor;
+/*! Calls are left that a new engine has not heard of. */
+static int resumes;
 
 static void on_result(void *context, const pushwake_result *result)
 {
@@ -43,6 +45,7 @@ static void on_verb(void *context, const pushwake_verb *verb)
 static void on_engine(void *context)
 {
 	pushwake__calls_resume();
+	resumes = 1;
 }
 
 static void on_log(void *context, int level, pushwake_str message)
@@ -65,16 +68,30 @@ static void on_log(void *context, int level, pushwake_str message)
 	}
 }
 
+/*! How long the thread may wait: as the library says, or until calls are handed over again. */
+static int pause_ms(struct timeval resumed)
+{
+	int pause = pushwake_supervisor_timeout_ms(supervisor);
+	int left = MAX(0, RESUME_MS - (int) ast_tvdiff_ms(ast_tvnow(), resumed));
+
+	return resumes && (pause < 0 || pause > left) ? left : pause;
+}
+
 static void *run(void *data)
 {
 	struct pollfd fds[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	struct timeval resumed = { 0, 0 };
 
 	fds[0].fd = stop_fd;
 	for (;;) {
 		pushwake_supervisor_process(supervisor);
 		__atomic_store_n(&engine_pid, pushwake_supervisor_engine_pid(supervisor), __ATOMIC_RELEASE);
+		if (resumes && ast_tvdiff_ms(ast_tvnow(), resumed) >= RESUME_MS) {
+			resumes = pushwake__calls_resume_on();
+			resumed = ast_tvnow();
+		}
 		fds[1].fd = pushwake_supervisor_fd(supervisor);
-		poll(fds, 2, pushwake_supervisor_timeout_ms(supervisor));
+		poll(fds, 2, pause_ms(resumed));
 		if (fds[0].revents) {
 			return NULL;
 		}
@@ -86,39 +103,19 @@ int pushwake__supervisor_engine_pid(void)
 	return __atomic_load_n(&engine_pid, __ATOMIC_ACQUIRE);
 }
 
-static int ignore_row(void *context, const pushwake_field *fields, size_t count)
-{
-	return 0;
-}
-
-/*! A phone that registers before the engine listens would go without push until its next REGISTER. */
-static void await_engine(void)
-{
-	struct timeval start = ast_tvnow();
-	char error[256];
-
-	while (pushwake__query(PUSHWAKE_QUERY_STATS, "", ignore_row, NULL, error, sizeof(error)) < 0) {
-		if (ast_tvdiff_ms(ast_tvnow(), start) >= START_WAIT_MS) {
-			ast_debug(1, "No engine yet (%s); going on without it\n", error);
-			return;
-		}
-		usleep(START_STEP_US);
-	}
-}
-
 int pushwake__supervisor_start(void)
 {
 	pushwake_supervisor_config config = PUSHWAKE_SUPERVISOR_CONFIG_INIT;
 	int status;
 
-	if (!pushwake__clients_settings()) {
+	if (!pushwake__settings()) {
 		return 0;
 	}
 	config.on_result = on_result;
 	config.on_log = on_log;
 	config.on_verb = on_verb;
 	config.on_engine = on_engine;
-	status = pushwake_supervisor_new(&supervisor, pushwake__clients_settings(), &config);
+	status = pushwake_supervisor_new(&supervisor, pushwake__settings(), &config);
 	if (status < 0) {
 		ast_log(LOG_ERROR, "Cannot supervise the engine: %s\n", pushwake_status_name(status));
 		return -1;
@@ -130,7 +127,10 @@ int pushwake__supervisor_start(void)
 		pushwake__supervisor_stop();
 		return -1;
 	}
-	await_engine();
+	/* A phone that registers before the engine listens would go without push until its next REGISTER. */
+	if (pushwake_client_await(pushwake__client(), START_WAIT_MS) < 0) {
+		ast_debug(1, "No engine yet; going on without it\n");
+	}
 	return 0;
 }
 

@@ -18,9 +18,6 @@
 
 #include "pushwake_call.h"
 
-/*! Longest URI of a contact. */
-#define MAX_URI 8192
-
 /*! The contact that the verb names; one without endpoint when another registrar has this AoR. Not 0: there is none. */
 static int find_contact(struct pushwake__contact *found, const char *aor, const char *uri)
 {
@@ -43,12 +40,11 @@ static int find_contact(struct pushwake__contact *found, const char *aor, const 
 static void ring(struct pushwake__call *call, const pushwake_verb *verb)
 {
 	struct pushwake__contact contact;
-	char uri[MAX_URI];
+	char uri[PUSHWAKE__MAX_URI];
 	char reason[256];
 
-	pushwake__copy(uri, sizeof(uri), verb->contact);
-	/* Another registrar may keep them. */
-	pushwake__uri_strip(uri);
+	/* Another registrar may keep push parameters. */
+	pushwake_contact_strip(uri, sizeof(uri), verb->contact);
 	pushwake__copy(reason, sizeof(reason), verb->reason);
 	if (find_contact(&contact, call->aor, uri)) {
 		/* It has left in this moment. */

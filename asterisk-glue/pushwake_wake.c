@@ -22,11 +22,9 @@
 #include "pushwake_target.h"
 #include "pushwake_wake.h"
 
-/*! The engine's own deadline comes first: this one counts only when no engine is there. */
-#define GRACE_MS 1500
 /*! How long after a run joined a Dial() the legs of that Dial() may take to be sent. */
 #define UNSENT_MS 500
-/*! More AoRs than these in one run are not looked at. */
+/*! A run that names more AoRs than these does not look at any. */
 #define MAX_AORS 64
 
 enum outcome {
@@ -64,13 +62,16 @@ static void fill_request(pushwake_wake_request *request, const struct pushwake__
 	request->host = PUSHWAKE_HOST_DIALPLAN;
 }
 
-/*! Keeps what the engine said of the call. */
+/*! Keeps what the engine said of the call, and tells it when that has ended meanwhile. */
 static void take_result(struct pushwake__call *call, const pushwake_wake_result *result, int has_legs)
 {
+	int has_ended;
+
 	ao2_lock(call);
+	has_ended = call->ended;
 	call->has_waited = !has_legs && result->hold_ms > 0;
 	call->watched = result->watched != 0;
-	call->deadline = ast_tvadd(ast_tvnow(), ast_samp2tv(result->limit_ms + GRACE_MS, 1000));
+	call->deadline = ast_tvadd(ast_tvnow(), ast_samp2tv(result->deadline_ms, 1000));
 	if (result->ticket.len) {
 		ast_free(call->ticket);
 		call->ticket = ast_malloc(result->ticket.len);
@@ -83,6 +84,9 @@ static void take_result(struct pushwake__call *call, const pushwake_wake_result 
 		call->given_up = 1;
 	}
 	ao2_unlock(call);
+	if (has_ended && result->watched) {
+		pushwake__call_tell_end(call);
+	}
 }
 
 /*! Takes the contacts over that the engine says are to be rung; how many. */
@@ -118,10 +122,23 @@ static void dial_anyway(struct pushwake__wake *wake, struct pushwake__call *call
 		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
 
 		if (!pushwake__legs_have(call, contact->uri)
-			&& pushwake__leg_add(call, call->last_leg + 1, contact, PUSHWAKE__LEG_GIVEN)) {
+			&& pushwake__leg_add(call, PUSHWAKE__LEG_NEXT, contact, PUSHWAKE__LEG_GIVEN)) {
 			pushwake__dial_append(&wake->contacts, contact);
 		}
 	}
+}
+
+/*! The user has no binding, so the engine need not be asked: what the registrar has is all there is. */
+static enum outcome ring_all(struct pushwake__wake *wake, struct pushwake__call *call, struct pushwake__contacts *contacts)
+{
+	pushwake_wake_result nothing = PUSHWAKE_WAKE_RESULT_INIT;
+
+	take_result(call, &nothing, 0);
+	if (wake->is_joining || !AST_VECTOR_SIZE(contacts)) {
+		return OUTCOME_NOBODY;
+	}
+	dial_anyway(wake, call, contacts);
+	return OUTCOME_RUNG;
 }
 
 /*! Asks the engine, which pushes. */
@@ -129,17 +146,19 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 {
 	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
 	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
-	struct pushwake__client *handle = pushwake__client_take();
+	pushwake_client *client = pushwake__client();
 	enum outcome outcome = OUTCOME_ALONE;
 	struct pushwake__contacts contacts;
 	struct pushwake__caller caller;
 	pushwake_contact *asked;
 	size_t index;
-	int rung;
+	int rung, status;
 
 	pushwake__contacts_get(&contacts, call->aor);
 	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
-	if (handle && asked) {
+	if (client && !pushwake_may_wake(client, pushwake__str(call->aor))) {
+		outcome = ring_all(wake, call, &contacts);
+	} else if (client && asked) {
 		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
 			pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
 		}
@@ -148,20 +167,19 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 		request.handle = is_waiting(wake) ? call->handle : 0;
 		request.contacts = asked;
 		request.contact_count = AST_VECTOR_SIZE(&contacts);
-		if (pushwake_wake(&result, pushwake__client_of(handle), &request) >= 0) {
+		status = pushwake_wake(&result, client, &request);
+		if (status >= 0) {
 			rung = take_legs(wake, call, &contacts, asked);
 			take_result(call, &result, rung);
 			outcome = rung ? OUTCOME_RUNG : !result.bindings ? OUTCOME_NOBODY
 				: result.hold_ms > 0 || !is_waiting(wake) ? OUTCOME_WAITS : OUTCOME_FAILED;
 		} else {
-			ast_log(LOG_WARNING, "PushWake(%s): no push: %.*s\n", call->aor,
-				PUSHWAKE__PRINT(pushwake_client_error(pushwake__client_of(handle))));
+			pushwake__engine_away("PushWake", call->aor, status);
 		}
 	}
 	if (outcome == OUTCOME_ALONE) {
 		dial_anyway(wake, call, &contacts);
 	}
-	pushwake__client_give(handle);
 	ast_free(asked);
 	pushwake__contacts_free(&contacts);
 	if (call->has_waited) {
@@ -289,13 +307,12 @@ static int fail_unsent(struct pushwake__calls *calls)
 	return 0;
 }
 
-/*! Waits for the first of: a phone, the engine's word, the deadline, a hang-up (not 0). */
-static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *calls)
+/*! Waits for the first of: a phone, the engine's word, the deadline, a hang-up (not 0). `fds`: room for all alerts. */
+static int wait_for_one(struct pushwake__wake *wake, struct pushwake__calls *calls, int *fds)
 {
 	struct timeval deadline = find_deadline(wake, calls);
 	struct timeval began = ast_tvnow();
 	int has_unsent = wake->is_joining;
-	int fds[MAX_AORS];
 	size_t index;
 
 	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
@@ -332,6 +349,20 @@ static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *c
 			return -1;
 		}
 	}
+}
+
+/*! A channel may carry any number of calls. */
+static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	int *fds = ast_calloc(AST_VECTOR_SIZE(calls) + 1, sizeof(*fds));
+	int res;
+
+	if (!fds) {
+		return 0;
+	}
+	res = wait_for_one(wake, calls, fds);
+	ast_free(fds);
+	return res;
 }
 
 /*! The deadline came without a word from an engine. */

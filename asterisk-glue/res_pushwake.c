@@ -26,7 +26,7 @@
 
 AST_MUTEX_DEFINE_STATIC(reload_lock);
 
-static int start_clients(void)
+static int start_settings(void)
 {
 	pushwake_settings *settings = pushwake__config_read();
 
@@ -35,8 +35,7 @@ static int start_clients(void)
 		ast_log(LOG_ERROR, "pushwake.conf has errors, so push is off and calls go on without it; "
 			"correct the lines above, then: pushwake reload\n");
 	}
-	pushwake__clients_start(settings);
-	return 0;
+	return pushwake__settings_use(settings);
 }
 
 static const struct {
@@ -44,7 +43,7 @@ static const struct {
 	int (*start)(void);
 	void (*stop)(void);
 } parts[] = {
-	{ "settings", start_clients, pushwake__clients_stop },
+	{ "settings", start_settings, pushwake__settings_stop },
 	{ "calls", pushwake__calls_start, pushwake__calls_stop },
 	{ "legs", pushwake__session_start, pushwake__session_stop },
 	{ "answers", pushwake__answer_start, pushwake__answer_stop },
@@ -54,7 +53,6 @@ static const struct {
 	{ "SIP", pushwake__register_start, pushwake__register_stop },
 	{ "application", pushwake__app_start, pushwake__app_stop },
 	{ "function", pushwake__function_start, pushwake__function_stop },
-	{ "bindings", pushwake__bindings_start, pushwake__bindings_stop },
 	{ "console", pushwake__cli_start, pushwake__cli_stop },
 };
 
@@ -116,7 +114,7 @@ int pushwake__reload(void)
 		return -1;
 	}
 	ast_mutex_lock(&reload_lock);
-	if (pushwake_settings_replace(settings, pushwake__clients_settings()) > 0) {
+	if (pushwake_settings_replace(settings, pushwake__settings()) > 0) {
 		/* The engine goes on, with the pushes that it has in hand. */
 		pushwake_settings_free(settings);
 		if (pushwake__query(PUSHWAKE_QUERY_RELOAD, "", log_row, NULL, error, sizeof(error)) < 0) {
@@ -124,8 +122,7 @@ int pushwake__reload(void)
 		}
 	} else {
 		pushwake__supervisor_stop();
-		pushwake__clients_start(settings);
-		res = pushwake__supervisor_start();
+		res = pushwake__settings_use(settings) ? -1 : pushwake__supervisor_start();
 	}
 	ast_mutex_unlock(&reload_lock);
 	return res;

@@ -10,21 +10,27 @@
  * Ownership  pushwake_x_new() gives, pushwake_x_free() takes back; free(NULL) does
  *            nothing. All other pointers are borrowed: arguments for the call,
  *            callback arguments for the callback. A pushwake_str in a result stays
- *            valid until the next call on the same object. Nothing from this
- *            library is ever passed to free().
+ *            valid until the next call on the same object, of a shared client until
+ *            the next call of the same thread. Calls that have no answer
+ *            (pushwake_progressed(), pushwake_request_ended(), ..._continues())
+ *            leave results as they are. Nothing from this library is ever passed
+ *            to free().
  * Strings    pushwake_str: pointer and length, no terminating NUL, {NULL, 0} is
  *            empty. It may point into a SIP message and hold any byte.
  * Structs    Start from the _INIT macro, which stores sizeof in .size. Fields are
  *            only ever appended; a zero field means its default.
- * Threads    An object is used by one thread at a time; different objects are
- *            independent. The library starts no thread, but in pushwake_engine_run().
+ * Threads    An object is used by one thread at a time, but for a client after
+ *            pushwake_client_share(); different objects are independent. The library
+ *            starts no thread, but in pushwake_engine_run().
  * Processes  A settings object and a client may be made before fork(): a client
  *            opens its connection to the engine at the first call in each process.
  *            A supervisor is made in the process that runs it.
  * Blocking   No call waits longer than the setting engine_timeout; after one that
  *            did, calls with the same client fail at once for a second, unless the
  *            engine is heard of earlier. Except pushwake_query() (5 seconds a
- *            page, not for SIP workers) and pushwake_supervisor_free() (2 seconds).
+ *            page, not for SIP workers; of one AoR's bindings as all others), what is
+ *            built on it, pushwake_client_await() and pushwake_supervisor_free()
+ *            (2 seconds).
  * Callbacks  Run inside the call they were given to, must not block, and may not
  *            call back into the same object.
  */
@@ -139,8 +145,24 @@ typedef struct pushwake_client pushwake_client;
 int pushwake_client_new(pushwake_client **out, pushwake_settings *settings);
 void pushwake_client_free(pushwake_client *client);
 
-/* Text of the last failure on this client. */
+/* Text of the last failure on this client; of a shared one, the last in this thread. */
 pushwake_str pushwake_client_error(pushwake_client *client);
+
+/* From now on any number of threads may use the client at once. Each question has a connection to itself until it is
+ * answered, and what has no answer (pushwake_progressed() and the like) goes to the engine in the order of the calls. For
+ * a process that does not fork. PUSHWAKE_ERR_REFUSED: the system has no room for what belongs to a thread. */
+int pushwake_client_share(pushwake_client *client);
+
+/* Takes other settings for a shared client; calls under way end with those before. PUSHWAKE_ERR_INVALID_ARGUMENT for one
+ * that is not shared. */
+int pushwake_client_replace(pushwake_client *client, pushwake_settings *settings);
+
+/* Waits until an engine answers, for so many milliseconds at most: what a host says before it does is lost. For its start. */
+int pushwake_client_await(pushwake_client *client, int milliseconds);
+
+/* What to log of a call that failed with this status: one line in ten seconds, which says how many were left out. 0: nothing
+ * now; 1: *line. */
+int pushwake_client_warning(pushwake_str *line, pushwake_client *client, int status);
 
 typedef struct pushwake_header {
     pushwake_str name;
@@ -224,12 +246,16 @@ typedef struct pushwake_verb {
     pushwake_str contact_flow; /* the address and transport that its REGISTER came from: where it is sent without Path */
 } pushwake_verb;
 
-/* A REGISTER as it came. The library picks the headers it knows (Contact, Expires,
- * X-MPUSH, Feature-Caps, X-PIID, ...); hand over all of them, in order. */
 /* 1: a parameter of this name in a Contact URI is about push, in any dialect. What
  * others see of a contact is without it (RFC 8599, 4.1). Asks nobody. */
 int pushwake_is_push_parameter(pushwake_str name);
 
+/* Writes a contact URI without such parameters, and a NUL; returns its length. 0, and
+ * nothing but the NUL, when it does not fit. Asks nobody. */
+size_t pushwake_contact_strip(char *out, size_t size, pushwake_str uri);
+
+/* A REGISTER as it came. The library picks the headers it knows (Contact, Expires,
+ * X-MPUSH, Feature-Caps, X-PIID, ...); hand over all of them, in order. */
 typedef struct pushwake_register_request {
     size_t size;
     pushwake_str aor;     /* the registrar's key: "user" or "user@domain" */
@@ -275,10 +301,18 @@ typedef struct pushwake_register_result {
      * answered. */
     const pushwake_verb *verbs;
     size_t verb_count;
+    /* `problems` and `stale_contacts` again, one by one. */
+    const pushwake_str *problem_list;
+    size_t problem_count;
+    const pushwake_str *stale_list;
+    size_t stale_count;
+    /* For the reply: Feature-Caps for the 200, Min-Expires for the 423. */
+    const pushwake_header *reply_headers;
+    size_t reply_header_count;
 } pushwake_register_result;
 #define PUSHWAKE_REGISTER_RESULT_INIT                                                      \
     { sizeof(pushwake_register_result), 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
-      { NULL, 0 }, NULL, 0 }
+      { NULL, 0 }, NULL, 0, NULL, 0, NULL, 0, NULL, 0 }
 
 /* Before the registrar saves: reads the REGISTER without asking the engine and
  * says whether it must be answered 555 or 423, which only the settings send_555
@@ -429,15 +463,16 @@ typedef struct pushwake_wake_result {
     /* What pushwake_resume() wants back when the engine was restarted: keep the bytes
      * with the request. */
     pushwake_str ticket;
+    int64_t deadline_ms; /* after that no engine is there: the host ends the wait by itself */
 } pushwake_wake_result;
-#define PUSHWAKE_WAKE_RESULT_INIT { sizeof(pushwake_wake_result), 0, 0, 0, 0, 0, 0, { NULL, 0 } }
+#define PUSHWAKE_WAKE_RESULT_INIT { sizeof(pushwake_wake_result), 0, 0, 0, 0, 0, 0, { NULL, 0 }, 0 }
 
 /* 1: a request of this method may wake phones, as far as the settings go; 0: it never
  * does, whatever its headers say. */
 int pushwake_method_wakes(pushwake_client *client, pushwake_str method, int in_dialog);
 
-/* Whether this AoR may have a push binding: 0 when it certainly has none, so that
- * pushwake_wake() need not be called; 1 when it may have one, or when that is not
+/* Whether this AoR may have a push binding: 0 when it certainly has none (also a name
+ * that is not UTF-8, for which pushwake_register() stores nothing), so that pushwake_wake() need not be called; 1 when it may have one, or when that is not
  * known (no engine runs, or it has just started). Asks nobody and never waits: it
  * reads memory that the engine shares with all processes, also after a fork(). */
 int pushwake_may_wake(pushwake_client *client, pushwake_str aor);
@@ -556,25 +591,31 @@ typedef struct pushwake_send_request {
     pushwake_str p256dh;      /* of a Web Push subscription; both or neither */
     pushwake_str auth;
     pushwake_str selector;    /* of an Acrobits token */
+    pushwake_str event_name;  /* "call", "chat", ..., in place of `event` */
 } pushwake_send_request;
 #define PUSHWAKE_SEND_REQUEST_INIT                                                         \
     { sizeof(pushwake_send_request), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
       { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },         \
-      { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 } }
+      { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 } }
 
-/* Sets a field by the name that people write: aor, platform, package, token,
+/* Sets a field by the name that people write: event, aor, platform, package, token,
  * call-id, from, name, title, text, push-type, environment, service, p256dh,
  * auth, selector. The value is borrowed until pushwake_send().
  * PUSHWAKE_ERR_INVALID_ARGUMENT for any other name. */
 int pushwake_send_set(pushwake_send_request *request, pushwake_str name, pushwake_str value);
 
 /* Queues one push per binding (or one, to the token); *queued counts them. The
- * outcome comes as a result event. */
+ * outcome comes as a result event. PUSHWAKE_ERR_INVALID_ARGUMENT: also an event_name that is none. */
 int pushwake_send(int *queued, pushwake_client *client, const pushwake_send_request *request);
+
+/* The same in words as people write them: EVENT AOR [TEXT ...], or EVENT platform=... token=... [TEXT ...]; name=value
+ * sets any field by its name. PUSHWAKE_ERR_INVALID_ARGUMENT: pushwake_client_error() says what to write. */
+int pushwake_send_words(int *queued, pushwake_client *client, const pushwake_str *words, size_t count);
 
 enum pushwake_query_kind {
     PUSHWAKE_QUERY_STATS    = 0, /* one row of counters */
-    PUSHWAKE_QUERY_BINDINGS = 1, /* argument: an AoR, or empty for all; a row each */
+    PUSHWAKE_QUERY_BINDINGS = 1, /* argument: an AoR, or empty for all; a row each. Of one AoR it waits no longer than
+                                    engine_timeout, like a request, and asks only where there may be some */
     PUSHWAKE_QUERY_REMOVE   = 2, /* argument: an AoR; removes its bindings, one row: removed */
     /* Reads keys and templates again, and the file of pushwake_settings_file() if there is one. A row each: "problem",
      * "taken" (a setting whose new value counts from now on), "restart" (one that takes a restart of the engine). */
@@ -604,6 +645,27 @@ typedef int (*pushwake_row_fn)(void *context, const pushwake_field *fields, size
  * shortened, secrets never. */
 int pushwake_query(pushwake_client *client, int kind, pushwake_str argument,
                    pushwake_row_fn on_row, void *context);
+
+/* The same in words as people write them. Of PUSHWAKE_QUERY_FIND and PUSHWAKE_QUERY_REMOVE_FOUND each is a condition
+ * name=value, and the first may be a user; all others take one word at most. PUSHWAKE_ERR_INVALID_ARGUMENT: the words are
+ * none of that. */
+int pushwake_query_words(pushwake_client *client, int kind, const pushwake_str *words, size_t count,
+                         pushwake_row_fn on_row, void *context);
+
+/* What a console shows. */
+enum pushwake_report_kind {
+    PUSHWAKE_REPORT_STATS    = 0, /* the engine's counters */
+    PUSHWAKE_REPORT_BINDINGS = 1, /* words as for PUSHWAKE_QUERY_FIND: a table of at most 100 characters a line */
+    PUSHWAKE_REPORT_DETAILS  = 2, /* the same: all that is known of each */
+    PUSHWAKE_REPORT_TRACE    = 3  /* a Call-ID, an AoR or nothing: what happened to the newest requests */
+};
+
+typedef void (*pushwake_line_fn)(void *context, pushwake_str line);
+
+/* Asks the engine and gives its answer line by line, as the program pushwake prints it; returns the number of rows that
+ * it is made of. */
+int pushwake_report(pushwake_client *client, int kind, const pushwake_str *words, size_t count,
+                    pushwake_line_fn on_line, void *context);
 
 /* ---- Supervisor: runs the engine and brings its events --------------------- */
 

@@ -197,6 +197,18 @@ void pw_contacts_free(pw_contacts_t *list)
 	list->n = 0;
 }
 
+pw_contact_t *pw_contact_find(pw_contacts_t *list, const str *ruid)
+{
+	int i;
+
+	for(i = 0; list != NULL && i < list->n; i++) {
+		if(STR_EQ(list->v[i].ruid, *ruid)) {
+			return &list->v[i];
+		}
+	}
+	return NULL;
+}
+
 void pw_contacts_keep(pw_contacts_t *list, str *callid, int cseq)
 {
 	int i, n = 0;
@@ -432,44 +444,33 @@ static int is_one_of_several_flows(const urecord_t *record, const ucontact_t *fl
 	return 0;
 }
 
-static int forget_one(urecord_t *record, const char *uri, size_t len)
+static void forget_one(urecord_t *record, pushwake_str uri)
 {
 	ucontact_t *c, *next;
-	int n = 0;
 
 	for(c = record->contacts; c != NULL; c = next) {
 		next = c->next;
-		if((size_t)c->c.len == len && memcmp(c->c.s, uri, len) == 0 && !is_one_of_several_flows(record, c)
-				&& pw.usrloc.delete_ucontact(record, c) == 0) {
-			n++;
+		if((size_t)c->c.len == uri.len && memcmp(c->c.s, uri.ptr, uri.len) == 0 && !is_one_of_several_flows(record, c)) {
+			pw.usrloc.delete_ucontact(record, c);
 		}
 	}
-	return n;
 }
 
-int pw_contacts_forget(str *table, str *aor, const pushwake_str *uris)
+void pw_contacts_forget(str *table, str *aor, const pushwake_str *uris, size_t count)
 {
 	udomain_t *domain;
 	urecord_t *record;
-	const char *at = uris->ptr, *end = at + uris->len, *line;
-	int n = 0;
+	size_t i;
 
-	if(uris->len == 0 || pw.usrloc.get_udomain(table->s, &domain) < 0) {
-		return 0;
+	if(count == 0 || pw.usrloc.get_udomain(table->s, &domain) < 0) {
+		return;
 	}
 	pw.usrloc.lock_udomain(domain, aor);
 	if(pw.usrloc.get_urecord(domain, aor, &record) == 0) {
-		for(; at < end; at = line + 1) {
-			line = memchr(at, '\n', (size_t)(end - at));
-			if(line == NULL) {
-				line = end;
-			}
-			if(line > at) {
-				n += forget_one(record, at, (size_t)(line - at));
-			}
+		for(i = 0; i < count; i++) {
+			forget_one(record, uris[i]);
 		}
 		pw.usrloc.release_urecord(record);
 	}
 	pw.usrloc.unlock_udomain(domain, aor);
-	return n;
 }

@@ -69,7 +69,10 @@ pushwake_contact *pw_contacts_describe(pw_contacts_t *list);
  * phone is asked for. 0 or -1. */
 int pw_contact_append(sip_msg_t *msg, pw_contact_t *c, str *uri);
 
-/* Removes contacts from usrloc by URI: one per line. Returns how many. */
-int pw_contacts_forget(str *table, str *aor, const pushwake_str *uris);
+/* The one with this ruid, or NULL. */
+pw_contact_t *pw_contact_find(pw_contacts_t *list, const str *ruid);
+
+/* Removes contacts from usrloc by URI. */
+void pw_contacts_forget(str *table, str *aor, const pushwake_str *uris, size_t count);
 
 #endif /* PUSHWAKE_CONTACT_H */

@@ -3,8 +3,6 @@
  * pushwake_in_dialog(): a request within a dialog wakes the phone that it is for, when
  * it carries the phone's PURR (RFC 8599, 6.2.3).
  */
-#include <string.h>
-
 #include "core/parser/parse_from.h"
 #include "pushwake_hold.h"
 
@@ -29,23 +27,16 @@ static int dialog_user(str *aor, sip_msg_t *msg)
 		pw_engine_away("pushwake_in_dialog", status);
 		return 0;
 	}
-	if(found.len == 0 || (aor->s = pkg_malloc(found.len + 1)) == NULL) {
-		return 0;
-	}
-	memcpy(aor->s, found.ptr, found.len);
-	aor->s[found.len] = '\0';
-	aor->len = (int)found.len;
-	return 1;
+	return found.len > 0 && pw_copy(aor, found.ptr, found.len) == 0;
 }
 
 /* Its phone sleeps: held. It is awake, or a leg of the script's own reaches it: on its
  * way, and nobody watches. */
 static int wake(sip_msg_t *msg, str *table, str *aor)
 {
-	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
+	pw_hold_plan_t plan = {.keeps_uri = 1};
 	pw_contacts_t known;
 	pushwake_contact *asked;
-	pw_hold_plan_t plan;
 	int held = 0;
 
 	if(pw_contacts_get(&known, table, aor) < 0) {
@@ -53,17 +44,7 @@ static int wake(sip_msg_t *msg, str *table, str *aor)
 	}
 	asked = pw_contacts_describe(&known);
 	if(asked != NULL) {
-		memset(&plan, 0, sizeof(plan));
-		plan.handle = pw_hold_handle();
-		if(pw_ask(&result, asked, msg, table, aor, &known, plan.handle) == 0 && result.watched) {
-			plan.table = *table;
-			plan.aor = *aor;
-			plan.ticket = result.ticket;
-			plan.is_held = result.hold_ms > 0;
-			plan.keeps_uri = 1;
-			plan.limit_ms = result.limit_ms;
-			plan.contacts = &known;
-			plan.asked = asked;
+		if(pw_ask(&plan, asked, msg, table, aor, &known)) {
 			held = plan.is_held ? pw_hold(msg, &plan) : -1;
 			if(held <= 0) {
 				pushwake_request_ended(pw_client, plan.handle, PUSHWAKE_CALL_ANSWERED, 200, 0, pw_in(NULL));

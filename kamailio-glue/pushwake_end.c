@@ -39,18 +39,32 @@ static int last_route(const tm_cell_t *t)
 	return route > 0 ? route : t->on_failure;
 }
 
-/* A phone, or tm's timer for one that rang, has said something that can be sent on. */
+/* A phone, or tm's timer for one that rang, has said something that can be sent on. Branches before the blind one are
+ * of somebody whom a failure_route has tried before. */
 static int has_answer(const tm_cell_t *t, const pw_hold_t *hold)
 {
 	int b;
 
-	for(b = 0; b < t->nr_of_outgoings; b++) {
+	for(b = hold->blind + 1; b < t->nr_of_outgoings; b++) {
 		/* Without a request it is what t_suspend() left, which nobody answered. */
-		if(b != hold->blind && t->uac[b].request.buffer != NULL && t->uac[b].reply != NULL
-				&& t->uac[b].last_received >= 300) {
+		if(t->uac[b].request.buffer != NULL && t->uac[b].reply != NULL && t->uac[b].last_received >= 300) {
 			return 1;
 		}
 	}
+	return 0;
+}
+
+/* Takes the reply lock when nobody may answer any more; else the legs that are out end the wait. */
+static int lock_silent(tm_cell_t *t, pw_hold_t *hold)
+{
+	pw.reply_lock(t);
+	if(pw_leg_allowed(t, hold)) {
+		if(!pw_leg_pending(t, hold)) {
+			return 1;
+		}
+		pw_blind_close(t, hold);
+	}
+	pw.reply_unlock(t);
 	return 0;
 }
 
@@ -62,22 +76,12 @@ void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
 	enum rps result;
 	int is_answered, code;
 
-	pw.reply_lock(t);
-	if(!pw_leg_allowed(t, hold) || pw_leg_pending(t, hold)) {
-		if(pw_leg_allowed(t, hold)) {
-			pw_blind_close(t, hold);
-		}
-		pw.reply_unlock(t);
+	if(!lock_silent(t, hold)) {
 		return;
 	}
 	pw.reply_unlock(t);
 	stop_rb_timers(&t->uac[hold->blind].request);
-	pw.reply_lock(t);
-	if(!pw_leg_allowed(t, hold) || pw_leg_pending(t, hold)) {
-		if(pw_leg_allowed(t, hold)) {
-			pw_blind_close(t, hold);
-		}
-		pw.reply_unlock(t);
+	if(!lock_silent(t, hold)) {
 		return;
 	}
 	pw_blind_open(t, hold);
@@ -131,7 +135,7 @@ static void share_flags(tm_cell_t *t, sip_msg_t *req, flag_t before)
 int ki_pushwake_keep_waiting(sip_msg_t *msg, int seconds)
 {
 	tm_cell_t *t = pw.tm.t_gett();
-	pw_hold_t *hold = t != NULL && t != T_UNDEFINED ? pw_hold_of(t) : NULL;
+	pw_hold_t *hold = t != NULL && t != T_UNDEFINED ? pw_hold_in(t, 0) : NULL;
 	ticks_t end;
 	int done = -1;
 
@@ -189,8 +193,8 @@ static int best_answer(tm_cell_t *t, int blind)
 {
 	int i, best = -1;
 
-	for(i = 0; i < t->nr_of_outgoings; i++) {
-		if(i == blind || t->uac[i].request.buffer == NULL || t->uac[i].last_received < 300
+	for(i = blind + 1; i < t->nr_of_outgoings; i++) {
+		if(t->uac[i].request.buffer == NULL || t->uac[i].last_received < 300
 				|| t->uac[i].reply == NULL) {
 			continue;
 		}

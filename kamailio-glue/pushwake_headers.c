@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * The headers of a message as the library wants them.
+ * The headers of a message as the library wants them, and texts as Kamailio does.
  */
+#include <string.h>
+
 #include "core/trim.h"
 #include "pushwake_mod.h"
+
+int pw_copy(str *to, const char *from, size_t len)
+{
+	to->s = pkg_malloc(len + 1);
+	if(to->s == NULL) {
+		PKG_MEM_ERROR;
+		return -1;
+	}
+	memcpy(to->s, from, len);
+	to->s[len] = '\0';
+	to->len = (int)len;
+	return 0;
+}
 
 pushwake_header *pw_headers(sip_msg_t *msg, size_t *count)
 {

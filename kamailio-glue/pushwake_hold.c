@@ -17,14 +17,27 @@
 #define PW_SLOTS 1024
 #define PW_NUMBER_BITS 20
 #define PW_NUMBER_MASK ((1u << PW_NUMBER_BITS) - 1)
-/* The blind branch outlives the engine's own deadline: its timer counts only when no engine is there. */
-#define PW_GRACE_MS 1500
 
 typedef struct pw_slot {
 	gen_lock_t lock;
 	pw_hold_t *first;
 	pw_hold_t *last;
 } pw_slot_t;
+
+/* One held request, copied out of the table: no lock of the table is held while tm
+ * works on it. */
+typedef struct pw_hold_ref {
+	uint64_t handle;
+	unsigned int slot;
+	unsigned int tindex;
+	unsigned int tlabel;
+} pw_hold_ref_t;
+
+typedef struct pw_hold_refs {
+	pw_hold_ref_t *v;
+	int n;
+	int room;
+} pw_hold_refs_t;
 
 static pw_slot_t *slots = NULL;
 static atomic_t *handles = NULL;
@@ -192,6 +205,13 @@ int pw_hold_unlink(pw_hold_t *hold)
 	return was;
 }
 
+static pw_hold_ref_t ref_of(const pw_hold_t *hold)
+{
+	pw_hold_ref_t ref = {hold->handle, hold->slot, hold->tindex, hold->tlabel};
+
+	return ref;
+}
+
 static pw_hold_t *find_in(pw_slot_t *slot, uint64_t handle, pw_hold_ref_t *ref)
 {
 	pw_hold_t *hold;
@@ -200,10 +220,7 @@ static pw_hold_t *find_in(pw_slot_t *slot, uint64_t handle, pw_hold_ref_t *ref)
 	for(hold = slot->first; hold != NULL && hold->handle != handle; hold = hold->next) {
 	}
 	if(hold != NULL) {
-		ref->handle = handle;
-		ref->slot = hold->slot;
-		ref->tindex = hold->tindex;
-		ref->tlabel = hold->tlabel;
+		*ref = ref_of(hold);
 	}
 	lock_release(&slot->lock);
 	return hold;
@@ -237,7 +254,7 @@ pw_hold_t *pw_hold_find(tm_cell_t **t, str *aor, uint64_t handle)
 	return find_in(slot, handle, &ref) != NULL ? reference(t, slot, &ref) : NULL;
 }
 
-static int collect(pw_slot_t *slot, pw_hold_ref_t **out, int *n, int *room, str *table, str *aor, enum pw_holds which)
+static int collect(pw_hold_refs_t *refs, pw_slot_t *slot, str *table, str *aor, enum pw_holds which)
 {
 	pw_hold_t *hold;
 	pw_hold_ref_t *more;
@@ -248,72 +265,68 @@ static int collect(pw_slot_t *slot, pw_hold_ref_t **out, int *n, int *room, str 
 				|| (which == PW_HOLDS_OVER_STREAMS && (hold->stream_ms == 0 || hold->over))) {
 			continue;
 		}
-		if(*n == *room) {
-			more = pkg_realloc(*out, (*room * 2 + 16) * sizeof(pw_hold_ref_t));
+		if(refs->n == refs->room) {
+			more = pkg_realloc(refs->v, (refs->room * 2 + 16) * sizeof(pw_hold_ref_t));
 			if(more == NULL) {
 				PKG_MEM_ERROR;
 				return -1;
 			}
-			*out = more;
-			*room = *room * 2 + 16;
+			refs->v = more;
+			refs->room = refs->room * 2 + 16;
 		}
-		(*out)[*n].handle = hold->handle;
-		(*out)[*n].slot = hold->slot;
-		(*out)[*n].tindex = hold->tindex;
-		(*out)[*n].tlabel = hold->tlabel;
-		(*n)++;
+		refs->v[refs->n++] = ref_of(hold);
 	}
 	return 0;
 }
 
-pw_hold_ref_t *pw_holds_of(int *count, str *table, str *aor)
+int pw_holds_each(str *table, str *aor, enum pw_holds which, pw_hold_fn visit, void *context)
 {
-	pw_slot_t *slot = &slots[get_hash1_raw(aor->s, aor->len) % PW_SLOTS];
-	pw_hold_ref_t *refs = NULL;
-	int room = 0;
+	int i = aor != NULL ? (int)(get_hash1_raw(aor->s, aor->len) % PW_SLOTS) : 0;
+	int end = aor != NULL ? i + 1 : PW_SLOTS, failed = 0;
+	tm_cell_t *before = pw.tm.t_gett(), *t;
+	int branch = pw.tm.t_gett_branch();
+	pw_hold_refs_t refs = {NULL, 0, 0};
+	pw_hold_t *hold;
 
-	*count = 0;
-	lock_get(&slot->lock);
-	collect(slot, &refs, count, &room, table, aor, PW_HOLDS_ALL);
-	lock_release(&slot->lock);
-	return refs;
-}
-
-pw_hold_ref_t *pw_holds_all(int *count, enum pw_holds which)
-{
-	pw_hold_ref_t *refs = NULL;
-	int i, failed = 0, room = 0;
-
-	*count = 0;
-	for(i = 0; i < PW_SLOTS && !failed; i++) {
+	for(; i < end && !failed; i++) {
 		if(slots[i].first == NULL) { /* most are; what is added at this moment is too young to matter */
 			continue;
 		}
 		lock_get(&slots[i].lock);
-		failed = collect(&slots[i], &refs, count, &room, NULL, NULL, which) < 0;
+		failed = collect(&refs, &slots[i], table, aor, which) < 0;
 		lock_release(&slots[i].lock);
 	}
-	return refs;
+	for(i = 0; i < refs.n; i++) {
+		hold = reference(&t, &slots[refs.v[i].slot], &refs.v[i]);
+		if(hold != NULL) {
+			visit(t, hold, context);
+			pw.tm.unref_cell(t);
+		}
+		/* t_lookup_ident() makes the one it finds the current transaction */
+		pw.tm.t_sett(before, branch);
+	}
+	if(refs.v != NULL) {
+		pkg_free(refs.v);
+	}
+	return refs.n;
 }
 
-pw_hold_t *pw_hold_get(tm_cell_t **t, const pw_hold_ref_t *ref)
-{
-	return reference(t, &slots[ref->slot], ref);
-}
-
-/* What is added later keeps the timers of the configuration. */
-static int add_blind(tm_cell_t *t, pw_hold_t *hold, int64_t limit_ms)
+/* Its timer counts only when no engine is there. What is added later keeps the timers of the configuration. */
+static int add_blind(tm_cell_t *t, pw_hold_t *hold, int64_t deadline_ms)
 {
 	ticks_t before = t->fr_timeout;
-	ticks_t end = get_ticks_raw() + MS_TO_TICKS(limit_ms + 120000);
+	ticks_t end = get_ticks_raw() + MS_TO_TICKS(deadline_ms + 120000);
+	int suspended = t->async_backup.blind_uac;
 	int added;
 
 	if(t->end_of_life != 0 && (s_ticks_t)(end - t->end_of_life) > 0 && is_invite(t)) {
 		t->end_of_life = end;
 	}
-	t->fr_timeout = MS_TO_TICKS(limit_ms + PW_GRACE_MS);
+	t->fr_timeout = MS_TO_TICKS(deadline_ms);
 	added = pw.tm.t_addblind();
 	t->fr_timeout = before;
+	/* in a route that goes on after t_suspend() tm does not wait for the branch that this names */
+	t->async_backup.blind_uac = suspended;
 	hold->blind = t->nr_of_outgoings - 1;
 	return added;
 }
@@ -348,13 +361,13 @@ int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan)
 		shm_free(hold);
 		return -1;
 	}
-	if(add_blind(t, hold, plan->limit_ms) < 0) {
+	if(add_blind(t, hold, plan->deadline_ms) < 0) {
 		return -1; /* the transaction frees it */
 	}
 	if(!hold->held) {
 		t->uac[hold->blind].last_received = PW_ENDED;
 	}
 	hold_link(hold);
-	pw_watch_script(hold);
+	pw_script_holds(t, hold);
 	return 1;
 }

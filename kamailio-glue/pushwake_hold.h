@@ -52,6 +52,7 @@ typedef struct pw_hold {
 	int answered;      /* a 2xx is on its way through tm */
 	int cancelled;
 	int expired;       /* nobody came */
+	int resumes;       /* a new engine has not heard of it yet; of the supervisor's process alone */
 	int failure_status; /* what tm shall answer when no leg has an answer */
 	int last_leg;
 	int answered_leg;  /* of the 2xx that goes to the caller */
@@ -72,15 +73,6 @@ typedef struct pw_hold {
 	pw_named_leg_t *named;
 } pw_hold_t;
 
-/* One held request, copied out of the table: no lock of the table is held while tm
- * works on it. */
-typedef struct pw_hold_ref {
-	uint64_t handle;
-	unsigned int slot;
-	unsigned int tindex;
-	unsigned int tlabel;
-} pw_hold_ref_t;
-
 /* What the engine said of a request that is to be held. */
 typedef struct pw_hold_plan {
 	uint64_t handle;
@@ -89,7 +81,7 @@ typedef struct pw_hold_plan {
 	pushwake_str ticket;
 	int is_held;       /* keep it open although no leg is out */
 	int keeps_uri;     /* a request within a dialog */
-	int64_t limit_ms;
+	int64_t deadline_ms;
 	const pw_contacts_t *contacts;
 	const pushwake_contact *asked; /* verdict and leg of each contact */
 } pw_hold_plan_t;
@@ -116,20 +108,17 @@ int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan);
  * current one; *t must be given back with pw.tm.unref_cell(). */
 pw_hold_t *pw_hold_find(tm_cell_t **t, str *aor, uint64_t handle);
 
-/* References of what is held for the AoR in this table, oldest first; in pkg memory,
- * to be freed. NULL when there is nothing. */
-pw_hold_ref_t *pw_holds_of(int *count, str *table, str *aor);
-
-/* Which of them. */
+/* Which of what is held. */
 enum pw_holds {
 	PW_HOLDS_ALL,
 	PW_HOLDS_WAITING,     /* for phones that sleep */
 	PW_HOLDS_OVER_STREAMS /* stream_ms is set */
 };
 
-/* References of what is held; in pkg memory, to be freed. */
-pw_hold_ref_t *pw_holds_all(int *count, enum pw_holds which);
-pw_hold_t *pw_hold_get(tm_cell_t **t, const pw_hold_ref_t *ref);
+/* Visits what is held, oldest first: for the AoR in this table, or, when both are NULL, for everybody. The transaction is
+ * referenced and the current one meanwhile; the one before is again after that. Returns how many there were. */
+typedef void (*pw_hold_fn)(tm_cell_t *t, pw_hold_t *hold, void *context);
+int pw_holds_each(str *table, str *aor, enum pw_holds which, pw_hold_fn visit, void *context);
 
 /* 1 the first time: it has its final answer. */
 int pw_hold_unlink(pw_hold_t *hold);
@@ -170,6 +159,9 @@ int pw_leg_pending(const tm_cell_t *t, const pw_hold_t *hold);
 /* The request is held from now on, or no longer, for who counts them. */
 void pw_hold_counts(pw_hold_t *hold, int held);
 
+/* Whether the script has relayed to this contact that the engine gave a leg. */
+int pw_leg_relayed(tm_cell_t *t, pw_hold_t *hold, int named);
+
 /* Contacts that the engine gave a leg are left to the script's failure_route (serial forking). */
 int pw_leg_reserved(tm_cell_t *t, pw_hold_t *hold);
 
@@ -177,29 +169,42 @@ int pw_leg_reserved(tm_cell_t *t, pw_hold_t *hold);
 void pw_blind_open(tm_cell_t *t, pw_hold_t *hold);
 void pw_blind_close(tm_cell_t *t, pw_hold_t *hold);
 
-/* pushwake_lookup.c: asks the engine about a request whose headers are parsed. */
-int pw_ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg, str *table, str *aor,
-		pw_contacts_t *known, uint64_t handle);
+/* pushwake_lookup.c: asks the engine about a request whose headers are parsed. 1: the plan says what to hold; 0: nobody
+ * watches it, or no engine is there. */
+int pw_ask(pw_hold_plan_t *plan, pushwake_contact *asked, sip_msg_t *msg, str *table, str *aor, pw_contacts_t *known);
 
 /* pushwake_watch.c: what tm tells of a held request. */
 
-/* The request that is held in this transaction, or NULL. */
-pw_hold_t *pw_hold_of(tm_cell_t *t);
-int pw_watch_init(void);
+/* The request that is held in this transaction by this handle, or NULL; 0: the last one. */
+pw_hold_t *pw_hold_in(tm_cell_t *t, uint64_t handle);
 int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold);
 
-/* The script that runs has just held this request. */
-void pw_watch_script(pw_hold_t *hold);
+/* The script is done with it, and verbs may change it from now on. 1: contacts are left to try that nobody knew of when
+ * the others failed. Under the reply lock. */
+int pw_watch_close(tm_cell_t *t, pw_hold_t *hold);
 
-/* The script goes on although the request that it has just held has nowhere to go: until its end nothing is relayed,
- * and no reply sent. -1: it has held none. */
-int pw_watch_quiet(sip_msg_t *msg);
+/* A failure_route has run for it. Under the reply lock. */
+void pw_watch_failure_route(tm_cell_t *t, pw_hold_t *hold);
 
 /* Reports legs that tm gave up without a word to us. */
 void pw_watch_scan(void);
 
 /* Reports that a leg has failed before its phone has heard of it. */
 void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status);
+
+/* pushwake_script.c: what the script that runs in this process has held. */
+int pw_script_init(void);
+int pw_script_has(const pw_hold_t *hold);
+
+/* It has just held this request, which is busy until it ends. */
+void pw_script_holds(tm_cell_t *t, pw_hold_t *hold);
+
+/* It goes on although the request that it has just held has nowhere to go: until its end nothing is relayed, and no reply
+ * sent. -1: it has held none. */
+int pw_quiet_begin(sip_msg_t *msg);
+
+/* Under the reply lock. */
+void pw_quiet_end(tm_cell_t *t, pw_hold_t *hold);
 
 /* pushwake_stream.c: legs whose connection ends before any answer. */
 int pw_stream_init(void);
@@ -243,6 +248,9 @@ void pw_join(str *table, str *aor, pw_contacts_t *contacts);
 
 /* pushwake_resume.c: hands what is held to a new engine. */
 void pw_resume_all(void);
+
+/* Tries those again that the engine has not taken in time. */
+void pw_resume_on(void);
 
 /* pushwake_supervisor.c: executes a verb later, in that process. */
 void pw_verb_later(const pushwake_verb *verb);

@@ -3,7 +3,6 @@
  * Without an engine a REGISTER still releases what is held for its user: its contacts
  * become legs, and a device's new one takes the place of its old one.
  */
-#include "core/mem/mem.h"
 #include "pushwake_hold.h"
 
 /* The leg of this device that may still be answered; 0: none. -1: it is out to this very contact. */
@@ -26,52 +25,34 @@ static int leg_of_device(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *cont
 	return leg;
 }
 
-static void join_one(const pw_hold_ref_t *ref, str *aor, pw_contacts_t *contacts)
+static void join(tm_cell_t *t, pw_hold_t *hold, void *context)
 {
-	pw_hold_t *hold;
-	tm_cell_t *t;
+	pw_contacts_t *contacts = context;
 	int i, old;
 
-	hold = pw_hold_find(&t, aor, ref->handle);
-	if(hold == NULL) {
+	if(hold->busy) {
 		return;
 	}
-	if(!hold->busy) {
-		pw.reply_lock(t);
-		for(i = 0; i < contacts->n && pw_leg_allowed(t, hold)
-						   && (hold->joins_until == 0 || pw_now_ms() < hold->joins_until);
-				i++) {
-			old = leg_of_device(t, hold, &contacts->v[i]);
-			if(old >= 0 && pw_contact_takes(&contacts->v[i], t->uas.request->REQ_METHOD)
-					&& pw_leg_add(t, hold, &contacts->v[i], hold->last_leg + 1, old) == 0) {
-				update_stat(pw_count.joined, 1);
-			}
+	pw.reply_lock(t);
+	for(i = 0; i < contacts->n && pw_leg_allowed(t, hold) && (hold->joins_until == 0 || pw_now_ms() < hold->joins_until);
+			i++) {
+		old = leg_of_device(t, hold, &contacts->v[i]);
+		if(old >= 0 && pw_contact_takes(&contacts->v[i], t->uas.request->REQ_METHOD)
+				&& pw_leg_add(t, hold, &contacts->v[i], hold->last_leg + 1, old) == 0) {
+			update_stat(pw_count.joined, 1);
 		}
-		pw.reply_unlock(t);
 	}
-	pw.tm.unref_cell(t);
+	pw.reply_unlock(t);
 }
 
 void pw_join(str *table, str *aor, pw_contacts_t *contacts)
 {
-	tm_cell_t *before = pw.tm.t_gett();
-	int branch = pw.tm.t_gett_branch();
 	int ruri_is_new = ruri_get_forking_state();
-	pw_hold_ref_t *refs;
-	int i, n;
 
 	if(contacts->n == 0) {
 		return;
 	}
-	refs = pw_holds_of(&n, table, aor);
-	for(i = 0; i < n; i++) {
-		/* t_lookup_ident() makes the one it finds the current transaction */
-		join_one(&refs[i], aor, contacts);
-		pw.tm.t_sett(before, branch);
-	}
-	if(refs != NULL) {
-		pkg_free(refs);
-	}
+	pw_holds_each(table, aor, PW_HOLDS_ALL, join, contacts);
 	if(ruri_is_new) {
 		ruri_mark_new(); /* clear_branches() says that it is used up */
 	}

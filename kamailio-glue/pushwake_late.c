@@ -14,13 +14,6 @@
 #include "modules/tm/uac.h"
 #include "pushwake_hold.h"
 
-static str str_of(pushwake_str text)
-{
-	str out = {(char *)text.ptr, (int)text.len};
-
-	return out;
-}
-
 /* The phone has picked up before the CANCEL reached it: there is nobody to talk to. */
 static void hang_up(dlg_t *dialog, sip_msg_t *reply)
 {
@@ -90,8 +83,8 @@ static void cancel(unsigned int tindex, unsigned int tlabel, const pushwake_verb
 static void send_invite(const pushwake_verb *verb, pw_contact_t *contact)
 {
 	str method = str_init("INVITE");
-	str call_id = str_of(verb->call_id), tag = str_of(verb->from_tag);
-	str from = str_of(verb->from_uri), to = str_of(verb->to_uri);
+	str call_id = pw_out(verb->call_id), tag = pw_out(verb->from_tag);
+	str from = pw_out(verb->from_uri), to = pw_out(verb->to_uri);
 	char headers[1024];
 	char flow[PW_FLOW_SIZE];
 	str target, lines;
@@ -127,9 +120,9 @@ void pw_show_end(const pushwake_verb *verb)
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
 	char table_name[64];
-	str aor = str_of(verb->aor), key = str_of(verb->contact), table = str_of(verb->domain);
+	str aor = pw_out(verb->aor), key = pw_out(verb->contact), table = pw_out(verb->domain);
 	pw_contacts_t contacts;
-	int i;
+	pw_contact_t *contact;
 
 	if(table.len >= (int)sizeof(table_name) || verb->from_tag.len == 0 || verb->call_id.len == 0) {
 		return;
@@ -141,11 +134,9 @@ void pw_show_end(const pushwake_verb *verb)
 	if(pw_contacts_get(&contacts, &table, &aor) < 0) {
 		return;
 	}
-	for(i = 0; i < contacts.n; i++) {
-		if(STR_EQ(contacts.v[i].ruid, key)) {
-			send_invite(verb, &contacts.v[i]);
-			break;
-		}
+	contact = pw_contact_find(&contacts, &key);
+	if(contact != NULL) {
+		send_invite(verb, contact);
 	}
 	pw_contacts_free(&contacts);
 	pw.tm.t_sett(before, branch);

@@ -88,14 +88,24 @@ int pw_leg_pending(const tm_cell_t *t, const pw_hold_t *hold)
 	return 0;
 }
 
+int pw_leg_relayed(tm_cell_t *t, pw_hold_t *hold, int named)
+{
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings; b++) {
+		if(pw_leg_of(t, hold, b) == hold->named[named].leg) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
 int pw_leg_reserved(tm_cell_t *t, pw_hold_t *hold)
 {
-	int i, b;
+	int i;
 
 	for(i = 0; i < hold->named_count; i++) {
-		for(b = 0; b < t->nr_of_outgoings && pw_leg_of(t, hold, b) != hold->named[i].leg; b++) {
-		}
-		if(b == t->nr_of_outgoings && hold->named[i].later) {
+		if(hold->named[i].later && !pw_leg_relayed(t, hold, i)) {
 			return 1;
 		}
 	}

@@ -9,6 +9,7 @@
 #include "core/parser/parse_from.h"
 #include "core/parser/parse_to.h"
 #include "core/parser/parse_uri.h"
+#include "core/route.h"
 #include "core/ut.h"
 #include "pushwake_hold.h"
 
@@ -44,24 +45,25 @@ static int has_headers(sip_msg_t *msg)
 	return parse_headers(msg, HDR_EOH_F, 0) == 0 && msg->callid != NULL && parse_from_header(msg) == 0;
 }
 
-int pw_ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg, str *table, str *aor,
-		pw_contacts_t *known, uint64_t handle)
+int pw_ask(pw_hold_plan_t *plan, pushwake_contact *asked, sip_msg_t *msg, str *table, str *aor, pw_contacts_t *known)
 {
 	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
+	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
 	pushwake_header *headers;
 	int status;
 
 	headers = pw_headers(msg, &request.header_count);
 	if(headers == NULL) {
-		return PUSHWAKE_ERR_TOO_LARGE;
+		return 0;
 	}
+	plan->handle = pw_hold_handle();
 	request.headers = headers;
 	request.request_uri = pw_in(&msg->first_line.u.request.uri);
 	request.method = pw_in(&msg->first_line.u.request.method);
 	request.from_tag = pw_in(&get_from(msg)->tag_value);
 	request.aor = pw_in(aor);
 	request.domain = pw_in(table);
-	request.handle = handle;
+	request.handle = plan->handle;
 	if(msg->cseq != NULL) {
 		str2int(&get_cseq(msg)->number, &request.cseq);
 	}
@@ -71,12 +73,19 @@ int pw_ask(pushwake_wake_result *result, pushwake_contact *asked, sip_msg_t *msg
 	}
 	request.contacts = asked;
 	request.contact_count = (size_t)known->n;
-	status = pushwake_wake(result, pw_client, &request);
+	status = pushwake_wake(&result, pw_client, &request);
 	if(status < 0) {
 		pw_engine_away("pushwake_lookup", status);
 	}
 	pkg_free(headers);
-	return status;
+	plan->table = *table;
+	plan->aor = *aor;
+	plan->ticket = result.ticket;
+	plan->is_held = result.hold_ms > 0;
+	plan->deadline_ms = result.deadline_ms;
+	plan->contacts = known;
+	plan->asked = asked;
+	return status >= 0 && result.watched;
 }
 
 static int is_held(const str *ruid, const pw_contacts_t *known, const pushwake_contact *asked)
@@ -188,7 +197,8 @@ static int hold_and_ring(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 	if(awake > 0) {
 		return PW_AWAKE;
 	}
-	if(msg->REQ_METHOD == METHOD_INVITE) {
+	/* in a failure_route the caller may have heard more than that */
+	if(msg->REQ_METHOD == METHOD_INVITE && pw.tm.t_gett()->uas.status < 100) {
 		pw.tm.t_reply(msg, 100, "Trying");
 	}
 	return PW_HELD;
@@ -196,8 +206,7 @@ static int hold_and_ring(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 
 static int lookup_aor(sip_msg_t *msg, str *table, str *uri, str *aor)
 {
-	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
-	pw_hold_plan_t plan;
+	pw_hold_plan_t plan = {.keeps_uri = 0};
 	pushwake_contact *asked;
 	pw_contacts_t known;
 	int ret;
@@ -211,20 +220,7 @@ static int lookup_aor(sip_msg_t *msg, str *table, str *uri, str *aor)
 		pw_contacts_free(&known);
 		return PW_ERROR;
 	}
-	plan.handle = pw_hold_handle();
-	if(pw_ask(&result, asked, msg, table, aor, &known, plan.handle) < 0 || !result.watched) {
-		ret = plain(msg, table, uri);
-	} else {
-		plan.table = *table;
-		plan.aor = *aor;
-		plan.ticket = result.ticket;
-		plan.is_held = result.hold_ms > 0;
-		plan.keeps_uri = 0;
-		plan.limit_ms = result.limit_ms;
-		plan.contacts = &known;
-		plan.asked = asked;
-		ret = hold_and_ring(msg, uri, &plan);
-	}
+	ret = pw_ask(&plan, asked, msg, table, aor, &known) ? hold_and_ring(msg, uri, &plan) : plain(msg, table, uri);
 	pkg_free(asked);
 	pw_contacts_free(&known);
 	return ret;
@@ -236,6 +232,11 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 	str target, aor, key;
 	int ret;
 
+	/* a route of its own may be called from everywhere, and KEMI has no check: the parser cannot tell */
+	if((get_route_type() & (REQUEST_ROUTE | FAILURE_ROUTE)) == 0) {
+		LM_ERR("pushwake_lookup() is for a request_route or failure_route, and for what they call\n");
+		return PW_ERROR;
+	}
 	if(!is_initial(msg)) {
 		return plain(msg, table, uri);
 	}
@@ -249,14 +250,9 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 		return PW_HELD; /* a retransmission: tm has answered it */
 	}
 	/* pw_aor() has one buffer, and what is called below may use it */
-	key.s = pkg_malloc(aor.len + 1);
-	if(key.s == NULL) {
-		PKG_MEM_ERROR;
+	if(pw_copy(&key, aor.s, aor.len) < 0) {
 		return PW_ERROR;
 	}
-	memcpy(key.s, aor.s, aor.len);
-	key.s[aor.len] = '\0';
-	key.len = aor.len;
 	ret = lookup_aor(msg, table, uri, &key);
 	pkg_free(key.s);
 	return ret;

@@ -38,10 +38,10 @@ static cmd_export_t cmds[] = {
 	{"pushwake_save",   (cmd_function)w_save,      1, fixup_save,     0, REQUEST_ROUTE},
 	{"pushwake_save",   (cmd_function)w_save,      2, fixup_save,     0, REQUEST_ROUTE},
 	{"pushwake_save_upstream", (cmd_function)w_save_upstream, 1, fixup_upstream, 0, REQUEST_ROUTE},
-	{"pushwake_lookup_upstream", (cmd_function)w_lookup_upstream, 1, fixup_lookup, 0, REQUEST_ROUTE},
+	{"pushwake_lookup_upstream", (cmd_function)w_lookup_upstream, 1, fixup_lookup, 0, REQUEST_ROUTE | FAILURE_ROUTE},
 	{"pushwake_continue_", (cmd_function)pw_continue_now, 0, 0,      0, FAILURE_ROUTE},
-	{"pushwake_lookup", (cmd_function)w_lookup,    1, fixup_lookup,   0, REQUEST_ROUTE},
-	{"pushwake_lookup", (cmd_function)w_lookup,    2, fixup_lookup,   0, REQUEST_ROUTE},
+	{"pushwake_lookup", (cmd_function)w_lookup,    1, fixup_lookup,   0, REQUEST_ROUTE | FAILURE_ROUTE},
+	{"pushwake_lookup", (cmd_function)w_lookup,    2, fixup_lookup,   0, REQUEST_ROUTE | FAILURE_ROUTE},
 	{"pushwake_in_dialog", (cmd_function)w_in_dialog, 0, 0,          0, REQUEST_ROUTE},
 	{"pushwake_in_dialog", (cmd_function)w_in_dialog, 1, fixup_lookup, 0, REQUEST_ROUTE},
 	{"pushwake_keep_waiting", (cmd_function)w_keep_waiting, 1, fixup_igp_null, 0, ANY_ROUTE},
@@ -55,16 +55,16 @@ static pv_export_t pvs[] = {
 	{ {0, 0}, 0, 0, 0, 0, 0, 0, 0 }
 };
 
-static stat_export_t stats[] = {
+stat_export_t pw_stats[] = {
 	{"stored",      0,             &pw_count.stored},
 	{"ignored",     0,             &pw_count.ignored},
 	{"unavailable", 0,             &pw_count.unavailable},
 	{"held",        0,             &pw_count.held},
+	{"holding",     STAT_NO_RESET, &pw_count.holding},
 	{"joined",      0,             &pw_count.joined},
 	{"answered",    0,             &pw_count.answered},
 	{"cancelled",   0,             &pw_count.cancelled},
 	{"timed_out",   0,             &pw_count.timed_out},
-	{"holding",     STAT_NO_RESET, &pw_count.holding},
 	{0, 0, 0}
 };
 
@@ -155,16 +155,15 @@ static int bind_modules(void)
 
 static void on_problem(void *context, int level, pushwake_str setting, pushwake_str message)
 {
-	if(level == PUSHWAKE_LOG_ERROR) {
-		LM_ERR("%.*s: %.*s\n", PW_FMT(setting), PW_FMT(message));
-	} else {
-		LM_WARN("%.*s: %.*s\n", PW_FMT(setting), PW_FMT(message));
-	}
+	char name[80];
+
+	snprintf(name, sizeof(name), "%.*s", PW_FMT(setting));
+	pw_log(level == PUSHWAKE_LOG_ERROR ? level : PUSHWAKE_LOG_WARNING, name, message);
 }
 
 static int mod_init(void)
 {
-	if(bind_modules() < 0 || !pw_core_fits() || register_module_stats(exports.name, stats) != 0) {
+	if(bind_modules() < 0 || !pw_core_fits() || register_module_stats(exports.name, pw_stats) != 0) {
 		return -1;
 	}
 	if(pw_params_accounts() < 0) {
@@ -178,8 +177,8 @@ static int mod_init(void)
 		LM_ERR("no client: %.*s\n", PW_FMT(pushwake_settings_error(pw_settings)));
 		return -1;
 	}
-	if(pw_holds_init() < 0 || pw_stream_init() < 0 || pw_watch_init() < 0 || pw_leg_init() < 0 || pw_result_init() < 0 || pw_upstream_init() < 0
-			|| pw_removed_init() < 0 || pw_supervisor_prepare() < 0) {
+	if(pw_holds_init() < 0 || pw_stream_init() < 0 || pw_script_init() < 0 || pw_leg_init() < 0 || pw_result_init() < 0
+			|| pw_upstream_init() < 0 || pw_removed_init() < 0 || pw_supervisor_prepare() < 0) {
 		return -1;
 	}
 	register_procs(1);
@@ -283,38 +282,36 @@ static int w_save_upstream(sip_msg_t *msg, char *table, char *unused)
 	return ret == PW_HELD ? 0 : ret;
 }
 
-static int w_lookup_upstream(sip_msg_t *msg, char *table, char *unused)
+/* What is held needs nothing more from the script, and 0 ends it. That is what
+ * makes switch(pushwake_lookup(...)) right: in an expression Kamailio knows of a
+ * function only whether it returned more than 0. Other languages get the 2. */
+static int told(sip_msg_t *msg, int ret)
 {
-	str name;
-	int ret;
-
-	if(table_of(&name, msg, table) < 0) {
-		return -2;
-	}
-	ret = ki_pushwake_lookup_upstream(msg, &name);
 	if(ret == PW_HELD) {
-		return pw_lookup_goes_on && pw_watch_quiet(msg) == 0 ? PW_AWAKE : 0;
+		return pw_lookup_goes_on && pw_quiet_begin(msg) == 0 ? PW_AWAKE : 0;
 	}
 	return ret;
 }
 
-/* What is held needs nothing more from the script, and 0 ends it. That is what
- * makes switch(pushwake_lookup(...)) right: in an expression Kamailio knows of a
- * function only whether it returned more than 0. Other languages get the 2. */
+static int w_lookup_upstream(sip_msg_t *msg, char *table, char *unused)
+{
+	str name;
+
+	if(table_of(&name, msg, table) < 0) {
+		return -2;
+	}
+	return told(msg, ki_pushwake_lookup_upstream(msg, &name));
+}
+
 static int w_lookup(sip_msg_t *msg, char *table, char *uri)
 {
 	str name, target = STR_NULL;
-	int ret;
 
 	if(table_of(&name, msg, table) < 0
 			|| (uri != NULL && fixup_get_svalue(msg, (gparam_t *)uri, &target) < 0)) {
 		return -2;
 	}
-	ret = ki_pushwake_lookup_uri(msg, &name, &target);
-	if(ret == PW_HELD) {
-		return pw_lookup_goes_on && pw_watch_quiet(msg) == 0 ? PW_AWAKE : 0;
-	}
-	return ret;
+	return told(msg, ki_pushwake_lookup_uri(msg, &name, &target));
 }
 
 static int w_in_dialog(sip_msg_t *msg, char *table, char *unused)

@@ -6,13 +6,14 @@
  *   pushwake_version    lets one .so load into every release of its series
  *   pushwake_param      modparams out of the settings table
  *   pushwake_contact    what usrloc knows about an AoR
- *   pushwake_headers    a message as the library reads it
+ *   pushwake_headers    a message as the library reads it, texts as Kamailio does
  *   pushwake_register   pushwake_save(): REGISTER
  *   pushwake_upstream   pushwake_save_upstream(): REGISTERs for a SIP server behind
  *   pushwake_continue   what that server answered goes on with the phone's REGISTER
  *   pushwake_lookup     pushwake_lookup(): INVITE, MESSAGE
  *   pushwake_dialog     pushwake_in_dialog(): requests within a call
  *   pushwake_hold       the table of requests that are held
+ *   pushwake_script     what the script at work has held, until it ends
  *   pushwake_watch      what tm tells of them goes to the engine
  *   pushwake_verb       what the engine says is done
  *   pushwake_leg        branches that come, are replaced, and go
@@ -56,14 +57,19 @@ static inline pushwake_str pw_in(const str *s)
 	return out;
 }
 
+/* The other way round; borrowed, and without a NUL. */
+static inline str pw_out(pushwake_str s)
+{
+	str out = {(char *)s.ptr, (int)s.len};
+
+	return out;
+}
+
 static inline pushwake_str pw_text(const char *s)
 {
 	pushwake_str out = {s, strlen(s)};
 	return out;
 }
-
-/* What pushwake_event_from_name() knows, for people. */
-#define PW_EVENTS "call, chat, cancel, custom, refresh, missed, elsewhere, group-chat, voicemail or refer"
 
 /* For printing with %.*s. */
 #define PW_FMT(s) (int)(s).len, ((s).ptr != NULL ? (s).ptr : "")
@@ -110,6 +116,9 @@ typedef struct pw_counters {
 } pw_counters_t;
 extern pw_counters_t pw_count;
 
+/* Their names. */
+extern stat_export_t pw_stats[];
+
 /* pushwake_version.c: whether tm's structs are those that this module was built with; says so when not. */
 int pw_core_fits(void);
 
@@ -123,14 +132,18 @@ extern str pw_event_callback;
 extern str pw_failure_callback;
 /* The script goes on with a request that is held, and its t_relay() sends nothing. */
 extern int pw_lookup_goes_on;
-int64_t pw_setting(const char *name);
 
-/* pushwake_send.c: the engine did not answer. One line per ten seconds at most. */
+/* pushwake_send.c: the engine did not answer. Says so as often as the library lets it. */
 void pw_engine_away(const char *what, int status);
 int ki_pushwake_send(sip_msg_t *msg, str *event, str *uri);
 int ki_pushwake_send_text(sip_msg_t *msg, str *event, str *uri, str *text);
 
-/* pushwake_headers.c: all headers that are parsed, in pkg memory, to be freed; NULL: no memory. */
+/* pushwake_headers.c */
+
+/* A copy in pkg memory that ends in NUL, to be freed; 0, or -1 when memory is short. */
+int pw_copy(str *to, const char *from, size_t len);
+
+/* All headers that are parsed, in pkg memory, to be freed; NULL: no memory. */
 pushwake_header *pw_headers(sip_msg_t *msg, size_t *count);
 
 /* pushwake_register.c */
@@ -142,7 +155,10 @@ int pw_save_for(sip_msg_t *msg, str *table, str *uri, pushwake_str account);
 
 /* pushwake_upstream.c */
 int pw_upstream_init(void);
-int pw_upstream_table(str *table);
+
+/* Before the fork: a table that pushwake_save_upstream() may be used with. -1: there are too many. */
+int pw_upstream_table(const str *table);
+int pw_upstream_table_param(modparam_t type, void *value);
 int ki_pushwake_save_upstream(sip_msg_t *msg, str *table);
 int ki_pushwake_lookup_upstream(sip_msg_t *msg, str *table);
 void pw_upstream_execute(const pushwake_upstream *action);
@@ -208,6 +224,9 @@ int pw_result_init(void);
 void pw_result_run(const pushwake_result *result);
 int pw_pv_parse(pv_spec_p spec, str *in);
 int pw_pv_get(sip_msg_t *msg, pv_param_t *param, pv_value_t *value);
+
+/* pushwake_supervisor.c: a line of the library for Kamailio's log. */
+void pw_log(int level, const char *name, pushwake_str message);
 
 /* pushwake_rpc.c, pushwake_kemi.c */
 extern rpc_export_t pw_rpcs[];

@@ -10,7 +10,7 @@
 #include "pushwake_mod.h"
 
 #define PW_MAX_SETTINGS 160
-#define PW_OWN_PARAMS 3
+#define PW_OWN_PARAMS 4
 /* fcm_app1, fcm_key1 to fcm_app1000, fcm_key1000 */
 #define PW_MAX_ACCOUNTS 1000
 #define PW_ACCOUNT_NAME_LEN sizeof("fcm_app1000")
@@ -26,29 +26,31 @@ param_export_t pw_params[2 * PW_MAX_SETTINGS + 2 * PW_MAX_ACCOUNTS
 static char pw_account_names[2 * PW_MAX_ACCOUNTS][PW_ACCOUNT_NAME_LEN];
 static char *pw_account_values[2 * PW_MAX_ACCOUNTS];
 
+static int set(const char *name, const char *value)
+{
+	pushwake_str why;
+
+	if(pushwake_settings_set(pw_settings, pw_text(name), pw_text(value)) >= 0) {
+		return 0;
+	}
+	why = pushwake_settings_error(pw_settings);
+	LM_ERR("modparam %s: %.*s\n", name, PW_FMT(why));
+	return -1;
+}
+
 static int set_row(size_t index, modparam_t type, void *value)
 {
 	pushwake_setting row = PUSHWAKE_SETTING_INIT;
-	pushwake_str text;
 	char number[INT2STR_MAX_LEN];
-	int status;
 
 	if(pushwake_setting_at(&row, index) < 0) {
 		return -1;
 	}
 	if((type & PARAM_INT) != 0) {
 		snprintf(number, sizeof(number), "%ld", (long)value);
-		text = pw_text(number);
-	} else {
-		text = pw_text(value != NULL ? (const char *)value : "");
+		value = number;
 	}
-	status = pushwake_settings_set(pw_settings, pw_text(row.name), text);
-	if(status < 0) {
-		text = pushwake_settings_error(pw_settings);
-		LM_ERR("modparam %s: %.*s\n", row.name, PW_FMT(text));
-		return -1;
-	}
-	return 0;
+	return set(row.name, value != NULL ? (const char *)value : "");
 }
 
 #define ROW(n)                                     \
@@ -76,6 +78,14 @@ static param_func_t rows[] = {
 };
 /* clang-format on */
 
+static void add(param_export_t **param, const char *name, modparam_t type, void *pointer)
+{
+	(*param)->name = (char *)name;
+	(*param)->type = type;
+	(*param)->param_pointer = pointer;
+	(*param)++;
+}
+
 int pw_params_init(void)
 {
 	pushwake_setting row = PUSHWAKE_SETTING_INIT;
@@ -97,58 +107,29 @@ int pw_params_init(void)
 			return -1;
 		}
 		/* once per type: modparam(..., 40) and modparam(..., "40") are the same */
-		param->name = (char *)row.name;
-		param->type = PARAM_INT | PARAM_USE_FUNC;
-		param->param_pointer = (void *)rows[i];
-		param++;
-		param->name = (char *)row.name;
-		param->type = PARAM_STRING | PARAM_USE_FUNC;
-		param->param_pointer = (void *)rows[i];
-		param++;
+		add(&param, row.name, PARAM_INT | PARAM_USE_FUNC, (void *)rows[i]);
+		add(&param, row.name, PARAM_STRING | PARAM_USE_FUNC, (void *)rows[i]);
 	}
 	for(i = 0; i < 2 * PW_MAX_ACCOUNTS; i++) {
 		snprintf(pw_account_names[i], PW_ACCOUNT_NAME_LEN, "fcm_%s%u",
 				i % 2 == 0 ? "app" : "key", (unsigned)(i / 2 + 1));
-		param->name = pw_account_names[i];
-		param->type = PARAM_STRING;
-		param->param_pointer = &pw_account_values[i];
-		param++;
+		add(&param, pw_account_names[i], PARAM_STRING, &pw_account_values[i]);
 	}
-	param->name = "event_callback";
-	param->type = PARAM_STR;
-	param->param_pointer = &pw_event_callback;
-	param++;
-	param->name = "failure_callback";
-	param->type = PARAM_STR;
-	param->param_pointer = &pw_failure_callback;
-	param++;
-	param->name = "lookup_goes_on";
-	param->type = PARAM_INT;
-	param->param_pointer = &pw_lookup_goes_on;
+	add(&param, "event_callback", PARAM_STR, &pw_event_callback);
+	add(&param, "failure_callback", PARAM_STR, &pw_failure_callback);
+	add(&param, "lookup_goes_on", PARAM_INT, &pw_lookup_goes_on);
+	add(&param, "upstream_table", PARAM_STRING | PARAM_USE_FUNC, (void *)pw_upstream_table_param);
 	return 0;
 }
 
 int pw_params_accounts(void)
 {
-	pushwake_str text;
 	size_t i;
 
 	for(i = 0; i < 2 * PW_MAX_ACCOUNTS; i++) {
-		if(pw_account_values[i] == NULL) {
-			continue;
-		}
-		if(pushwake_settings_set(pw_settings, pw_text(pw_account_names[i]),
-				   pw_text(pw_account_values[i]))
-				< 0) {
-			text = pushwake_settings_error(pw_settings);
-			LM_ERR("modparam %s: %.*s\n", pw_account_names[i], PW_FMT(text));
+		if(pw_account_values[i] != NULL && set(pw_account_names[i], pw_account_values[i]) < 0) {
 			return -1;
 		}
 	}
 	return 0;
-}
-
-int64_t pw_setting(const char *name)
-{
-	return pushwake_settings_integer(pw_settings, pw_text(name));
 }

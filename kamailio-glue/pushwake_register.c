@@ -46,15 +46,10 @@ static int register_read(pw_register_t *r, sip_msg_t *msg, str *uri)
 		return -1;
 	}
 	r->request.headers = r->headers;
-	r->aor.s = pkg_malloc(aor.len + 1);
-	if(r->aor.s == NULL) {
-		PKG_MEM_ERROR;
+	if(pw_copy(&r->aor, aor.s, aor.len) < 0) {
 		pkg_free(r->headers);
 		return -1;
 	}
-	memcpy(r->aor.s, aor.s, aor.len);
-	r->aor.s[aor.len] = '\0';
-	r->aor.len = aor.len;
 	r->callid = msg->callid->body;
 	trim_trailing(&r->callid);
 	r->request.aor = pw_in(&r->aor);
@@ -71,39 +66,39 @@ static void register_free(pw_register_t *r)
 
 static void warn_problems(const pw_register_t *r, const pushwake_register_result *result)
 {
-	const char *at = result->problems.ptr, *end = at + result->problems.len, *line;
+	size_t i;
 
-	if(result->problems.len == 0) {
+	for(i = 0; i < result->problem_count; i++) {
+		LM_WARN("REGISTER call-id=%.*s user=%.*s %.*s\n", r->callid.len, r->callid.s, r->aor.len, r->aor.s,
+				PW_FMT(result->problem_list[i]));
+	}
+}
+
+/* What the library wants in the reply. */
+static void add_headers(sip_msg_t *msg, const pushwake_register_result *result)
+{
+	char text[256];
+	size_t i;
+	int n;
+
+	if(result->feature_caps.len > 0) {
+		add_lump_rpl(msg, (char *)result->feature_caps.ptr, (int)result->feature_caps.len, LUMP_RPL_HDR);
 		return;
 	}
-	for(; at < end; at = line + 1) {
-		line = memchr(at, '\n', (size_t)(end - at));
-		if(line == NULL) {
-			line = end;
-		}
-		if(line > at) {
-			LM_WARN("REGISTER call-id=%.*s user=%.*s %.*s\n", r->callid.len, r->callid.s, r->aor.len,
-					r->aor.s, (int)(line - at), at);
+	for(i = 0; i < result->reply_header_count; i++) {
+		n = snprintf(text, sizeof(text), "%.*s: %.*s\r\n", PW_FMT(result->reply_headers[i].name),
+				PW_FMT(result->reply_headers[i].value));
+		if(n > 0 && n < (int)sizeof(text)) {
+			add_lump_rpl(msg, text, n, LUMP_RPL_HDR);
 		}
 	}
 }
 
 static int refuse(sip_msg_t *msg, const pushwake_register_result *result)
 {
-	char text[64];
-	str reason;
-	int n;
+	str reason = pw_out(result->reply_reason);
 
-	if(result->reply_code == 423) {
-		n = snprintf(text, sizeof(text), "Min-Expires: %u\r\n", (unsigned)result->min_expires);
-		add_lump_rpl(msg, text, n, LUMP_RPL_HDR);
-	}
-	reason.s = (char *)result->reply_reason.ptr;
-	reason.len = (int)result->reply_reason.len;
-	if(reason.len <= 0) {
-		reason.s = result->reply_code == 423 ? "Interval Too Brief" : "Push Notification Service Not Supported";
-		reason.len = strlen(reason.s);
-	}
+	add_headers(msg, result);
 	pw.sl.freply(msg, result->reply_code, &reason);
 	return -1;
 }
@@ -166,10 +161,8 @@ static int store_binding(sip_msg_t *msg, str *table, pw_register_t *r, pushwake_
 	} else if(out->outcome == PUSHWAKE_REGISTER_IGNORED) {
 		update_stat(pw_count.ignored, 1);
 	}
-	if(out->feature_caps.len > 0) {
-		add_lump_rpl(msg, (char *)out->feature_caps.ptr, (int)out->feature_caps.len, LUMP_RPL_HDR);
-	}
-	pw_contacts_forget(table, &r->aor, &out->stale_contacts);
+	add_headers(msg, out);
+	pw_contacts_forget(table, &r->aor, out->stale_list, out->stale_count);
 	return 0;
 }
 
@@ -195,7 +188,7 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 
 	status = pushwake_register_check(&check, pw_client, &r->request);
 	if(status == PUSHWAKE_OK) {
-		warned = check.problems.len > 0;
+		warned = check.problem_count > 0;
 		warn_problems(r, &check);
 		if(check.reply_code != 0) {
 			return refuse(msg, &check);

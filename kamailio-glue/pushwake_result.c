@@ -3,6 +3,7 @@
  * event_route[pushwake:result] runs in the supervisor for every push that came to
  * an end. $pushwake(name) reads the result it runs for; elsewhere it is $null.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "core/fmsg.h"
@@ -14,22 +15,23 @@
 
 #define PW_EVENT "pushwake:result"
 
-enum pw_field {
-	PW_PROVIDER,
-	PW_OUTCOME,
-	PW_REASON,
-	PW_AOR,
-	PW_CALLID,
-	PW_APP,
-	PW_TOKEN,
-	PW_EVENT_NAME,
-	PW_STATUS,
-	PW_MS,
-	PW_REMOVED
+/* What $pushwake(...) knows; texts by their place in the result. */
+static const struct {
+	const char *name;
+	size_t text; /* 0: a value of its own, see pw_pv_get() */
+} fields[] = {
+	{"provider", offsetof(pushwake_result, provider)},
+	{"reason", offsetof(pushwake_result, reason)},
+	{"aor", offsetof(pushwake_result, aor)},
+	{"callid", offsetof(pushwake_result, call_id)},
+	{"app", offsetof(pushwake_result, app)},
+	{"token", offsetof(pushwake_result, token)},
+	{"outcome", 0},
+	{"event", 0},
+	{"status", 0},
+	{"ms", 0},
+	{"removed", 0},
 };
-
-static const char *names[] = {"provider", "outcome", "reason", "aor", "callid", "app", "token", "event", "status",
-		"ms", "removed"};
 
 static int event_route = -1;
 static const pushwake_result *current = NULL;
@@ -80,8 +82,8 @@ int pw_pv_parse(pv_spec_p spec, str *in)
 {
 	size_t i;
 
-	for(i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if((size_t)in->len == strlen(names[i]) && memcmp(in->s, names[i], in->len) == 0) {
+	for(i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if((size_t)in->len == strlen(fields[i].name) && memcmp(in->s, fields[i].name, in->len) == 0) {
 			spec->pvp.pvn.type = PV_NAME_INTSTR;
 			spec->pvp.pvn.u.isname.type = 0;
 			spec->pvp.pvn.u.isname.name.n = (int)i;
@@ -96,49 +98,31 @@ int pw_pv_parse(pv_spec_p spec, str *in)
 
 static int get_text(sip_msg_t *msg, pv_param_t *param, pv_value_t *value, pushwake_str text)
 {
-	str s;
+	str s = pw_out(text.len > 0 ? text : pw_text(""));
 
-	if(text.ptr == NULL || text.len == 0) {
-		s.s = "";
-		s.len = 0;
-	} else {
-		s.s = (char *)text.ptr;
-		s.len = (int)text.len;
-	}
 	return pv_get_strval(msg, param, value, &s);
 }
 
 int pw_pv_get(sip_msg_t *msg, pv_param_t *param, pv_value_t *value)
 {
 	const pushwake_result *r = current;
+	size_t text = fields[param->pvn.u.isname.name.n].text;
+	const char *name = fields[param->pvn.u.isname.name.n].name;
 
 	if(r == NULL) {
 		return pv_get_null(msg, param, value);
 	}
-	switch(param->pvn.u.isname.name.n) {
-		case PW_PROVIDER:
-			return get_text(msg, param, value, r->provider);
-		case PW_OUTCOME:
-			return get_text(msg, param, value, pw_text(pushwake_outcome_name(r->outcome)));
-		case PW_REASON:
-			return get_text(msg, param, value, r->reason);
-		case PW_AOR:
-			return get_text(msg, param, value, r->aor);
-		case PW_CALLID:
-			return get_text(msg, param, value, r->call_id);
-		case PW_APP:
-			return get_text(msg, param, value, r->app);
-		case PW_TOKEN:
-			return get_text(msg, param, value, r->token);
-		case PW_EVENT_NAME:
-			return get_text(msg, param, value, pw_text(pushwake_event_name(r->event)));
-		case PW_STATUS:
-			return pv_get_sintval(msg, param, value, r->http_status);
-		case PW_MS:
-			return pv_get_sintval(msg, param, value, (int)(r->elapsed_us / 1000));
-		case PW_REMOVED:
-			return pv_get_sintval(msg, param, value, r->binding_removed);
-		default:
-			return pv_get_null(msg, param, value);
+	if(text > 0) {
+		return get_text(msg, param, value, *(const pushwake_str *)((const char *)r + text));
 	}
+	if(strcmp(name, "outcome") == 0) {
+		return get_text(msg, param, value, pw_text(pushwake_outcome_name(r->outcome)));
+	}
+	if(strcmp(name, "event") == 0) {
+		return get_text(msg, param, value, pw_text(pushwake_event_name(r->event)));
+	}
+	return pv_get_sintval(msg, param, value,
+			strcmp(name, "status") == 0 ? r->http_status
+			: strcmp(name, "ms") == 0   ? (int)(r->elapsed_us / 1000)
+										: r->binding_removed);
 }

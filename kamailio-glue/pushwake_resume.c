@@ -22,15 +22,15 @@ static void find_leg(pushwake_contact *asked, tm_cell_t *t, pw_hold_t *hold, con
 	}
 }
 
-static int resume(tm_cell_t *t, pw_hold_t *hold)
+static int ask(tm_cell_t *t, pw_hold_t *hold)
 {
 	pushwake_resume_request request = PUSHWAKE_RESUME_REQUEST_INIT;
 	pw_contacts_t contacts;
 	pushwake_contact *asked;
-	int i, status = 0;
+	int i, status = PUSHWAKE_ERR_NOT_FOUND;
 
 	if(pw_contacts_get(&contacts, &hold->table, &hold->aor) < 0) {
-		return 0;
+		return status;
 	}
 	asked = pw_contacts_describe(&contacts);
 	if(asked != NULL) {
@@ -53,32 +53,54 @@ static int resume(tm_cell_t *t, pw_hold_t *hold)
 	return status;
 }
 
+/* A round: the engine is asked about them until it is silent, and those that are left come later. */
+typedef struct pw_resumed {
+	int status;
+	int is_new; /* it has not heard of any */
+} pw_resumed_t;
+
+/* Those that it has taken; whether some are left. */
+static int taken = 0;
+static int resumes = 0;
+
+static int is_silent(int status)
+{
+	return status == PUSHWAKE_ERR_UNAVAILABLE || status == PUSHWAKE_ERR_TIMEOUT;
+}
+
+static void resume(tm_cell_t *t, pw_hold_t *hold, void *context)
+{
+	pw_resumed_t *round = context;
+
+	hold->resumes = (hold->resumes || round->is_new) && !hold->over;
+	if(hold->resumes && !is_silent(round->status)) {
+		round->status = ask(t, hold);
+		hold->resumes = is_silent(round->status);
+		taken += round->status == PUSHWAKE_OK;
+	}
+	resumes |= hold->resumes;
+}
+
+static void resume_round(int is_new)
+{
+	pw_resumed_t round = {PUSHWAKE_OK, is_new};
+
+	resumes = 0;
+	pw_holds_each(NULL, NULL, PW_HOLDS_ALL, resume, &round);
+	if(taken > 0 && !resumes) {
+		LM_NOTICE("%d held requests go on with the new engine\n", taken);
+		taken = 0;
+	}
+}
+
 void pw_resume_all(void)
 {
-	tm_cell_t *before = pw.tm.t_gett();
-	int branch = pw.tm.t_gett_branch();
-	pw_hold_ref_t *refs;
-	pw_hold_t *hold;
-	tm_cell_t *t;
-	int i, n, status = 0, resumed = 0;
+	resume_round(1);
+}
 
-	refs = pw_holds_all(&n, PW_HOLDS_ALL);
-	for(i = 0; i < n && status != PUSHWAKE_ERR_UNAVAILABLE; i++) {
-		hold = pw_hold_get(&t, &refs[i]);
-		if(hold == NULL) {
-			continue;
-		}
-		if(!hold->over) {
-			status = resume(t, hold);
-			resumed += status == PUSHWAKE_OK;
-		}
-		pw.tm.unref_cell(t);
-		pw.tm.t_sett(before, branch);
-	}
-	if(resumed > 0) {
-		LM_NOTICE("%d held requests go on with the new engine\n", resumed);
-	}
-	if(refs != NULL) {
-		pkg_free(refs);
+void pw_resume_on(void)
+{
+	if(resumes) {
+		resume_round(0);
 	}
 }

@@ -12,7 +12,7 @@
  * takes up to 17 kB, so none is begun behind this much. */
 #define STORIES_BEGIN_WITHIN (12 * 1024)
 #define LONGEST_FAULT 200
-#define CONDITIONS_SIZE 1024
+#define MOST_WORDS 64
 
 typedef struct pw_reply {
 	rpc_t *rpc;
@@ -31,7 +31,8 @@ static void fault(rpc_t *rpc, void *c, int status)
 	pushwake_str why = pushwake_client_error(pw_client);
 
 	if(why.len > LONGEST_FAULT) why.len = LONGEST_FAULT;
-	rpc->fault(c, status == PUSHWAKE_ERR_NOT_FOUND ? 404 : 500, "%s: %.*s", pushwake_status_name(status), PW_FMT(why));
+	rpc->fault(c,
+			status == PUSHWAKE_ERR_NOT_FOUND ? 404 : status == PUSHWAKE_ERR_INVALID_ARGUMENT ? 400 : 500, "%s: %.*s", pushwake_status_name(status), PW_FMT(why));
 }
 
 /* Kamailio wants names with a NUL and integers of 32 bits. */
@@ -85,9 +86,9 @@ static int on_row(void *context, const pushwake_field *fields, size_t count)
 	return 0;
 }
 
-static int ask(pw_reply_t *reply, int kind, str *argument)
+static int ask(pw_reply_t *reply, int kind, const pushwake_str *words, size_t count)
 {
-	int rows = pushwake_query(pw_client, kind, pw_in(argument), on_row, reply);
+	int rows = pushwake_query_words(pw_client, kind, words, count, on_row, reply);
 
 	if(rows < 0) {
 		fault(reply->rpc, reply->context, rows);
@@ -98,88 +99,70 @@ static int ask(pw_reply_t *reply, int kind, str *argument)
 	return rows;
 }
 
-static void query(rpc_t *rpc, void *c, int kind, str *argument)
+/* All parameters; -1 after a fault. */
+static int read_words(rpc_t *rpc, void *c, pushwake_str *words)
+{
+	str parameter = STR_NULL;
+	int count = 0;
+
+	while(rpc->scan(c, "*.S", &parameter) == 1) {
+		if(count == MOST_WORDS) {
+			rpc->fault(c, 400, "more than %d parameters", MOST_WORDS);
+			return -1;
+		}
+		words[count++] = pw_in(&parameter);
+	}
+	return count;
+}
+
+/* `usage`: of a command that takes a user, else NULL. */
+static void query(rpc_t *rpc, void *c, int kind, const char *usage)
 {
 	pw_reply_t reply = {.rpc = rpc, .context = c, .enough = kind == PUSHWAKE_QUERY_TRACE ? STORIES_BEGIN_WITHIN : 0};
+	pushwake_str words[MOST_WORDS];
+	int count = read_words(rpc, c, words);
 
-	ask(&reply, kind, argument);
+	if(count == 0 && usage != NULL) {
+		rpc->fault(c, 400, "which user? %s", usage);
+	} else if(count >= 0) {
+		ask(&reply, kind, words, (size_t)count);
+	}
 }
 
 static void rpc_stats(rpc_t *rpc, void *c)
 {
 	pw_reply_t reply = {.rpc = rpc, .context = c};
+	const stat_export_t *stat;
+	char name[64];
 
 	/* One struct: JSON-RPC keeps only the last one of an answer that is not an array. */
-	if(rpc->add(c, "{", &reply.whole) < 0 || ask(&reply, PUSHWAKE_QUERY_STATS, NULL) < 0) {
+	if(rpc->add(c, "{", &reply.whole) < 0 || ask(&reply, PUSHWAKE_QUERY_STATS, NULL, 0) < 0) {
 		return;
 	}
-	rpc->struct_add(reply.whole, "ddddddddd", "kamailio_stored", (int)get_stat_val(pw_count.stored), "kamailio_ignored",
-			(int)get_stat_val(pw_count.ignored), "kamailio_unavailable", (int)get_stat_val(pw_count.unavailable),
-			"kamailio_held", (int)get_stat_val(pw_count.held), "kamailio_holding",
-			(int)get_stat_val(pw_count.holding), "kamailio_joined", (int)get_stat_val(pw_count.joined),
-			"kamailio_answered", (int)get_stat_val(pw_count.answered), "kamailio_cancelled",
-			(int)get_stat_val(pw_count.cancelled), "kamailio_timed_out", (int)get_stat_val(pw_count.timed_out));
-}
-
-/* Reads all parameters as conditions, a line each; a first one without `=` is a user. How many; -1 after a fault. */
-static int read_conditions(rpc_t *rpc, void *c, char *text, size_t size, str *conditions)
-{
-	str parameter = STR_NULL;
-	size_t used = 0;
-	int count = 0, added;
-
-	while(rpc->scan(c, "*.S", &parameter) == 1) {
-		const char *name = count == 0 && memchr(parameter.s, '=', parameter.len) == NULL ? "aor=" : "";
-
-		added = snprintf(text + used, size - used, "%s%.*s\n", name, parameter.len, parameter.s);
-		if(added < 0 || used + added >= size) {
-			rpc->fault(c, 400, "these conditions are too long");
-			return -1;
-		}
-		used += added;
-		count++;
-	}
-	conditions->s = text;
-	conditions->len = (int)used;
-	return count;
-}
-
-static void find(rpc_t *rpc, void *c, int kind, const char *usage)
-{
-	char text[CONDITIONS_SIZE];
-	str conditions;
-	int count = read_conditions(rpc, c, text, sizeof(text), &conditions);
-
-	if(count == 0 && usage != NULL) {
-		rpc->fault(c, 400, "which user? %s", usage);
-	} else if(count >= 0) {
-		query(rpc, c, kind, &conditions);
+	for(stat = pw_stats; stat->name != NULL; stat++) {
+		snprintf(name, sizeof(name), "kamailio_%s", stat->name);
+		rpc->struct_add(reply.whole, "d", name, (int)get_stat_val(*stat->stat_pointer));
 	}
 }
 
 static void rpc_list(rpc_t *rpc, void *c)
 {
-	find(rpc, c, PUSHWAKE_QUERY_FIND, NULL);
+	query(rpc, c, PUSHWAKE_QUERY_FIND, NULL);
 }
 
 static void rpc_show(rpc_t *rpc, void *c)
 {
-	find(rpc, c, PUSHWAKE_QUERY_FIND, "pushwake.show AOR [NAME=VALUE ...]");
+	query(rpc, c, PUSHWAKE_QUERY_FIND, "pushwake.show AOR [NAME=VALUE ...]");
 }
 
 static void rpc_trace(rpc_t *rpc, void *c)
 {
-	str name = STR_NULL;
-
-	if(rpc->scan(c, "*.S", &name) < 1) {
-		name.len = 0;
-	}
-	query(rpc, c, PUSHWAKE_QUERY_TRACE, &name);
+	query(rpc, c, PUSHWAKE_QUERY_TRACE, NULL);
 }
 
 static void rpc_remove(rpc_t *rpc, void *c)
 {
-	find(rpc, c, PUSHWAKE_QUERY_REMOVE_FOUND, "pushwake.remove AOR [NAME=VALUE ...]");
+	query(rpc, c, PUSHWAKE_QUERY_REMOVE_FOUND, "pushwake.remove AOR [NAME=VALUE ...]");
 }
 
 static void rpc_reload(rpc_t *rpc, void *c)
@@ -187,53 +170,15 @@ static void rpc_reload(rpc_t *rpc, void *c)
 	query(rpc, c, PUSHWAKE_QUERY_RELOAD, NULL);
 }
 
-/* Takes a parameter of the form name=value; 0 when it is none, or its name is unknown. */
-static int take_named(pushwake_send_request *request, str *parameter)
-{
-	char *equals = parameter->s != NULL ? memchr(parameter->s, '=', parameter->len) : NULL;
-	str name, value;
-
-	if(equals == NULL) return 0;
-	name.s = parameter->s;
-	name.len = equals - parameter->s;
-	value.s = equals + 1;
-	value.len = parameter->len - name.len - 1;
-	return pushwake_send_set(request, pw_in(&name), pw_in(&value)) == PUSHWAKE_OK;
-}
-
 static void rpc_send(rpc_t *rpc, void *c)
 {
-	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
-	str event = STR_NULL, parameter = STR_NULL;
-	int queued = 0, status;
+	pushwake_str words[MOST_WORDS];
+	int queued = 0, status, count = read_words(rpc, c, words);
 
-	if(rpc->scan(c, ".S", &event) < 1) {
-		rpc->fault(c, 400, "pushwake.send EVENT AOR [TEXT], or pushwake.send EVENT platform=... token=...");
+	if(count < 0) {
 		return;
 	}
-	request.event = pushwake_event_from_name(pw_in(&event));
-	if(request.event < 0) {
-		rpc->fault(c, 400, "no event is called \"%.*s\"; write %s", event.len, event.s, PW_EVENTS);
-		return;
-	}
-	/* What has no name is the user, then the text. */
-	while(rpc->scan(c, "*.S", &parameter) == 1) {
-		if(take_named(&request, &parameter)) continue;
-		if(request.aor.len == 0 && request.token.len == 0) {
-			request.aor = pw_in(&parameter);
-		} else if(request.text.len == 0) {
-			request.text = pw_in(&parameter);
-		} else {
-			rpc->fault(c, 400, "\"%.*s\" is one parameter too many, or has an unknown name", parameter.len,
-					parameter.s);
-			return;
-		}
-	}
-	if(request.aor.len == 0 && request.token.len == 0) {
-		rpc->fault(c, 400, "to whom? pushwake.send EVENT AOR [TEXT], or platform=... token=...");
-		return;
-	}
-	status = pushwake_send(&queued, pw_client, &request);
+	status = pushwake_send_words(&queued, pw_client, words, (size_t)count);
 	if(status < 0) {
 		fault(rpc, c, status);
 		return;

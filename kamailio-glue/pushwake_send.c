@@ -4,27 +4,16 @@
  */
 #include "core/fmsg.h"
 #include "core/parser/parse_from.h"
-#include "core/timer.h"
 #include "pushwake_contact.h"
-
-#define PW_QUIET_SECONDS 10
 
 void pw_engine_away(const char *what, int status)
 {
-	static ticks_t said = 0;
-	static unsigned int unsaid = 0;
-	ticks_t now = get_ticks();
-	pushwake_str why = pushwake_client_error(pw_client);
+	pushwake_str line;
 
 	update_stat(pw_count.unavailable, 1);
-	if(said != 0 && now - said < PW_QUIET_SECONDS) {
-		unsaid++;
-		return;
+	if(pushwake_client_warning(&line, pw_client, status) > 0) {
+		LM_WARN("%s goes on without push: %.*s\n", what, PW_FMT(line));
 	}
-	LM_WARN("%s goes on without push: %s: %.*s (%u more since the last such line of this process)\n", what,
-			pushwake_status_name(status), PW_FMT(why), unsaid);
-	said = now > 0 ? now : 1;
-	unsaid = 0;
 }
 
 /* How many pushes were queued, -1 for none, -2 when the engine is away. */
@@ -35,15 +24,11 @@ static int send_push(sip_msg_t *msg, str *event, str *uri, str *text)
 	int queued = 0, status;
 	str aor;
 
-	request.event = pushwake_event_from_name(pw_in(event));
-	if(request.event < 0) {
-		LM_ERR("pushwake_send: no event is called \"%.*s\"; write %s\n", event->len, event->s, PW_EVENTS);
-		return -1;
-	}
 	if(pw_aor(&aor, uri) < 0) {
 		LM_ERR("pushwake_send: <%.*s> is no SIP URI with a user\n", uri->len, uri->s);
 		return -1;
 	}
+	request.event_name = pw_in(event);
 	request.aor = pw_in(&aor);
 	request.text = pw_in(text);
 	if(msg != NULL && !faked_msg_match(msg) && msg->first_line.type == SIP_REQUEST
@@ -54,8 +39,12 @@ static int send_push(sip_msg_t *msg, str *event, str *uri, str *text)
 		request.from_display = pw_in(&get_from(msg)->display);
 	}
 	status = pushwake_send(&queued, pw_client, &request);
+	why = pushwake_client_error(pw_client);
+	if(status == PUSHWAKE_ERR_INVALID_ARGUMENT) {
+		LM_ERR("pushwake_send: %.*s\n", PW_FMT(why));
+		return -1;
+	}
 	if(status == PUSHWAKE_ERR_NOT_FOUND || status == PUSHWAKE_ERR_REFUSED) {
-		why = pushwake_client_error(pw_client);
 		LM_NOTICE("pushwake_send: %s: %.*s\n", pushwake_status_name(status), PW_FMT(why));
 		return -1;
 	}

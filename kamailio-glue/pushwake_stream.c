@@ -104,17 +104,21 @@ static void lose(tm_cell_t *t, pw_hold_t *hold, int b)
 	pw.reply_unlock(t);
 }
 
-/* Returns whether it has to be looked at soon again. */
-static int look_after(tm_cell_t *t, pw_hold_t *hold)
+/* Says through `again` whether it has to be looked at soon again. */
+static void look_after(tm_cell_t *t, pw_hold_t *hold, void *again)
 {
 	int64_t since = hold->stream_ms;
 	int b = 0;
 
+	if(hold->busy) {
+		*(int *)again = 1;
+		return;
+	}
 	for(;;) {
 		pw.reply_lock(t);
 		if(!pw_leg_allowed(t, hold)) {
 			pw.reply_unlock(t);
-			return 0;
+			return;
 		}
 		b = first_silent_stream(t, hold, b);
 		while(b >= 0 && is_connected(&t->uac[b])) {
@@ -129,34 +133,17 @@ static int look_after(tm_cell_t *t, pw_hold_t *hold)
 		hold->stream_ms = 0;
 	}
 	pw.reply_unlock(t);
-	return hold->stream_ms != 0 && pw_now_ms() - since < PW_YOUNG_MS;
+	*(int *)again |= hold->stream_ms != 0 && pw_now_ms() - since < PW_YOUNG_MS;
 }
 
 int pw_stream_scan(void)
 {
-	tm_cell_t *before = pw.tm.t_gett();
-	int branch = pw.tm.t_gett_branch();
-	pw_hold_ref_t *refs;
-	pw_hold_t *hold;
-	tm_cell_t *t;
-	int i, n, again = 0;
+	int again = 0;
 
 	/* ORDER: before the table is read: what comes later wakes the supervisor */
 	*is_watching = 0;
 	__sync_synchronize();
-	refs = pw_holds_all(&n, PW_HOLDS_OVER_STREAMS);
-	for(i = 0; i < n; i++) {
-		hold = pw_hold_get(&t, &refs[i]);
-		if(hold == NULL) {
-			continue;
-		}
-		again |= hold->busy || look_after(t, hold);
-		pw.tm.unref_cell(t);
-		pw.tm.t_sett(before, branch);
-	}
-	if(refs != NULL) {
-		pkg_free(refs);
-	}
+	pw_holds_each(NULL, NULL, PW_HOLDS_OVER_STREAMS, look_after, &again);
 	*is_watching = again;
 	return again;
 }

@@ -14,7 +14,6 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/cfg/cfg_struct.h"
@@ -34,7 +33,6 @@
 /* How often connections are looked at that a request has just gone into. */
 #define PW_STREAM_MS 20
 #define PW_START_WAIT_MS 2000
-#define PW_START_STEP_MS 10
 
 /* A verb that cannot be executed yet: its request is just being held, or its script
  * is at work. Texts follow one another. */
@@ -68,53 +66,52 @@ int pw_supervisor_prepare(void)
 	return 0;
 }
 
-static void keep(pushwake_str *text, char **at, const char *end)
+#define PW_TEXTS 11
+
+/* All texts of a verb, in the order in which a note has them. */
+static void texts_of(pushwake_verb *verb, pushwake_str *texts[PW_TEXTS])
 {
-	if(text->len == 0 || text->len > (size_t)(end - *at)) {
-		text->ptr = NULL;
-		text->len = 0;
-		return;
-	}
-	memcpy(*at, text->ptr, text->len);
-	text->ptr = *at;
-	*at += text->len;
+	pushwake_str *all[PW_TEXTS] = {&verb->aor, &verb->domain, &verb->contact, &verb->reason, &verb->call_id,
+			&verb->from_uri, &verb->from_tag, &verb->to_uri, &verb->contact_uri, &verb->contact_path,
+			&verb->contact_flow};
+
+	memcpy(texts, all, sizeof(all));
 }
 
-/* Copies a verb with its texts; returns the size of the note. */
-static size_t write_note(pw_note_t *note, const pushwake_verb *verb)
+/* Points the texts of a note to those behind it. */
+static char *relocate(pw_note_t *note)
 {
+	pushwake_str *texts[PW_TEXTS];
 	char *at = note->text;
-	const char *end = note->text + sizeof(note->text);
+	int i;
 
-	note->verb = *verb;
-	note->since_ms = pw_now_ms();
-	keep(&note->verb.aor, &at, end);
-	keep(&note->verb.domain, &at, end);
-	keep(&note->verb.contact, &at, end);
-	keep(&note->verb.reason, &at, end);
-	keep(&note->verb.call_id, &at, end);
-	keep(&note->verb.from_uri, &at, end);
-	keep(&note->verb.from_tag, &at, end);
-	keep(&note->verb.to_uri, &at, end);
-	keep(&note->verb.contact_uri, &at, end);
-	keep(&note->verb.contact_path, &at, end);
-	keep(&note->verb.contact_flow, &at, end);
-	return (size_t)(at - (char *)note);
-}
-
-/* The texts of a note that came from another process are behind it here. */
-static void relocate(pw_note_t *note)
-{
-	pushwake_str *texts[] = {&note->verb.aor, &note->verb.domain, &note->verb.contact, &note->verb.reason,
-			&note->verb.call_id, &note->verb.from_uri, &note->verb.from_tag, &note->verb.to_uri,
-			&note->verb.contact_uri, &note->verb.contact_path, &note->verb.contact_flow};
-	const char *at = note->text;
-	size_t i;
-
-	for(i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	texts_of(&note->verb, texts);
+	for(i = 0; i < PW_TEXTS; i++) {
 		texts[i]->ptr = texts[i]->len > 0 ? at : NULL;
 		at += texts[i]->len;
 	}
+	return at;
+}
+
+/* Copies a verb with its texts, but for those that do not fit; returns the size of the note. */
+static size_t write_note(pw_note_t *note, const pushwake_verb *verb)
+{
+	pushwake_str *texts[PW_TEXTS];
+	char *at = note->text;
+	int i;
+
+	note->verb = *verb;
+	note->since_ms = pw_now_ms();
+	texts_of(&note->verb, texts);
+	for(i = 0; i < PW_TEXTS; i++) {
+		if(texts[i]->len > (size_t)(note->text + sizeof(note->text) - at)) {
+			texts[i]->len = 0;
+		} else if(texts[i]->len > 0) {
+			memcpy(at, texts[i]->ptr, texts[i]->len);
+			at += texts[i]->len;
+		}
+	}
+	return (size_t)(relocate(note) - (char *)note);
 }
 
 void pw_verb_later(const pushwake_verb *verb)
@@ -227,24 +224,17 @@ static void on_result(void *context, const pushwake_result *result)
 	pw_result_run(result);
 }
 
+void pw_log(int level, const char *name, pushwake_str message)
+{
+	static const int levels[] = {L_ERR, L_WARN, L_NOTICE, L_INFO, L_DBG};
+
+	LOG(levels[level >= PUSHWAKE_LOG_ERROR && level <= PUSHWAKE_LOG_DEBUG ? level : PUSHWAKE_LOG_DEBUG], "%s%s%.*s\n",
+			name, name[0] != '\0' ? ": " : "", PW_FMT(message));
+}
+
 static void on_log(void *context, int level, pushwake_str message)
 {
-	switch(level) {
-		case PUSHWAKE_LOG_ERROR:
-			LM_ERR("%.*s\n", PW_FMT(message));
-			break;
-		case PUSHWAKE_LOG_WARNING:
-			LM_WARN("%.*s\n", PW_FMT(message));
-			break;
-		case PUSHWAKE_LOG_NOTICE:
-			LM_NOTICE("%.*s\n", PW_FMT(message));
-			break;
-		case PUSHWAKE_LOG_INFO:
-			LM_INFO("%.*s\n", PW_FMT(message));
-			break;
-		default:
-			LM_DBG("%.*s\n", PW_FMT(message));
-	}
+	pw_log(level, "", message);
 }
 
 static pushwake_supervisor *engine_start(void)
@@ -288,6 +278,7 @@ static void scan(int is_woken)
 	if(is_due) {
 		scan_at = now + PW_SCAN_MS;
 		pw_watch_scan();
+		pw_resume_on();
 	}
 	if(is_due || is_woken || (is_scanning && now >= stream_at)) {
 		stream_at = now + PW_STREAM_MS;
@@ -357,28 +348,14 @@ static void run(void)
 	_exit(0);
 }
 
-static int ignore_row(void *context, const pushwake_field *fields, size_t count)
-{
-	return 0;
-}
-
 /* What is said before the engine listens would be lost: a worker takes its first
  * request when the engine is there, or after two seconds without it. The kernel
  * keeps what comes meanwhile. */
 void pw_engine_await(void)
 {
-	const struct timespec step = {0, PW_START_STEP_MS * 1000000L};
-	struct timespec start, now;
-
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	do {
-		if(pushwake_query(pw_client, PUSHWAKE_QUERY_STATS, pw_in(NULL), ignore_row, NULL) >= 0) {
-			return;
-		}
-		nanosleep(&step, NULL);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < PW_START_WAIT_MS);
-	LM_DBG("no engine yet; going on without it\n");
+	if(pushwake_client_await(pw_client, PW_START_WAIT_MS) < 0) {
+		LM_DBG("no engine yet; going on without it\n");
+	}
 }
 
 int pw_supervisor_start(void)

@@ -25,13 +25,8 @@
 static char tables[PW_TABLES][PW_TABLE_SIZE] = {"location"};
 static int table_count = 1;
 
-int pw_upstream_init(void)
-{
-	return pw_registers_init() < 0 || pw_server_init() < 0 ? -1 : pw_continue_init();
-}
-
-/* Its number, which it gets where it has none. */
-int pw_upstream_table(str *table)
+/* Its number, or -1. */
+static int number_of(const str *table)
 {
 	int i;
 
@@ -40,18 +35,45 @@ int pw_upstream_table(str *table)
 			return i;
 		}
 	}
-	if(table_count == PW_TABLES || table->len >= PW_TABLE_SIZE) {
-		return -1;
-	}
-	memcpy(tables[table_count], table->s, table->len);
-	return table_count++;
+	return -1;
 }
 
-static str str_of(pushwake_str text)
+int pw_upstream_table(const str *table)
 {
-	str out = {(char *)text.ptr, (int)text.len};
+	if(number_of(table) >= 0) {
+		return 0;
+	}
+	if(table_count == PW_TABLES || table->len <= 0 || table->len >= PW_TABLE_SIZE) {
+		return -1;
+	}
+	memcpy(tables[table_count++], table->s, table->len);
+	return 0;
+}
 
-	return out;
+int pw_upstream_table_param(modparam_t type, void *value)
+{
+	str table = {value, value != NULL ? (int)strlen(value) : 0};
+
+	if(pw_upstream_table(&table) < 0) {
+		LM_ERR("modparam upstream_table: write the name of one of at most %d tables\n", PW_TABLES - 1);
+		return -1;
+	}
+	return 0;
+}
+
+int pw_upstream_init(void)
+{
+	udomain_t *domain;
+	int i;
+
+	/* those of modparams; what a script names is registered when it is read */
+	for(i = 1; i < table_count; i++) {
+		if(pw.usrloc.register_udomain(tables[i], &domain) < 0) {
+			LM_ERR("usrloc has no table %s\n", tables[i]);
+			return -1;
+		}
+	}
+	return pw_registers_init() < 0 || pw_server_init() < 0 ? -1 : pw_continue_init();
 }
 
 /* Where the SIP server reaches this host: prefer UDP, since a connection that the
@@ -174,7 +196,7 @@ static void on_answer(tm_cell_t *t, int type, struct tmcb_params *params)
 static void send_register(const pushwake_upstream *order)
 {
 	str method = str_init("REGISTER");
-	str headers = str_of(order->headers);
+	str headers = pw_out(order->headers);
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
 	str hop = pw_server_of(order);
@@ -183,13 +205,13 @@ static void send_register(const pushwake_upstream *order)
 	int sent;
 
 	memset(&dialog, 0, sizeof(dialog));
-	dialog.id.call_id = str_of(order->call_id);
-	dialog.id.loc_tag = str_of(order->from_tag);
+	dialog.id.call_id = pw_out(order->call_id);
+	dialog.id.loc_tag = pw_out(order->from_tag);
 	dialog.loc_seq.value = order->cseq - 1; /* tm adds one */
 	dialog.loc_seq.is_set = 1;
-	dialog.loc_uri = str_of(order->uri);
+	dialog.loc_uri = pw_out(order->uri);
 	dialog.rem_uri = dialog.loc_uri;
-	dialog.rem_target = str_of(order->request_uri);
+	dialog.rem_target = pw_out(order->request_uri);
 	dialog.dst_uri = hop;
 	dialog.state = DLG_CONFIRMED;
 	set_uac_req(&request, &method, &headers, NULL, &dialog, TMCB_LOCAL_COMPLETED, on_answer,
@@ -271,13 +293,18 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table)
 {
 	pushwake_upstream_result result = PUSHWAKE_UPSTREAM_RESULT_INIT;
 	unsigned int index = 0, label = 0;
-	int number = pw_upstream_table(table);
+	int number = number_of(table);
 	uint64_t handle;
 	int held, asked;
 
 	if(msg->REQ_METHOD != METHOD_REGISTER || parse_headers(msg, HDR_EOH_F, 0) < 0 || msg->callid == NULL
-			|| parse_to_header(msg) < 0 || number < 0) {
+			|| parse_to_header(msg) < 0) {
 		return answer_locally(msg, 400, "Bad Request");
+	}
+	if(number < 0) {
+		LM_ERR("pushwake_save_upstream(%.*s): not all processes know this table; add modparam(\"pushwake\", "
+			   "\"upstream_table\", \"%.*s\")\n", table->len, table->s, table->len, table->s);
+		return answer_locally(msg, 500, "Server Internal Error");
 	}
 	if(!pw.usrloc.use_domain) {
 		LM_ERR("set use_domain of usrloc to 1: users of several SIP servers would be one\n");

@@ -10,25 +10,6 @@
 /* How long a worker may take from its question to the hold. */
 #define PW_UNHELD_MS 250
 
-static str str_of(pushwake_str text)
-{
-	str out = {(char *)text.ptr, (int)text.len};
-
-	return out;
-}
-
-static pw_contact_t *contact_named(pw_contacts_t *contacts, str *key)
-{
-	int i;
-
-	for(i = 0; contacts != NULL && i < contacts->n; i++) {
-		if(STR_EQ(contacts->v[i].ruid, *key)) {
-			return &contacts->v[i];
-		}
-	}
-	return NULL;
-}
-
 /* Ends in NUL, which is not counted. */
 static int copy_text(str *to, pushwake_str from, char **at, const char *end)
 {
@@ -71,14 +52,14 @@ static pw_contact_t *contact_elsewhere(pw_contact_t *out, const pushwake_verb *v
 /* A request that is about to end is tried again until it has: then its phone is told. */
 static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
 {
-	str key = str_of(verb->contact);
-	pw_contact_t *contact = contact_named(contacts, &key);
+	str key = pw_out(verb->contact);
+	pw_contact_t *contact = pw_contact_find(contacts, &key);
 	pw_contacts_t found = {NULL, 0};
 	pw_contact_t elsewhere;
 	int allowed, added = -1;
 
 	if(contact == NULL && pw_contacts_get(&found, &hold->table, &hold->aor) == 0) {
-		contact = contact_named(&found, &key);
+		contact = pw_contact_find(&found, &key);
 	}
 	if(contact == NULL) {
 		contact = contact_elsewhere(&elsewhere, verb);
@@ -147,7 +128,7 @@ enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts)
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
 	int ruri_is_new = ruri_get_forking_state();
-	str aor = str_of(verb->aor);
+	str aor = pw_out(verb->aor);
 	pw_hold_t *hold;
 	tm_cell_t *t;
 	enum pw_executed done = PW_DONE;

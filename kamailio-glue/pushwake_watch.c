@@ -8,16 +8,11 @@
 #include "core/mem/shm_mem.h"
 #include "core/parser/parse_cseq.h"
 #include "core/route.h"
-#include "core/script_cb.h"
 #include "core/trim.h"
 #include "core/xavp.h"
 #include "modules/tm/t_cancel.h"
 #include "modules/tm/t_hooks.h"
 #include "pushwake_hold.h"
-
-/* What the script of this process has just held; its transaction lives at least as
- * long as the script that runs for it. */
-static pw_hold_t *opening = NULL;
 
 static void report(pw_hold_t *hold, int leg, int status, int from_phone)
 {
@@ -116,7 +111,8 @@ static void close_silent_legs(tm_cell_t *t, pw_hold_t *hold)
 	int b;
 
 	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
-		if(b != hold->blind && t->uac[b].last_received < 100) {
+		/* without a buffer it is blind: the one of another user's wait */
+		if(b != hold->blind && t->uac[b].last_received < 100 && t->uac[b].request.buffer != NULL) {
 			pw_leg_close(t, hold, b);
 		}
 	}
@@ -180,7 +176,7 @@ static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)
 	} else if(type & TMCB_REQUEST_FWDED) {
 		/* A relay that fails must not end what phones may still join: replies of the
 		 * script that come of it are not sent (sl_reply_error, send_reply). */
-		if(opening == hold && params->req != NULL) {
+		if(pw_script_has(hold) && params->req != NULL) {
 			params->req->msg_flags |= FL_MSG_NOREPLY;
 		}
 		/* failure_route tries another contact, under the reply lock */
@@ -217,52 +213,6 @@ int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold)
 					   > 0
 				   ? 0
 				   : -1;
-}
-
-void pw_watch_script(pw_hold_t *hold)
-{
-	opening = hold;
-}
-
-int pw_watch_quiet(sip_msg_t *msg)
-{
-	pw_hold_t *hold = opening;
-	tm_cell_t *t = pw.tm.t_gett();
-
-	if(hold == NULL || t == NULL || t == T_UNDEFINED || t->label != hold->tlabel) {
-		return -1;
-	}
-	/* tm forwards nothing of a cancelled request, without a word in the log. A real CANCEL is known by hold->cancelled. */
-	pw.reply_lock(t);
-	hold->quiet = !(t->flags & T_CANCELED); /* its CANCEL may have come first */
-	t->flags |= T_CANCELED;
-	pw.reply_unlock(t);
-	msg->msg_flags |= FL_MSG_NOREPLY;
-	return 0;
-}
-
-/* Under the reply lock. */
-static void end_quiet(tm_cell_t *t, pw_hold_t *hold)
-{
-	if(hold->quiet && !hold->cancelled) {
-		t->flags &= ~T_CANCELED;
-	}
-	hold->quiet = 0;
-}
-
-/* The script ended with another transaction in hand. */
-static void end_quiet_elsewhere(tm_cell_t *current, pw_hold_t *hold)
-{
-	int branch = pw.tm.t_gett_branch();
-	tm_cell_t *t = NULL;
-
-	if(pw.tm.t_lookup_ident(&t, hold->tindex, hold->tlabel) >= 0 && t != NULL) {
-		pw.reply_lock(t);
-		end_quiet(t, hold);
-		pw.reply_unlock(t);
-		pw.tm.unref_cell(t);
-	}
-	pw.tm.t_sett(current, branch);
 }
 
 /* The route that branches of this request run when they come later: its own, or the
@@ -332,12 +282,10 @@ static int keeps_contacts(void)
 /* Legs that the script has not relayed to: it could not, or will later. */
 static void report_unsent(tm_cell_t *t, pw_hold_t *hold)
 {
-	int i, b, is_later = keeps_contacts();
+	int i, is_later = keeps_contacts();
 
 	for(i = 0; i < hold->named_count; i++) {
-		for(b = 0; b < t->nr_of_outgoings && pw_leg_of(t, hold, b) != hold->named[i].leg; b++) {
-		}
-		if(b == t->nr_of_outgoings) {
+		if(!pw_leg_relayed(t, hold, i)) {
 			hold->named[i].later = is_later;
 			report(hold, hold->named[i].leg, is_later ? -1 : 503, 0);
 		}
@@ -347,68 +295,37 @@ static void report_unsent(tm_cell_t *t, pw_hold_t *hold)
 /* Legs that the script's failure_route has relayed to. */
 static void report_sent(tm_cell_t *t, pw_hold_t *hold)
 {
-	int i, b;
+	int i;
 
 	for(i = 0; i < hold->named_count; i++) {
-		for(b = 0; b < t->nr_of_outgoings && pw_leg_of(t, hold, b) != hold->named[i].leg; b++) {
-		}
-		if(hold->named[i].later && b < t->nr_of_outgoings) {
+		if(hold->named[i].later && pw_leg_relayed(t, hold, i)) {
 			hold->named[i].later = 0;
 			report(hold, hold->named[i].leg, 0, 0);
 		}
 	}
 }
 
-pw_hold_t *pw_hold_of(tm_cell_t *t)
+static int is_watched(const struct tm_callback volatile *callback, uint64_t handle)
+{
+	return callback->callback == on_transaction && (handle == 0 || ((const pw_hold_t *)callback->param)->handle == handle);
+}
+
+pw_hold_t *pw_hold_in(tm_cell_t *t, uint64_t handle)
 {
 	struct tm_callback volatile *callback = t->tmcb_hl.first;
 
-	while(callback != NULL && callback->callback != on_transaction) {
+	while(callback != NULL && !is_watched(callback, handle)) {
 		callback = callback->next;
 	}
 	return callback != NULL ? callback->param : NULL;
 }
 
-/* Under the reply lock, which tm takes for a failure_route. */
-static int on_failure_route_end(sip_msg_t *msg, unsigned int flags, void *param)
+int pw_watch_close(tm_cell_t *t, pw_hold_t *hold)
 {
-	tm_cell_t *t = pw.tm.t_gett();
-	pw_hold_t *hold = t != NULL && t != T_UNDEFINED ? pw_hold_of(t) : NULL;
-
-	if(hold != NULL && pw_leg_allowed(t, hold)) {
-		report_sent(t, hold);
-		report_failed(t, hold);
-		pw_stream_watch(t, hold);
-	}
-	return 1;
-}
-
-/* The script is done: verbs may change the request from now on. */
-static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
-{
-	pw_hold_t *hold = opening;
 	int must_yield = 0;
-	tm_cell_t *t;
 
-	if(hold == NULL) {
-		return 1;
-	}
-	opening = NULL;
-	t = pw.tm.t_gett();
-	if(t == NULL || t == T_UNDEFINED || t->hash_index != hold->tindex || t->label != hold->tlabel) {
-		if(hold->quiet) {
-			end_quiet_elsewhere(t, hold);
-		}
-		hold->busy = 0;
-		return 1;
-	}
-	pw.reply_lock(t);
-	end_quiet(t, hold);
+	pw_quiet_end(t, hold);
 	keep_branch_route(t);
-	/* flags set after the lookup count for what is logged of the request */
-	if(t->uas.request != NULL) {
-		t->uas.request->flags = msg->flags;
-	}
 	if(hold->cancelled && t->uas.status < 200) {
 		cancel_missed(t, hold);
 	} else if(pw_leg_allowed(t, hold)) {
@@ -419,53 +336,38 @@ static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
 		report_failed(t, hold);
 		report_unsent(t, hold);
 		pw_stream_watch(t, hold);
-		/* who was tried has failed already, when nobody knew that others are left to try */
 		must_yield = !pw_leg_pending(t, hold) && pw_leg_reserved(t, hold);
 	}
 	hold->busy = 0;
+	return must_yield;
+}
+
+void pw_watch_failure_route(tm_cell_t *t, pw_hold_t *hold)
+{
+	if(pw_leg_allowed(t, hold)) {
+		report_sent(t, hold);
+		report_failed(t, hold);
+		pw_stream_watch(t, hold);
+	}
+}
+
+static void look_after(tm_cell_t *t, pw_hold_t *hold, void *context)
+{
+	int must_yield;
+
+	if(hold->busy) {
+		return;
+	}
+	pw.reply_lock(t);
+	report_failed(t, hold);
+	must_yield = !pw_leg_pending(t, hold) && pw_leg_reserved(t, hold);
 	pw.reply_unlock(t);
 	if(must_yield) {
 		pw_yield(t, hold);
 	}
-	return 1;
 }
 
 void pw_watch_scan(void)
 {
-	tm_cell_t *before = pw.tm.t_gett();
-	int branch = pw.tm.t_gett_branch();
-	pw_hold_ref_t *refs;
-	pw_hold_t *hold;
-	tm_cell_t *t;
-	int i, n, must_yield;
-
-	refs = pw_holds_all(&n, PW_HOLDS_WAITING);
-	for(i = 0; i < n; i++) {
-		hold = pw_hold_get(&t, &refs[i]);
-		if(hold == NULL) {
-			continue;
-		}
-		if(!hold->busy) {
-			pw.reply_lock(t);
-			report_failed(t, hold);
-			must_yield = !pw_leg_pending(t, hold) && pw_leg_reserved(t, hold);
-			pw.reply_unlock(t);
-			if(must_yield) {
-				pw_yield(t, hold);
-			}
-		}
-		pw.tm.unref_cell(t);
-		pw.tm.t_sett(before, branch);
-	}
-	if(refs != NULL) {
-		pkg_free(refs);
-	}
-}
-
-int pw_watch_init(void)
-{
-	return register_script_cb(on_script_end, POST_SCRIPT_CB | REQUEST_CB, NULL) == 0
-				   && register_script_cb(on_failure_route_end, POST_SCRIPT_CB | FAILURE_CB, NULL) == 0
-				   ? 0
-				   : -1;
+	pw_holds_each(NULL, NULL, PW_HOLDS_WAITING, look_after, NULL);
 }

@@ -18,7 +18,7 @@ WINDOW = 100
 
 
 def message(kind, number, *fields):
-    """One message of Sources/PushWakeEngine/Protocol/EngineProtocol.swift."""
+    """One message of Sources/PushWakeClient/Protocol/EngineProtocol.swift."""
     parts = [struct.pack("<BBI", 1, kind, number)]
     for tag, value in fields:
         data = struct.pack("<q", value) if isinstance(value, int) else value.encode()

@@ -69,6 +69,7 @@ static inline ssize_t clinux_send(int fd, const void *bytes, size_t count)
 {
     return send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
+static inline int clinux_stream_pair(int *ends) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }
 static inline int clinux_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
 static inline ssize_t clinux_send_to(int fd, const void *bytes, size_t count, const struct sockaddr *to, socklen_t length)
 {
@@ -104,6 +105,10 @@ static inline int clinux_tcp_socket(int family)
 {
     return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
+static inline int clinux_udp_socket(int family)
+{
+    return socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
 static inline int clinux_accept_from(int fd, struct sockaddr_storage *address, socklen_t *length)
 {
     *length = sizeof *address;
@@ -113,6 +118,11 @@ static inline void clinux_local_address(int fd, struct sockaddr_storage *address
 {
     *length = sizeof *address;
     if (getsockname(fd, (struct sockaddr *)address, length) != 0) *length = 0;
+}
+static inline void clinux_peer_address(int fd, struct sockaddr_storage *address, socklen_t *length)
+{
+    *length = sizeof *address;
+    if (getpeername(fd, (struct sockaddr *)address, length) != 0) *length = 0;
 }
 static inline int clinux_set_option(int fd, int level, int name, int value)
 {

@@ -20,9 +20,46 @@ public func pushwake_client_free(_ client: OpaquePointer!) { _ = take(client, as
 
 @_cdecl("pushwake_client_error") @implementation
 public func pushwake_client_error(_ client: OpaquePointer!) -> pushwake_str {
-    guard let handle = borrow(client, as: ClientHandle.self) else { return pushwake_str() }
+    guard let handle = asking(client) else { return pushwake_str() }
     handle.errorArena.clear()
     return handle.errorArena.keep(handle.error)
+}
+
+@_cdecl("pushwake_client_share") @implementation
+public func pushwake_client_share(_ client: OpaquePointer!) -> CInt {
+    guard let handle = borrow(client, as: ClientHandle.self) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    return handle.share() ? 0 : PUSHWAKE_ERR_REFUSED.rawValue
+}
+
+@_cdecl("pushwake_client_replace") @implementation
+public func pushwake_client_replace(_ client: OpaquePointer!, _ settings: OpaquePointer!) -> CInt {
+    guard let threads = borrow(client, as: ClientHandle.self)?.threads,
+        let settings = borrow(settings, as: SettingsHandle.self)
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    threads.replace(with: ClientHandle(settings: settings.settings, host: settings.host))
+    return 0
+}
+
+@_cdecl("pushwake_client_await") @implementation
+public func pushwake_client_await(_ client: OpaquePointer!, _ milliseconds: CInt) -> CInt {
+    guard let handle = asking(client) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    return handle.client.awaitEngine(milliseconds: Int64(milliseconds)) ? 0 : PUSHWAKE_ERR_UNAVAILABLE.rawValue
+}
+
+@_cdecl("pushwake_client_warning") @implementation
+public func pushwake_client_warning(
+    _ line: UnsafeMutablePointer<pushwake_str>!, _ client: OpaquePointer!, _ status: CInt
+) -> CInt {
+    guard let line, let all = borrow(client, as: ClientHandle.self), let mine = asking(client) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    let name = pushwake_status_name(status).map { String(cString: $0) } ?? ""
+    let text = mine.error.isEmpty ? name : "\(name): \(mine.error)"
+    line.pointee = pushwake_str()
+    guard let warning = all.warn(text, now: Moment.now()) else { return 0 }
+    mine.errorArena.clear()
+    line.pointee = mine.errorArena.keep(warning)
+    return 1
 }
 
 @_cdecl("pushwake_wait_new") @implementation
@@ -31,7 +68,7 @@ public func pushwake_wait_new(
     _ client: OpaquePointer!, _ request: UnsafeMutablePointer<pushwake_wake_request>!
 ) -> CInt {
     guard let out, let result, let request, let wanted = WakeRequestView(request, result),
-        let handle = borrow(client, as: ClientHandle.self)
+        let handle = asking(client)
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     out.pointee = nil
     wanted.clearResult(result)
@@ -99,107 +136,12 @@ public func pushwake_registered(_ client: OpaquePointer!, _ aor: pushwake_str, _
     }
 }
 
-@_cdecl("pushwake_send") @implementation
-public func pushwake_send(
-    _ queued: UnsafeMutablePointer<CInt>!, _ client: OpaquePointer!, _ request: UnsafePointer<pushwake_send_request>!
-) -> CInt {
-    guard let request,
-        let wanted = whole(
-            request, size: request.pointee.size, smallest: smallestSendRequest, empty: pushwake_send_request())
-    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
-    return ask(
-        client, .send,
-        { engine in
-            engine.put(.event, Int64(wanted.event))
-            engine.put(.aor, wanted.aor.bytes.span)
-            engine.put(.provider, wanted.provider.bytes.span)
-            engine.put(.app, wanted.app.bytes.span)
-            engine.put(.token, wanted.token.bytes.span)
-            engine.put(.callID, wanted.call_id.bytes.span)
-            engine.put(.fromURI, wanted.from_uri.bytes.span)
-            engine.put(.fromDisplay, wanted.from_display.bytes.span)
-            engine.put(.title, wanted.title.bytes.span)
-            engine.put(.text, wanted.text.bytes.span)
-            engine.put(.pushType, wanted.push_type.bytes.span)
-            if !wanted.environment.isEmpty { engine.put(.environment, wanted.environment.bytes.span) }
-            if !wanted.service.isEmpty { engine.put(.service, wanted.service.bytes.span) }
-            for (name, value) in [
-                ("pn-p256dh", wanted.p256dh), ("pn-auth", wanted.auth), ("pn-selector", wanted.selector),
-            ] where !value.isEmpty {
-                engine.put(.attributeName, name)
-                engine.put(.attributeValue, value.bytes.span)
-            }
-        },
-        then: { queued?.pointee = CInt(clamping: EngineClient.number(.pushed, in: $0)) })
-}
-
-/// Bytes of the first header's send request, which ended with the text.
-private let smallestSendRequest = MemoryLayout<pushwake_send_request>.offset(of: \.push_type) ?? 0
-
-/// Where the value of a name belongs, in bytes from the begin of the request; nil for a name that nobody knows.
-private func sendOffset(_ name: String) -> Int? {
-    typealias Request = pushwake_send_request
-    return switch name {
-    case "aor": MemoryLayout<Request>.offset(of: \.aor)
-    case "platform": MemoryLayout<Request>.offset(of: \.provider)
-    case "package": MemoryLayout<Request>.offset(of: \.app)
-    case "token": MemoryLayout<Request>.offset(of: \.token)
-    case "call-id": MemoryLayout<Request>.offset(of: \.call_id)
-    case "from": MemoryLayout<Request>.offset(of: \.from_uri)
-    case "name": MemoryLayout<Request>.offset(of: \.from_display)
-    case "title": MemoryLayout<Request>.offset(of: \.title)
-    case "text": MemoryLayout<Request>.offset(of: \.text)
-    case "push-type": MemoryLayout<Request>.offset(of: \.push_type)
-    case "environment": MemoryLayout<Request>.offset(of: \.environment)
-    case "service": MemoryLayout<Request>.offset(of: \.service)
-    case "p256dh": MemoryLayout<Request>.offset(of: \.p256dh)
-    case "auth": MemoryLayout<Request>.offset(of: \.auth)
-    case "selector": MemoryLayout<Request>.offset(of: \.selector)
-    default: nil
-    }
-}
-
-@_cdecl("pushwake_send_set") @implementation
-public func pushwake_send_set(
-    _ request: UnsafeMutablePointer<pushwake_send_request>!, _ name: pushwake_str, _ value: pushwake_str
-) -> CInt {
-    // A caller with an older header has no room for the newer ones.
-    guard let request, let offset = sendOffset(name.string),
-        offset + MemoryLayout<pushwake_str>.size <= request.pointee.size
-    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
-    (UnsafeMutableRawPointer(request) + offset).assumingMemoryBound(to: pushwake_str.self).pointee = value
-    return PUSHWAKE_OK.rawValue
-}
-
-@_cdecl("pushwake_query") @implementation
-public func pushwake_query(
-    _ client: OpaquePointer!, _ kind: CInt, _ argument: pushwake_str, _ on_row: pushwake_row_fn!,
-    _ context: UnsafeMutableRawPointer!
-) -> CInt {
-    guard let handle = borrow(client, as: ClientHandle.self), let query = EngineQuery(rawValue: Int(kind)) else {
-        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
-    }
-    do throws(ClientError) {
-        let count = try handle.client.query(query, argument: argument.string) { row in
-            let arena = TextArena()
-            let fields = row.map { field in
-                pushwake_field(
-                    name: arena.keep(field.name), text: arena.keep(orEmpty: field.text), number: field.number)
-            }
-            return fields.withUnsafeBufferPointer { on_row?(context, $0.baseAddress, $0.count) ?? 1 } == 0
-        }
-        return CInt(clamping: count)
-    } catch {
-        return handle.status(of: error)
-    }
-}
-
 /// One request whose reply only says that it was done.
-private func ask(
+func ask(
     _ client: OpaquePointer?, _ kind: EngineProtocol.Kind, _ fill: (EngineClient) -> Void,
     then: (MessageReader) -> Void = { _ in }
 ) -> CInt {
-    guard let handle = borrow(client, as: ClientHandle.self) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let handle = asking(client) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     handle.client.begin(kind)
     fill(handle.client)
     do throws(ClientError) {

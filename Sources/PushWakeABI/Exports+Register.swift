@@ -12,12 +12,22 @@ public func pushwake_is_push_parameter(_ name: pushwake_str) -> CInt {
     PushParameterName.isAboutPush(name.bytes.span) ? 1 : 0
 }
 
+@_cdecl("pushwake_contact_strip") @implementation
+public func pushwake_contact_strip(_ out: UnsafeMutablePointer<CChar>!, _ size: Int, _ uri: pushwake_str) -> Int {
+    guard let out, size > 0 else { return 0 }
+    let stripped = Array(Binding.withoutPushParameters(uri.string).utf8)
+    let length = stripped.count < size ? stripped.count : 0
+    for index in 0..<length { out[index] = CChar(bitPattern: stripped[index]) }
+    out[length] = 0
+    return length
+}
+
 @_cdecl("pushwake_register_check") @implementation
 public func pushwake_register_check(
     _ out: UnsafeMutablePointer<pushwake_register_result>!, _ client: OpaquePointer!,
     _ request: UnsafePointer<pushwake_register_request>!
 ) -> CInt {
-    guard let out, let request = complete(out, request), let handle = borrow(client, as: ClientHandle.self) else {
+    guard let out, let request = complete(out, request), let handle = asking(client) else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
     handle.arena.clear()
@@ -36,7 +46,14 @@ public func pushwake_register_check(
     result.reply_code = CInt(clamping: refusal.code)
     result.reply_reason = handle.arena.keep(refusal.reason)
     result.min_expires = UInt32(clamping: refusal.minExpires)
-    result.problems = handle.arena.keep(handle.policy.problems(of: registration).joined(separator: "\n"))
+    let problems = handle.policy.problems(of: registration)
+    result.problems = handle.arena.keep(problems.joined(separator: "\n"))
+    handle.problems.lend(problems.map(handle.arena.keep), &result.problem_list, &result.problem_count)
+    if refusal.code == 423 {
+        let header = pushwake_header(
+            name: handle.arena.keep("Min-Expires"), value: handle.arena.keep(String(refusal.minExpires)))
+        handle.headers.lend([header], &result.reply_headers, &result.reply_header_count)
+    }
     return 0
 }
 
@@ -45,17 +62,22 @@ public func pushwake_register(
     _ out: UnsafeMutablePointer<pushwake_register_result>!, _ client: OpaquePointer!,
     _ request: UnsafePointer<pushwake_register_request>!
 ) -> CInt {
-    guard let out, let request = complete(out, request), let handle = borrow(client, as: ClientHandle.self) else {
+    guard let out, let request = complete(out, request), let handle = asking(client) else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
     handle.arena.clear()
     var result = pushwake_register_result()
     result.size = out.pointee.size
     defer { give(result, to: out, size: result.size) }
+    guard request.aor.bytes.span.isText else {
+        result.outcome = CInt(PUSHWAKE_REGISTER_IGNORED.rawValue)
+        result.problems = handle.arena.keep("user: the name is not UTF-8, so its phones get no push; rename the user")
+        return 0
+    }
     put(request, into: handle.client, host: handle.host)
     do throws(ClientError) {
         let reply = try handle.client.call()
-        read(reply, into: &result, handle.arena)
+        read(reply, into: &result, handle)
         handle.verbs.read(reply)
         handle.verbs.lend(&result.verbs, &result.verb_count)
         return 0
@@ -95,24 +117,33 @@ private func put(_ request: pushwake_register_request, into engine: EngineClient
     for index in contacts.indices { contacts[index].put(into: engine) }
 }
 
-private func read(_ reply: MessageReader, into out: inout pushwake_register_result, _ arena: TextArena) {
+private func read(_ reply: MessageReader, into out: inout pushwake_register_result, _ handle: ClientHandle) {
+    let arena = handle.arena
     var reader = reply
-    var problems: [UInt8] = []
-    var stale: [UInt8] = []
-    func add(_ field: MessageReader.Field, to lines: inout [UInt8]) {
-        if !lines.isEmpty { lines.append(UInt8(ascii: "\n")) }
-        lines += reader.bytes[field.range]
-    }
+    var problems: [pushwake_str] = []
+    var stale: [pushwake_str] = []
     while let field = reader.next() {
         switch field.tag {
         case .outcome: out.outcome = CInt(clamping: reader.number(field))
         case .bindings: out.bindings = CInt(clamping: reader.number(field))
         case .featureCaps: out.feature_caps = arena.keep(reader.bytes[field.range])
-        case .problem: add(field, to: &problems)
-        case .staleContact: add(field, to: &stale)
+        case .problem: problems.append(arena.keep(reader.bytes[field.range]))
+        case .staleContact: stale.append(arena.keep(reader.bytes[field.range]))
         default: break
         }
     }
-    out.problems = arena.keep(problems)
-    out.stale_contacts = arena.keep(stale)
+    out.problems = arena.keep(Array(problems.map(\.bytes).joined(separator: [UInt8(ascii: "\n")])))
+    out.stale_contacts = arena.keep(Array(stale.map(\.bytes).joined(separator: [UInt8(ascii: "\n")])))
+    handle.problems.lend(problems, &out.problem_list, &out.problem_count)
+    handle.stale.lend(stale, &out.stale_list, &out.stale_count)
+    handle.headers.lend(headers(out.feature_caps, arena), &out.reply_headers, &out.reply_header_count)
+}
+
+/// The headers of whole lines.
+private func headers(_ lines: pushwake_str, _ arena: TextArena) -> [pushwake_header] {
+    lines.bytes.split(whereSeparator: { $0 == 0x0D || $0 == 0x0A }).compactMap { line in
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        return pushwake_header(
+            name: arena.keep(line[..<colon]), value: arena.keep(line[(colon + 1)...].drop { $0 == 0x20 }))
+    }
 }

@@ -15,7 +15,7 @@ public func pushwake_upstream_register(
         let wanted = whole(
             request, size: request.pointee.size, smallest: MemoryLayout<pushwake_upstream_request>.size,
             empty: pushwake_upstream_request()),
-        let handle = borrow(client, as: ClientHandle.self)
+        let handle = asking(client)
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     let engine = handle.client
     engine.begin(.upstreamRegister)
@@ -42,7 +42,7 @@ public func pushwake_upstream_answered(
         let said = whole(
             answer, size: answer.pointee.size, smallest: MemoryLayout<pushwake_upstream_answer>.size,
             empty: pushwake_upstream_answer()),
-        let handle = borrow(client, as: ClientHandle.self)
+        let handle = asking(client)
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     let engine = handle.client
     engine.begin(.upstreamAnswered)
@@ -59,7 +59,7 @@ public func pushwake_upstream_answered(
 public func pushwake_upstream_user(
     _ uri: UnsafeMutablePointer<pushwake_str>!, _ client: OpaquePointer!, _ name: pushwake_str
 ) -> CInt {
-    guard let uri, let handle = borrow(client, as: ClientHandle.self) else {
+    guard let uri, let handle = asking(client) else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
     handle.arena.clear()

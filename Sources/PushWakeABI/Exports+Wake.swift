@@ -8,7 +8,7 @@ internal import PushWakeCore
 
 @_cdecl("pushwake_may_wake") @implementation
 public func pushwake_may_wake(_ client: OpaquePointer!, _ aor: pushwake_str) -> CInt {
-    guard let handle = borrow(client, as: ClientHandle.self) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let handle = asking(client) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     return handle.client.mayHaveBindings(aor.bytes.span) ? 1 : 0
 }
 
@@ -18,7 +18,7 @@ public func pushwake_wake(
     _ request: UnsafeMutablePointer<pushwake_wake_request>!
 ) -> CInt {
     guard let out, let request, let wanted = WakeRequestView(request, out),
-        let handle = borrow(client, as: ClientHandle.self)
+        let handle = asking(client)
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     handle.arena.clear()
     wanted.clearResult(out)
@@ -34,7 +34,7 @@ public func pushwake_wake(
 
 @_cdecl("pushwake_method_wakes") @implementation
 public func pushwake_method_wakes(_ client: OpaquePointer!, _ method: pushwake_str, _ in_dialog: CInt) -> CInt {
-    guard let handle = borrow(client, as: ClientHandle.self) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let handle = asking(client) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     return handle.requests.mayWake(method.string, isInDialog: in_dialog != 0, carriesPURR: in_dialog != 0) ? 1 : 0
 }
 
@@ -43,7 +43,7 @@ public func pushwake_dialog_user(
     _ aor: UnsafeMutablePointer<pushwake_str>!, _ client: OpaquePointer!, _ method: pushwake_str,
     _ request_uri: pushwake_str, _ headers: UnsafePointer<pushwake_header>!, _ header_count: Int
 ) -> CInt {
-    guard let aor, let handle = borrow(client, as: ClientHandle.self), headers != nil || header_count == 0 else {
+    guard let aor, let handle = asking(client), headers != nil || header_count == 0 else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
     handle.arena.clear()
@@ -93,7 +93,7 @@ public func pushwake_request_continues(_ client: OpaquePointer!, _ request: UInt
 @_cdecl("pushwake_resume") @implementation
 public func pushwake_resume(_ client: OpaquePointer!, _ request: UnsafePointer<pushwake_resume_request>!) -> CInt {
     guard let request, request.pointee.size >= MemoryLayout<pushwake_resume_request>.size,
-        let handle = borrow(client, as: ClientHandle.self)
+        let handle = asking(client)
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     let engine = handle.client
     engine.begin(.resume)
@@ -107,7 +107,8 @@ public func pushwake_resume(_ client: OpaquePointer!, _ request: UnsafePointer<p
         request.pointee.contacts, request.pointee.contact_count, stride: request.pointee.contact_size)
     for index in contacts.indices { contacts[index].put(into: engine, withLeg: true) }
     do throws(ClientError) {
-        _ = try engine.call()
+        // No SIP worker asks it, and a new engine that was slow once must not lose all that is held.
+        _ = try engine.call(milliseconds: handle.settings.integer(.engineTimeout))
         return 0
     } catch {
         return handle.status(of: error)
@@ -118,7 +119,7 @@ public func pushwake_resume(_ client: OpaquePointer!, _ request: UnsafePointer<p
 private func post(
     _ client: OpaquePointer?, _ kind: EngineProtocol.Kind, _ request: UInt64, _ fill: (EngineClient) -> Void
 ) -> CInt {
-    guard let handle = borrow(client, as: ClientHandle.self) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let handle = asking(client) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     handle.client.begin(kind)
     handle.client.put(.host, Int64(bitPattern: handle.host))
     handle.client.put(.handle, Int64(bitPattern: request))

@@ -27,7 +27,7 @@ final class SettingsHandle {
     }
 }
 
-/// What is behind a `pushwake_client *`.
+/// What is behind a `pushwake_client *`; of a shared one, what each thread asks with.
 final class ClientHandle {
     let settings: Settings
     let policy: RegistrationPolicy
@@ -40,7 +40,14 @@ final class ClientHandle {
     let verbs = StructArena<pushwake_verb>()
     /// The orders of the last answer for the gateway.
     let orders = StructArena<pushwake_upstream>()
+    /// The lists of the last answer to a REGISTER.
+    let problems = LentArray<pushwake_str>()
+    let stale = LentArray<pushwake_str>()
+    let headers = LentArray<pushwake_header>()
     private(set) var error = ""
+    /// Those of all threads, once it is shared.
+    private(set) var threads: ThreadClients?
+    private var warning = EngineWarning()
 
     init(settings: Settings, host: UInt64) {
         self.settings = settings
@@ -48,6 +55,32 @@ final class ClientHandle {
         policy = RegistrationPolicy(settings: settings)
         requests = RequestPolicy(settings)
         client = EngineClient(settings: settings)
+    }
+
+    /// The same for a thread that shares its connections with others.
+    init(_ template: ClientHandle, links: EngineLinks) {
+        settings = template.settings
+        host = template.host
+        policy = template.policy
+        requests = template.requests
+        client = EngineClient(settings: settings, links: links)
+    }
+
+    /// False when the process has no room for what belongs to a thread.
+    func share() -> Bool {
+        if threads == nil { threads = ThreadClients(ClientHandle(settings: settings, host: host)) }
+        return threads != nil
+    }
+
+    /// As `EngineWarning.line`.
+    func warn(_ text: String, now: Int64) -> String? {
+        threads.map { $0.warn(text, now: now) } ?? warning.line(text, now: now)
+    }
+
+    /// Remembers what is wrong with an argument.
+    func wrong(_ text: String) -> CInt {
+        error = text
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
 
     /// Remembers a failure and gives its status.

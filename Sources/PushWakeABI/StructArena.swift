@@ -13,20 +13,40 @@ protocol MessageStruct {
     mutating func take(_ field: MessageReader.Field, _ reader: MessageReader, _ arena: TextArena)
 }
 
+/// An array that a C caller may read until the next one is lent.
+final class LentArray<Element> {
+    private var lent = UnsafeMutableBufferPointer<Element>(start: nil, count: 0)
+
+    deinit { lent.deallocate() }
+
+    /// Takes the one before back.
+    func clear() {
+        lent.deallocate()
+        lent = UnsafeMutableBufferPointer(start: nil, count: 0)
+    }
+
+    /// Lends the elements; none of them is NULL and 0.
+    func lend(_ elements: [Element], _ out: inout UnsafePointer<Element>?, _ count: inout Int) {
+        clear()
+        (out, count) = (nil, elements.count)
+        guard !elements.isEmpty else { return }
+        lent = .allocate(capacity: elements.count)
+        _ = lent.initialize(from: elements)
+        out = UnsafePointer(lent.baseAddress)
+    }
+}
+
 /// C structs of the last message, with the texts that they point to.
 final class StructArena<Element: MessageStruct> {
     private let arena = TextArena()
     private var elements: [Element] = []
-    private var lent = UnsafeMutableBufferPointer<Element>(start: nil, count: 0)
-
-    deinit { lent.deallocate() }
+    private let lent = LentArray<Element>()
 
     /// Takes those of a message; those taken before are gone.
     func read(_ message: MessageReader) {
         arena.clear()
         elements.removeAll(keepingCapacity: true)
-        lent.deallocate()
-        lent = UnsafeMutableBufferPointer(start: nil, count: 0)
+        lent.clear()
         var reader = message
         while let field = reader.next() {
             if field.tag == Element.beginning {
@@ -43,14 +63,7 @@ final class StructArena<Element: MessageStruct> {
     }
 
     /// Lends all of them until the next `read`.
-    func lend(_ out: inout UnsafePointer<Element>?, _ count: inout Int) {
-        (out, count) = (nil, elements.count)
-        guard !elements.isEmpty else { return }
-        lent.deallocate()
-        lent = .allocate(capacity: elements.count)
-        _ = lent.initialize(from: elements)
-        out = UnsafePointer(lent.baseAddress)
-    }
+    func lend(_ out: inout UnsafePointer<Element>?, _ count: inout Int) { lent.lend(elements, &out, &count) }
 }
 
 extension TextArena {

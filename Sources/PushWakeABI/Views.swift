@@ -103,6 +103,8 @@ struct WakeRequestView {
     private let contacts: ContactsView
     private static let smallestRequest = 144
     private static let smallestResult = 24
+    /// Milliseconds that an engine's last word may take to reach its host.
+    private static let grace: Int64 = 1500
 
     /// Nil when a size makes no sense.
     init?(_ request: UnsafeMutablePointer<pushwake_wake_request>, _ result: UnsafeMutablePointer<pushwake_wake_result>)
@@ -123,10 +125,12 @@ struct WakeRequestView {
         give(result, to: out, size: result.size)
     }
 
-    /// Writes the fields of the request; false when its headers say that it wakes nobody.
+    /// Writes the fields of the request; false when its headers say that it wakes nobody, or its user has no bindings
+    /// because the name is no text.
     func put(
         _ kind: EngineProtocol.Kind, into engine: EngineClient, host: UInt64, _ policy: RequestPolicy
     ) -> Bool {
+        guard request.aor.bytes.span.isText else { return false }
         engine.begin(kind)
         if request.headers != nil, request.header_count > 0 {
             guard putRead(into: engine, policy) else { return false }
@@ -203,6 +207,7 @@ struct WakeRequestView {
             default: break
             }
         }
+        result.deadline_ms = result.limit_ms &+ Self.grace
         for index in contacts.indices where index < verdicts.count {
             let at = legs.startIndex + 2 * index
             let leg = at + 1 < legs.endIndex ? CInt(legs[at]) | CInt(legs[at + 1]) << 8 : 0

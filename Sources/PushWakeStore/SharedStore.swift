@@ -49,6 +49,8 @@ public protocol SharedStore: AnyObject {
     var onGap: () -> Void { get set }
     /// REGISTERs that are kept later, as they stand now.
     var backlog: Int { get }
+    /// It can be asked now; for up to two seconds true of one that has fallen silent.
+    var isReady: Bool { get }
 }
 
 /// A node that shares a store.

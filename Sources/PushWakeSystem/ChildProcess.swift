@@ -2,8 +2,9 @@
 
 private import CLinux
 
-/// A program started by exec, with a pipe to its standard input and one from its standard error.
+/// A program started by exec, with a stream to its standard input and a pipe from its standard error.
 ///
+/// The stream is a pair of sockets: what is written to a child that has died is an error, and no signal.
 /// The child inherits no other descriptor and no signal setting: a PBX has sockets and handlers
 /// that are none of its business.
 public final class ChildProcess {
@@ -18,7 +19,9 @@ public final class ChildProcess {
     public let exitDescriptor: Int32
     /// Its standard error, for reading without blocking.
     public let errorDescriptor: Int32
-    private var inputDescriptor: Int32
+    /// Its standard input, to be polled for writing while `hasUnwritten`; -1 when that has ended.
+    public private(set) var inputDescriptor: Int32
+    private var unwritten: [UInt8] = []
     private var partialLine: [UInt8] = []
     private var hasEnded = false
 
@@ -43,7 +46,7 @@ public final class ChildProcess {
                 ? "it is not a program that can be run" : "there is none beside this library and none in PATH"
             throw Failure(message: "cannot start \(program): \(place); set engine_path")
         }
-        guard let input = makePipe() else { throw Failure(message: "no descriptors left for \(program)") }
+        guard let input = makeStream() else { throw Failure(message: "no descriptors left for \(program)") }
         guard let output = makePipe() else {
             _ = (close(input.read), close(input.write))
             throw Failure(message: "no descriptors left for \(program)")
@@ -66,11 +69,27 @@ public final class ChildProcess {
         _ = umask(0o027)
     }
 
-    /// Writes to the child's standard input, at most a pipe's worth (64 kB), without waiting.
+    /// Writes to the child's standard input without waiting; what it does not take yet is kept for `writeOn()`.
     public func write(_ text: String) {
-        clinux_set_nonblocking(inputDescriptor)
-        let bytes = Array(text.utf8)
-        _ = bytes.withUnsafeBytes { CLinux.write(inputDescriptor, $0.baseAddress, $0.count) }
+        unwritten += text.utf8
+        writeOn()
+    }
+
+    /// The child has not taken all of what was written.
+    public var hasUnwritten: Bool { !unwritten.isEmpty }
+
+    /// Writes more of what was kept, as much as the child takes now.
+    public func writeOn() {
+        var done = 0
+        while done < unwritten.count {
+            let count = unwritten[done...].withUnsafeBytes { clinux_send(inputDescriptor, $0.baseAddress, $0.count) }
+            if count < 0 && clinux_errno() == EINTR { continue }
+            // Whatever else is wrong: nobody reads it any more.
+            if count < 0 && clinux_errno() != EAGAIN { done = unwritten.count }
+            guard count > 0 else { break }
+            done += count
+        }
+        unwritten.removeFirst(done)
     }
 
     /// Ends the child's standard input, which asks it to end.
@@ -78,6 +97,7 @@ public final class ChildProcess {
         guard inputDescriptor >= 0 else { return }
         _ = close(inputDescriptor)
         inputDescriptor = -1
+        unwritten = []
     }
 
     /// Whole lines that the child has written to standard error since the last call.
@@ -126,6 +146,12 @@ public final class ChildProcess {
         var status: Int32 = 0
         _ = waitpid(pid, &status, 0)
         hasEnded = true
+    }
+
+    private static func makeStream() -> (read: Int32, write: Int32)? {
+        var ends: [Int32] = [-1, -1]
+        guard clinux_stream_pair(&ends) == 0 else { return nil }
+        return (ends[0], ends[1])
     }
 
     private static func makePipe() -> (read: Int32, write: Int32)? {

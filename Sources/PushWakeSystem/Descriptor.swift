@@ -55,7 +55,7 @@ public enum Descriptor {
     }
 }
 
-/// Several descriptors that can be polled as one: readable when any of them is.
+/// Several descriptors that can be polled as one: readable when any of them is ready.
 public final class DescriptorSet {
     /// Poll this one for reading.
     public let descriptor: Int32
@@ -66,15 +66,15 @@ public final class DescriptorSet {
     deinit { if descriptor >= 0 { _ = close(descriptor) } }
 
     /// Polls a descriptor from now on; -1 is ignored.
-    public func add(_ member: Int32) {
+    public func add(_ member: Int32, for readiness: Loop.Readiness = .readable) {
         guard member >= 0 else { return }
         var event = epoll_event()
-        event.events = Loop.Readiness.readable.rawValue
+        event.events = readiness.rawValue
         event.data.fd = member
         _ = epoll_ctl(descriptor, EPOLL_CTL_ADD, member, &event)
     }
 
-    /// Members that are readable or at their end now, at most eight; does not wait.
+    /// Members that are ready or at their end now, at most eight; does not wait.
     public func ready() -> [Int32] {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 8) { events in
             let count = epoll_wait(descriptor, events.baseAddress, 8, 0)
@@ -105,6 +105,9 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
 
     /// Reads like `connect to 127.0.0.1:443: Connection refused`.
     public var description: String { "\(operation): \(String(cString: strerror(code)))" }
+
+    /// A file is longer than what is read of it.
+    public var isTooLong: Bool { code == EFBIG }
 
     static func last(_ operation: String) -> SystemError { SystemError(operation, code: clinux_errno()) }
 }

@@ -4,7 +4,10 @@ private import CLinux
 
 /// Small files: keys, certificates, templates.
 public enum FileContent {
-    /// All bytes of a file of at most 1 MB.
+    /// Bytes of a file that `read` takes: 1 MB.
+    public static let longest = 1 << 20
+
+    /// All bytes of a file; one longer than `longest` is refused.
     public static func read(_ path: String) throws(SystemError) -> [UInt8] {
         let descriptor = clinux_open_for_reading(path)
         guard descriptor >= 0 else { throw SystemError.last("read \(path)") }
@@ -17,7 +20,7 @@ public enum FileContent {
             guard count >= 0 else { throw SystemError.last("read \(path)") }
             if count == 0 { return all }
             all.append(contentsOf: chunk[..<count])
-            guard all.count <= 1 << 20 else { throw SystemError("read \(path)", code: EFBIG) }
+            guard all.count <= longest else { throw SystemError("read \(path)", code: EFBIG) }
         }
     }
 

@@ -11,6 +11,8 @@ package final class Channel {
     package enum ReadEnd: Equatable {
         /// All that had come was read.
         case drained
+        /// `body` wanted no more; there may be bytes that were not read.
+        case stopped
         /// The other end has closed.
         case closed
         case failed(String)
@@ -102,7 +104,7 @@ package final class Channel {
                     tls.beginInput(received)
                     if let end = decrypt(tls, body) { return end }
                 } else if !body(received) {
-                    return .closed
+                    return .stopped
                 }
                 if count < buffer.count { return .drained }
             case .wouldBlock: return .drained
@@ -124,7 +126,7 @@ package final class Channel {
             var count = 0
             switch tls.read(into: loop.recordBuffer, count: &count) {
             case .complete:
-                if !body(UnsafeRawBufferPointer(rebasing: loop.recordBuffer[..<count])) { return .closed }
+                if !body(UnsafeRawBufferPointer(rebasing: loop.recordBuffer[..<count])) { return .stopped }
             case .incomplete:
                 guard tls.isPeerDone else { return nil }
                 hasPeerClosed = true

@@ -127,7 +127,9 @@ struct CheckReport {
         let configuration = KamailioConfiguration(text, file: file, defines: defines) { TextFile.read($0) }
         var settings = Settings()
         for parameter in configuration.parameters where parameter.isOf("pushwake") {
-            if ["event_callback", "failure_callback", "lookup_goes_on"].contains(parameter.name) { continue }
+            if ["event_callback", "failure_callback", "lookup_goes_on", "upstream_table"].contains(parameter.name) {
+                continue
+            }
             do throws(SettingError) {
                 try settings.set(parameter.name, to: parameter.value)
             } catch {

@@ -56,6 +56,7 @@ struct SettingsCommand: ParsableCommand {
         case .methods: WakingMethods.known.map { "`\($0)`" }.joined(separator: ", ")
         case .store: "`sqlite`, `memory` or a server's address"
         case .nodeURI: "SIP URI"
+        case .capture: "host:port, tcp:host:port, tls:host:port"
         case .choice(let choices): choices.map { "`\($0)`" }.joined(separator: ", ")
         }
     }

@@ -33,9 +33,17 @@ import Testing
 
     @Test func `does not grow without end`() {
         var made = AGIEnvironment()
-        for number in 1...10_000 { made.line("agi_arg_\(number): x") }
-        #expect(made.arguments.count == 32)
+        for number in 1...256 { made.line("agi_arg_\(number): x") }
+        #expect(made.arguments.count == 32 && !made.isOverfull)
+        for number in 257...10_000 { made.line("agi_arg_\(number): x") }
+        #expect(made.isOverfull)
         #expect(made["agi_arg_256"] == "x")
         #expect(made["agi_arg_257"] == "")
+    }
+
+    @Test func `has no more bytes than Asterisk could need`() {
+        var made = AGIEnvironment()
+        for _ in 1...9 { made.line("agi_calleridname: " + String(repeating: "x", count: 8000)) }
+        #expect(made.isOverfull)
     }
 }

@@ -47,6 +47,13 @@ import Testing
         #expect((actions == [.say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)}\"")]) == isGood)
     }
 
+    @Test func `is not introduced without end`() {
+        var session = AGISession(arguments: nil)
+        for _ in 1...256 { #expect(session.line("a:b", now: 0) == []) }
+        #expect(session.line("a:b", now: 0) == [.close])
+        #expect(!session.isIntroducing && session.line("", now: 0) == [])
+    }
+
     /// Answers every command with success; the commands that were said, up to the close.
     private func said(_ session: inout AGISession, _ actions: [AGISession.Action]) -> [String] {
         var lines: [String] = []

@@ -15,11 +15,27 @@ private final class MuteEngine {
 
     init() throws { listener = try LocalSocket.listen(path: path) }
 
-    func client(timeout: Int = 60) throws -> EngineClient {
+    func client(timeout: Int = 60, links: EngineLinks? = nil) throws -> EngineClient {
         var settings = Settings()
         try settings.set(.engineSocket, to: path)
         try settings.set(.engineTimeout, to: "\(timeout)")
-        return EngineClient(settings: settings)
+        return EngineClient(settings: settings, links: links)
+    }
+
+    /// Connections that were made since it was last asked.
+    func accepted() -> [LocalSocket] {
+        var new: [LocalSocket] = []
+        while let socket = listener.accept() { new.append(socket) }
+        return new
+    }
+
+    /// What has come over one of them.
+    func messages(of socket: LocalSocket) -> [MessageReader] {
+        var found: [MessageReader] = []
+        while case .message(let count) = socket.receive(into: &buffer) {
+            if let message = MessageReader(Array(buffer[..<count])) { found.append(message) }
+        }
+        return found
     }
 
     /// Requests that have come, of the connection that was made last.
@@ -120,6 +136,23 @@ private final class MuteEngine {
         #expect(engine.requests().count == 2)
     }
 
+    @Test func `waits for what one user has no longer than for a call`() throws {
+        let engine = try MuteEngine()
+        let client = try engine.client()
+        func ask() -> ClientError? {
+            do throws(ClientError) {
+                _ = try client.query(.bindings, argument: "alice", isPrompt: true) { _ in true }
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let begin = SystemClock.monotonicMilliseconds()
+        #expect((0..<20).map { _ in ask() } == Array(repeating: .timeout, count: 20))
+        #expect(SystemClock.monotonicMilliseconds() - begin < 1000)
+        #expect(engine.requests().count == 1)
+    }
+
     @Test func `tells another client of its process`() throws {
         let engine = try MuteEngine()
         let (client, other) = (try engine.client(), try engine.client())
@@ -132,5 +165,71 @@ private final class MuteEngine {
         other.learn(from: client)
         #expect(ask(other) == .timeout)
         #expect(engine.requests().count == 1)
+    }
+}
+
+@Suite struct `Clients of several threads` {
+    /// How a request ended; nil when it was answered.
+    private func ask(_ client: EngineClient, milliseconds: Int64? = nil) -> ClientError? {
+        client.begin(.wake)
+        do throws(ClientError) {
+            _ = try client.call(milliseconds: milliseconds)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func report(_ client: EngineClient, _ leg: Int64) throws {
+        client.begin(.progressed)
+        client.put(.leg, leg)
+        try client.post()
+    }
+
+    @Test func `use one connection one after the other, and another one for what has no answer`() throws {
+        let engine = try MuteEngine()
+        let links = EngineLinks()
+        let (client, other) = (try engine.client(links: links), try engine.client(links: links))
+        #expect(ask(client, milliseconds: 10) == .timeout)
+        #expect(ask(other, milliseconds: 10) == .timeout)
+        try report(client, 1)
+        try report(other, 2)
+        try report(client, 3)
+        let sockets = engine.accepted()
+        try #require(sockets.count == 2)
+        #expect(engine.messages(of: sockets[0]).map(\.kind) == [.wake, .wake])
+        #expect(engine.messages(of: sockets[1]).map { EngineClient.number(.leg, in: $0) } == [1, 2, 3])
+    }
+
+    @Test func `take no late reply to another's question for their own`() throws {
+        let engine = try MuteEngine()
+        let links = EngineLinks()
+        let (client, other) = (try engine.client(links: links), try engine.client(links: links))
+        #expect(ask(client, milliseconds: 10) == .timeout)
+        engine.reply(to: try #require(engine.requests().first))
+        #expect(ask(other, milliseconds: 30) == .timeout)
+        let sent = try #require(engine.requests().first)
+        #expect(sent.id != 1)
+    }
+
+    @Test func `learn from each other that the engine hangs, and that it is back`() throws {
+        let engine = try MuteEngine()
+        let links = EngineLinks()
+        let (client, other) = (try engine.client(links: links), try engine.client(links: links))
+        #expect(ask(client) == .timeout)
+        let first = try #require(engine.requests().first)
+        #expect(ask(other) == .timeout)
+        #expect(engine.requests().isEmpty)
+        engine.reply(to: first)
+        #expect(ask(other) == .timeout)
+        #expect(engine.requests().count == 1, "the late reply did not close the circuit")
+    }
+
+    @Test func `await an engine no longer than they say`() throws {
+        let engine = try MuteEngine()
+        let client = try engine.client(links: EngineLinks())
+        let begin = SystemClock.monotonicMilliseconds()
+        #expect(!client.awaitEngine(milliseconds: 80))
+        #expect((70..<2000).contains(SystemClock.monotonicMilliseconds() - begin))
     }
 }

@@ -20,6 +20,7 @@ private final class LateStore: SharedStore {
     var onAnnouncement: ([UInt8]) -> Void = { _ in }
     var onGap: () -> Void = {}
     var backlog = 0
+    var isReady: Bool { !isAway }
 
     /// Answers all questions, in their order, and those that come of it.
     func answer() { while !open.isEmpty { open.removeFirst()() } }
@@ -88,6 +89,14 @@ private final class Host {
         try say(.subscribe) { $0.put(.host, 7) }
         _ = hear()
     }
+
+    /// Its process is gone.
+    func hangUp() {
+        peer.close()
+        bench.core.closed(peer)
+    }
+
+    var isWaiting: Bool { peer.wait != nil }
 
     func say(_ kind: EngineProtocol.Kind, _ fill: (inout MessageWriter) -> Void) throws {
         var writer = MessageWriter()
@@ -193,6 +202,53 @@ private final class Host {
         }
         host.store.answer()
         #expect(host.bench.core.calls.live == 0 && host.bench.core.wakesUnderWay.isEmpty)
+    }
+
+    @Test func `forgets a call whose channel hangs up before its bindings come`() throws {
+        let host = try Host()
+        let core = host.bench.core
+        host.putBinding(age: 600)
+        let listener = try Socket.listen(on: try #require(SocketAddress(ip: "127.0.0.1", port: 0)))
+        let client = try Socket.connect(to: listener.localAddress)
+        var accepted = listener.accept()
+        while accepted == nil { accepted = listener.accept() }
+        let connection = try LineConnection(try #require(accepted).socket, loop: host.bench.loop)
+        let channel = FastAGIChannel(connection, core, token: "")
+        for line in ["agi_request: agi://h/wake?aor=bob&timeout=9", "", "200 result=1 (call)"] { channel.line(line) }
+        #expect(core.wakesUnderWay.count == 1)
+        channel.line("HANGUP")
+        host.store.answer()
+        #expect(core.calls.live == 0 && core.wakesUnderWay.isEmpty && channel.wait == nil)
+        client.close()
+    }
+
+    @Test func `forgets a call whose process ends before its bindings come`() throws {
+        let host = try Host()
+        host.putBinding(age: 600)
+        try host.say(.wait) { writer in
+            writer.put(.aor, "bob")
+            writer.put(.callID, "call")
+            writer.put(.withoutContacts, 1)
+        }
+        host.hangUp()
+        host.store.answer()
+        #expect(host.bench.core.calls.live == 0 && host.bench.core.wakesUnderWay.isEmpty)
+    }
+
+    @Test func `lets a process wait whose bindings come late, and ends no other's wait when they do not`() throws {
+        let host = try Host()
+        host.putBinding(age: 600)
+        for isAway in [false, true] {
+            host.store.isAway = isAway
+            try host.say(.wait) { writer in
+                writer.put(.aor, "bob")
+                writer.put(.callID, "call \(isAway)")
+                writer.put(.withoutContacts, 1)
+            }
+            host.store.answer()
+            #expect(host.bench.core.calls.live == 1)
+            #expect(host.isWaiting != isAway)
+        }
     }
 
     @Test func `rings a phone that another node announces, by the route to it`() throws {

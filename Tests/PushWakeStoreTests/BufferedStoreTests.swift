@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushWakeStore
 
-@Suite struct `A store that writes refreshes in groups` {
+@Suite struct `A store that writes refreshes and new users in groups` {
     /// A store in a directory of its own, and a second look at its file.
     private func withStore(
         _ body: (_ store: BufferedStore, _ path: String, _ table: () throws -> [Binding]) throws -> Void
@@ -25,15 +25,33 @@ import Testing
     private let moved = makeBinding(
         contact: "sip:alice@192.0.2.9:4711;pn-provider=apns;pn-prid=aToken", callID: "call-2", at: start + 60)
 
-    @Test func `has new bindings in the tables at once, and refreshes after the flush`() throws {
-        try withStore { (store, _, table) throws in
-            _ = try store.register([first], now: start)
+    @Test func `has new users and refreshes in the tables after the flush`() throws {
+        try withStore { (store, path, table) throws in
+            #expect(try store.register([first], now: start).isEmpty)
+            #expect(try table().isEmpty)
+            #expect(try fileSize(path + "-refreshes") > 0)
+            #expect(try store.bindings(of: "alice@example.com", now: start) == [first])
+            #expect(try store.count() == 1)
+            try store.flush()
             #expect(try table() == [first])
+            #expect(try store.count() == 1)
+            #expect(try fileSize(path + "-refreshes") == 0)
             #expect(try store.register([moved], now: start + 60) == [first.contact])
             #expect(try table() == [first])
             #expect(try store.bindings(of: "alice@example.com", now: start + 60) == [moved])
             try store.flush()
             #expect(try table() == [moved])
+        }
+    }
+
+    @Test func `writes the first bindings of a user before their refresh`() throws {
+        try withStore { (store, _, table) throws in
+            let second = makeBinding(token: "second")
+            let later = [makeBinding(cseq: 7, at: start + 60), makeBinding(token: "second", cseq: 7, at: start + 60)]
+            _ = try store.register([first, second], now: start)
+            _ = try store.register(later, now: start + 60)
+            #expect(try table() == [first, second])
+            #expect(try store.bindings(of: "alice@example.com", now: start + 60) == later)
         }
     }
 
@@ -63,7 +81,10 @@ import Testing
             var count = 0
             store.onWaiting = { count += 1 }
             _ = try store.register([first], now: start)
-            #expect(count == 0)
+            _ = try store.register([makeBinding(aor: "bob@example.com", token: "bob's")], now: start)
+            #expect(count == 1)
+            try store.flush()
+            count = 0
             _ = try store.register([moved], now: start + 60)
             _ = try store.register([makeBinding(callID: "call-3", at: start + 90)], now: start + 90)
             #expect(count == 1)
@@ -121,6 +142,56 @@ import Testing
         #expect(bob.registeredAt == start + 5)
         #expect(bob.attributes == .init([.init(name: "pn-auth", value: "\u{1}\u{0}ü")]))
         #expect(bob.cseq == .max && bob.refreshesItself && bob.provider == .webpush)
+    }
+
+    @Test func `leaves new users to the next process when it is killed`() async throws {
+        let directory = try makeTemporaryDirectory()
+        defer { removeDirectory(directory) }
+        let path = directory + "/bindings.db"
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let store = try BufferedStore(SQLiteStore(path: path))
+            store.isAlone = true
+            _ = try store.register([makeBinding(), makeBinding(token: "second")], now: start)
+            _ = try store.register([makeBinding(aor: "bob@example.com", token: "bob's")], now: start)
+            kill(getpid(), SIGKILL)
+        }
+        #expect(try SQLiteStore(path: path).count() == 0)
+        let store = try BufferedStore(SQLiteStore(path: path))
+        store.isAlone = true
+        #expect(store.takeFailure() == nil)
+        #expect(
+            try store.bindings(of: "alice@example.com", now: start) == [makeBinding(), makeBinding(token: "second")])
+        #expect(try store.bindings(of: "bob@example.com", now: start).map(\.token) == ["bob's"])
+        #expect(try store.count() == 3)
+    }
+
+    @Test func `adds no user again whom a killed process had written`() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            let newer = makeBinding(token: "newer", callID: "call-9", at: start + 9)
+            do {
+                let store = try BufferedStore(SQLiteStore(path: path))
+                store.isAlone = true
+                _ = try store.register([first], now: start)
+            }
+            _ = try SQLiteStore(path: path).register([newer], now: start + 9)
+            let store = try BufferedStore(SQLiteStore(path: path))
+            store.isAlone = true
+            #expect(try store.bindings(of: "alice@example.com", now: start) == [newer])
+            #expect(try store.count() == 1)
+        }
+    }
+
+    @Test func `keeps a new user through a time in which the tables cannot be written`() throws {
+        try withLockedTables { (store, path, unlock) throws in
+            let bob = makeBinding(aor: "bob@example.com", token: "bob's")
+            _ = try store.register([bob], now: start)
+            #expect(throws: StoreError.self) { try store.flush() }
+            #expect(try store.bindings(of: "bob@example.com", now: start) == [bob])
+            try unlock()
+            try store.flush()
+            #expect(try SQLiteStore(reading: path).bindings(of: "bob@example.com", now: start) == [bob])
+        }
     }
 
     @Test(arguments: [1, 7, 8, 30]) func `takes what is whole of a journal that was cut off`(missing: Int) throws {

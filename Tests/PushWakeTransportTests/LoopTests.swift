@@ -105,6 +105,26 @@ import Testing
         #expect(address.port == 443)
     }
 
+    @Test(arguments: [
+        ("::ffff:192.0.2.7", "192.0.2.7"), ("::ffff:0.0.0.1", "0.0.0.1"), ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8::ffff:c000:207", "2001:db8::ffff:c000:207"), ("::1", "::1"), ("::fffe:c000:207", "::fffe:c000:207"),
+    ])
+    func `knows the IPv4 peer of a listener for both`(ip: String, plain: String) throws {
+        let address = try #require(SocketAddress(ip: ip, port: 443)).unmapped
+        #expect(address.ip == plain && address.port == 443)
+    }
+
+    @Test func `takes the address families of a listener for both apart`() throws {
+        let listener = try Socket.listen(on: try #require(SocketAddress(ip: "::", port: 0)))
+        let port = listener.localAddress.port
+        for ip in ["127.0.0.1", "::1"] {
+            let client = try Socket.connect(to: try #require(SocketAddress(ip: ip, port: port)))
+            var accepted = listener.accept()
+            while accepted == nil { accepted = listener.accept() }
+            #expect(accepted?.peer.ip == ip && accepted?.peer.port == client.localAddress.port)
+        }
+    }
+
     @Test func `tries the address families in turn`() throws {
         let addresses = try ["2001:db8::1", "2001:db8::2", "192.0.2.1"].map {
             try #require(SocketAddress(ip: $0, port: 1))

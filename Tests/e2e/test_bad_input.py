@@ -4,6 +4,7 @@
 import uuid
 
 import pytest
+from phones import rfc8599_fcm
 from sip import register
 
 GOOD = "a" * 64
@@ -40,3 +41,18 @@ def test_bad_input(kamailio, case):
         assert len(warnings) == 1, warnings
         assert user in warnings[0] and parameter.lower() in warnings[0].lower()
     assert kamailio.process.poll() is None
+
+
+def test_users_whose_names_are_no_text_are_registered_and_called_without_push(kamailio, wire, simulator):
+    """Mended, the two names would be one."""
+    first, second = (wire.phone(kamailio, user, "udp", rfc8599_fcm()) for user in ("m%F6b", "m%E4b"))
+    for phone in (first, second):
+        assert phone.register().headers("Feature-Caps") == []
+    kamailio.wait_log("REGISTER", "the name is not UTF-8")
+    wire.call(kamailio, first.user).wait_status(200)
+    second.sleep()
+    wire.call(kamailio, second.user)
+    second = wire.again(second)
+    second.register()
+    assert len(first.requests("INVITE")) == 1 and second.requests("INVITE") == []
+    assert simulator.pushes(first.push.token) + simulator.pushes(second.push.token) == []

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from faint_engine import FaintEngine
 from phones import rfc8599_apns, rfc8599_fcm
 from servers import Simulator, wait_until
 
@@ -184,3 +185,24 @@ def test_eight_calls_and_three_engines(make_server, wire, provider):
     for call in calls:
         assert call.wait_final().status == 200
     assert [provider.events(phone.push.token) for phone in phones] == [["call"]] * 8
+
+
+def test_a_new_engine_that_is_slow_hears_of_all_that_is_held(make_engine, make_kamailio, tmp_path, wire, simulator):
+    socket = tmp_path / "engine.sock"
+    engine = make_engine(engine_socket=socket, wake_timeout=30, **simulator.settings())
+    server = make_kamailio(wake_timeout=30, settings={
+        "engine_mode": "external", "engine_socket": str(socket), "engine_timeout": 500}).start().wait_engine()
+    for user in ("slow-one", "slow-two", "slow-three"):
+        phone = wire.phone(server, user, "udp", rfc8599_fcm())
+        phone.register()
+        phone.sleep()
+        wire.call(server, user).wait_status(100)
+    wait_until("all are held", lambda: server.held() == 3)
+    engine.stop()
+    faint = FaintEngine(socket, silences=2)
+    try:
+        wait_until("it has heard of all", lambda: len(faint.asked) >= 5)
+        server.wait_log("3 held requests go on with the new engine")
+    finally:
+        faint.stop()
+    assert len(set(faint.asked)) == 3 and len(faint.asked) == 5

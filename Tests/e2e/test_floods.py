@@ -2,6 +2,7 @@
 """Callers, phones and channels that are too many: bounded, and nobody else suffers."""
 
 import socket
+import threading
 import time
 
 import pytest
@@ -67,3 +68,27 @@ def test_a_connection_that_says_nothing_does_not_stay(server, fastagi):
         begin = time.monotonic()
         assert silent.recv(10) == b""
         assert 3 < time.monotonic() - begin < 8
+
+
+def test_a_channel_that_introduces_itself_without_end_stops_nobody(server, fastagi):
+    endless = socket.create_connection(("127.0.0.1", fastagi), timeout=10)
+    over = threading.Event()
+
+    def talk():
+        while not over.is_set():
+            try:
+                endless.sendall(b"a:b\n" * 20_000)
+            except OSError:
+                return over.set()
+
+    talker = threading.Thread(target=talk)
+    talker.start()
+    try:
+        with socket.create_connection(("127.0.0.1", fastagi), timeout=5) as channel:
+            channel.sendall(b"agi_request: agi://h/bindings?aor=nobody\n\n")
+            assert channel.recv(100).startswith(b"GET FULL VARIABLE")
+        assert over.wait(3), "it is still listened to"
+    finally:
+        over.set()
+        endless.close()
+        talker.join()

@@ -219,19 +219,24 @@ function ksr_request_route() {
 """
 
 
-@pytest.mark.skipif(not (MODULES / "app_jsdt.so").exists(), reason="kamailio's JavaScript module is missing")
-def test_other_languages_have_the_same_functions(make_kamailio, tmp_path, wire, simulator):
-    registrar = make_registrar(make_kamailio)
+def make_script_gateway(make_kamailio, registrar, tmp_path, text, settings=None):
     script = tmp_path / "gateway.js"
-    script.write_text(KEMI)
+    script.write_text(text)
     config = configuration()
     config = config[:config.index("request_route {")].replace(
         'loadmodule "pushwake.so"', 'loadmodule "pushwake.so"\nloadmodule "app_jsdt.so"') + (
         f'modparam("usrloc", "preload", "location")\nmodparam("app_jsdt", "load", "{script}")\ncfgengine "jsdt"\n')
     gateway = make_kamailio(config=config, wake_timeout=8, settings={
-        "upper_path": str(tmp_path / "upstream.db"), "secret_key_file": ""})
+        "upper_path": str(tmp_path / "upstream.db"), "secret_key_file": "", **(settings or {})})
     gateway.as_printed().start().wait_engine()
     name_server(gateway, registrar)
+    return gateway
+
+
+@pytest.mark.skipif(not (MODULES / "app_jsdt.so").exists(), reason="kamailio's JavaScript module is missing")
+def test_other_languages_have_the_same_functions(make_kamailio, tmp_path, wire, simulator):
+    registrar = make_registrar(make_kamailio)
+    gateway = make_script_gateway(make_kamailio, registrar, tmp_path, KEMI)
     phone = make_phone(wire, gateway, "117", rfc8599_fcm(), "tcp")
     assert register(phone).status == 200
     phone.sleep()
@@ -240,3 +245,18 @@ def test_other_languages_have_the_same_functions(make_kamailio, tmp_path, wire, 
     woken = wire.again(phone, "tcp")
     assert register(woken).status == 200
     call.wait_status(200, 10)
+
+
+@pytest.mark.skipif(not (MODULES / "app_jsdt.so").exists(), reason="kamailio's JavaScript module is missing")
+@pytest.mark.parametrize("is_named", [True, False])
+def test_other_languages_name_a_table_of_their_own_before_the_start(make_kamailio, tmp_path, wire, is_named):
+    """The answer comes in whichever process: all of them have to know the table."""
+    registrar = make_registrar(make_kamailio)
+    gateway = make_script_gateway(make_kamailio, registrar, tmp_path, KEMI.replace('"location"', '"branch"'),
+                                  {"upstream_table": "branch"} if is_named else None)
+    for user in ("130", "131", "132", "133"):
+        answer = register(make_phone(wire, gateway, user, rfc8599_fcm(), "tcp"))
+        assert answer.status == (200 if is_named else 500)
+        assert len(contacts(registrar, user)) == is_named
+    if not is_named:
+        gateway.wait_log("pushwake_save_upstream(branch): not all processes know this table")

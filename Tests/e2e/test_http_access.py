@@ -67,6 +67,56 @@ def test_wrong_passwords_are_limited_and_never_logged(make_engine, tmp_path):
     assert log.count("showed a wrong password") <= 3
 
 
+def test_the_token_is_good_whatever_others_of_its_address_showed(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, http_users=users_file(tmp_path))
+    for i in range(12):
+        client.curl("/metrics", "-u", f"root:guess-{i}", operator=False)
+    assert client.curl("/metrics", "-u", "root:toor", operator=False).status == 429
+    assert client.curl("/metrics").status == 200
+
+
+def test_wrong_tokens_keep_nobody_from_showing_a_password(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, http_users=users_file(tmp_path), http_operators="root")
+    for _ in range(12):
+        assert client.curl("/metrics", "-H", "Authorization: Bearer " + TOKEN[:-1], operator=False).status == 401
+    assert client.curl("/metrics", "-u", "root:toor", operator=False).status == 200
+
+
+def test_a_file_that_cannot_be_read_shuts_nobody_out(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, http_users=users_file(tmp_path), http_operators="root")
+    (tmp_path / "http-token").write_text("short\n")
+    engine.run("reload")
+    assert "holds no token that can be used" in engine.text()
+    assert client.curl("/metrics").status == 200
+    os.remove(tmp_path / "http-users")
+    engine.run("reload")
+    assert client.curl("/metrics", "-u", "root:toor", operator=False).status == 200
+    (tmp_path / "http-users").write_text(ha1("carol", "pushwake", "new") + "broken line\n")
+    engine.run("reload")
+    assert client.curl("/metrics", "-u", "root:toor", operator=False).status == 401
+    assert f"{tmp_path}/http-users:2: write user:realm:HA1" in engine.text() and "broken line" not in engine.text()
+
+
+def test_too_many_users_are_told_so(make_engine, tmp_path):
+    path = tmp_path / "http-users"
+    path.write_text("".join(f"user{i}:pushwake:{i:032x}\n" for i in range(25000)))
+    engine, client = listen(make_engine, tmp_path, http_users=path)
+    said = f"http_users: {path} is longer than 1 MB"
+    assert said in engine.text()
+    done = engine.run("check")
+    assert "is longer than 1 MB" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("fields, status", [
+    (["Origin: http://evil.example"], 403), (["Origin: null"], 403), (["Origin: http://HERE"], 200),
+    (["Origin: https://HERE", "Sec-Fetch-Site: same-origin"], 200), (["Sec-Fetch-Site: cross-site"], 403)])
+def test_pages_of_other_sites_may_not_post(make_engine, tmp_path, fields, status):
+    engine, client = listen(make_engine, tmp_path)
+    options = [part for field in fields for part in ("-H", field.replace("HERE", f"127.0.0.1:{client.port}"))]
+    answer = client.curl("/v1/bindings?aor=nobody", "-X", "DELETE", *options)
+    assert answer.status == status, answer.body
+
+
 def test_without_a_token_or_users_nobody_is_let_in(make_engine, tmp_path):
     engine, client = listen(make_engine, tmp_path, http_token_file="")
     assert client.curl("/metrics", operator=False).status == 401

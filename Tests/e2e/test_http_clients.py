@@ -2,6 +2,7 @@
 """Clients of http_listen that are slow, greedy or hostile cost only themselves."""
 
 import json
+import os
 import socket
 import time
 
@@ -10,7 +11,8 @@ import h2.exceptions
 import h2.settings
 import pytest
 
-from http_client import TOKEN, HTTP2Client, listen, read_all
+from http_client import TOKEN, Client, HTTP2Client, listen, read_all
+from ports import free_port
 from servers import wait_until
 
 HEALTH = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -139,6 +141,76 @@ def test_who_does_not_read_costs_only_itself(make_engine, tmp_path):
     assert time.monotonic() - began < 5
     wait_until("the engine gives up", lambda: _is_reset(deaf), 45, step=0.5)
     deaf.close()
+
+
+def _deaf(client, request=b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n", receive_buffer=4096):
+    """A client that sends requests until nobody takes more, and reads nothing."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    connection.connect(("127.0.0.1", client.port))
+    connection.settimeout(1)
+    try:
+        while True:
+            connection.sendall(request * 1000)
+    except TimeoutError:
+        return connection
+
+
+def _cpu_seconds(process):
+    with open(f"/proc/{process.pid}/stat") as file:
+        ticks = file.read().rsplit(")", 1)[1].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+
+def test_who_does_not_read_uses_no_cpu(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, http_rate=100000)
+    with _deaf(client):
+        before = _cpu_seconds(engine.process)
+        time.sleep(2)
+        assert _cpu_seconds(engine.process) - before < 0.3
+
+
+def test_who_does_not_read_makes_room_for_others(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, http_rate=100000, http_connections=3)
+    deaf = [_deaf(client) for _ in range(3)]
+    assert client.curl("/healthz", operator=False).status == 200
+    for connection in deaf:
+        connection.close()
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["clear", "tls"])
+def test_who_sends_too_much_hears_why(make_engine, tmp_path, tls):
+    engine, client = listen(make_engine, tmp_path, tls=tls)
+    body = b"x" * 3_000_000
+    head = (f"POST /v1/send HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n").encode()
+    for _ in range(10):
+        with client.connect() as connection:
+            connection.sendall(head + body)
+            assert read_all(connection).startswith("HTTP/1.1 413 ")
+
+
+def test_who_waits_hears_it_when_the_engine_ends(make_engine, tmp_path, simulator):
+    engine, client = listen(make_engine, tmp_path, **simulator.settings() | {"apns_url": "https://127.0.0.1:9"})
+    body = "provider=apns&app=com.example.phone&token=" + "ab" * 32 + "&event=chat&timeout=100"
+    with client.connect() as connection:
+        connection.sendall(f"POST /v1/send HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\n"
+                           f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        wait_until("the push waits", lambda: engine.stats()["queued"] == 1)
+        engine.process.terminate()
+        answer = read_all(connection)
+    assert answer.startswith("HTTP/1.1 200 ") and "unavailable" in answer
+
+
+def test_ipv4_clients_of_a_listener_for_both_families_have_budgets_of_their_own(make_engine, tmp_path):
+    port = free_port()
+    engine, _ = listen(make_engine, tmp_path, http_listen=f"[::]:{port}", http_rate=5)
+    flood = Client(port).say(HEALTH * 30, end=True)
+    assert flood.count("HTTP/1.1 429") == 20
+    with socket.create_connection(("127.0.0.1", port), 10, ("127.0.0.2", 0)) as other:
+        other.sendall(HEALTH.encode())
+        other.shutdown(socket.SHUT_WR)
+        assert read_all(other).startswith("HTTP/1.1 200 ")
 
 
 def _is_reset(connection):

@@ -185,6 +185,49 @@ def test_bindings_are_made_listed_page_by_page_and_removed(served):
     assert client.curl("/v1/bindings", "-X", "DELETE").status == 400
 
 
+@pytest.mark.parametrize("values, word", [
+    ({"contact": "sip:a@b\r\nX: y"}, "contact"), ({"contact": "sip:a@b\n"}, "contact"),
+    ({"contact": "sip:" + "a" * 8192}, "contact"), ({"instance": "urn:uuid:1\t2"}, "instance"),
+    ({"instance": "a" * 600}, "instance"), ({"auth": "a\nb"}, "auth"), ({"selector": "a" * 600}, "selector"),
+    ({"token": "ab\n" * 10}, "token"), ({"app": "com.example\n"}, "app")])
+def test_a_binding_has_no_line_ends_and_nothing_longer_than_a_register_may_have(served, values, word):
+    engine, client = served
+    made = {"aor": "frank", "provider": "apns", "app": "com.example.phone", "token": "ab" * 32, **values}
+    answer = client.curl("/v1/bindings", *as_json(made))
+    assert answer.status == 400 and word in answer.json["error"], answer.body
+    assert not bindings(client, "frank")
+
+
+def test_a_text_may_have_lines(served):
+    engine, client = served
+    answer = client.curl("/v1/send", *as_json({"aor": "nobody", "event": "chat", "text": "one\n\ttwo", "title": "a\nb"}))
+    assert answer.status == 404, answer.body
+
+
+def test_a_store_that_cannot_be_reached_shows_and_is_said(make_engine, make_valkey, tmp_path, simulator):
+    valkey = make_valkey()
+    engine, client = listen(make_engine, tmp_path, **{**simulator.settings(), "store": valkey.url})
+    binding = as_json({"aor": "gina", "provider": "apns", "app": "com.example.phone", "token": "ab" * 32})
+    wait_until("the store is there", lambda: client.curl("/v1/bindings", *binding).status == 200)
+    health = client.curl("/healthz", operator=False)
+    assert health.status == 200 and health.json["store"] == "ok"
+    metrics = client.curl("/metrics").body
+    assert "pushwake_store_up 1" in metrics and "pushwake_bindings " not in metrics
+    assert "pushwake_registers_waiting 0" in metrics
+    valkey.kill()
+    wait_until("the store is missed", lambda: client.curl("/healthz", operator=False).status == 503)
+    assert client.curl("/healthz", operator=False).json["store"] == "failing"
+    assert "pushwake_store_up 0" in client.curl("/metrics").body
+    assert "phones that can be woken" not in client.curl("/").body
+    for path, options in [("/v1/bindings", binding), ("/v1/bindings?aor=gina", []), ("/v1/bindings", []),
+                          ("/v1/bindings?aor=gina", ["-X", "DELETE"]), ("/v1/send", ["-d", "aor=gina&event=chat"]),
+                          ("/v1/wake", ["-d", "aor=gina"])]:
+        answer = client.curl(path, *options)
+        assert answer.status == 503 and "store" in answer.body, (path, options, answer.body)
+    valkey.start()
+    wait_until("the store is there again", lambda: client.curl("/healthz", operator=False).status == 200)
+
+
 def test_a_program_wakes_a_phone_and_hears_when_it_is_there(make_kamailio, tmp_path, actors, simulator):
     from phones import mpush_android
 

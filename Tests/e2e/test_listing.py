@@ -20,7 +20,7 @@ USERS = 10_000
 
 
 def message(kind, number, *fields):
-    """One message of Sources/PushWakeEngine/Protocol/EngineProtocol.swift."""
+    """One message of Sources/PushWakeClient/Protocol/EngineProtocol.swift."""
     parts = [struct.pack("<BBI", 1, kind, number)]
     for tag, value in fields:
         data = struct.pack("<q", value) if isinstance(value, int) else value.encode()
@@ -107,6 +107,7 @@ def test_the_longest_bindings_of_one_user_fill_several_pages(engine):
 
 def test_one_row_that_cannot_be_read_hides_nobody(engine):
     Client(engine).exchange(register(number, f"user{number}") for number in range(30))
+    assert len(listed(engine)) == 30, "whoever lists has all in the tables"
     path = re.search(r"store_path = (\S+)", engine.settings.read_text())[1]
     store = sqlite3.connect(path)
     broken = store.execute("SELECT uid << 8 FROM users WHERE aor = 'user7'").fetchone()[0]

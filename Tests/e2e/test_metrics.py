@@ -3,6 +3,8 @@
 
 import json
 import math
+import os
+import pathlib
 import re
 import subprocess
 import time
@@ -12,7 +14,7 @@ import urllib.request
 import pytest
 
 from http_client import TOKEN, Client, listen
-from phones import mpush_android
+from phones import mpush_android, mpush_ios
 from ports import free_port
 from servers import CALLS, ROOT, wait_until
 
@@ -133,6 +135,27 @@ def test_the_dashboard_shows_what_calls_have_done(watched, wire, actors, simulat
         query for query in queries if is_empty(prometheus, query, began)], 30, step=1)
 
 
+def test_the_dashboard_can_be_drawn_without_grafana(watched, wire, actors, simulator, tmp_path):
+    """PUSHWAKE_PICTURES=docs/pictures keeps the picture, of a longer look."""
+    server, _, prometheus = watched
+    kept = os.environ.get("PUSHWAKE_PICTURES")
+    end = time.time() + (60 if kept else 1)
+    while time.time() < end:
+        number = int(end - time.time())
+        phone = actors.phone(server, f"drawn{number}", mpush_android() if number % 2 else mpush_ios())
+        phone.register()
+        caller = actors.call(server, phone.user, "call")
+        phone.wait_and_wake()
+        caller.finish()
+    wait_until("Prometheus has them", lambda: (prometheus.value("sum(pushwake_push_answer_seconds_count)") or 0) >= 1, 20)
+    picture = pathlib.Path(kept or tmp_path) / "grafana.png"
+    done = subprocess.run(["/usr/bin/python3", ROOT / "scripts" / "dashboard_picture.py",
+                           f"http://127.0.0.1:{prometheus.port}", picture, "1.2"],
+                          capture_output=True, text=True, timeout=90, check=False)
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and picture.stat().st_size > 40_000
+
+
 def is_empty(prometheus, query, began):
     """Whether a query of the dashboard gives no number at all."""
     query = query.replace("$__rate_interval", "60s").replace("$instance", ".*")
@@ -153,3 +176,24 @@ def test_a_certificate_shows_when_it_ends(make_engine, tmp_path):
     left = series(client.curl("/metrics").body,
                   'pushwake_certificate_expiry_timestamp_seconds{setting="http_cert",file=""}') - time.time()
     assert 23 * 3600 < left < 25 * 3600
+
+
+def test_kamailio_shows_the_counters_of_the_module_itself(make_kamailio, wire, actors):
+    page = (ROOT / "docs" / "http.md").read_text()
+    lines = re.search(r"^```\n(tcp_accept_no_cl=yes\n.*?)^```", page, re.M | re.S)[1].splitlines(keepends=True)
+    config = CALLS.read_text().replace("auto_aliases=no\n", "auto_aliases=no\n" + lines[0])
+    config = config.replace('loadmodule "ctl.so"\n', 'loadmodule "ctl.so"\n' + "".join(lines[1:4])) + "\n" + lines[4]
+    server = make_kamailio(config=config, wake_timeout=1).start().wait_engine()
+    phone = actors.phone(server, "counted", mpush_android())
+    phone.register()
+    caller = actors.call(server, "counted", "call")
+    phone.wait_and_wake()
+    caller.finish()
+
+    def text():
+        done = subprocess.run(["curl", "-s", "--max-time", "5", f"http://127.0.0.1:{server.port}/metrics"],
+                              capture_output=True, text=True, timeout=10, check=False)
+        return done.stdout
+    wait_until("the call is counted", lambda: re.search(r"^kamailio_pushwake_answered 1 ", text(), re.M), step=0.2)
+    found = text()
+    assert re.search(r"^kamailio_pushwake_holding 0 ", found, re.M) and re.search(r"^kamailio_pushwake_held 1 ", found, re.M)

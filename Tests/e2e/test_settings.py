@@ -3,7 +3,7 @@
 
 import pytest
 
-from phones import mpush_ios, no_push, rfc8599_apns
+from phones import mpush_ios, no_push, rfc8599_apns, rfc8599_fcm
 
 
 @pytest.mark.parametrize(("name", "value"), [
@@ -39,3 +39,18 @@ def test_a_service_that_is_not_supported_is_refused_on_wish(make_kamailio, actor
     assert brief.status == 423 and brief.headers("Min-Expires") == ["120"]
     assert kamailio.rpc("ul.lookup", "location", "sip:brief@127.0.0.1") is None, "it was refused"
     actors.phone(kamailio, "long", rfc8599_apns()).register(expires=600)
+
+
+def test_a_thousand_accounts_reach_the_engine(make_kamailio, wire, simulator):
+    """More settings than a pipe takes at once."""
+    key = simulator.settings()["fcm_key"]
+    accounts = {f"fcm_app{number}": f"com.example.a-rather-long-name-of-an-app.number-{number}" for number in range(1, 1001)}
+    keys = {f"fcm_key{number}": key for number in range(1, 1001)}
+    kamailio = make_kamailio(settings=accounts | keys)
+    assert len(kamailio.config.read_text()) > 150_000
+    kamailio.start().wait_engine(30)
+    phone = wire.phone(kamailio, "one-of-thousand", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    wire.call(kamailio, phone.user)
+    simulator.wait_event(phone.push.token, "call")

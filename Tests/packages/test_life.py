@@ -173,7 +173,7 @@ def test_a_downgrade_is_refused_and_breaks_nothing(debian, host, packages, wire,
 
 def test_one_engine_for_all_runs_as_its_unit_says(debian, host, place, newer_packages, wire, simulator):
     host.kamailio.stop()
-    # What docs/operations.md says about changing to it.
+    # What docs/running.md says about changing to it.
     debian.run("chown", "-R", "pushwake:", "/var/lib/pushwake")
     settings = {**host.kamailio.settings, "wake_timeout": 10}
     (debian / "etc/pushwake/pushwake.conf").write_text(

@@ -11,16 +11,18 @@ internal import PushWakeSystem
 public final class EngineClient {
     private let path: String
     private let timeout: Int64
-    private var socket: LocalSocket?
-    private var owner: Int32 = 0
+    private var link = EngineLink()
+    /// Where the connection comes from for each question; nil: it is this client's own.
+    private let links: EngineLinks?
     private var writer = MessageWriter()
-    private var buffer: [UInt8] = []
     private var lastID: UInt32 = 0
     private var circuit = EngineCircuit()
     private let users: BindingFilterReader
 
-    /// Takes path and timeout from the settings; connects at the first call.
-    public init(settings: Settings) {
+    /// Takes path and timeout from the settings; connects at the first call. With `links` each thread of a process has a
+    /// client, and all of them share the connections.
+    public init(settings: Settings, links: EngineLinks? = nil) {
+        self.links = links
         path = settings.text(.engineSocket)
         users = BindingFilterReader(path: BindingFilterFile.path(besides: path))
         timeout = settings.integer(.engineTimeout)
@@ -28,7 +30,7 @@ public final class EngineClient {
 
     /// Begins the next request; `put` its fields, then `call`.
     public func begin(_ kind: EngineProtocol.Kind) {
-        lastID &+= 1
+        lastID = links?.nextID() ?? (lastID &+ 1)
         writer.begin(kind, id: lastID)
     }
 
@@ -47,6 +49,9 @@ public final class EngineClient {
         writer.put(.sentAt, now)
         writer.put(.patience, patience)
         guard !writer.isOverfull else { throw .tooLarge }
+        if let links { (link, circuit) = links.take() }
+        let before = circuit
+        defer { giveBack(before) }
         guard milliseconds != nil || mayWait(now) else { throw .timeout }
         do throws(ClientError) {
             try send()
@@ -60,7 +65,16 @@ public final class EngineClient {
     /// Sends the request, which has no reply. An engine that does not read loses it.
     public func post() throws(ClientError) {
         guard !writer.isOverfull else { throw .tooLarge }
+        links?.takeLine(&link)
+        defer { links?.giveLine(&link) }
         try send()
+    }
+
+    /// The connection is the next question's; what was learned of the engine counts for all threads.
+    private func giveBack(_ before: EngineCircuit) {
+        guard let links else { return }
+        links.give(link, circuit == before ? nil : circuit)
+        link = EngineLink()
     }
 
     /// Learns from another client of this process whether the engine hangs.
@@ -71,26 +85,27 @@ public final class EngineClient {
 
     /// The next message of a connection that follows events; nil when there is none yet.
     public func nextEvent() throws(ClientError) -> MessageReader? {
-        guard let socket else { throw .unavailable("the engine closed the connection") }
-        switch socket.receive(into: &buffer) {
+        guard let socket = link.socket else { throw .unavailable("the engine closed the connection") }
+        switch socket.receive(into: &link.buffer) {
         case .wouldBlock: return nil
         case .closed:
             disconnect()
             throw .unavailable("the engine closed the connection")
-        case .message(let count): return MessageReader(Array(buffer[..<count]))
+        case .message(let count): return MessageReader(Array(link.buffer[..<count]))
         }
     }
 
     /// The descriptor to poll for events, or -1.
-    public var descriptor: Int32 { socket?.descriptor ?? -1 }
+    public var descriptor: Int32 { link.socket?.descriptor ?? -1 }
 
-    /// Whether a user may have push bindings: false only for one who has none. Asks nobody and never waits.
+    /// Whether a user may have push bindings: false only for one who has none. Asks nobody and never waits. A name that is
+    /// no UTF-8 has none: mended, it would be the name of others too.
     public func mayHaveBindings(_ aor: Span<UInt8>) -> Bool {
-        users.mayHold(aor, now: SystemClock.coarseMilliseconds())
+        aor.isText && users.mayHold(aor, now: SystemClock.coarseMilliseconds())
     }
 
     /// Closes the connection; the next call opens another.
-    public func disconnect() { socket = nil }
+    public func disconnect() { link.socket = nil }
 
     /// First text under a tag, or empty.
     public static func text(_ tag: EngineProtocol.Tag, in message: MessageReader) -> String {
@@ -117,10 +132,10 @@ public final class EngineClient {
 
     /// Takes replies that came when nobody waited for them any more.
     private func drain() {
-        guard let socket, owner == SystemClock.processID() else { return }
+        guard let socket = link.socket, link.owner == SystemClock.processID() else { return }
         makeBuffer()
         while true {
-            switch socket.receive(into: &buffer) {
+            switch socket.receive(into: &link.buffer) {
             case .message: circuit.close()
             case .wouldBlock: return
             case .closed:
@@ -131,7 +146,7 @@ public final class EngineClient {
     }
 
     private func makeBuffer() {
-        if buffer.isEmpty { buffer = Array(repeating: 0, count: EngineProtocol.longestMessage) }
+        if link.buffer.isEmpty { link.buffer = Array(repeating: 0, count: EngineProtocol.longestMessage) }
     }
 
     private func reply(until deadline: Int64) throws(ClientError) -> MessageReader {
@@ -146,12 +161,12 @@ public final class EngineClient {
 
     private func send() throws(ClientError) {
         let me = SystemClock.processID()
-        if owner != me {
+        if link.owner != me {
             // Inherited over fork(): closing the copy does not touch the parent's connection.
-            socket = nil
-            owner = me
+            link.socket = nil
+            link.owner = me
         }
-        let isFresh = socket == nil
+        let isFresh = link.socket == nil
         let connection = try open()
         switch connection.send(writer.bytes) {
         case .done: return
@@ -168,10 +183,10 @@ public final class EngineClient {
     }
 
     private func open() throws(ClientError) -> LocalSocket {
-        if let socket { return socket }
+        if let socket = link.socket { return socket }
         do throws(LocalSocket.Failure) {
             let opened = try LocalSocket.connect(path: path)
-            socket = opened
+            link.socket = opened
             return opened
         } catch {
             throw .unavailable(error.message)
@@ -179,15 +194,15 @@ public final class EngineClient {
     }
 
     private func receive(until deadline: Int64) throws(ClientError) -> MessageReader {
-        guard let socket else { throw .unavailable("the engine closed the connection") }
+        guard let socket = link.socket else { throw .unavailable("the engine closed the connection") }
         makeBuffer()
         var left = deadline &- SystemClock.monotonicMilliseconds()
         while true {
             // Asked before there is an answer, the socket would only be asked again.
             _ = socket.waitReadable(milliseconds: Int32(clamping: max(0, left)))
-            switch socket.receive(into: &buffer) {
+            switch socket.receive(into: &link.buffer) {
             case .message(let count):
-                guard let message = MessageReader(Array(buffer[..<count])) else {
+                guard let message = MessageReader(Array(link.buffer[..<count])) else {
                     disconnect()
                     throw .unavailable("the engine speaks another version of the protocol; install both of one release")
                 }

@@ -23,13 +23,25 @@ public enum EngineQuery: Int, Sendable {
     case explain = 16
     /// How each step on the way of a call to a user fares; only the shell asks it.
     case diagnose = 19
+
+    /// The argument that words of a person make: conditions of a listing, else one word at most.
+    public func argument(words: [String]) throws(ListingConditions.Mistake) -> String {
+        if self == .find || self == .removeFound { return try ListingConditions.lines(words: words) }
+        if let more = words.dropFirst().first {
+            throw ListingConditions.Mistake(
+                message: "\"\(PrintableText.cleaned(String(more.prefix(80))))\" is one word too many")
+        }
+        return words.first ?? ""
+    }
 }
 
 extension EngineClient {
     /// Asks page by page, so that no answer is longer than a message; returns the number of rows.
-    /// `onRow` returns false to stop; `onPage` hears of each page, also of one where nothing was found.
+    /// `onRow` returns false to stop; `onPage` hears of each page, also of one where nothing was found. `isPrompt` is for who
+    /// must not wait longer than `engine_timeout`, as for a call.
     public func query(
-        _ query: EngineQuery, argument: String, onPage: () -> Void = {}, onRow: ([EngineField]) -> Bool
+        _ query: EngineQuery, argument: String, isPrompt: Bool = false, onPage: () -> Void = {},
+        onRow: ([EngineField]) -> Bool
     ) throws(ClientError) -> Int {
         var cursor = ""
         var rows = 0
@@ -38,7 +50,7 @@ extension EngineClient {
             put(.query, Int64(query.rawValue))
             put(.argument, argument)
             put(.cursor, cursor)
-            let reply = try call(milliseconds: 5000)
+            let reply = try call(milliseconds: isPrompt ? nil : 5000)
             let page = Page(reply)
             for row in page.rows {
                 rows &+= 1
@@ -47,6 +59,21 @@ extension EngineClient {
             onPage()
             guard let next = page.cursor, next != cursor else { return rows }
             cursor = next
+        }
+    }
+
+    /// Waits until an engine answers; false when none has in that time. For the start of a host, which is in no hurry.
+    public func awaitEngine(milliseconds: Int64) -> Bool {
+        let end = SystemClock.monotonicMilliseconds() &+ max(0, milliseconds)
+        while true {
+            begin(.query)
+            put(.query, Int64(EngineQuery.stats.rawValue))
+            put(.argument, "")
+            put(.cursor, "")
+            let left = end &- SystemClock.monotonicMilliseconds()
+            if (try? call(milliseconds: max(1, left))) != nil { return true }
+            guard left > 0 else { return false }
+            SystemClock.wait(milliseconds: 10)
         }
     }
 

@@ -44,12 +44,28 @@ public struct ListingConditions: Equatable, Sendable {
         }
     }
 
+    /// The text form of words as people write them: `name=value` each, of which the first may be a user. Names and values
+    /// are for the engine to judge.
+    public static func lines(words: [String]) throws(Mistake) -> String {
+        var lines = ""
+        for (index, word) in words.enumerated() {
+            let isUser = index == 0 && !word.contains("=")
+            guard isUser || word.contains("="), !word.utf8.contains(0x0A) else {
+                throw Mistake(message: "\"\(shown(word[...]))\": write name=value")
+            }
+            lines += (isUser ? "aor=" : "") + word + "\n"
+        }
+        return lines
+    }
+
     /// Adds one condition.
     public mutating func add(_ name: String, _ value: String) throws(Mistake) {
         let shown = Self.shown(value[...])
-        if value.isEmpty || value.utf8.count > (["aor", "contact"].contains(name) ? 4096 : 255)
-            || value.utf8.contains(0x0A)
-        {
+        let most = ["aor", "contact"].contains(name) ? 4096 : 255
+        if value.utf8.count > most {
+            throw Mistake(message: "\(Self.shown(name[...])): \"\(shown)…\" is too long; write at most \(most) bytes")
+        }
+        if value.isEmpty || value.utf8.contains(0x0A) {
             throw Mistake(message: "\(Self.shown(name[...])): \"\(shown)\" does not fit; write one short line")
         }
         switch name {

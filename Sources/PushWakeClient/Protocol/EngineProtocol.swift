@@ -119,6 +119,8 @@ public enum EngineProtocol {
         case pushType = 64
         /// In a failure: there is no such user.
         case missing = 65
+        /// In a failure: the store cannot be asked now.
+        case storeAway = 66
         /// Begins a verb; the fields up to the next one are its own.
         case verb = 70
         case handle = 71

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeCore
+
 /// Reads one message field by field. Whatever the bytes are, it ends and stays in bounds.
 public struct MessageReader: Sendable {
     /// One field: its tag, nil when this version does not know it, and where its bytes are.
@@ -78,7 +80,7 @@ public struct MessageWriter: ~Copyable {
     /// Adds a field of raw bytes.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: Span<UInt8>) {
         guard reserve(tag, value.count) else { return }
-        for index in value.indices { bytes.append(value[index]) }
+        value.append(to: &bytes)
     }
 
     /// Adds a field of text.

@@ -164,6 +164,11 @@ package enum RequestID: Hashable {
     case handle(host: UInt64, UInt64)
     /// Channels wait for it, each on a connection of its own.
     case waited(WakeKey)
+
+    /// Whether channels wait for it, for this user and with this Call-ID.
+    package func isWaited(aor: String, callID: String) -> Bool {
+        if case .waited(let key) = self { key.aor == aor && key.callID == callID } else { false }
+    }
 }
 
 /// When the sender of a request gives up on it, as the request itself says.

@@ -41,13 +41,17 @@ public struct EngineLog {
     }
 
     /// First six and last four bytes; a short token is hidden whole.
-    package static func shortened(_ token: String) -> String {
-        let bytes = token.utf8
-        guard bytes.count > 16 else { return token.isEmpty ? "" : "…" }
-        var text = Array(bytes.prefix(6))
+    package static func shortened(_ token: String) -> String { shortened(token.utf8Span.span) }
+
+    /// The same for bytes.
+    package static func shortened(_ token: Span<UInt8>) -> String {
+        let count = token.count
+        guard count > 16 else { return count == 0 ? "" : "…" }
+        var text: [UInt8] = []
         text.reserveCapacity(13)
+        for index in 0..<6 { text.append(token[index]) }
         text.append(contentsOf: "…".utf8)
-        text.append(contentsOf: bytes.suffix(4))
+        for index in (count - 4)..<count { text.append(token[index]) }
         return String(decoding: text, as: UTF8.self)
     }
 }

@@ -25,9 +25,10 @@ public final class EngineSupervisor {
     private var subscribeAt: Int64 = 0
     private var isSubscribed = false
     private var hasLogged = false
-    /// Milliseconds that somebody else's engine may take to start before its absence is logged.
-    private static let grace: Int64 = 2000
-    /// Since when nobody answers, for an engine that somebody else runs.
+    /// Milliseconds that an engine may take to answer before its silence is logged: somebody else's, or one of our own,
+    /// which may have a large store to open.
+    var grace: Int64
+    /// Since when nobody answers.
     private var lostAt: Int64?
 
     /// Starts nothing yet: the first `process()` does. `host` names the processes of this PBX; verbs for the requests
@@ -47,6 +48,7 @@ public final class EngineSupervisor {
         self.onLog = onLog
         log = EngineLog(threshold: LogLevel(name: settings.text(.logLevel)), write: onLog)
         client = EngineClient(settings: settings)
+        grace = settings.text(.engineMode) == "supervised" ? 5000 : 2000
     }
 
     /// Poll this for reading.
@@ -78,6 +80,7 @@ public final class EngineSupervisor {
         {
             collectChild(now)
         }
+        if let child, child.hasUnwritten { writeOn(child) }
         if isSupervised && child == nil && now >= startAt { start(now) }
         if !isSubscribed && now >= subscribeAt && (child != nil || !isSupervised) { subscribe(now) }
         if isSubscribed && ready.contains(client.descriptor) { deliver(now) }
@@ -97,10 +100,12 @@ public final class EngineSupervisor {
             let started = try ChildProcess.start(
                 settings.text(.enginePath), arguments: ["engine", "--supervised"] + Self.library())
             started.write(settings.lines() + "\n")
+            if started.hasUnwritten { members.add(started.inputDescriptor, for: .writable) }
             members.add(started.exitDescriptor)
             members.add(started.errorDescriptor)
             child = started
             hasLogged = false
+            lostAt = nil
             subscribeAt = now + 20
         } catch {
             if !hasLogged { onLog(.error, error.message) }
@@ -116,12 +121,19 @@ public final class EngineSupervisor {
         return ["--library", file]
     }
 
+    /// Settings with many accounts are more than the child takes at once.
+    private func writeOn(_ child: ChildProcess) {
+        child.writeOn()
+        if !child.hasUnwritten { members.remove(child.inputDescriptor) }
+    }
+
     private func collectChild(_ now: Int64) {
         guard let running = child else { return }
         running.takeLines().forEach(log)
         guard let end = running.takeEnd() else { return }
         running.takeLines().forEach(log)
         unsubscribe()
+        if running.hasUnwritten { members.remove(running.inputDescriptor) }
         members.remove(running.exitDescriptor)
         members.remove(running.errorDescriptor)
         child = nil
@@ -149,22 +161,25 @@ public final class EngineSupervisor {
     }
 
     private func noteAnswer() {
-        if !isSupervised && hasLogged { onLog(.notice, "the engine answers") }
-        if !isSupervised { hasLogged = false }
+        if hasLogged { onLog(.notice, "the engine answers") }
+        hasLogged = false
         lostAt = nil
     }
 
-    /// An engine of our own says itself why it does not start.
+    /// One of our own that ends says itself why; one that runs and is silent says nothing.
     private func noteAbsence(_ now: Int64, _ error: ClientError) {
-        guard !isSupervised, !hasLogged else { return }
+        guard !hasLogged else { return }
         let since = lostAt ?? now
         lostAt = since
-        guard now - since >= Self.grace else { return }
+        guard now - since >= grace else { return }
         hasLogged = true
         let what = if case .unavailable(let text) = error { text } else { "it is silent" }
         onLog(
             .warning,
-            "no engine answers: \(what); start `pushwake engine`, or set engine_socket; calls go on without push")
+            isSupervised
+                ? "the engine (process \(enginePID)) runs, but has not answered for \(grace) ms: \(what); "
+                    + "calls go on without push until it does"
+                : "no engine answers: \(what); start `pushwake engine`, or set engine_socket; calls go on without push")
     }
 
     private func unsubscribe() {

@@ -118,18 +118,26 @@ extension Binding {
 
     /// The same for any contact URI.
     public static func withoutPushParameters(_ contact: String) -> String {
-        let bytes = Array(contact.utf8)
-        let parts = SIPURI(bytes.span, in: 0..<bytes.count)
-        let upper = bytes[parts.parameters].firstIndex(of: ASCII.question) ?? parts.parameters.upperBound
-        var kept = Array(bytes[..<parts.parameters.lowerBound])
-        var start = parts.parameters.lowerBound
+        let bytes = contact.utf8Span.span
+        let parameters = SIPURI(bytes, in: 0..<bytes.count).parameters
+        var upper = parameters.lowerBound
+        while upper < parameters.upperBound, bytes[upper] != ASCII.question { upper &+= 1 }
+        var kept: [UInt8] = []
+        // Everything before is kept already.
+        var done = 0
+        var start = parameters.lowerBound
         while start < upper {
-            let end = bytes[(start + 1)..<upper].firstIndex(of: ASCII.semicolon) ?? upper
-            let name = bytes[(start + 1)..<end].prefix { $0 != UInt8(ascii: "=") }
-            if !PushParameterName.isAboutPush(name.span) { kept += bytes[start..<end] }
+            var end = start &+ 1
+            while end < upper, bytes[end] != ASCII.semicolon { end &+= 1 }
+            if PushParameterName.isAboutPush(parameter: bytes.part((start &+ 1)..<end)) {
+                if kept.isEmpty { kept.reserveCapacity(bytes.count) }
+                bytes.part(done..<start).append(to: &kept)
+                done = end
+            }
             start = end
         }
-        kept += bytes[upper...]
+        guard done > 0 else { return contact }
+        bytes.part(done..<bytes.count).append(to: &kept)
         return String(decoding: kept, as: UTF8.self)
     }
 }

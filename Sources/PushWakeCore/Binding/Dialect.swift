@@ -84,11 +84,23 @@ public enum PushParameterName: String, Sendable {
     /// Says whether a parameter of a Contact URI is about push, whatever dialect it is of: the one list of what is
     /// stripped from contacts that others see, and of what makes no difference between two of them.
     public static func isAboutPush(_ name: Span<UInt8>) -> Bool {
-        if name.startsIgnoringCase(with: "pn-") || name.startsIgnoringCase(with: "push-token-") { return true }
-        for other in ["app-id", "appid", "devicetoken", "selector", "x-mpush"] where name.equalsIgnoringCase(other) {
-            return true
+        switch name.count {
+        case 5: return name.equalsIgnoringCase("appid") || name.startsIgnoringCase(with: "pn-")
+        case 6: return name.equalsIgnoringCase("app-id") || name.startsIgnoringCase(with: "pn-")
+        case 7: return name.equalsIgnoringCase("x-mpush") || name.startsIgnoringCase(with: "pn-")
+        case 8: return name.equalsIgnoringCase("selector") || name.startsIgnoringCase(with: "pn-")
+        case 11...:
+            return name.startsIgnoringCase(with: "pn-") || name.startsIgnoringCase(with: "push-token-")
+                || name.equalsIgnoringCase("devicetoken")
+        default: return name.startsIgnoringCase(with: "pn-")
         }
-        return false
+    }
+
+    /// The same for a parameter with its value.
+    static func isAboutPush(parameter: Span<UInt8>) -> Bool {
+        var end = 0
+        while end < parameter.count, parameter[end] != UInt8(ascii: "=") { end &+= 1 }
+        return isAboutPush(parameter.part(0..<end))
     }
 
     /// Says whether the value goes with the binding as an attribute.

@@ -71,6 +71,12 @@ enum TokenRules {
         }
     }
 
+    /// Checks a value that is kept to be shown, compared or sent along: its length in bytes, and that it is one line.
+    static func check(text: String, from parameter: String, atMost longest: Int) throws(Problem) {
+        guard text.utf8.count <= longest else { throw tooLong(parameter, longest) }
+        guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw problem(.control, parameter) }
+    }
+
     /// The problem of a value that cannot be unescaped.
     static func problem(_ failure: PercentDecoding.Failure, _ parameter: String) -> Problem {
         switch failure {

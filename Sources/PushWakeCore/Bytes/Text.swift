@@ -30,6 +30,9 @@ extension Span<UInt8> {
         return String(copying: text)
     }
 
+    /// Says whether the bytes are UTF-8.
+    public var isText: Bool { (try? UTF8Span(validating: self)) != nil }
+
     /// The bytes as text, U+FFFD in place of what is no UTF-8.
     func text() -> String {
         if let text = validText() { return text }
@@ -48,10 +51,11 @@ extension Span<UInt8> {
         return extracting(Swift.min(Swift.max(range.lowerBound, 0), upper)..<upper)
     }
 
-    /// Copies all bytes to the end of `out`.
-    func append(to out: inout [UInt8]) {
-        out.reserveCapacity(out.count &+ count)
-        for index in indices { out.append(self[index]) }
+    /// Copies all bytes to the end of `out`; the compiler takes many at a time.
+    public func append(to out: inout [UInt8]) {
+        out.append(addingCapacity: count) { (end: inout OutputSpan<UInt8>) in
+            for index in indices { end.append(self[index]) }
+        }
     }
 
     /// Says whether any byte is one that `predicate` looks for.

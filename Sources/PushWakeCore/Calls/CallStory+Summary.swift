@@ -145,7 +145,7 @@ extension CallStory {
         return rows
     }
 
-    private func introduce(_ index: Int, _ text: String) -> Row {
+    func introduce(_ index: Int, _ text: String) -> Row {
         var row: Row = [
             ("at_ms", .number(0)), ("text", .text(text)), ("what", .text("phone")),
             ("phone", .number(Int64(index + 1))),
@@ -159,7 +159,7 @@ extension CallStory {
         return row
     }
 
-    private func row(of line: StoryLine) -> Row {
+    func row(of line: StoryLine) -> Row {
         var row: Row = [
             ("at_ms", .number(Int64(line.at))), ("text", .text(sentence(of: line))), ("what", .text(line.kind.name)),
         ]

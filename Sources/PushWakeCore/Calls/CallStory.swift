@@ -46,6 +46,11 @@ public struct CallStory: Equatable, Sendable {
     public private(set) var omitted = 0
     var names: [Name?] = []
     var texts: [String] = []
+    /// What `takeNews` has not given yet: lines at the end, and a bit for each name.
+    var untoldLines: UInt8 = 0
+    var untoldNames: UInt8 = 0
+    /// `takeNews` has said that there is such a request.
+    var isTold = false
 
     /// Begins at `now` (monotonic milliseconds).
     public init(method: String, aor: String, callID: String, cseq: UInt32, from: String, now: Int64) {
@@ -66,6 +71,7 @@ public struct CallStory: Equatable, Sendable {
         guard device >= 0, device < Self.mostNames else { return }
         while names.count <= device { names.append(nil) }
         names[device] = name
+        untoldNames |= 1 << UInt8(truncatingIfNeeded: device)
     }
 
     /// Adds what happened at `now`.
@@ -149,12 +155,14 @@ public struct CallStory: Equatable, Sendable {
             omitted += 1
         }
         lines.append(line)
+        if untoldLines < Self.mostLines { untoldLines += 1 }
     }
 
     /// "It sleeps" and "it is pushed" of one moment are one line.
     private mutating func takeCause(of device: Int, at: UInt32) -> StoryLine? {
         guard let last = lines.last, last.kind == .asleep || last.kind == .silent, last.index == device, last.at == at
         else { return nil }
+        if untoldLines > 0 { untoldLines -= 1 }
         return lines.popLast()
     }
 

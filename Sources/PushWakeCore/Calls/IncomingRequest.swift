@@ -72,7 +72,8 @@ public enum MessageBody: Equatable, Sendable {
     /// True for the Content-Type of an INVITE that brings its user into a chat room, with the list of its members
     /// (RFC 5366).
     public static func isInvitationToGroup(_ contentType: String) -> Bool {
-        mediaType(of: contentType) == "application/resource-lists+xml"
+        let wanted = "application/resource-lists+xml"
+        return contentType.utf8.count >= wanted.utf8.count && mediaType(of: contentType) == wanted
     }
 
     /// The type in lower case and without parameters.

@@ -131,11 +131,7 @@ public struct NetworkList: Equatable, Sendable {
 
     /// Whether an address, as an IP literal, lies in one of the networks.
     public func contains(_ ip: String) -> Bool {
-        guard var address = Self.bytes(ip) else { return false }
-        // ::ffff:a.b.c.d is an IPv4 peer of a listener for both.
-        if address.count == 16, address[..<10].allSatisfy({ $0 == 0 }), address[10] == 0xFF, address[11] == 0xFF {
-            address = Array(address[12...])
-        }
+        guard let address = Self.bytes(ip) else { return false }
         return networks.contains { network in
             guard network.bytes.count == address.count else { return false }
             return (0..<network.bits).allSatisfy { bit in

@@ -22,10 +22,12 @@ public struct HTTPAccess {
     /// What came of it.
     public enum Decision: Equatable, Sendable {
         case granted(Identity)
-        /// Nothing was shown, or a nonce is too old: 401 with these challenges.
-        case asked([HTTPResponse.Header])
-        /// What was shown is wrong: 401 as well, and it counts as an attempt.
-        case wrong([HTTPResponse.Header])
+        /// Nothing was shown, or a nonce is too old (`isStale`): 401 with `challenges`.
+        case asked(isStale: Bool)
+        /// What was shown is wrong: 401 as well. `isGuess`: it was no token, and counts as an attempt at a password.
+        case wrong(isGuess: Bool)
+        /// Its address may not try passwords now; what it showed was not looked at.
+        case limited
     }
 
     /// Hashes that the caller's library has.
@@ -47,6 +49,8 @@ public struct HTTPAccess {
     private var users = HTTPUsers()
     private var operators: Set<String> = []
     private var realm = ""
+    /// What Digest is offered with.
+    private var algorithms: [DigestAlgorithm] = []
     private let hashes: Hashes
     private var nonces: DigestNonces
     /// What the secret of a user is compared with who does not exist.
@@ -59,30 +63,34 @@ public struct HTTPAccess {
         nonces = DigestNonces(tag: hashes.keyed)
     }
 
-    /// Goes on with others: `token` is the operator's, an empty one nobody's. Nonces that clients have stay good.
-    public mutating func change(token: [UInt8], users: HTTPUsers, operators: Set<String>, realm: String) {
-        (self.token, self.users, self.operators, self.realm) = (token, users, operators, realm)
+    /// Goes on with others: `token` is the operator's, an empty one nobody's; nil for either stands for what there was.
+    /// Nonces that clients have stay good.
+    public mutating func change(token: [UInt8]?, users: HTTPUsers?, operators: Set<String>, realm: String) {
+        self.token = token ?? self.token
+        self.users = users ?? self.users
+        (self.operators, self.realm) = (operators, realm)
+        // A challenge must not go through all users.
+        algorithms = self.users.algorithms(in: realm)
     }
 
     /// Whether anybody can be known at all.
     public var knowsAnybody: Bool { !token.isEmpty || users.count > 0 }
 
-    /// Decides by the Authorization field; `now` in seconds.
-    public mutating func decide(_ request: ServedRequest, now: Int64) -> Decision {
-        switch HTTPCredentials(request["authorization"]) {
-        case .none: return .asked(challenges(isStale: false, now))
-        case .unreadable: return .wrong(challenges(isStale: false, now))
-        case .bearer(let shown):
+    /// Decides by the Authorization field; `now` in seconds. `mayGuess`: the address has not shown too many wrong passwords.
+    /// Of a token it need not be asked: nobody finds one by trying.
+    public mutating func decide(_ request: ServedRequest, mayGuess: Bool = true, now: Int64) -> Decision {
+        let credentials = HTTPCredentials(request["authorization"])
+        if case .bearer(let shown) = credentials {
             // The same length for both, and no byte of either shows in the time.
-            guard !token.isEmpty, ConstantTime.areEqual(hashes.keyed(shown), hashes.keyed(token)) else {
-                return .wrong(challenges(isStale: false, now))
-            }
-            return .granted(.operating)
+            let isRight = !token.isEmpty && ConstantTime.areEqual(hashes.keyed(shown), hashes.keyed(token))
+            return isRight ? .granted(.operating) : .wrong(isGuess: false)
+        }
+        guard mayGuess else { return .limited }
+        switch credentials {
+        case .none: return .asked(isStale: false)
+        case .unreadable, .bearer: return .wrong(isGuess: true)
         case .basic(let user, let password):
-            guard let identity = identity(user: user, password: password) else {
-                return .wrong(challenges(isStale: false, now))
-            }
-            return .granted(identity)
+            return identity(user: user, password: password).map { .granted($0) } ?? .wrong(isGuess: true)
         case .digest(let digest): return decide(digest, request, now)
         }
     }
@@ -110,16 +118,14 @@ public struct HTTPAccess {
             users.secrets(of: digest.user).first { $0.realm == realm && $0.algorithm == digest.algorithm }
             ?? Self.nobody
         // The target is part of what is signed; another one would be a request that the user never made.
-        guard digest.realm == realm, digest.uri == request.target else {
-            return .wrong(challenges(isStale: false, now))
-        }
+        guard digest.realm == realm, digest.uri == request.target else { return .wrong(isGuess: true) }
         let expected = response(digest, secret.ha1, request.method)
         let isRight = ConstantTime.areEqual(Array(digest.response.lowercased().utf8), expected)
-        guard isRight, secret.realm == realm else { return .wrong(challenges(isStale: false, now)) }
+        guard isRight, secret.realm == realm else { return .wrong(isGuess: true) }
         switch nonces.use(digest.nonce, count: digest.nonceCount, now: now) {
         case .good: return .granted(identity(digest.user, realm))
-        case .stale: return .asked(challenges(isStale: true, now))
-        case .foreign: return .wrong(challenges(isStale: false, now))
+        case .stale: return .asked(isStale: true)
+        case .foreign: return .wrong(isGuess: true)
         }
     }
 
@@ -131,10 +137,11 @@ public struct HTTPAccess {
         return hex(ha1 + Array(middle.utf8) + ha2)
     }
 
-    /// The strongest first (RFC 7616, 3.7).
-    private mutating func challenges(isStale: Bool, _ now: Int64) -> [HTTPResponse.Header] {
+    /// The fields of a 401, the strongest first (RFC 7616, 3.7); `now` in seconds. Make them only to send them: each has a
+    /// nonce, of which so many are kept.
+    public mutating func challenges(isStale: Bool = false, now: Int64) -> [HTTPResponse.Header] {
         var values: [String] = []
-        for algorithm in users.algorithms(in: realm) {
+        for algorithm in algorithms {
             let stale = isStale ? ", stale=true" : ""
             values.append(
                 "Digest realm=\"\(realm)\", qop=\"auth\", algorithm=\(algorithm.rawValue), nonce=\"\(nonces.make(now: now))\"\(stale)"

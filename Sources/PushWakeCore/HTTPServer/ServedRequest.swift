@@ -41,10 +41,15 @@ public struct ServedRequest: Equatable, Sendable {
         return value.prefix { $0 != ";" && $0 != " " }.lowercased()
     }
 
-    /// A browser sends it for another site's page, which must not use what it knows of passwords here (Fetch Metadata).
+    /// A browser sends it for another site's page, which must not use what it knows of passwords here: by Fetch Metadata,
+    /// or where a browser does not send that, as in the clear to another machine, by `Origin` (RFC 6454, 7). A GET has
+    /// neither there.
     public var isForAnotherSite: Bool {
-        guard let site = self["sec-fetch-site"] else { return false }
-        return site != "same-origin" && site != "none"
+        if let site = self["sec-fetch-site"] { return site != "same-origin" && site != "none" }
+        guard let origin = self["origin"] else { return false }
+        // "null" is the origin of a page that does not say its own.
+        guard let end = origin.firstRange(of: "://")?.upperBound else { return true }
+        return origin[end...].lowercased() != self["host"]?.lowercased()
     }
 
     /// What a proxy's form of a target has behind scheme and host.

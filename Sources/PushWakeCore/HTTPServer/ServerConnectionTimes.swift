@@ -55,9 +55,12 @@ public struct ServerConnectionTimes: Equatable, Sendable {
         idleSince = isIdle ? idleSince ?? now : nil
     }
 
-    /// Since when nothing useful has come of it, whether it is idle, in a handshake or in the middle of a request; nil
-    /// while it is answered. Who has done so longest makes room for others.
-    public var unproductiveSince: Int64? { idleSince ?? handshakeSince ?? (answerSince == nil ? requestSince : nil) }
+    /// Since when nothing useful has come of it, whether it is idle, in a handshake, in the middle of a request, or does not
+    /// read; nil while the engine works on an answer. Who has done so longest makes room for others.
+    public var unproductiveSince: Int64? {
+        guard answerSince == nil else { return nil }
+        return [idleSince, handshakeSince, requestSince, outputSince].compactMap { $0 }.min()
+    }
 
     /// What has taken too long; nil while all is well.
     public func overdue(now: Int64) -> Overdue? {

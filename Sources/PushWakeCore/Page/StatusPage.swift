@@ -30,7 +30,8 @@ public struct StatusPage: Sendable {
     public var query = ""
     public var services: [Service] = []
     public var held = 0
-    public var bindings = 0
+    /// Nil where nobody counts them.
+    public var bindings: Int?
     public var loadLevel = 0
     /// Requests of the overview, or the stories that were found.
     public var stories: [CallStory] = []
@@ -65,8 +66,10 @@ public struct StatusPage: Sendable {
 
     private func writeOverview(_ html: inout HTMLText) {
         html.markup("<section><h2>Now</h2><ul class=\"figures\"><li><b>")
-        html.number(bindings)
-        html.markup("</b> phones that can be woken</li><li><b>")
+        if let bindings {
+            html.number(bindings)
+            html.markup("</b> phones that can be woken</li><li><b>")
+        }
         html.number(held)
         html.markup("</b> calls and messages held</li><li><b>")
         html.number(loadLevel)

@@ -24,6 +24,8 @@ public struct SettingDescription: Sendable {
         case store
         /// A SIP URI of a host, or empty.
         case nodeURI
+        /// `host:port`, perhaps after a transport (`CaptureAddress`), or empty.
+        case capture
     }
 
     /// Static, so that a C caller may keep the pointer.
@@ -143,6 +145,8 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case httpRealm
     case httpRate
     case httpConnections
+    case hepCapture
+    case hepID
     case caFile
     case connectTimeout
     case requestTimeout

@@ -121,6 +121,13 @@ public struct Settings: Equatable, Sendable {
         case .nodeURI:
             guard value.isEmpty || Self.isNodeURI(value) else { throw refuse("write sip:host or sip:host:port") }
             return value
+        case .capture:
+            do throws(CaptureAddress.Mistake) {
+                if !value.isEmpty { _ = try CaptureAddress(value) }
+            } catch {
+                throw refuse(error.remedy)
+            }
+            return value
         case .choice(let choices):
             guard choices.contains(value) else { throw refuse("write one of \(choices.joined(separator: ", "))") }
             return value

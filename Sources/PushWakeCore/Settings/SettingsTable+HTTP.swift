@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension SettingsTable {
-    /// The listener for Prometheus, for apps that report tokens, and for programs of the operator.
+    /// The listener for Prometheus, for apps that report tokens, and for programs of the operator; where calls are captured.
     static func httpRow(_ key: SettingKey) -> SettingDescription? {
         switch key {
         case .httpListen:
@@ -42,6 +42,13 @@ extension SettingsTable {
             .init(
                 "http_connections", .integer(1...10_000), "200",
                 "HTTP connections at a time. Past them the one that is idle for longest makes room.")
+        case .hepCapture:
+            .init(
+                "hep_capture", .capture, "",
+                "Server that takes HEP (Homer, heplify-server): host:port for UDP, tcp:host:port, or tls:host:port, whose certificate ca_file or the system must know. It gets each step of each call's story as a log line under the Call-ID (docs/homer.md). Empty: none."
+            )
+        case .hepID:
+            .init("hep_id", .integer(0...4_294_967_295), "2599", "Number of this capture agent in HEP.")
         default: nil
         }
     }

@@ -63,6 +63,7 @@ struct AGISession {
         switch state {
         case .environment:
             environment.line(text)
+            if environment.isOverfull { return ended() }
             return environment.isComplete ? begin(now) : []
         case .askingCallID:
             return start(callID: Self.value(in: text), now)
@@ -244,10 +245,16 @@ extension AGISession {
 
 /// The lines with which Asterisk introduces a channel to an AGI script: `agi_name: value`, ended by an empty one.
 public struct AGIEnvironment: Sendable {
+    /// Asterisk sends some twenty lines, and one for each argument.
     private static let mostLines = 256
+    private static let mostBytes = 65_536
     private var values: [String: String] = [:]
+    private var lines = 0
+    private var bytes = 0
     /// The empty line has come.
     public private(set) var isComplete = false
+    /// More has come than any Asterisk sends.
+    public var isOverfull: Bool { lines > Self.mostLines || bytes > Self.mostBytes }
 
     /// Makes one that has heard nothing yet.
     public init() {}
@@ -258,7 +265,8 @@ public struct AGIEnvironment: Sendable {
             isComplete = true
             return
         }
-        guard values.count < Self.mostLines, let colon = text.firstIndex(of: ":") else { return }
+        (lines, bytes) = (lines &+ 1, bytes &+ text.utf8.count)
+        guard !isOverfull, let colon = text.firstIndex(of: ":") else { return }
         let value = text[text.index(after: colon)...].drop { $0 == " " }
         values[String(text[..<colon])] = String(value)
     }

@@ -61,14 +61,18 @@ final class FastAGIChannel: WakeWaiter {
     }
 
     private func wake(_ message: WakeMessage) {
+        wait = message.key
         core.wake(message) { [weak self] result in
-            guard let self else { return }
+            // Who has hung up meanwhile has ended it.
+            guard let self, session.isWaiting else { return }
             switch result {
             case .success(let answer):
                 let actions = session.woke(answer)
                 if actions.isEmpty { core.wait(for: message, self) }
                 perform(actions)
-            case .failure: perform(session.engineLost("the store cannot be read"))
+            case .failure:
+                wait = nil
+                perform(session.engineLost("the store cannot be read"))
             }
         }
     }

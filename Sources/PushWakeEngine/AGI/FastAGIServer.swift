@@ -18,6 +18,8 @@ final class FastAGIServer {
     private let loop: Loop
     private var listener: LineListener?
     private var channels: [ObjectIdentifier: FastAGIChannel] = [:]
+    private var refusals = LineBudget(most: 3, period: 60_000)
+    private var silences = LineBudget(most: 3, period: 60_000)
 
     /// Why the setting cannot be used.
     struct Failure: Error {
@@ -85,17 +87,24 @@ final class FastAGIServer {
         return socket
     }
 
+    /// A line of the log, unless there were too many of its kind.
+    private func tell(_ level: LogLevel, _ text: String, _ budget: inout LineBudget) {
+        guard case .write(let leftOut) = budget.admit(now: loop.now) else { return }
+        let more = leftOut > 0 ? " (and \(leftOut) others since the last such line)" : ""
+        log(level, "FastAGI: \(text)\(more)")
+    }
+
     private func accept(_ connection: LineConnection, _ peer: SocketAddress) {
         guard allowed.contains(peer.ip), channels.count < Self.mostChannels else {
-            log(.warning, "FastAGI: \(peer.ip) was turned away; see fastagi_allow")
+            tell(.warning, "\(peer.ip) was turned away; see fastagi_allow", &refusals)
             return connection.close()
         }
         let channel = FastAGIChannel(connection, core, token: token)
         let id = ObjectIdentifier(channel)
         channels[id] = channel
         loop.schedule(after: Self.introduction) { [weak self, weak channel] in
-            guard let channel, !channel.isIntroduced() else { return }
-            self?.log(.info, "FastAGI: \(peer.ip) connected and said nothing")
+            guard let self, let channel, !channel.isIntroduced() else { return }
+            tell(.info, "\(peer.ip) connected and said nothing", &silences)
         }
         connection.onLine = { [weak channel] in channel?.line($0) }
         connection.onClose = { [weak self, weak channel] in

@@ -69,8 +69,12 @@ extension EngineCore {
         reply(to: message, peer) { _ in }
     }
 
-    /// Ends the requests of a user with this Call-ID that channels wait for.
+    /// Ends the requests of a user with this Call-ID that channels wait for, those too whose bindings are still being asked
+    /// for.
     func endCall(aor: String, callID: String, _ how: CallEnd) {
+        for id in wakesUnderWay.keys.filter({ $0.isWaited(aor: aor, callID: callID) }) {
+            wakesUnderWay[id] = .some(how)
+        }
         for request in calls.requests(for: aor) where request.message.callID == callID {
             if case .waited = request.id { end(request, how) }
         }

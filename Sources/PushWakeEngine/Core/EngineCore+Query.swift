@@ -32,7 +32,7 @@ extension EngineCore {
             case nil: fail(message, peer, "unknown query; install engine and module of one release")
             }
         } catch {
-            fail(message, peer, "the store cannot be used: \(error)")
+            fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
         }
     }
 
@@ -54,6 +54,10 @@ extension EngineCore {
                 Self.put("upstream_refused", Int64(upstream.refused), &writer)
             }
             for row in statistics.rows() { Self.put(row.name, row.value, &writer) }
+            if let counters = capture?.counters {
+                Self.put("hep_sent", counters.sent, &writer)
+                Self.put("hep_dropped", counters.dropped, &writer)
+            }
         }
     }
 
@@ -95,7 +99,7 @@ extension EngineCore {
             do throws(StoreError) {
                 try page(message, peer, conditions, BindingsPage(cursor), form)
             } catch {
-                fail(message, peer, "the store cannot be used: \(error)")
+                fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -198,7 +202,7 @@ extension EngineCore {
         } then: { [self] result in
             switch result {
             case .success(let bindings): explain(message, peer, aor, request, bindings)
-            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)")
+            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -253,7 +257,7 @@ extension EngineCore {
                     writer.put(.row, 1)
                     Self.put("removed", Int64(removed), &writer)
                 }
-            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)")
+            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -271,7 +275,7 @@ extension EngineCore {
             switch result {
             case .success((let aors, let next)):
                 sharedRows(of: aors, page, next: next, message, peer, conditions, form)
-            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)")
+            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -285,7 +289,7 @@ extension EngineCore {
         var failure: StoreError?
         let now = SystemClock.wallSeconds()
         let finish: () -> Void = { [self] in
-            if let failure { return fail(message, peer, "the store cannot be used: \(failure)") }
+            if let failure { return fail(message, peer, "the store cannot be used: \(failure)", isStoreAway: true) }
             reply(to: message, peer) { writer in
                 for (index, row) in found.joined().enumerated().dropFirst(page.skipped) {
                     guard writer.bytes.count < Self.pageBytes else {

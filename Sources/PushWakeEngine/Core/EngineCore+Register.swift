@@ -41,7 +41,7 @@ extension EngineCore {
             )
             // The phone is there all the same.
             dispatch(tellRequests(of: registration, host))
-            if let peer { fail(message, peer, "the store cannot be written: \(error)") }
+            if let peer { fail(message, peer, "the store cannot be written: \(error)", isStoreAway: true) }
         }
     }
 
@@ -278,9 +278,10 @@ struct RegisteringHost {
     /// The saved contact for one of the REGISTER: by its URI, or the only one for the only one, where the registrar
     /// writes it otherwise.
     func contact(_ uri: String, at index: Int, of count: Int) -> WakeMessage.Contact? {
+        if let same = contacts.first(where: { $0.uri == uri }) { return same }
+        if count == 1 && contacts.count == 1 { return contacts[0] }
         let bare = Binding.withoutPushParameters(uri)
-        return contacts.first { $0.uri == uri || $0.uri == bare }
-            ?? (count == 1 && contacts.count == 1 ? contacts[0] : nil)
+        return contacts.first { $0.uri == bare }
     }
 }
 
@@ -321,7 +322,7 @@ extension EngineCore {
                 reply(to: message, peer) { writer in
                     if let device { writer.put(.aor, device.aor) }
                 }
-            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)")
+            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
             }
         }
     }

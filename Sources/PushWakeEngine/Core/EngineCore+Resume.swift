@@ -28,7 +28,7 @@ extension EngineCore {
             case .success(let bindings):
                 resume(ticket, bindings)
                 reply(to: message, peer) { _ in }
-            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)")
+            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
             }
         }
     }
@@ -148,7 +148,8 @@ extension HeldRequest {
     private static func fingerprint(of device: CallDevice) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for token in device.tokens.isEmpty ? [device.instance] : device.tokens.sorted() {
-            for byte in token.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+            let bytes = token.utf8Span.span
+            for index in bytes.indices { hash = (hash ^ UInt64(bytes[index])) &* 0x100_0000_01B3 }
         }
         return hash
     }

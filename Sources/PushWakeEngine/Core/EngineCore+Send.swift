@@ -12,7 +12,9 @@ extension EngineCore {
         targets(of: message, event) { [self] result in
             switch result {
             case .success(let targets): send(message, event, to: targets, peer)
-            case .failure(let refusal): fail(message, peer, refusal.text, isMissing: refusal.isMissing)
+            case .failure(let refusal):
+                fail(
+                    message, peer, refusal.text, isMissing: refusal.isMissing, isStoreAway: refusal.isStoreAway)
             }
         }
     }
@@ -74,6 +76,7 @@ extension EngineCore {
         let text: String
         /// The user has nothing to push to.
         var isMissing = false
+        var isStoreAway = false
     }
 
     private func targets(
@@ -176,7 +179,8 @@ extension EngineCore {
             let isWanted = wanted != nil
             return .success(
                 plan.pushes.map { Target(binding: bindings[$0.index], type: $0.type, isWanted: isWanted) })
-        case .failure(let error): return .failure(Refusal(text: "the store cannot be read: \(error)"))
+        case .failure(let error):
+            return .failure(Refusal(text: "the store cannot be read: \(error)", isStoreAway: true))
         }
     }
 

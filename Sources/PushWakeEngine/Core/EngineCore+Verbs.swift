@@ -164,6 +164,7 @@ extension EngineCore {
     /// Lets somebody wait for a phone of a request; what has happened already is told at once.
     func wait(for message: WakeMessage, _ waiter: any WakeWaiter) {
         guard let request = calls[message.id], request.machine.end == nil else {
+            waiter.wait = nil
             return waiter.tell(WaitEvent(kind: .failed, reason: "no phone of this user can be pushed"))
         }
         for contact in request.rung { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }

@@ -18,6 +18,7 @@ extension EngineCore {
     func wake(_ message: MessageReader, _ peer: EnginePeer, waits: Bool) {
         let request = WakeMessage(decoding: message)
         guard shared != nil else { return answer(wakeNow(request), request, to: message, peer, waits: waits) }
+        if waits { peer.wait = request.key }
         wake(request, until: RequestDeadline(decoding: message)) { [self] in
             answer($0, request, to: message, peer, waits: waits)
         }
@@ -30,8 +31,10 @@ extension EngineCore {
         switch result {
         case .success(let answer):
             reply(to: message, peer) { answer.encode(into: &$0) }
-            if waits { wait(for: request, peer) }
-        case .failure(let error): fail(message, peer, "the store cannot be read: \(error)")
+            if waits, !peer.isClosed { wait(for: request, peer) }
+        case .failure(let error):
+            if waits { peer.wait = nil }
+            fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
         }
     }
 
@@ -235,7 +238,7 @@ extension EngineCore {
 
     /// A phone shows text; of anything else it is only told.
     private static func text(of message: WakeMessage) -> String {
-        if message.event == .voicemail { return message.text }
+        if message.text.isEmpty || message.event == .voicemail { return message.text }
         return MessageBody(contentType: message.contentType) == .text ? message.text : ""
     }
 
@@ -263,7 +266,7 @@ enum WaitKind: Int {
 
 /// Somebody who waits for a phone: a channel behind a connection, or an AGI session.
 protocol WakeWaiter: AnyObject {
-    /// Set while it waits.
+    /// Set while it waits, and before that while the bindings are being asked for: a hang-up ends that too.
     var wait: WakeKey? { get set }
 
     /// Takes an event; must not call back.

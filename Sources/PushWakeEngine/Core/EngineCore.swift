@@ -35,6 +35,8 @@ final class EngineCore {
     let startedAt = SystemClock.monotonicMilliseconds()
     /// What happened to the last requests.
     let trace = Trace()
+    /// Sends the stories to a HEP server; nil where there is none.
+    var capture: StoryCapture?
     /// Which tokens wake their phones.
     var wakeRecords = WakeRecords()
     /// How busy the engine is.
@@ -153,11 +155,14 @@ final class EngineCore {
         peer.send(writer.bytes)
     }
 
-    /// Refuses a request; the text says what to do.
-    func fail(_ message: MessageReader, _ peer: EnginePeer, _ text: String, isMissing: Bool = false) {
+    /// Refuses a request; the text says what to do. `isStoreAway`: nothing is wrong with the request.
+    func fail(
+        _ message: MessageReader, _ peer: EnginePeer, _ text: String, isMissing: Bool = false, isStoreAway: Bool = false
+    ) {
         writer.begin(.failure, id: message.id)
         writer.put(.message, text)
         if isMissing { writer.put(.missing, 1) }
+        if isStoreAway { writer.put(.storeAway, 1) }
         peer.send(writer.bytes)
     }
 

@@ -35,6 +35,8 @@ final class Trace {
     /// The newest request of each Call-ID and AoR, by hash: Swift's has a seed that no caller knows.
     private var newestByCall: [Int: UInt64] = [:]
     private var newestByAoR: [Int: UInt64] = [:]
+    /// A story goes on; nil where nobody follows them.
+    var onNews: ((TraceID) -> Void)?
 
     init(capacity: Int = Trace.capacity) { self.capacity = max(capacity, 1) }
 
@@ -53,6 +55,7 @@ final class Trace {
             callBefore: newestByCall.updateValue(last, forKey: callKey) ?? 0,
             aorBefore: newestByAoR.updateValue(last, forKey: aorKey) ?? 0)
         if entries.count < capacity { entries.append(entry) } else { entries[index(of: last)] = entry }
+        onNews?(TraceID(sequence: last))
         return TraceID(sequence: last)
     }
 
@@ -60,12 +63,14 @@ final class Trace {
     func note(_ id: TraceID, _ note: CallNote, now: Int64) {
         guard isKept(id.sequence) else { return }
         entries[index(of: id.sequence)].story.append(note, now: now)
+        onNews?(id)
     }
 
     /// The machine has answered an event with these verbs.
     func note(_ id: TraceID, _ verbs: [CallVerb], now: Int64) {
         guard isKept(id.sequence), !verbs.isEmpty else { return }
         entries[index(of: id.sequence)].story.append(verbs, now: now)
+        onNews?(id)
     }
 
     /// A device, by its place in the machine, is the one of this binding.
@@ -82,7 +87,7 @@ final class Trace {
         guard isKept(id.sequence), provider != nil || !instance.isEmpty else { return }
         let name = CallStory.Name(
             provider: provider, app: app, token: EngineLog.shortened(token),
-            instance: EngineLog.shortened(Self.bare(instance)))
+            instance: Self.shortened(instance: instance))
         entries[index(of: id.sequence)].story.name(device, name)
     }
 
@@ -93,11 +98,20 @@ final class Trace {
             event: result.event, outcome: result.outcome, reason: result.reason, httpStatus: result.httpStatus,
             milliseconds: result.microseconds / 1000, isBindingRemoved: result.isBindingRemoved)
         entries[index(of: id.sequence)].story.append(answer, device: device, now: now)
+        onNews?(id)
     }
 
     /// The story of a request; nil when it is forgotten.
     func story(of id: TraceID) -> CallStory? {
         isKept(id.sequence) ? entries[index(of: id.sequence)].story : nil
+    }
+
+    /// The story with what is new in it since this was asked last; nil when it is forgotten.
+    func takeNews(_ id: TraceID) -> (story: CallStory, news: [CallStory.News])? {
+        guard isKept(id.sequence) else { return nil }
+        let place = index(of: id.sequence)
+        let news = entries[place].story.takeNews()
+        return (entries[place].story, news)
     }
 
     /// The newest requests, the newest first.
@@ -146,10 +160,15 @@ final class Trace {
         if newestByAoR[entry.aorKey] == oldest { newestByAoR[entry.aorKey] = nil }
     }
 
-    /// `<urn:uuid:…>` without what all of them have.
-    private static func bare(_ instance: String) -> String {
-        guard instance.hasPrefix("<"), instance.hasSuffix(">") else { return instance }
-        let inner = instance.dropFirst().dropLast()
-        return String(inner.hasPrefix("urn:uuid:") ? inner.dropFirst(9) : inner)
+    /// `<urn:uuid:…>` without what all of them have, shortened.
+    private static func shortened(instance: String) -> String {
+        let bytes = instance.utf8Span.span
+        guard bytes.count >= 2, bytes[0] == UInt8(ascii: "<"), bytes[bytes.count - 1] == UInt8(ascii: ">") else {
+            return EngineLog.shortened(bytes)
+        }
+        let prefix = "urn:uuid:".utf8.span
+        var start = 0
+        while start < prefix.count, start + 1 < bytes.count, bytes[start + 1] == prefix[start] { start += 1 }
+        return EngineLog.shortened(bytes.extracting((start == prefix.count ? 1 + start : 1)..<(bytes.count - 1)))
     }
 }

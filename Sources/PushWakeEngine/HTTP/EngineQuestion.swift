@@ -8,24 +8,26 @@ enum EngineQuestion {
     /// What came back.
     enum Reply {
         case answer(MessageReader)
-        /// What is wrong; `isMissing`: there is no such user or token.
-        case failure(String, isMissing: Bool)
+        /// What is wrong, and the status that says it: 404 for what is not there, 503 while the store cannot be asked, 422 for
+        /// what cannot be done.
+        case failure(String, status: Int)
 
         init?(_ message: MessageReader) {
             switch message.kind {
             case .reply: self = .answer(message)
             case .failure:
+                let isMissing = EngineClient.number(.missing, in: message) != 0
+                let isStoreAway = EngineClient.number(.storeAway, in: message) != 0
                 self = .failure(
-                    EngineClient.text(.message, in: message), isMissing: EngineClient.number(.missing, in: message) != 0
-                )
+                    EngineClient.text(.message, in: message), status: isMissing ? 404 : isStoreAway ? 503 : 422)
             default: return nil
             }
         }
 
-        /// For HTTP: 404 for what is not there, 422 for what cannot be done.
+        /// For HTTP.
         var problem: ServedAnswer? {
-            guard case .failure(let text, let isMissing) = self else { return nil }
-            return .problem(isMissing ? 404 : 422, text)
+            guard case .failure(let text, let status) = self else { return nil }
+            return .problem(status, text)
         }
     }
 

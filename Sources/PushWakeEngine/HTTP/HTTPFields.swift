@@ -12,6 +12,8 @@ struct HTTPFields {
         let message: String
     }
 
+    /// Fields whose text phones show.
+    private static let shown: Set<String> = ["text", "title"]
     private var values: [String: String] = [:]
 
     /// Reads them; what the body says counts before the query.
@@ -118,9 +120,13 @@ struct HTTPFields {
                 )
             }
         }
-        // What texts of a form cannot hold, those of JSON must not either; a message may have lines.
-        for (name, value) in values
-        where value.utf8.contains(where: { $0 < 0x20 && $0 != 0x0A && $0 != 0x09 || $0 == 0x7F }) {
+        // What texts of a form cannot hold, those of JSON must not either; what phones show may have lines.
+        for (name, value) in values {
+            let mayHaveLines = Self.shown.contains(name)
+            let isControl = { (byte: UInt8) in
+                byte < 0x20 && !(mayHaveLines && (byte == 0x0A || byte == 0x09)) || byte == 0x7F
+            }
+            guard value.utf8.contains(where: isControl) else { continue }
             throw Problem(
                 status: 400,
                 message: "\(PrintableText.cleaned(String(name.prefix(40)))): a control character is in the value")

@@ -35,7 +35,7 @@ final class HTTPService {
     /// Seconds since 1970 at which the certificate ends; nil without one.
     private(set) var certificateExpiresAt: Int64?
 
-    /// Listens; files that cannot be used are logged, and nobody is let in with them.
+    /// Listens; nobody is let in with files that cannot be used.
     init(_ core: EngineCore, loop: Loop, log: EngineLog) throws(Failure) {
         let settings = core.settings
         self.core = core
@@ -72,7 +72,8 @@ final class HTTPService {
             throw Failure(
                 message: "http_listen: cannot listen on \(address): \(error); choose another address or port")
         }
-        for problem in readPeople() { log(.warning, problem) }
+        // The inspection of the settings, which runs at every start, has said what is wrong.
+        _ = readPeople()
         listener.admits = { [weak self] in self?.admits($0) ?? false }
         listener.onRequest = { [weak self] request, slot in self?.handle(request, slot) }
         router = HTTPRouter(endpoints)
@@ -98,17 +99,20 @@ final class HTTPService {
         return readPeople() + readCertificate()
     }
 
+    /// Reads token and users; of the two, what cannot be read stays as it was.
     private func readPeople() -> [String] {
         var problems: [String] = []
-        var token: [UInt8] = []
-        var users = HTTPUsers()
+        var token: [UInt8]?
+        var users: HTTPUsers?
         do throws(KeyFileError) {
             token = try HTTPSetup.token(settings)
         } catch {
             problems.append("http_token_file: \(error.message)")
         }
         do throws(KeyFileError) {
-            users = try HTTPSetup.users(settings)
+            let read = try HTTPSetup.users(settings)
+            problems += HTTPSetup.problems(of: read, settings).map { "http_users: \($0)" }
+            users = read
         } catch {
             problems.append("http_users: \(error.message)")
         }
@@ -180,24 +184,24 @@ final class HTTPService {
         guard endpoint.audience != .everybody else {
             return endpoint.run(HTTPCall(request: request, slot: slot, identity: nil))
         }
-        guard attempts.hasRest(slot.peer.ip, now: loop.now) else {
-            counters.limited += 1
-            return slot.answer(Self.tooMany("too many wrong passwords of this address; wait a minute"))
-        }
-        switch access.decide(request, now: loop.wallSeconds) {
+        let mayGuess = attempts.hasRest(slot.peer.ip, now: loop.now)
+        switch access.decide(request, mayGuess: mayGuess, now: loop.wallSeconds) {
         case .granted(let identity):
             guard endpoint.audience == .accounts || identity == .operating else {
                 return slot.answer(.problem(403, "this is for operators: http_token_file, http_operators"))
             }
             endpoint.run(HTTPCall(request: request, slot: slot, identity: identity))
-        case .asked(let challenges):
+        case .asked(let isStale):
             if endpoint.audience == .accounts, let fields = try? HTTPFields(request), fields.hasPassword {
                 return admit(fields, request, slot, to: endpoint)
             }
-            slot.answer(Self.refusal("say who you are", challenges))
-        case .wrong(let challenges):
-            noteAttempt(slot)
-            slot.answer(Self.refusal("this password or token is wrong", challenges))
+            slot.answer(refusal("say who you are", isStale: isStale))
+        case .wrong(let isGuess):
+            noteAttempt(slot, isGuess: isGuess)
+            slot.answer(refusal("this password or token is wrong"))
+        case .limited:
+            counters.limited += 1
+            slot.answer(Self.tooMany("too many wrong passwords of this address; wait a minute"))
         }
     }
 
@@ -209,23 +213,23 @@ final class HTTPService {
             let identity = access.identity(
                 user: fields["username"] ?? "", password: Array((fields["password"] ?? "").utf8))
         else {
-            noteAttempt(slot)
+            noteAttempt(slot, isGuess: true)
             return slot.answer(.problem(403, "this name or password is wrong"))
         }
         endpoint.run(HTTPCall(request: request, slot: slot, identity: identity))
     }
 
-    private func noteAttempt(_ slot: AnswerSlot) {
+    private func noteAttempt(_ slot: AnswerSlot, isGuess: Bool) {
         counters.wrong += 1
-        _ = attempts.take(slot.peer.ip, now: loop.now)
+        if isGuess { _ = attempts.take(slot.peer.ip, now: loop.now) }
         guard case .write(let leftOut) = attemptLines.admit(now: loop.now) else { return }
         let more = leftOut > 0 ? " (and \(leftOut) others since the last such line)" : ""
         log(.warning, "HTTP: \(slot.peer.ip) showed a wrong password or token\(more)")
     }
 
-    private static func refusal(_ text: String, _ challenges: [HTTPResponse.Header]) -> ServedAnswer {
+    private func refusal(_ text: String, isStale: Bool = false) -> ServedAnswer {
         var answer = ServedAnswer.problem(401, text)
-        answer.headers += challenges
+        answer.headers += access.challenges(isStale: isStale, now: loop.wallSeconds)
         return answer
     }
 

@@ -8,6 +8,8 @@ internal import PushWakeTransport
 /// What the settings of `http_listen` say, read from them and from the files that they name.
 enum HTTPSetup {
     private static let shortestToken = 16
+    /// Lines of one file that are told at once.
+    private static let mostProblems = 5
 
     /// The address of `http_listen`; a port alone is one of 127.0.0.1.
     static func address(_ text: String) throws(SettingError) -> SocketAddress {
@@ -66,7 +68,15 @@ enum HTTPSetup {
     static func users(_ settings: Settings) throws(KeyFileError) -> HTTPUsers {
         let path = settings.text(.httpUsers)
         guard !path.isEmpty else { return HTTPUsers() }
-        return HTTPUsers(try contents(path, "give a file of user:realm:HA1 lines, readable for the PBX"))
+        return HTTPUsers(
+            try contents(
+                path, "give a file of user:realm:HA1 lines, readable for the PBX",
+                ifTooLong: "keep the users who report tokens over HTTP and the operators, some 18,000 lines"))
+    }
+
+    /// The first lines of `http_users` that cannot be used, by file and number.
+    static func problems(of users: HTTPUsers, _ settings: Settings) -> [String] {
+        users.problems.prefix(mostProblems).map { "\(settings.text(.httpUsers)):\($0.line): \($0.message)" }
     }
 
     /// Users who may do everything.
@@ -79,11 +89,14 @@ enum HTTPSetup {
         [.httpCert, .httpKey, .httpTokenFile, .httpUsers].map { settings.text($0) }
     }
 
-    private static func contents(_ path: String, _ remedy: String) throws(KeyFileError) -> [UInt8] {
+    private static func contents(
+        _ path: String, _ remedy: String, ifTooLong shorter: String = "leave out what is not needed"
+    ) throws(KeyFileError) -> [UInt8] {
         do throws(SystemError) {
             return try FileContent.read(path)
         } catch {
-            throw KeyFileError(message: "cannot \(error); \(remedy)")
+            guard error.isTooLong else { throw KeyFileError(message: "cannot \(error); \(remedy)") }
+            throw KeyFileError(message: "\(path) is longer than \(FileContent.longest >> 20) MB; \(shorter)")
         }
     }
 }
@@ -122,8 +135,8 @@ extension SettingsInspection {
             add(.warning, .httpTokenFile, error.message)
         }
         do throws(KeyFileError) {
-            for problem in try HTTPSetup.users(settings).problems.prefix(5) {
-                add(.warning, .httpUsers, "\(settings.text(.httpUsers)):\(problem.line): \(problem.message)")
+            for problem in HTTPSetup.problems(of: try HTTPSetup.users(settings), settings) {
+                add(.warning, .httpUsers, problem)
             }
         } catch {
             add(.warning, .httpUsers, error.message)

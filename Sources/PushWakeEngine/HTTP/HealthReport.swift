@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
-internal import PushWakeStore
 internal import PushWakeSystem
 
 /// Whether the engine can do its work, for load balancers and watchdogs: no name, no path, no secret.
@@ -35,12 +34,7 @@ struct HealthReport {
     let held: Int
 
     init(_ core: EngineCore) {
-        do throws(StoreError) {
-            _ = try core.store.count()
-            isStoreUsable = true
-        } catch {
-            isStoreUsable = false
-        }
+        isStoreUsable = core.storeState.isUsable
         var states: [Provider: State] = [:]
         for entry in core.delivery.channelList {
             states[entry.provider] = max(states[entry.provider] ?? .ready, Self.state(of: entry.channel))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeCore
-internal import PushWakeStore
 internal import PushWakeSystem
 
 /// What Prometheus reads. Labels are providers, outcomes and the names of certificate files: never a user, a token or
@@ -24,6 +23,7 @@ struct MetricsReport {
         writeProviders()
         writeTimes()
         writeHTTP()
+        writeCapture()
     }
 
     var answer: ServedAnswer { ServedAnswer(200, type: MetricsText.mediaType, body: text.bytes) }
@@ -53,16 +53,16 @@ struct MetricsReport {
     }
 
     private mutating func writeStore() {
-        var bindings: Int64?
-        do throws(StoreError) {
-            bindings = Int64(try core.store.count())
-        } catch {
-            bindings = nil
-        }
+        let store = core.storeState
         text.single(
-            "pushwake_store_up", .gauge, bindings == nil ? 0 : 1, "1 while bindings can be read from the store.")
-        if let bindings {
-            text.single("pushwake_bindings", .gauge, bindings, "Push bindings in the store.")
+            "pushwake_store_up", .gauge, store.isUsable ? 1 : 0, "1 while bindings can be read from the store.")
+        if let bindings = store.bindings {
+            text.single("pushwake_bindings", .gauge, Int64(bindings), "Push bindings in the store.")
+        }
+        if let waiting = store.registersWaiting {
+            text.single(
+                "pushwake_registers_waiting", .gauge, Int64(waiting),
+                "REGISTERs that the store that nodes share has not taken yet.")
         }
         text.family(
             "pushwake_store_lag_seconds", .gauge, "How long refreshes have waited to be written to the store.")
@@ -201,5 +201,12 @@ struct MetricsReport {
         text.single(
             "pushwake_http_turned_away_total", .counter, Int64(http.refusals.turnedAway),
             "HTTP connections without room, or that made room for others.")
+    }
+
+    private mutating func writeCapture() {
+        guard let counters = core.capture?.counters else { return }
+        text.family("pushwake_hep_packets_total", .counter, "Steps of calls for the HEP server of hep_capture.")
+        text.sample("pushwake_hep_packets_total", counters.sent, [("outcome", "sent")])
+        text.sample("pushwake_hep_packets_total", counters.dropped, [("outcome", "dropped")])
     }
 }

@@ -2,7 +2,6 @@
 
 internal import PushWakeClient
 internal import PushWakeCore
-internal import PushWakeStore
 internal import PushWakeSystem
 
 /// The page at `/`, with its stylesheet and its script.
@@ -47,7 +46,7 @@ struct PageEndpoints {
 
     private func fillOverview(_ page: inout StatusPage) {
         page.held = core.calls.live
-        page.bindings = (try? core.store.count()) ?? 0
+        page.bindings = core.storeState.bindings
         page.loadLevel = Int(core.load.meter.level.rawValue)
         page.services = services
         page.stories = core.trace.newest(Self.mostEntries).compactMap { core.trace.story(of: $0) }

@@ -64,10 +64,7 @@ struct TokenEndpoints {
 
     private func report(_ call: HTTPCall, _ fields: HTTPFields) throws(HTTPFields.Problem) {
         let aor = try account(call, fields)
-        var binding = try binding(fields)
-        binding.instance = fields["instance"] ?? ""
-        binding.contact = fields["contact"] ?? ""
-        store([binding], aor, call)
+        store([try binding(fields)], aor, call)
     }
 
     /// Who is meant.
@@ -168,7 +165,7 @@ struct TokenEndpoints {
         do throws(Problem) {
             return try TokenReport.binding(
                 provider, environment, app: fields["app"] ?? "", token: try Self.token(fields), service: service,
-                attributes: attributes)
+                attributes: attributes, instance: fields["instance"] ?? "", contact: fields["contact"] ?? "")
         } catch {
             throw HTTPFields.Problem(status: 400, message: "\(error.parameter): \(error.message)")
         }

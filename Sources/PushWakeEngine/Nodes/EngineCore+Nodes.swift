@@ -91,7 +91,7 @@ extension EngineCore {
         shared.nodes { [weak self] result in
             guard let self else { return }
             switch result {
-            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)")
+            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             case .success(let nodes):
                 let now = SystemClock.wallSeconds()
                 reply(to: message, peer) { writer in

@@ -43,6 +43,15 @@ extension EngineCore {
         shared.ask(aboutPURR: purr, now: SystemClock.wallSeconds(), work, then: then)
     }
 
+    /// How the store is that this engine asks, its own or the one that nodes share.
+    var storeState: StoreState {
+        if let shared { return StoreState(isUsable: shared.isReady, registersWaiting: shared.backlog) }
+        switch direct({ (store) throws(StoreError) in try store.count() }) {
+        case .success(let count): return StoreState(isUsable: true, bindings: count)
+        case .failure: return StoreState(isUsable: false)
+        }
+    }
+
     /// Asks the store of this process: the short way for what comes with each call, which makes no closure that stays.
     func direct<Answer>(
         _ work: (any BindingStore) throws(StoreError) -> Answer
@@ -53,6 +62,15 @@ extension EngineCore {
             return .failure(error)
         }
     }
+}
+
+/// Whether bindings can be read, and how much there is.
+struct StoreState {
+    let isUsable: Bool
+    /// Nil where nobody counts them: those that nodes share, and those that cannot be read.
+    var bindings: Int?
+    /// REGISTERs that a shared store has not taken yet; nil without one.
+    var registersWaiting: Int?
 }
 
 extension WakeKey {

@@ -74,11 +74,14 @@ class EnginePeer: WakeWaiter {
 /// Nobody may make the engine wait or grow: a peer that does not read loses what comes past a bound.
 final class SocketPeer: EnginePeer {
     static let longestBacklog = 4096
+    /// Bytes of all kept messages.
+    static let mostBytes = 4 << 20
 
     let socket: LocalSocket
     /// Runs when a message had to be kept: somebody must watch for room.
     var onBacklog: (() -> Void)?
     private var backlog: [[UInt8]] = []
+    private var backlogBytes = 0
 
     init(socket: LocalSocket) { self.socket = socket }
 
@@ -104,6 +107,7 @@ final class SocketPeer: EnginePeer {
                 break loop
             }
         }
+        for message in backlog[..<sent] { backlogBytes -= message.count }
         backlog.removeFirst(sent)
         return !backlog.isEmpty
     }
@@ -111,8 +115,9 @@ final class SocketPeer: EnginePeer {
     var hasBacklog: Bool { !backlog.isEmpty }
 
     private func keep(_ message: [UInt8]) {
-        guard backlog.count < Self.longestBacklog else { return }
+        guard backlog.count < Self.longestBacklog, backlogBytes + message.count <= Self.mostBytes else { return }
         backlog.append(message)
+        backlogBytes += message.count
         if backlog.count == 1 { onBacklog?() }
     }
 }

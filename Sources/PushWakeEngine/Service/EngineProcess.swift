@@ -6,8 +6,8 @@ internal import PushWakeSystem
 
 /// The whole life of an engine's process: settings in, log out, until it is told to end.
 public enum EngineProcess {
-    /// Lines of settings that a supervisor may hand over.
-    private static let longestHandover = 1 << 20
+    /// Bytes of settings that a supervisor may hand over.
+    private static let longestHandover = 1 << 24
 
     /// Runs an engine. A supervised one takes settings from standard input up to the first empty line, writes its log
     /// for the supervisor, and ends with that input. False when it could not start; the log says why.

@@ -22,12 +22,14 @@ public final class EngineService {
     private var signalsHeard = 0
     /// Milliseconds for pushes to end when the engine is told to; supervisors kill after two seconds.
     private static let patience: Int64 = 1000
-    /// Milliseconds between a refresh and its group's way to the store.
+    /// Milliseconds between a registration and its group's way to the store.
     private static let groupPause: Int64 = 100
     private var fastAGI: FastAGIServer?
     private var http: HTTPService?
     /// Monotonic milliseconds since when refreshes wait to be written; nil when none do.
     private var refreshesWaitSince: Int64?
+    /// Nil for a store that writes nothing in groups.
+    private var buffered: BufferedStore?
     /// Nil when no phone is to be asked to register.
     private var refreshes: RefreshWatch?
     /// Nil when others may write to the store unseen.
@@ -94,9 +96,11 @@ public final class EngineService {
         shared?.start()
         openFastAGI(settings)
         openHTTP(settings)
+        core.openCapture()
         everySecond()
         housekeeping()
-        if let buffered = store as? BufferedStore { writeRefreshes(of: buffered) }
+        buffered = store as? BufferedStore
+        if let buffered { writeRegistrations(of: buffered) }
         core.load.start()
         let lead = settings.integer(.refreshBefore)
         if lead > 0, shared != nil {
@@ -203,8 +207,11 @@ public final class EngineService {
 
     private func end() {
         core.delivery.endAll()
+        // What fails is read from the journal by the next engine.
+        if let buffered { flush(buffered, isFirst: true) }
         core.upstream?.flush()
         core.reportLeftOut(now: .max)
+        core.capture?.end()
         shared?.end()
         filter?.withdraw()
         http?.close()
@@ -215,7 +222,10 @@ public final class EngineService {
     private func reload() -> [ReloadNote] {
         let outcome = settingsReload.read(core.settings)
         var notes = outcome.notes
-        if let settings = outcome.settings { core.take(settings) }
+        if let settings = outcome.settings {
+            core.take(settings)
+            core.openCapture()
+        }
         if !outcome.isBroken {
             notes += core.delivery.reload().map { .problem($0) }
             notes += (http?.reload(core.settings) ?? []).map { .problem($0) }
@@ -280,8 +290,8 @@ public final class EngineService {
         }
     }
 
-    /// Writes refreshes in groups, a moment after the first of them.
-    private func writeRefreshes(of store: BufferedStore) {
+    /// Writes refreshes and new users in groups, a moment after the first of them.
+    private func writeRegistrations(of store: BufferedStore) {
         store.onWaiting = { [weak self, weak store] in
             guard let self else { return }
             refreshesWaitSince = refreshesWaitSince ?? loop.now
@@ -298,7 +308,7 @@ public final class EngineService {
             try store.flush()
             refreshesWaitSince = nil
         } catch {
-            if isFirst { log(.error, "refreshes wait in the journal until the store can be written: \(error)") }
+            if isFirst { log(.error, "registrations wait in the journal until the store can be written: \(error)") }
             loop.schedule(after: 1000) { [weak self, weak store] in
                 guard let self, let store else { return }
                 flush(store, isFirst: false)

@@ -36,10 +36,8 @@ struct RegistrationPlan {
         replaced = rules.matches(in: live)
         cleared = rules.matches(in: tombstones.map(\.binding))
         stored = Self.unique(new.filter { $0.aor.isSameBytes(as: first.aor) })
-        leftContacts = Self.left(
-            by: replaced.map { live[$0] } + cleared.map { tombstones[$0].binding },
-            staying: stored + live.indices.filter { !replaced.contains($0) && live[$0].forgetAt > now }.map { live[$0] }
-        )
+        for index in replaced { leave(live[index].contact, live, now) }
+        for index in cleared { leave(tombstones[index].binding.contact, live, now) }
         // ORDER: last, since a phone that gives way is still registered under its contact.
         evict(from: live, perUser)
     }
@@ -63,13 +61,15 @@ struct RegistrationPlan {
         return result
     }
 
-    private static func left(by gone: [Binding], staying: [Binding]) -> [String] {
-        var contacts: [String] = []
-        for contact in gone.map(\.contact) where !contact.isEmpty {
-            let isKept = staying.contains { $0.contact.isSameBytes(as: contact) }
-            if !isKept, !contacts.contains(where: { $0.isSameBytes(as: contact) }) { contacts.append(contact) }
+    /// Notes the contact of a binding that goes, where no other has it.
+    private mutating func leave(_ contact: String, _ live: [Binding], _ now: Int64) {
+        guard !contact.isEmpty, !stored.contains(where: { $0.contact.isSameBytes(as: contact) }),
+            !leftContacts.contains(where: { $0.isSameBytes(as: contact) })
+        else { return }
+        for index in live.indices where live[index].forgetAt > now && !replaced.contains(index) {
+            if live[index].contact.isSameBytes(as: contact) { return }
         }
-        return contacts
+        leftContacts.append(contact)
     }
 }
 
@@ -92,10 +92,13 @@ private struct Rules {
 
     /// A device whose token comes again under another instance (reinstalled, say) leaves with all its tokens.
     func matches(in bindings: [Binding]) -> [Int] {
-        let sameToken = bindings.filter { old in new.contains { $0.hasSameToken(as: old) } }
+        guard !bindings.isEmpty else { return [] }
+        let sameToken = bindings.indices.filter { index in
+            new.contains { $0.hasSameToken(as: bindings[index]) }
+        }
         return bindings.indices.filter { index in
-            let old = bindings[index]
-            return (!isOfSameRegister(old) && device.owns(old)) || sameToken.contains { $0.isSibling(of: old) }
+            !isOfSameRegister(bindings[index]) && device.owns(bindings[index])
+                || sameToken.contains { bindings[$0].isSibling(of: bindings[index]) }
         }
     }
 

@@ -57,8 +57,13 @@ struct BindingRow {
 
     /// A Contact repeats what other columns have.
     private static func contactPacking(aor: String, token: String, kind: BindingKind) -> TextPacking {
-        let user = aor.prefix { $0 != "@" }
-        return TextPacking(references: [token, kind.app, kind.team, String(user)])
+        TextPacking(references: [token, kind.app, kind.team, user(of: aor)])
+    }
+
+    /// What is before the `@`, as characters: a file may hold rows of a user with marks above the sign.
+    private static func user(of aor: String) -> String {
+        guard aor.utf8Span.isKnownASCII else { return String(aor.prefix { $0 != "@" }) }
+        return aor.utf8.firstIndex(of: UInt8(ascii: "@")).map { String(aor[..<$0]) } ?? aor
     }
 }
 

@@ -2,12 +2,12 @@
 
 public import PushWakeCore
 
-/// A SQLite store whose refreshes are written in groups.
+/// A SQLite store whose refreshes and new users are written in groups.
 ///
 /// Most REGISTERs change when and from where a phone has registered, and no more. Such a row goes into a journal, which
 /// outlives `kill -9` as the tables do, and into the tables with others of its kind at the next `flush()`. One that
-/// changes times alone waits in memory: `kill -9` costs the times of the last moment. Whatever adds or removes a binding
-/// goes into the tables at once, as without this.
+/// changes times alone waits in memory: `kill -9` costs the times of the last moment. The first bindings of a user take
+/// the same way. Whatever adds to a user who has some, or removes one, goes into the tables at once, as without this.
 ///
 /// The rows of users with traffic are kept in memory, so this may only be done while no other process writes to the
 /// file: see `isAlone`.
@@ -23,16 +23,19 @@ public final class BufferedStore: BindingStore {
         var rows: [RefreshJournal.Row]
         /// Nil until a REGISTER needs them.
         var tombstones: [RemovedBinding]?
+        /// False while the rows have no ids yet: they are the first of a new user.
+        var isInTables = true
     }
 
     private let store: SQLiteStore
     private let journal: RefreshJournal
-    /// By the bytes of the AoR: texts are equal where bytes are not.
-    private var recent: [[UInt8]: Known] = [:]
-    private var older: [[UInt8]: Known] = [:]
+    private var recent: [UserKey: Known] = [:]
+    private var older: [UserKey: Known] = [:]
     private var waiting: [Int64: Binding] = [:]
     /// Those of them that differ from the tables in more than times.
     private var moved: Set<Int64> = []
+    /// The first bindings of users who are not in the tables, in order.
+    private var added: [(key: UserKey, bindings: [Binding])] = []
     private var buffers = false
 
     /// Takes over the store; nothing is kept until `isAlone` is set.
@@ -56,7 +59,7 @@ public final class BufferedStore: BindingStore {
                 buffers = false
             }
             // ORDER: from now on others may write, and what waits must not overwrite it. The journal still has it.
-            if !buffers { (waiting, moved) = ([:], []) }
+            if !buffers { (waiting, moved, added) = ([:], [], []) }
             forgetUsers()
         }
     }
@@ -74,22 +77,35 @@ public final class BufferedStore: BindingStore {
 
     /// Writes what waits. When it fails, all of it still waits.
     public func flush() throws(StoreError) {
-        guard !waiting.isEmpty else { return }
+        guard !waiting.isEmpty || !added.isEmpty else { return }
         // By their ids: rows of the same page come together.
-        try store.replace(waiting.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }) { moved.contains($0) }
+        let rows = waiting.sorted { $0.key < $1.key }.map { (id: $0.key, binding: $0.value) }
+        try store.write(replacing: rows, adding: added.map(\.bindings)) { moved.contains($0) }
+        // Now they have ids, which whoever needs them reads.
+        for user in added { recent[user.key] = nil }
         waiting.removeAll(keepingCapacity: true)
         moved.removeAll(keepingCapacity: true)
+        added.removeAll(keepingCapacity: true)
         journal.clear()
     }
 
     private func recover() throws(StoreError) {
-        for row in journal.leftRows() {
+        let left = journal.leftRows()
+        // One REGISTER may have brought several.
+        var users: [UserKey: [Binding]] = [:]
+        for row in left where row.id == RefreshJournal.newRow {
+            users[UserKey(row.binding.aor), default: []].append(row.binding)
+        }
+        for bindings in users.values where try store.rows(of: bindings[0].aor).isEmpty {
+            try store.write(replacing: [], adding: [bindings])
+        }
+        for row in left where row.id != RefreshJournal.newRow {
             // Where it was replaced since, by a process that kept no journal, it is over.
             let rows = try store.rows(of: row.binding.aor)
             guard let known = rows.first(where: { $0.id == row.id }),
                 known.binding.registeredAt <= row.binding.registeredAt
             else { continue }
-            try store.replace([row])
+            try store.write(replacing: [row])
         }
         journal.clear()
     }
@@ -98,33 +114,38 @@ public final class BufferedStore: BindingStore {
 
     public func bindings(of aor: String, now: Int64) throws(StoreError) -> [Binding] {
         guard buffers else { return try store.bindings(of: aor, now: now) }
-        let found = try known(aor, Array(aor.utf8)).rows.map(\.binding).filter { $0.forgetAt > now }
+        let found = try known(aor, UserKey(aor)).rows.map(\.binding).filter { $0.forgetAt > now }
         return found.count < 2 ? found : found.sortedByAge()
     }
 
     public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
         guard buffers, let aor = bindings.first?.aor else { return try store.register(bindings, now: now) }
-        let key = Array(aor.utf8)
+        let key = UserKey(aor)
         var user = try known(aor, key)
+        if !user.isInTables {
+            try flush()
+            user = try known(aor, key)
+        }
         if user.tombstones == nil { user.tombstones = try store.removed(of: aor) }
         let plan = RegistrationPlan(
             storing: bindings, over: user.rows.map(\.binding), tombstones: user.tombstones ?? [],
             perUser: store.perUser, now: now
         )
         guard !plan.isStale else { return [] }
+        if user.rows.isEmpty, user.tombstones?.isEmpty == true { return try add(plan.stored, key, now) }
         guard plan.keepsRows, let first = user.rows.first, !store.hasDamage(besides: first.id) else {
             return try registerInTables(bindings, key, now)
         }
-        if waiting.count >= Self.longestQueue || journal.size >= Self.longestJournal { try flush() }
+        try makeRoomInQueue()
         let ids = plan.replaced.map { user.rows[$0].id }.sorted()
         let rows = zip(ids, plan.stored).map { (id: $0, binding: $1) }
         let changesTimesAlone = rows.allSatisfy { row in
             user.rows.contains { $0.id == row.id && $0.binding.isSame(as: row.binding) }
         }
         guard changesTimesAlone || journal.append(rows) else { return try registerInTables(bindings, key, now) }
-        let isFirst = waiting.isEmpty
+        let isFirst = waiting.isEmpty && added.isEmpty
         // The only copy of the rows is the one that changes.
-        recent[key] = nil
+        recent[key]?.rows = []
         for row in rows {
             waiting[row.id] = row.binding
             if !changesTimesAlone { moved.insert(row.id) }
@@ -135,36 +156,59 @@ public final class BufferedStore: BindingStore {
         return plan.leftContacts
     }
 
+    /// Takes the first bindings of a user.
+    private func add(_ bindings: [Binding], _ key: UserKey, _ now: Int64) throws(StoreError) -> [String] {
+        try makeRoomInQueue()
+        try makeRoomForUser()
+        guard journal.append(bindings.map { (id: RefreshJournal.newRow, binding: $0) }) else {
+            return try registerInTables(bindings, key, now)
+        }
+        let isFirst = waiting.isEmpty && added.isEmpty
+        added.append((key, bindings))
+        recent[key] = Known(
+            rows: bindings.map { (id: RefreshJournal.newRow, binding: $0) }, tombstones: [], isInTables: false)
+        if isFirst { onWaiting?() }
+        return []
+    }
+
+    private func makeRoomInQueue() throws(StoreError) {
+        if waiting.count + added.count >= Self.longestQueue || journal.size >= Self.longestJournal { try flush() }
+    }
+
     private func registerInTables(
-        _ bindings: [Binding], _ key: [UInt8], _ now: Int64
+        _ bindings: [Binding], _ key: UserKey, _ now: Int64
     ) throws(StoreError) -> [String] {
         try settle(key)
         return try store.register(bindings, now: now)
     }
 
-    private func known(_ aor: String, _ key: [UInt8]) throws(StoreError) -> Known {
+    private func known(_ aor: String, _ key: UserKey) throws(StoreError) -> Known {
         if let user = recent[key] { return user }
         if let user = older[key] {
             try keep(user, key)
             return user
         }
-        let user = Known(rows: try store.rows(of: aor))
-        if !user.rows.isEmpty { try keep(user, key) }
+        guard let rows = try store.rowsIfKnown(of: aor) else { return Known(rows: [], tombstones: []) }
+        let user = Known(rows: rows)
+        if !rows.isEmpty { try keep(user, key) }
         return user
     }
 
-    private func keep(_ user: Known, _ key: [UInt8]) throws(StoreError) {
-        if recent.count >= Self.recentUsers {
-            // ORDER: what is read again from the tables has to be there.
-            try flush()
-            older = recent
-            recent = [:]
-        }
+    private func keep(_ user: Known, _ key: UserKey) throws(StoreError) {
+        try makeRoomForUser()
         recent[key] = user
     }
 
+    private func makeRoomForUser() throws(StoreError) {
+        guard recent.count >= Self.recentUsers else { return }
+        // ORDER: what is read again from the tables has to be there.
+        try flush()
+        older = recent
+        recent = [:]
+    }
+
     /// Writes what waits, and forgets this user, whose rows are about to change.
-    private func settle(_ key: [UInt8]) throws(StoreError) {
+    private func settle(_ key: UserKey) throws(StoreError) {
         // ORDER: while something waits, memory alone knows it.
         try flush()
         recent[key] = nil
@@ -178,14 +222,14 @@ public final class BufferedStore: BindingStore {
     public func remove(
         _ selector: BindingSelector, of aor: String, reason: String, now: Int64
     ) throws(StoreError) -> [Binding] {
-        try settle(Array(aor.utf8))
+        try settle(UserKey(aor))
         return try store.remove(selector, of: aor, reason: reason, now: now)
     }
 
     public func endRegistrations(_ selector: BindingSelector, of aor: String, now: Int64) throws(StoreError) {
         // Most phones that unregister have no binding.
         guard !(try bindings(of: aor, now: now)).isEmpty else { return }
-        try settle(Array(aor.utf8))
+        try settle(UserKey(aor))
         try store.endRegistrations(selector, of: aor, now: now)
     }
 
@@ -226,7 +270,48 @@ public final class BufferedStore: BindingStore {
         return try store.bindings(ofPURR: purr, now: now)
     }
 
-    public func count() throws(StoreError) -> Int { try store.count() }
+    public func count() throws(StoreError) -> Int {
+        try store.count() + added.reduce(0) { $0 + $1.bindings.count }
+    }
+}
+
+extension SQLiteStore {
+    /// Overwrites rows that are there, and stores the bindings of users who have no row; all or nothing. Of rows that
+    /// `hasMoved` does not name only times and CSeq change.
+    fileprivate func write(
+        replacing rows: [(id: Int64, binding: Binding)], adding users: [[Binding]] = [],
+        hasMoved: (Int64) -> Bool = { _ in true }
+    ) throws(StoreError) {
+        try write { () throws(StoreError) in
+            for row in rows {
+                if hasMoved(row.id) {
+                    try insert(row.binding, id: row.id)
+                } else {
+                    try updateTimes(row.binding, id: row.id)
+                }
+            }
+            guard !users.isEmpty else { return }
+            var change = 0
+            for (user, bindings) in zip(try self.users.findOrAdd(users.map { $0.first?.aor ?? "" }), users) {
+                change += bindings.count - (try dropDamaged(of: user))
+                for (index, binding) in bindings.enumerated() {
+                    try insert(binding, id: user.slots.lowerBound &+ Int64(index))
+                }
+            }
+            try self.users.countLive(by: change)
+        }
+    }
+
+    private func updateTimes(_ binding: Binding, id: Int64) throws(StoreError) {
+        let update = try database.statement(
+            "UPDATE bindings SET cseq = ?, registered_at = ?, expires_in = ?, forget_at = ? WHERE id = ?")
+        try update.bind(1, Int64(binding.cseq))
+        try update.bind(2, binding.registeredAt)
+        try update.bind(3, binding.expiresAt &- binding.registeredAt)
+        try update.bind(4, binding.forgetAt)
+        try update.bind(5, id)
+        try update.run()
+    }
 }
 
 extension Binding {
@@ -243,6 +328,18 @@ extension RegistrationPlan {
     fileprivate var keepsRows: Bool {
         cleared.isEmpty && evicted.isEmpty && replaced.count == stored.count && !stored.isEmpty
     }
+}
+
+/// A user by the bytes of the AoR: texts are equal where bytes are not.
+private struct UserKey: Hashable {
+    let aor: String
+
+    init(_ aor: String) { self.aor = aor }
+
+    static func == (a: UserKey, b: UserKey) -> Bool { a.aor.isSameBytes(as: b.aor) }
+
+    // Texts of the same bytes are equal.
+    func hash(into hasher: inout Hasher) { hasher.combine(aor) }
 }
 
 /// A user with the number that stands for the AoR in all other tables.

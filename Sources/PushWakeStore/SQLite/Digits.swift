@@ -25,16 +25,23 @@ struct Digits: Sendable {
     }
 
     /// Counts the digits that begin at `start`, up to `limit`.
-    func run(in bytes: [UInt8], from start: Int, limit: Int) -> Int {
+    func run(in bytes: Span<UInt8>, from start: Int, limit: Int) -> Int {
+        let values = values.span
+        let last = min(bytes.count, start &+ limit)
         var end = start
-        while end < bytes.count, end - start < limit, values[Int(bytes[end])] != Self.none { end += 1 }
-        return end - start
+        while end < last, values[Int(bytes[end])] != Self.none { end &+= 1 }
+        return end &- start
     }
 
-    /// Reads pairs of hex digits.
-    static func hexBytes(_ text: ArraySlice<UInt8>, _ digits: Digits) -> [UInt8] {
-        stride(from: text.startIndex, to: text.endIndex - 1, by: 2).map { index in
-            digits.values[Int(text[index])] << 4 | digits.values[Int(text[index + 1])] & 0xF
+    /// Appends the bytes that pairs of hex digits stand for.
+    func appendBytes(ofHex text: Span<UInt8>, to bytes: inout [UInt8]) {
+        let values = values.span
+        bytes.append(addingCapacity: text.count / 2) { room in
+            var index = 0
+            while index &+ 1 < text.count {
+                room.append(values[Int(text[index])] << 4 | values[Int(text[index &+ 1])] & 0xF)
+                index &+= 2
+            }
         }
     }
 
@@ -46,20 +53,21 @@ struct Digits: Sendable {
         }
     }
 
-    /// Reads digits of six bits, highest bit first; the last byte is filled with zeros.
-    static func base64Bytes(_ text: ArraySlice<UInt8>) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var bits: UInt32 = 0
-        var count = 0
-        for digit in text {
-            bits = bits << 6 | UInt32(base64.values[Int(digit)] & 0x3F)
-            count += 6
-            guard count >= 8 else { continue }
-            count -= 8
-            bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+    /// Appends the bytes that digits of six bits stand for, highest bit first; the last byte is filled with zeros.
+    func appendBytes(ofBase64 text: Span<UInt8>, to bytes: inout [UInt8]) {
+        let values = values.span
+        bytes.append(addingCapacity: (text.count &* 6 &+ 7) / 8) { room in
+            var bits: UInt32 = 0
+            var count: UInt32 = 0
+            for index in text.indices {
+                bits = bits << 6 | UInt32(values[Int(text[index])] & 0x3F)
+                count &+= 6
+                guard count >= 8 else { continue }
+                count &-= 8
+                room.append(UInt8(truncatingIfNeeded: bits >> count))
+            }
+            if count > 0 { room.append(UInt8(truncatingIfNeeded: bits << (8 &- count))) }
         }
-        if count > 0 { bytes.append(UInt8(truncatingIfNeeded: bits << UInt32(8 - count))) }
-        return bytes
     }
 
     /// Appends `count` digits of six bits.

@@ -9,8 +9,11 @@ import PushWakeCore
 /// One record per row: length and checksum (32 bits each, little endian), then the fields. A record that was cut off by
 /// the death of its writer is the last one, and is left out.
 final class RefreshJournal {
-    /// A row of the table `bindings`, decoded.
+    /// A row of the table `bindings`, decoded; `newRow` in place of its id where it is not there yet.
     typealias Row = (id: Int64, binding: Binding)
+
+    /// In place of an id: one of the first bindings of a user who is not in the tables.
+    static let newRow: Int64 = -1
 
     private static let headSize = 8
     private static let longestFile = 64 << 20

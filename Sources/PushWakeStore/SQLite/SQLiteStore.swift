@@ -329,47 +329,31 @@ public final class SQLiteStore: BindingStore {
         return rows
     }
 
+    /// One statement, so that no transaction is needed for one state of the file.
+    private static let rowsOfUser = """
+        SELECT \(BindingRow.columns), id IS NULL FROM users LEFT JOIN bindings ON id BETWEEN uid << 8 AND uid << 8 | 255
+        WHERE aor = ? ORDER BY id
+        """
+
     /// Rows of a user in the order of their ids, forgotten ones included.
     func rows(of aor: String) throws(StoreError) -> [(id: Int64, binding: Binding)] {
+        try rowsIfKnown(of: aor) ?? []
+    }
+
+    /// The same; nil where there is no such user, who has no mark either.
+    func rowsIfKnown(of aor: String) throws(StoreError) -> [(id: Int64, binding: Binding)]? {
         // One statement, so that no transaction is needed for one state of the file.
-        let query = try database.statement(
-            """
-            SELECT \(BindingRow.columns) FROM users JOIN bindings ON id BETWEEN uid << 8 AND uid << 8 | 255
-            WHERE aor = ? ORDER BY id
-            """)
+        let query = try database.statement(Self.rowsOfUser)
         defer { query.reset() }
         try query.bind(1, aor)
         var rows: [(id: Int64, binding: Binding)] = []
+        var isKnown = false
         while try query.step() {
+            isKnown = true
+            guard query.number(BindingRow.end) == 0 else { break }
             if let binding = try read(query, aor: aor) { rows.append((query.number(0), binding)) }
         }
-        return rows
-    }
-
-    /// Overwrites rows that are there, all of them or none; of those that `hasMoved` does not name only times and CSeq.
-    func replace(
-        _ rows: [(id: Int64, binding: Binding)], hasMoved: (Int64) -> Bool = { _ in true }
-    ) throws(StoreError) {
-        try write { () throws(StoreError) in
-            for row in rows {
-                if hasMoved(row.id) {
-                    try insert(row.binding, id: row.id)
-                } else {
-                    try updateTimes(row.binding, id: row.id)
-                }
-            }
-        }
-    }
-
-    private func updateTimes(_ binding: Binding, id: Int64) throws(StoreError) {
-        let update = try database.statement(
-            "UPDATE bindings SET cseq = ?, registered_at = ?, expires_in = ?, forget_at = ? WHERE id = ?")
-        try update.bind(1, Int64(binding.cseq))
-        try update.bind(2, binding.registeredAt)
-        try update.bind(3, binding.expiresAt &- binding.registeredAt)
-        try update.bind(4, binding.forgetAt)
-        try update.bind(5, id)
-        try update.run()
+        return isKnown ? rows : nil
     }
 
     /// A row of the user whom this row belongs to cannot be read.
@@ -378,7 +362,8 @@ public final class SQLiteStore: BindingStore {
     }
 
     /// Rows that nobody can read make room for what the phone registers now; how many there were.
-    private func dropDamaged(of user: User) throws(StoreError) -> Int {
+    func dropDamaged(of user: User) throws(StoreError) -> Int {
+        guard !damaged.isEmpty else { return 0 }
         let gone = damaged.filter { user.slots.contains($0) }
         for id in gone {
             try run("DELETE FROM bindings WHERE id = ?", id)
@@ -422,7 +407,7 @@ public final class SQLiteStore: BindingStore {
         return nil
     }
 
-    private func insert(_ binding: Binding, id: Int64) throws(StoreError) {
+    func insert(_ binding: Binding, id: Int64) throws(StoreError) {
         let kindID = try kinds.id(of: BindingKind(of: binding))
         let insertion = try bindingInsertion()
         try BindingRow.bind(binding, id: id, kindID: kindID, to: insertion)

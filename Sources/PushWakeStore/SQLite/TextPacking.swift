@@ -19,34 +19,44 @@ struct TextPacking {
         static let firstWord: UInt8 = 11
     }
 
-    private static let words: [[UInt8]] = [
+    private static let words = TextList([
         "sip:", "sips:", ";transport=tls", ";transport=tcp", ";transport=udp", ";transport=ws", ";pn-provider=apns",
         ";pn-provider=fcm", ";pn-provider=webpush", ";pn-param=", ";pn-prid=", ".voip", ".remote", ":voip", ":remote",
         "<urn:uuid:", ";pn-silent=1", ";pn-timeout=", ";pn-msg-str=", ";pn-call-str=", "https://",
-    ].map { Array($0.utf8) }
+    ])
 
-    /// First bytes of the words.
-    private static let wordBeginnings: [UInt8] = Array("s;.:<h".utf8)
+    /// Where the words with this first byte are; others may be among them.
+    private static func words(from byte: UInt8) -> Range<Int> {
+        switch byte {
+        case UInt8(ascii: "s"): 0..<2
+        case UInt8(ascii: ";"): 2..<20
+        case UInt8(ascii: "."): 11..<13
+        case UInt8(ascii: ":"): 13..<15
+        case UInt8(ascii: "<"): 15..<16
+        case UInt8(ascii: "h"): 20..<21
+        default: 0..<0
+        }
+    }
 
     private static let shortestHex = 8
     private static let shortestBase64 = 12
     private static let shortestReference = 3
     private static let longestRun = 255
 
-    private let references: [[UInt8]]
+    private let references: TextList
 
     /// Takes up to five texts that `unpack` will be given too, in the same order.
     init(references: [String] = []) {
-        self.references = references.prefix(Int(Code.firstWord - Code.firstReference)).map { Array($0.utf8) }
+        self.references = TextList(Array(references.prefix(Int(Code.firstWord - Code.firstReference))))
     }
 
     // MARK: Packing
 
     /// Writes `text` as bytes.
     func pack(_ text: String) -> [UInt8] {
-        let source = Array(text.utf8)
+        let source = text.utf8Span.span
         var packed: [UInt8] = []
-        packed.reserveCapacity(source.count)
+        packed.reserveCapacity(source.count &+ 2)
         var position = 0
         while position < source.count {
             position +=
@@ -56,24 +66,23 @@ struct TextPacking {
         return packed
     }
 
-    private func packReference(_ source: [UInt8], _ position: Int, _ packed: inout [UInt8]) -> Int? {
-        for (index, text) in references.enumerated()
-        where text.count >= Self.shortestReference && source.has(text, at: position) {
-            packed.append(Code.firstReference + UInt8(index))
-            return text.count
+    private func packReference(_ source: Span<UInt8>, _ position: Int, _ packed: inout [UInt8]) -> Int? {
+        if let index = references.index(
+            in: source, at: position, among: 0..<references.count, shortest: Self.shortestReference)
+        {
+            packed.append(Code.firstReference + UInt8(truncatingIfNeeded: index))
+            return references.count(of: index)
         }
-        guard Self.wordBeginnings.contains(source[position]) else { return nil }
-        for (index, word) in Self.words.enumerated() where source.has(word, at: position) {
-            packed.append(Code.firstWord + UInt8(index))
-            return word.count
+        guard let index = Self.words.index(in: source, at: position, among: Self.words(from: source[position])) else {
+            return nil
         }
-        return nil
+        packed.append(Code.firstWord + UInt8(truncatingIfNeeded: index))
+        return Self.words.count(of: index)
     }
 
-    private func packUUID(_ source: [UInt8], _ position: Int, _ packed: inout [UInt8]) -> Int? {
-        guard position + UUIDText.count <= source.count else { return nil }
-        guard UUIDText.hyphens.allSatisfy({ source[position + $0] == UInt8(ascii: "-") }) else { return nil }
-        let text = source[position..<(position + UUIDText.count)]
+    private func packUUID(_ source: Span<UInt8>, _ position: Int, _ packed: inout [UInt8]) -> Int? {
+        guard UUIDText.hasHyphens(source, at: position) else { return nil }
+        let text = source.extracting(position..<(position + UUIDText.count))
         for (code, digits) in [(Code.lowerUUID, Digits.lowerHex), (Code.upperUUID, Digits.upperHex)] {
             guard let bytes = UUIDText.bytes(of: text, digits) else { continue }
             packed.append(code)
@@ -83,7 +92,7 @@ struct TextPacking {
         return nil
     }
 
-    private func packRun(_ source: [UInt8], _ position: Int, _ packed: inout [UInt8]) -> Int {
+    private func packRun(_ source: Span<UInt8>, _ position: Int, _ packed: inout [UInt8]) -> Int {
         let base64 = Digits.base64.run(in: source, from: position, limit: Self.longestRun)
         // Digits of hex are digits of base64url too.
         guard base64 >= Self.shortestHex else { return packPlain(source, position, max(1, base64), &packed) }
@@ -91,21 +100,24 @@ struct TextPacking {
         let upper = Digits.upperHex.run(in: source, from: position, limit: 2 * Self.longestRun) & ~1
         let hex = max(lower, upper)
         if hex >= Self.shortestHex, hex + 1 >= base64 || hex >= 2 * Self.shortestBase64 {
-            packed += [lower >= upper ? Code.lowerHex : Code.upperHex, UInt8(hex / 2)]
-            packed += Digits.hexBytes(source[position..<(position + hex)], lower >= upper ? .lowerHex : .upperHex)
+            packed.append(lower >= upper ? Code.lowerHex : Code.upperHex)
+            packed.append(UInt8(truncatingIfNeeded: hex / 2))
+            (lower >= upper ? Digits.lowerHex : .upperHex).appendBytes(
+                ofHex: source.extracting(position..<(position + hex)), to: &packed)
             return hex
         }
         if base64 >= Self.shortestBase64 {
-            packed += [Code.base64, UInt8(base64)]
-            packed += Digits.base64Bytes(source[position..<(position + base64)])
+            packed.append(Code.base64)
+            packed.append(UInt8(truncatingIfNeeded: base64))
+            Digits.base64.appendBytes(ofBase64: source.extracting(position..<(position + base64)), to: &packed)
             return base64
         }
         return packPlain(source, position, base64, &packed)
     }
 
-    private func packPlain(_ source: [UInt8], _ position: Int, _ count: Int, _ packed: inout [UInt8]) -> Int {
+    private func packPlain(_ source: Span<UInt8>, _ position: Int, _ count: Int, _ packed: inout [UInt8]) -> Int {
         if source[position] < 0x20 { packed.append(Code.escape) }
-        packed += source[position..<(position + count)]
+        for index in position..<(position + count) { packed.append(source[index]) }
         return count
     }
 
@@ -114,7 +126,7 @@ struct TextPacking {
     /// Reads what `pack` wrote; nil when the bytes are damaged.
     func unpack(_ packed: [UInt8]) -> String? {
         var text: [UInt8] = []
-        text.reserveCapacity(packed.count * 2 + references.reduce(0) { $0 + $1.count })
+        text.reserveCapacity(packed.count * 2 + references.length)
         var reader = ByteReader(packed)
         while let byte = reader.next() {
             if byte >= 0x20 {
@@ -141,14 +153,57 @@ struct TextPacking {
             guard let count = reader.next(), let bytes = reader.next((Int(count) * 6 + 7) / 8) else { return false }
             Digits.base64.appendBase64(bytes, count: Int(count), to: &text)
         case Code.firstReference..<Code.firstWord:
-            let index = Int(code - Code.firstReference)
-            guard index < references.count else { return false }
-            text += references[index]
+            return references.append(Int(code - Code.firstReference), to: &text)
         default:
-            let index = Int(code - Code.firstWord)
-            guard index < Self.words.count else { return false }
-            text += Self.words[index]
+            return Self.words.append(Int(code - Code.firstWord), to: &text)
         }
+        return true
+    }
+}
+
+/// Texts behind one another in one piece of memory, to be found at a place of another text.
+private struct TextList {
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = []
+
+    init(_ texts: [String]) {
+        bytes.reserveCapacity(texts.reduce(0) { $0 + $1.utf8.count })
+        ends.reserveCapacity(texts.count)
+        for text in texts {
+            bytes.append(contentsOf: text.utf8)
+            ends.append(bytes.count)
+        }
+    }
+
+    var count: Int { ends.count }
+
+    /// Bytes of all texts.
+    var length: Int { bytes.count }
+
+    func count(of index: Int) -> Int { ends[index] - (index > 0 ? ends[index - 1] : 0) }
+
+    /// The first of some texts that stands at `position`, shorter ones aside.
+    func index(in source: Span<UInt8>, at position: Int, among texts: Range<Int>, shortest: Int = 1) -> Int? {
+        guard !texts.isEmpty else { return nil }
+        let (bytes, ends) = (bytes.span, ends.span)
+        let first = source[position]
+        var end = texts.lowerBound > 0 ? ends[texts.lowerBound &- 1] : 0
+        for index in texts {
+            let start = end
+            end = ends[index]
+            let count = end &- start
+            guard count >= shortest, bytes[start] == first, count <= source.count &- position else { continue }
+            var same = 1
+            while same < count, source[position &+ same] == bytes[start &+ same] { same &+= 1 }
+            if same == count { return index }
+        }
+        return nil
+    }
+
+    /// Appends one of them; false when there are not so many.
+    func append(_ index: Int, to text: inout [UInt8]) -> Bool {
+        guard index < ends.count else { return false }
+        text += bytes[(ends[index] - count(of: index))..<ends[index]]
         return true
     }
 }
@@ -156,19 +211,25 @@ struct TextPacking {
 /// The text form of a UUID: 8-4-4-4-12 hex digits.
 private enum UUIDText {
     static let count = 36
-    static let hyphens = [8, 13, 18, 23]
 
-    static func bytes(of text: ArraySlice<UInt8>, _ digits: Digits) -> [UInt8]? {
+    static func hasHyphens(_ source: Span<UInt8>, at position: Int) -> Bool {
+        position + count <= source.count && source[position + 8] == UInt8(ascii: "-")
+            && source[position + 13] == UInt8(ascii: "-") && source[position + 18] == UInt8(ascii: "-")
+            && source[position + 23] == UInt8(ascii: "-")
+    }
+
+    /// The bytes of a text that has its hyphens; nil when something else is no digit.
+    static func bytes(of text: Span<UInt8>, _ digits: Digits) -> [UInt8]? {
         var hex: [UInt8] = []
-        for (offset, byte) in text.enumerated() {
-            if hyphens.contains(offset) {
-                guard byte == UInt8(ascii: "-") else { return nil }
-            } else {
-                guard digits.value(of: byte) != nil else { return nil }
-                hex.append(byte)
-            }
+        hex.reserveCapacity(32)
+        for index in text.indices where index != 8 && index != 13 && index != 18 && index != 23 {
+            guard digits.value(of: text[index]) != nil else { return nil }
+            hex.append(text[index])
         }
-        return Digits.hexBytes(hex[...], digits)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(16)
+        digits.appendBytes(ofHex: hex.span, to: &bytes)
+        return bytes
     }
 
     static func append(_ bytes: ArraySlice<UInt8>, _ digits: Digits, to text: inout [UInt8]) {
@@ -178,14 +239,6 @@ private enum UUIDText {
             digits.appendHex(rest.prefix(group), to: &text)
             rest = rest.dropFirst(group)
         }
-    }
-}
-
-extension [UInt8] {
-    fileprivate func has(_ text: [UInt8], at position: Int) -> Bool {
-        guard self[position] == text[0], position + text.count <= count else { return false }
-        for index in text.indices where self[position + index] != text[index] { return false }
-        return true
     }
 }
 

@@ -29,6 +29,25 @@ final class UserTable {
         if let user = try find(aor) { return user }
         let uid = try counter("next_uid")
         try count("next_uid", by: 1)
+        return try add(aor, uid)
+    }
+
+    /// The same for several, with one look at the counter.
+    func findOrAdd(_ aors: [String]) throws(StoreError) -> [User] {
+        var next: Int64?
+        var new = 0
+        let users = try aors.map { aor throws(StoreError) in
+            if let user = try find(aor) { return user }
+            let uid = if let next { next } else { try counter("next_uid") }
+            next = uid &+ 1
+            new += 1
+            return try add(aor, uid)
+        }
+        if new > 0 { try count("next_uid", by: new) }
+        return users
+    }
+
+    private func add(_ aor: String, _ uid: Int64) throws(StoreError) -> User {
         let insertion = try database.statement("INSERT INTO users(aor, uid) VALUES(?, ?)")
         try insertion.bind(1, aor)
         try insertion.bind(2, uid)

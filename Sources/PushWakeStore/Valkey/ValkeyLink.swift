@@ -333,7 +333,7 @@ final class ValkeyLink: LoopSource, TurnEnding {
         guard self.attempt == attempt, case .established = stage else { return }
         if let broken { return lose(broken) }
         switch end {
-        case .drained: return
+        case .drained, .stopped: return
         case .closed: lose("the server closed the connection")
         case .failed(let text): lose(text)
         }

@@ -40,12 +40,11 @@ public final class LineConnection: LoopSource {
     public func ready(_ readiness: Loop.Readiness) {
         if readiness.contains(.writable) { flush() }
         guard !isClosed, !readiness.isDisjoint(with: [.readable, .failed]) else { return }
-        while !isClosed {
-            switch socket.receive(into: loop.receiveBuffer) {
-            case .bytes(let count): take(UnsafeRawBufferPointer(rebasing: loop.receiveBuffer[..<count]))
-            case .wouldBlock: return
-            case .closed, .failed: finish()
-            }
+        // Once: who sends without end has its next turn behind all others.
+        switch socket.receive(into: loop.receiveBuffer) {
+        case .bytes(let count): take(UnsafeRawBufferPointer(rebasing: loop.receiveBuffer[..<count]))
+        case .wouldBlock: return
+        case .closed, .failed: finish()
         }
     }
 

@@ -45,7 +45,8 @@ public final class Socket {
         return socket
     }
 
-    /// Takes one waiting connection; nil when there is none.
+    /// Takes one waiting connection; nil when there is none. A peer that came by IPv4 has an IPv4 address, whatever is
+    /// listened on.
     public func accept() -> (socket: Socket, peer: SocketAddress)? {
         var storage = sockaddr_storage()
         var length = socklen_t(0)
@@ -53,7 +54,7 @@ public final class Socket {
         guard accepted >= 0 else { return nil }
         let socket = Socket(accepted)
         socket.configure()
-        return (socket, SocketAddress(storage: storage, length: length))
+        return (socket, SocketAddress(storage: storage, length: length).unmapped)
     }
 
     /// 0 when the connection stands, else the system's error number.
@@ -67,6 +68,14 @@ public final class Socket {
         var storage = sockaddr_storage()
         var length = socklen_t(0)
         clinux_local_address(descriptor, &storage, &length)
+        return SocketAddress(storage: storage, length: length)
+    }
+
+    /// Address of the other end.
+    public var peerAddress: SocketAddress {
+        var storage = sockaddr_storage()
+        var length = socklen_t(0)
+        clinux_peer_address(descriptor, &storage, &length)
         return SocketAddress(storage: storage, length: length)
     }
 

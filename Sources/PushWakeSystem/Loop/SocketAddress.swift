@@ -47,6 +47,19 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
         withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: address, as: sockaddr_un.self) }
     }
 
+    /// The IPv4 address that `::ffff:a.b.c.d` stands for: an IPv4 peer of a listener for both (RFC 4291, 2.5.5.2). Any
+    /// other is itself.
+    var unmapped: SocketAddress {
+        guard isIPv6 else { return self }
+        return withUnsafeBytes(of: storage) { bytes in
+            let address = bytes[8..<24]
+            guard address.prefix(10).allSatisfy({ $0 == 0 }), address[18] == 0xFF, address[19] == 0xFF else {
+                return self
+            }
+            return SocketAddress(ip: address.suffix(4).map(String.init).joined(separator: "."), port: port) ?? self
+        }
+    }
+
     var family: Int32 { Int32(storage.ss_family) }
 
     /// False means IPv4.
@@ -66,6 +79,11 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
             _ = inet_ntop(family, base + offset, &text, 64)
         }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// The address in network order: 4 bytes, or 16 for IPv6.
+    public var hostBytes: [UInt8] {
+        withUnsafeBytes(of: storage) { Array($0[isIPv6 ? 8..<24 : 4..<8]) }
     }
 
     /// Not on the public Internet: nothing that a URL from outside should reach.

@@ -281,7 +281,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         scheduleFlush()
         if isBroken { return finish("\(origin.authority) broke the protocol", isOrderly: true) }
         switch end {
-        case .drained: return
+        case .drained, .stopped: return
         case .closed: finish("\(origin.authority) closed the connection", isOrderly: false)
         case .failed(let text): finish("\(origin.authority): \(text)", isOrderly: false)
         }

@@ -59,10 +59,10 @@ public final class HTTPListener: LoopSource {
 
     var requestLimits: HTTP1RequestReader.Limits { limits.request }
 
-    /// Ends all connections and listens no more.
+    /// Listens no more and ends all connections, behind the answers that they have.
     public func close() {
         loop.unwatch(socket.descriptor)
-        for connection in Array(connections.values) { connection.close(aborting: false) }
+        for connection in Array(connections.values) { connection.end() }
         socket.close()
     }
 

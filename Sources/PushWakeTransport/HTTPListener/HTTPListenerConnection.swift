@@ -94,7 +94,7 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
             return !isBroken
         }
         switch end {
-        case .drained: break
+        case .drained, .stopped: break
         case .closed: isPeerDone = true
         case .failed: close(aborting: true)
         }
@@ -126,14 +126,11 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
     }
 
     /// What comes behind the last answer is thrown away until the client closes: closing before it does would take the
-    /// answer from it (RFC 9112, 9.6).
+    /// answer from it (RFC 9112, 9.6). Once in a turn, as all reading, and for the time of `farewell`.
     private func discard() {
-        while true {
-            switch channel.socket.receive(into: loop.receiveBuffer) {
-            case .bytes: continue
-            case .wouldBlock: return
-            case .closed, .failed: return close(aborting: false)
-            }
+        switch channel.socket.receive(into: loop.receiveBuffer) {
+        case .bytes, .wouldBlock: return
+        case .closed, .failed: close(aborting: false)
         }
     }
 
@@ -157,7 +154,8 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
             if !isBlocked, isDone { return finish() }
             let isWaitedFor = session?.answeringSince != nil || session?.hasUnsent == true || isBlocked
             if isPeerDone, !isWaitedFor { return close(aborting: false) }
-            if session?.hasBacklog == true { goOn() }
+            // What is not read stops what is begun; room to write settles again.
+            if !isBlocked, session?.hasBacklog == true { goOn() }
         }
         times.update(
             readingSince: session.map(\.readingSince) ?? openingSince, answeringSince: session?.answeringSince,
@@ -222,6 +220,12 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
         watched = .readable
         loop.rewatch(descriptor, for: .readable)
         loop.schedule(after: Self.farewell) { [weak self] in self?.close(aborting: true) }
+    }
+
+    /// The engine ends: what is answered leaves as far as the kernel takes it.
+    func end() {
+        if phase == .open { _ = pump() }
+        close(aborting: false)
     }
 
     func close(aborting: Bool) {

@@ -28,6 +28,21 @@ import Testing
         #expect(Base64URL.decode(text) == nil)
     }
 
+    @Test(arguments: ["", "alice", "j\u{F6}rg", "\u{1F4DE}"])
+    func `UTF-8 is text and goes behind what is there`(text: String) {
+        var out: [UInt8] = [0x3E]
+        text.utf8.span.append(to: &out)
+        #expect(out == [0x3E] + Array(text.utf8))
+        let isText = text.utf8.span.isText
+        #expect(isText)
+    }
+
+    @Test(arguments: [[0xFF], [0x6A, 0xF6, 0x72, 0x67], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80]] as [[UInt8]])
+    func `what is no UTF-8 is no text`(bytes: [UInt8]) {
+        let isText = bytes.span.isText
+        #expect(!isText)
+    }
+
     @Test func `hex goes both ways and refuses the rest`() {
         #expect(Hex.encode([0x00, 0xfc, 0x13]) == "00fc13")
         #expect(Hex.decode("00FC13") == [0x00, 0xfc, 0x13])

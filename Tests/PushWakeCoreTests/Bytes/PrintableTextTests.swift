@@ -9,6 +9,8 @@ import Testing
         arguments: [
             ("plain", "plain"),
             ("ünïcode ☎ 日本", "ünïcode ☎ 日本"),
+            ("f00dab…cdef “a”\u{A0}b \u{206A}", "f00dab…cdef “a”\u{A0}b \u{206A}"),
+            ("f00dab…cdef\u{202E}", "f00dab…cdef?"),
             ("x\n 0(1) ALERT: gone\u{1B}[31m", "x? 0(1) ALERT: gone?[31m"),
             ("a\u{7F}b\u{0}c\td", "a?b?c?d"),
             ("a\u{80}b\u{85}c\u{9B}31m\u{9F}", "a?b?c?31m?"),
@@ -27,6 +29,8 @@ import Testing
             ("say \"hi\\\"", "\"say \\\"hi\\\\\\\"\""),
             ("a\u{A0}b=c", "\"a\u{A0}b=c\""),
             ("a\u{3000}b=c", "\"a\u{3000}b=c\""),
+            ("f00dab…cdef", "f00dab…cdef"),
+            ("a … b", "\"a … b\""),
             ("a\nb", "a?b"),
         ])
     func value(text: String, expected: String) { #expect(PrintableText.logValue(text) == expected) }

@@ -14,7 +14,17 @@ private final class Gate {
         access.change(token: Array(token.utf8), users: users, operators: operators, realm: realm)
     }
 
-    func decide(_ request: ServedRequest, now: Int64) -> HTTPAccess.Decision { access.decide(request, now: now) }
+    func decide(_ request: ServedRequest, mayGuess: Bool = true, now: Int64) -> HTTPAccess.Decision {
+        access.decide(request, mayGuess: mayGuess, now: now)
+    }
+
+    func challenges(isStale: Bool = false, now: Int64) -> [HTTPResponse.Header] {
+        access.challenges(isStale: isStale, now: now)
+    }
+
+    func keep(operators: Set<String>) {
+        access.change(token: nil, users: nil, operators: operators, realm: "pushwake")
+    }
 }
 
 @Suite struct `Access over HTTP` {
@@ -54,11 +64,8 @@ private final class Gate {
 
     private func basic(_ pair: String) -> String { "Basic \(Base64.encode(pair.utf8))" }
 
-    private func names(_ decision: HTTPAccess.Decision) -> [String] {
-        switch decision {
-        case .granted: []
-        case .asked(let headers), .wrong(let headers): headers.map { String($0.value.prefix { $0 != "," }) }
-        }
+    private func names(_ challenges: [HTTPResponse.Header]) -> [String] {
+        challenges.map { String($0.value.prefix { $0 != "," }) }
     }
 
     @Test func `knows the operator by the token and by name, users by their password`() throws {
@@ -92,21 +99,47 @@ private final class Gate {
 
     @Test func `asks with the strongest first, and offers only what somebody can use`() throws {
         let access = access()
-        let first = access.decide(try request(nil), now: 0)
+        #expect(access.decide(try request(nil), now: 0) == .asked(isStale: false))
+        let headers = access.challenges(now: 0)
         #expect(
-            names(first) == [
+            names(headers) == [
                 "Digest realm=\"pushwake\"", "Digest realm=\"pushwake\"", "Basic realm=\"pushwake\"",
                 "Bearer realm=\"pushwake\"",
             ])
-        guard case .asked(let headers) = first else { return #expect(Bool(false)) }
         #expect(headers[0].value.contains("algorithm=SHA-256") && headers[1].value.contains("algorithm=MD5"))
         access.change(token: "", users: HTTPUsers())
-        #expect(names(access.decide(try request(nil), now: 0)).isEmpty && !access.knowsAnybody)
+        #expect(access.challenges(now: 0).isEmpty && !access.knowsAnybody)
+    }
+
+    @Test func `makes a nonce only for a challenge that is sent`() throws {
+        let access = access()
+        let nonce = try nonce(access)
+        for _ in 0...DigestNonces.most { _ = access.decide(try request(nil), now: 0) }
+        let alice = HTTPAccess.Decision.granted(.user("alice", realm: "pushwake"))
+        #expect(access.decide(try request(digest(nonce: nonce)), now: 1) == alice)
+    }
+
+    @Test func `decides the token whatever else its address has shown, and looks at no password then`() throws {
+        let access = access()
+        #expect(access.decide(try request("Bearer 0123456789abcdef"), mayGuess: false, now: 0) == .granted(.operating))
+        #expect(
+            access.decide(try request("Bearer 0123456789abcdeF"), mayGuess: false, now: 0) == .wrong(isGuess: false))
+        for other in [nil, basic("root:toor"), basic("root:wrong"), "Negotiate abc"] {
+            #expect(access.decide(try request(other), mayGuess: false, now: 0) == .limited)
+        }
+        #expect(access.decide(try request(basic("root:wrong")), now: 0) == .wrong(isGuess: true))
+    }
+
+    @Test func `goes on with token and users when others cannot be read`() throws {
+        let access = access()
+        access.keep(operators: [])
+        #expect(access.decide(try request("Bearer 0123456789abcdef"), now: 0) == .granted(.operating))
+        #expect(access.decide(try request(basic("root:toor")), now: 0) == .granted(.user("root", realm: "pushwake")))
+        #expect(names(access.challenges(now: 0)).count == 4)
     }
 
     private func nonce(_ access: Gate, now: Int64 = 0) throws -> String {
-        guard case .asked(let headers) = access.decide(try request(nil), now: now) else { return "" }
-        let value = try #require(headers.first { $0.value.contains("MD5") }).value
+        let value = try #require(access.challenges(now: now).first { $0.value.contains("MD5") }).value
         return String(value.split(separator: "nonce=\"")[1].prefix { $0 != "\"" })
     }
 
@@ -127,10 +160,8 @@ private final class Gate {
         let alice = HTTPAccess.Decision.granted(.user("alice", realm: "pushwake"))
         #expect(access.decide(try request(digest(nonce: nonce)), now: 1) == alice)
         // The same once more is what somebody has overheard.
-        guard case .asked(let headers) = access.decide(try request(digest(nonce: nonce)), now: 1) else {
-            return #expect(Bool(false), "taken twice")
-        }
-        #expect(headers.contains { $0.value.contains("stale=true") })
+        #expect(access.decide(try request(digest(nonce: nonce)), now: 1) == .asked(isStale: true))
+        #expect(access.challenges(isStale: true, now: 1).contains { $0.value.contains("stale=true") })
         #expect(access.decide(try request(digest(nonce: nonce, count: "00000005")), now: 2) == alice)
         guard case .asked = access.decide(try request(digest(nonce: nonce, count: "00000006")), now: 300) else {
             return #expect(Bool(false), "an old nonce was taken")

@@ -52,6 +52,13 @@ import Testing
         #expect(page.html.contains("href=\"/?q=%22%3e%3cscript"))
     }
 
+    @Test func `shows a number of phones only where somebody counts them`() {
+        var page = StatusPage(now: 0)
+        #expect(!page.html.contains("phones that can be woken") && page.html.contains("load level"))
+        page.bindings = 7
+        #expect(page.html.contains("<b>7</b> phones that can be woken"))
+    }
+
     @Test func `works without anything to show`() {
         var page = StatusPage(now: 0)
         #expect(page.html.contains("There was none since the engine started"))

@@ -13,6 +13,22 @@ import Testing
     }
 
     @Test(arguments: [
+        ([], ""), (["bob"], "aor=bob\n"), (["provider=apns"], "provider=apns\n"),
+        (["bob", "provider=apns", "age=+1d"], "aor=bob\nprovider=apns\nage=+1d\n"),
+        (["user=b*", "bob"], nil), (["bob", "alice"], nil), (["bob", "user=a\naor=alice"], nil), (["a\nb"], nil),
+    ])
+    func `in words are conditions of which the first may be a user`(_ words: [String], _ lines: String?) {
+        #expect((try? EngineQuery.find.argument(words: words)) == lines)
+        #expect((try? EngineQuery.removeFound.argument(words: words)) == lines)
+    }
+
+    @Test func `other questions take one word`() throws {
+        #expect(try EngineQuery.trace.argument(words: []) == "")
+        #expect(try EngineQuery.trace.argument(words: ["a=b c"]) == "a=b c")
+        #expect(throws: ListingConditions.Mistake.self) { try EngineQuery.trace.argument(words: ["bob", "alice"]) }
+    }
+
+    @Test(arguments: [
         ("bob", "bob", true), ("bob", "bob@example.com", true), ("bob", "bobby", false),
         ("b*", "bob@example.com", true),
         ("*", "", true), ("?ob", "bob", true), ("?ob", "ob", false), ("*@example.com", "bob@example.com", true),

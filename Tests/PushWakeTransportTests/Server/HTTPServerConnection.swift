@@ -202,7 +202,7 @@ final class HTTPServerConnection: LoopSource, TurnEnding {
         scheduleFlush()
         if isBroken { return close() }
         switch end {
-        case .drained: return
+        case .drained, .stopped: return
         case .closed: finish("", aborting: false)
         case .failed(let text): finish(text, aborting: false)
         }

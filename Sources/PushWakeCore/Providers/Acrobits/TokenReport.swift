@@ -81,8 +81,24 @@ public struct TokenReport: Equatable, Sendable {
 }
 
 extension TokenReport {
-    /// A binding of any push service that is reported by itself: the same checks as of what a REGISTER says.
+    /// A binding of any push service that is reported by itself: the same checks as of what a REGISTER says. `instance` and
+    /// `contact` are empty where they are not known.
     public static func binding(
+        _ provider: Provider, _ environment: Environment, app: String, token: String, service: Service?,
+        attributes: Binding.Attributes, instance: String = "", contact: String = ""
+    ) throws(Problem) -> Binding {
+        try TokenRules.check(text: instance, from: "instance", atMost: SIPLimits.longestName)
+        try TokenRules.check(text: contact, from: "contact", atMost: SIPLimits.longestHeader)
+        for attribute in attributes.entries {
+            try TokenRules.check(text: attribute.value, from: attribute.name, atMost: SIPLimits.longestAttribute)
+        }
+        var made = try bareBinding(
+            provider, environment, app: app, token: token, service: service, attributes: attributes)
+        (made.instance, made.contact) = (instance, contact)
+        return made
+    }
+
+    private static func bareBinding(
         _ provider: Provider, _ environment: Environment, app: String, token: String, service: Service?,
         attributes: Binding.Attributes
     ) throws(Problem) -> Binding {

@@ -43,6 +43,27 @@ import Testing
         #expect(throws: Problem.self) { try report(values) }
     }
 
+    @Test(arguments: [
+        ("instance", "a\nb"), ("instance", String(repeating: "a", count: 513)), ("contact", "sip:a@b\r\nX: y"),
+        ("contact", String(repeating: "a", count: 8193)), ("pn-auth", "a\tb"),
+        ("pn-p256dh", String(repeating: "a", count: 513)),
+    ])
+    func `has no line ends, and nothing longer than in a REGISTER`(name: String, value: String) throws {
+        var attributes = Binding.Attributes()
+        if name.hasPrefix("pn-") { attributes[name] = value }
+        #expect {
+            try TokenReport.binding(
+                .apns, .standard, app: "com.a", token: "abcd", service: nil, attributes: attributes,
+                instance: name == "instance" ? value : "", contact: name == "contact" ? value : "")
+        } throws: {
+            ($0 as? Problem)?.parameter == name
+        }
+        let made = try TokenReport.binding(
+            .apns, .standard, app: "com.a", token: "abcd", service: nil, attributes: .init(), instance: "urn:uuid:1",
+            contact: "sip:a@b")
+        #expect(made.instance == "urn:uuid:1" && made.contact == "sip:a@b")
+    }
+
     @Test func `is checked like one of a REGISTER for every push service`() throws {
         for provider in Provider.allCases {
             #expect(throws: Problem.self) {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+extension CallStory {
+    /// One step that nobody was told of yet.
+    public struct News: Sendable {
+        /// Monotonic milliseconds.
+        public let time: Int64
+        /// Its place among steps of the same millisecond, from 0 to 999.
+        public let order: Int
+        /// As `rows()` has it.
+        public let row: Row
+    }
+
+    /// What has happened since it was asked last, in order: how the request came, who its phones are, and each line.
+    public mutating func takeNews() -> [News] {
+        var news: [News] = []
+        if !isTold {
+            let row: Row = [
+                ("at_ms", .number(0)),
+                ("text", .text(PrintableText.cleaned("\(method) for \(aor)\(from.isEmpty ? "" : " from \(from)")"))),
+                ("what", .text("request")), ("from", .text(PrintableText.cleaned(from))),
+                ("cseq", .number(Int64(cseq))),
+            ]
+            news.append(News(time: startedAt, order: 0, row: row))
+            isTold = true
+        }
+        for index in names.indices where untoldNames & (1 << UInt8(index)) != 0 {
+            guard let text = introduction(of: index) else { continue }
+            news.append(News(time: startedAt, order: index + 1, row: introduce(index, text)))
+        }
+        let first = lines.count - min(Int(untoldLines), lines.count)
+        for index in first..<lines.count {
+            let time = startedAt.addingReportingOverflow(Int64(lines[index].at)).partialValue
+            let order = min(Self.mostNames + 1 + index, 999)
+            news.append(News(time: time, order: order, row: row(of: lines[index])))
+        }
+        untoldNames = 0
+        untoldLines = 0
+        return news
+    }
+}
+
+extension CallStory.News {
+    /// The step as a log shows it: `PushWake: INVITE for alice +12 ms: phone 1 rings (180)`.
+    public func line(of story: CallStory) -> String {
+        var text = ""
+        var at: Int64 = 0
+        for field in row {
+            switch field {
+            case ("text", .text(let value)): text = value
+            case ("at_ms", .number(let value)): at = value
+            default: break
+            }
+        }
+        return "PushWake: \(PrintableText.cleaned("\(story.method) for \(story.aor)")) +\(at) ms: \(text)"
+    }
+
+    /// The step as an object: the request it belongs to, then the fields of its row.
+    public func json(of story: CallStory) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            for (name, value) in [("method", story.method), ("aor", story.aor), ("call_id", story.callID)] {
+                writer.name(name)
+                writer.string(value)
+            }
+            for field in row {
+                writer.name(field.name)
+                switch field.value {
+                case .text(let text): writer.string(text)
+                case .number(let number): writer.integer(number)
+                }
+            }
+        }
+        return writer.bytes
+    }
+}

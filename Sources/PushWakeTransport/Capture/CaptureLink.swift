@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+
+internal import CLinux
+package import PushWakeCore
+package import PushWakeSystem
+
+/// Sends HEP packets to one server, and connects again whenever it cannot. Nobody ever waits for it: while the server is
+/// away or slow a bounded number of packets waits, and the oldest give way.
+package final class CaptureLink: LoopSource, TurnEnding {
+    private enum Stage {
+        case away
+        case connecting(Connector)
+        case securing(Channel)
+        case stream(Channel)
+        case datagrams(DatagramSocket)
+    }
+
+    /// Packets that wait at most; one has some 700 bytes.
+    package static let mostWaiting = 2048
+    /// Packets that go out in one turn of the loop.
+    private static let mostPerTurn = 128
+    /// Milliseconds in which a connection must stand.
+    private static let patience: Int64 = 5000
+    /// Milliseconds until a kernel without room is asked again.
+    private static let pause: Int64 = 10
+
+    private let address: CaptureAddress
+    private let loop: Loop
+    private let resolver: Resolver
+    private let tls: TLSContext?
+    private var stage = Stage.away
+    private var waiting = RingBuffer<HEPPacket>()
+    private var backoff = Backoff(first: 200, cap: 10_000)
+    private var lastReason = ""
+    /// When the connection stood, in milliseconds.
+    private var standsSince: Int64 = 0
+    private var timer: Loop.TimerID?
+    private var isDue = false
+    private var isWatchingWrites = false
+    private var isEnded = false
+    /// Packets that were handed to the kernel or to TLS.
+    package private(set) var sent: Int64 = 0
+    /// Packets that gave way, or that the kernel refused.
+    package private(set) var dropped: Int64 = 0
+    /// The server cannot be reached, or its connection has ended; said once for each reason.
+    package var onTrouble: (_ reason: String) -> Void = { _ in }
+
+    /// Does nothing yet. An empty `caFile` trusts what the system does.
+    package init(_ address: CaptureAddress, caFile: String, loop: Loop) throws(TLSError) {
+        self.address = address
+        self.loop = loop
+        resolver = Resolver(loop: loop, threadLimit: 1)
+        guard address.transport == .tls else {
+            tls = nil
+            return
+        }
+        tls = try TLSContext.client(caFile: caFile.isEmpty ? nil : caFile, protocols: [])
+    }
+
+    /// Connects, and does so again whenever that is lost.
+    package func start() {
+        guard case .away = stage, !isEnded else { return }
+        setTimer(after: Self.patience) { [weak self] in self?.lose("no connection within \(Self.patience) ms") }
+        resolver.resolve(address.host, port: address.port) { [weak self] answer in
+            guard let self, case .away = stage, !isEnded else { return }
+            switch answer {
+            case .addresses(let found): connect(to: found)
+            case .failed(let text): lose(text)
+            }
+        }
+    }
+
+    /// Sends a packet at the end of this turn, or when the server can be reached.
+    package func send(_ packet: HEPPacket) {
+        guard !isEnded else { return }
+        if waiting.count >= Self.mostWaiting, waiting.popFirst() != nil { dropped += 1 }
+        waiting.append(packet)
+        flushSoon()
+    }
+
+    /// Sends what the kernel takes now, and ends.
+    package func end() {
+        turnEnds()
+        isEnded = true
+        drop(aborting: false)
+        while waiting.popFirst() != nil { dropped += 1 }
+    }
+
+    // MARK: Connecting
+
+    private func connect(to addresses: [SocketAddress]) {
+        guard address.transport != .udp else { return open(addresses) }
+        stage = .connecting(Connector(loop: loop, addresses: addresses) { [weak self] in self?.connected($0) })
+    }
+
+    /// UDP: the first address that there is a way to.
+    private func open(_ addresses: [SocketAddress]) {
+        var failure = "there is no address"
+        for address in addresses {
+            do throws(SystemError) {
+                stage = .datagrams(try DatagramSocket(to: address))
+                standsSince = loop.now
+                cancelTimer()
+                return flushSoon()
+            } catch {
+                failure = error.description
+            }
+        }
+        lose(failure)
+    }
+
+    private func connected(_ result: Result<Socket, SystemError>) {
+        let socket: Socket
+        switch result {
+        case .failure(let error): return lose(error.description)
+        case .success(let opened): socket = opened
+        }
+        let channel = Channel(socket: socket, loop: loop)
+        do {
+            stage = .securing(channel)
+            isWatchingWrites = false
+            try loop.watch(socket.descriptor, for: .readable, self)
+            guard let tls else { return stand(channel) }
+            try channel.startTLS(tls, host: address.host)
+            handshake(channel)
+        } catch {
+            lose("\(error)")
+        }
+    }
+
+    private func handshake(_ channel: Channel) {
+        switch channel.handshake() {
+        case .incomplete: flushSoon()
+        case .failed(let text):
+            _ = channel.flush()
+            lose("TLS: \(text)")
+        case .complete: stand(channel)
+        }
+    }
+
+    private func stand(_ channel: Channel) {
+        stage = .stream(channel)
+        standsSince = loop.now
+        cancelTimer()
+        flushSoon()
+    }
+
+    /// There is no way to the server: another attempt follows after a pause.
+    private func lose(_ reason: String) {
+        guard !isEnded else { return }
+        drop(aborting: true)
+        if reason != lastReason { onTrouble("\(address): \(reason)") }
+        lastReason = reason
+        setTimer(after: backoff.next(random: UInt64.random(in: 0...UInt64.max))) { [weak self] in self?.start() }
+    }
+
+    private func drop(aborting: Bool) {
+        cancelTimer()
+        switch stage {
+        case .away: break
+        case .connecting(let connector): connector.cancel()
+        case .securing(let channel), .stream(let channel):
+            loop.unwatch(channel.socket.descriptor)
+            channel.close(aborting: aborting)
+        case .datagrams(let socket): socket.close()
+        }
+        stage = .away
+    }
+
+    private func setTimer(after pause: Int64, _ action: @escaping () -> Void) {
+        cancelTimer()
+        timer = loop.schedule(after: pause) { [weak self] in
+            self?.timer = nil
+            action()
+        }
+    }
+
+    private func cancelTimer() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+    }
+
+    // MARK: Packets
+
+    private func flushSoon() {
+        guard !isDue else { return }
+        isDue = true
+        loop.atEndOfTurn(self)
+    }
+
+    package func turnEnds() {
+        isDue = false
+        switch stage {
+        case .away, .connecting: break
+        case .securing(let channel): flush(channel)
+        case .stream(let channel):
+            write(to: channel)
+            // It may have been lost.
+            if case .stream = stage { flush(channel) }
+        case .datagrams(let socket): write(to: socket)
+        }
+    }
+
+    private func write(to socket: DatagramSocket) {
+        let (source, destination) = (Self.end(socket.localAddress), Self.end(socket.peer))
+        for _ in 0..<Self.mostPerTurn {
+            guard let packet = waiting.popFirst() else { return }
+            switch socket.send(packet.bytes(from: source, to: destination, isUDP: true)) {
+            case .bytes: count()
+            case .wouldBlock:
+                waiting.prepend(packet)
+                return setTimer(after: Self.pause) { [weak self] in self?.flushSoon() }
+            case .closed, .failed(EMSGSIZE): dropped += 1
+            case .failed(let code):
+                // It was this one or the one before that nobody took.
+                dropped += 1
+                return lose(SystemError("send", code: code).description)
+            }
+        }
+        flushSoon()
+    }
+
+    private func write(to channel: Channel) {
+        let source = Self.end(channel.socket.localAddress)
+        let destination = HEPPacket.End(host: channel.socket.peerAddress.hostBytes, port: address.port)
+        for _ in 0..<Self.mostPerTurn {
+            guard channel.hasRoom, let packet = waiting.popFirst() else { return }
+            for piece in Self.pieces(packet.bytes(from: source, to: destination, isUDP: false)) {
+                guard piece.withUnsafeBytes({ channel.write($0) }) else { return lose("TLS failed") }
+            }
+            count()
+        }
+        flushSoon()
+    }
+
+    /// What a channel takes at once.
+    private static func pieces(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+        stride(from: 0, to: bytes.count, by: 16_384).map { bytes[$0..<min($0 + 16_384, bytes.count)] }
+    }
+
+    private static func end(_ address: SocketAddress) -> HEPPacket.End {
+        HEPPacket.End(host: address.hostBytes, port: address.port)
+    }
+
+    /// A server that has taken packets for a while is there, whatever it said before.
+    private func count() {
+        sent += 1
+        guard loop.now - standsSince >= Self.patience else { return }
+        backoff.reset()
+        lastReason = ""
+    }
+
+    private func flush(_ channel: Channel) {
+        switch channel.flush() {
+        case .sent: watchWrites(channel, false)
+        case .blocked: watchWrites(channel, true)
+        case .failed(let text): lose(text)
+        }
+    }
+
+    private func watchWrites(_ channel: Channel, _ wanted: Bool) {
+        guard wanted != isWatchingWrites else { return }
+        isWatchingWrites = wanted
+        loop.rewatch(channel.socket.descriptor, for: wanted ? [.readable, .writable] : .readable)
+    }
+
+    package func ready(_ readiness: Loop.Readiness) {
+        if readiness.contains(.writable) { flushSoon() }
+        guard !readiness.isDisjoint(with: [.readable, .failed]) else { return }
+        switch stage {
+        case .securing(let channel): handshake(channel)
+        case .stream(let channel):
+            // Servers have nothing to say but that they end.
+            switch channel.read({ _ in true }) {
+            case .drained: flushSoon()
+            case .closed: lose("the server closed the connection")
+            case .failed(let text): lose(text)
+            }
+        case .away, .connecting, .datagrams: break
+        }
+    }
+}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Calls, and what the dialplan asks, while the engine stands still; and channels that carry very many calls."""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+
+import pytest
+from faint_engine import FaintEngine
+from servers import Engine, wait_until
+from sleeper import fcm
+
+
+@contextlib.contextmanager
+def stopped(asterisk):
+    engine = asterisk.engine_pid()
+    os.kill(engine, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(engine, signal.SIGCONT)
+
+
+def stat(asterisk, name):
+    return next(int(line.split()[-1]) for line in asterisk.cli("pushwake show stats").splitlines()
+                if line.split()[:-1] and line.replace("_", " ").startswith(name))
+
+
+def test_a_hang_up_while_the_engine_is_asked_reaches_it(make_asterisk, sleeper, phones):
+    asterisk = make_asterisk(settings={"wake_timeout": 60})
+    phone = sleeper(fcm, at=asterisk, of="100")
+    with stopped(asterisk):
+        call = phones("caller", asterisk.address).call("100")
+        asterisk.wait_log('"PushWake(100')
+        time.sleep(0.3)  # it has been asked, and nothing tells of that
+        call.cancel()
+    phone.simulator.wait_push(phone.token)
+    wait_until("it hears of the end", lambda: len(phone.pushes) == 2)
+    wait_until("the engine has forgotten it", lambda: stat(asterisk, "requests live") == 0)
+
+
+def test_a_channel_carries_hundreds_of_calls(make_asterisk, sleeper, phones):
+    asterisk = make_asterisk(settings={"wake_timeout": 5})
+    desk = phones("100", asterisk.address)
+    desk.register()
+    sleeper(fcm, at=asterisk, of="100")
+    lists = ["&".join(f"nobody{number}" for number in range(first, first + 60)) for first in range(0, 600, 60)]
+    asterisk.add_extension(
+        "many", "PushWake(100,2)", *[f"PushWake({names},1)" for names in lists], "PushWake(,,j)",
+        "Verbose(0,joined: ${PUSHWAKE_STATUS})", "Hangup(17)")
+    call = phones("caller", asterisk.address).call("many")
+    asterisk.wait_log("joined: ", timeout=20)
+    call.expect_final(486)
+    assert asterisk.engine_pid()
+
+
+def test_what_the_dialplan_asks_does_not_wait_for_an_engine_that_stands_still(make_asterisk, sleeper, phones):
+    asterisk = make_asterisk(settings={"engine_timeout": 100})
+    sleeper(fcm, at=asterisk, of="100")
+    asterisk.add_extension(
+        "ask", "Verbose(0,asked)", *["Verbose(0,${PUSHWAKE(100,count)} ${PUSHWAKE(100,provider)} ${DEVICE_STATE(PushWake:100)})"] * 3,
+        "Verbose(0,told)", "Hangup(17)")
+    before = len(asterisk.log())
+    with stopped(asterisk):
+        call = phones("caller", asterisk.address).call("ask")
+        asterisk.wait_log("asked", since=before)
+        began = time.monotonic()
+        asterisk.wait_log("told", 30, since=before)
+        assert time.monotonic() - began < 3
+        call.expect_final(486)
+
+
+def test_without_an_engine_phones_that_come_at_once_both_ring(make_asterisk, sleeper, phones):
+    asterisk = make_asterisk(settings={"engine_timeout": 100, "wake_timeout": 10})
+    sleepers = [sleeper(fcm, at=asterisk, of="100") for _ in range(2)]
+    call = phones("caller", asterisk.address).call("100")
+    for phone in sleepers:
+        phone.simulator.wait_push(phone.token)
+    woken = []
+    with stopped(asterisk):
+        threads = [threading.Thread(target=lambda phone=phone: woken.append(phone.wake())) for phone in sleepers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        invites = [(phone, phone.expect_request("INVITE")) for phone in woken]
+        invites[0][0].answer(invites[0][1])
+        call.expect(200)
+    assert len(invites) == 2
+    call.end()
+
+
+@pytest.fixture
+def engine(tmp_path, simulator):
+    """An engine outside of Asterisk; its socket is where both see it."""
+    run = tmp_path / "engine"
+    run.mkdir()
+    made = []
+
+    def make(socket):
+        made.append(Engine(run, simulator, {"engine_socket": socket, **simulator.host_settings(), "wake_timeout": 30}))
+        socket.chmod(0o666)
+        return made[-1]
+
+    yield make
+    for one in made:
+        if one.process.poll() is None:
+            one.stop()
+
+
+def test_a_new_engine_that_is_slow_hears_of_all_calls(make_asterisk, engine, sleeper, phones):
+    asterisk = make_asterisk(start=False)
+    socket = asterisk.host_at / "run/engine.sock"
+    running = engine(socket)
+    asterisk.settings(engine_mode="external", engine_timeout=500, wake_timeout=30)
+    asterisk.start()
+    asterisk.wait_log("Asterisk Ready", 20)
+    for user in ("100", "101", "102"):
+        phone = sleeper(fcm, at=asterisk, of=user)
+        phones("caller", asterisk.address).call(user)
+        phone.simulator.wait_push(phone.token)
+    running.stop()
+    faint = FaintEngine(socket, silences=2)
+    try:
+        wait_until("it has heard of all", lambda: len(faint.asked) >= 5)
+        asterisk.wait_log("3 calls that wait go on with the new engine")
+    finally:
+        faint.stop()
+    assert len(set(faint.asked)) == 3 and len(faint.asked) == 5

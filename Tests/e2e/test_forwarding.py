@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""A failure_route looks another user up, whose phone sleeps: call forwarding. And two users looked up by one script."""
+
+import pytest
+
+from phones import rfc8599_apns, rfc8599_fcm
+from servers import CALLS
+
+
+@pytest.fixture(scope="module")
+def server(make_server):
+    return make_server(settings={"decline_waits": 1}, wake_timeout=3)
+
+
+@pytest.fixture
+def asleep(server, wire):
+    """A phone that sleeps and can be pushed."""
+    def make(user, push=rfc8599_fcm):
+        phone = wire.phone(server, user, "udp", push())
+        phone.register()
+        phone.sleep()
+        return phone
+
+    return make
+
+
+@pytest.fixture
+def busy(server, wire):
+    """A desk phone that takes no call; it has no push."""
+    def make(user):
+        desk = wire.phone(server, user)
+        desk.answers["INVITE"] = (180, 486)
+        desk.register()
+        return desk
+
+    return make
+
+
+def wake(wire, phone, *answers):
+    """It comes at once: what a script has opened must not make the engine's word wait."""
+    woken = wire.again(phone)
+    woken.answers["INVITE"] = answers or (180, 200)
+    registered = woken.register()
+    assert woken.wait_request("INVITE").at - registered.at < 1
+    return woken
+
+
+@pytest.mark.parametrize("push", [rfc8599_fcm, rfc8599_apns])
+def test_busy_the_call_goes_to_a_phone_that_sleeps(server, wire, simulator, busy, asleep, push):
+    busy(f"boss-{push.__name__}")
+    mobile = asleep(f"deputy-{push.__name__}", push)
+    call = wire.call(server, f"boss-{push.__name__}", f"X-Forward: {mobile.user}")
+    simulator.wait_event(mobile.push.token, "call")
+    assert server.held() == 1
+    wake(wire, mobile)
+    call.wait_status(200)
+    assert server.held() == 0 and [s for s in call.statuses if s >= 200] == [200]
+
+
+def test_many_in_a_row_leave_nothing_behind(server, wire, simulator, busy, asleep):
+    """Each worker of the server has had such a call, and then others."""
+    busy("boss-again")
+    mobile = asleep("deputy-again")
+    caller = wire.caller(server)
+    for number in range(4):
+        call = caller.call("boss-again", f"X-Forward: {mobile.user}")
+        simulator.wait_event(mobile.push.token, "call", after=number)
+        mobile = wake(wire, mobile)
+        call.wait_status(200)
+        call.hang_up()
+        mobile.sleep()
+    desk = wire.phone(server, "desk-after")
+    desk.register()
+    for _ in range(6):
+        caller.call("desk-after").wait_status(200)
+    assert server.held() == 0
+
+
+def test_busy_and_nobody_wakes(server, wire, simulator, busy, asleep):
+    busy("boss-alone")
+    mobile = asleep("deputy-alone")
+    call = wire.call(server, "boss-alone", f"X-Forward: {mobile.user}")
+    assert call.wait_final(8).status == 480
+    assert 2.9 < call.final.at - call.sent_at < 4
+    simulator.wait_event(mobile.push.token, "missed")
+    assert server.held() == 0
+
+
+def test_busy_and_the_caller_hangs_up(server, wire, simulator, busy, asleep):
+    busy("boss-left")
+    mobile = asleep("deputy-left")
+    call = wire.call(server, "boss-left", f"X-Forward: {mobile.user}")
+    simulator.wait_event(mobile.push.token, "call")
+    call.cancel()
+    assert call.wait_final().status == 487
+    simulator.wait_event(mobile.push.token, "cancel")
+    assert server.held() == 0
+
+
+def test_a_sleeper_that_does_not_wake_is_forwarded_to_another(server, wire, simulator, asleep):
+    first, second = asleep("first"), asleep("second")
+    call = wire.call(server, "first", "X-Forward: second")
+    simulator.wait_event(second.push.token, "call", 8)
+    wake(wire, second)
+    call.wait_status(200)
+    late = wire.again(first)
+    late.register()
+    assert late.requests("INVITE") == [] and server.held() == 0
+
+
+def test_the_one_who_is_forwarded_to_declines(server, wire, simulator, busy, asleep):
+    busy("boss-declined")
+    mobile = asleep("deputy-declines")
+    call = wire.call(server, "boss-declined", f"X-Forward: {mobile.user}")
+    simulator.wait_event(mobile.push.token, "call")
+    wake(wire, mobile, 180, 486)
+    assert call.wait_final().status == 486
+    assert server.held() == 0
+
+
+def test_forwarded_to_a_phone_that_is_awake_the_sleeper_of_that_user_joins(server, wire, simulator, busy, asleep):
+    busy("boss-both")
+    desk = wire.phone(server, "deputy-both")
+    desk.answers["INVITE"] = (180,)
+    desk.register()
+    mobile = asleep("deputy-both")
+    call = wire.call(server, "boss-both", "X-Forward: deputy-both")
+    desk.wait_request("INVITE")
+    simulator.wait_event(mobile.push.token, "call")
+    wake(wire, mobile)
+    call.wait_status(200)
+    desk.wait_request("CANCEL")
+    assert server.held() == 0
+
+
+def test_two_users_of_one_script_both_wake(server, wire, simulator, asleep):
+    desks, mobiles = [], []
+    for user in ("both-one", "both-two"):
+        desk = wire.phone(server, user)
+        desk.answers["INVITE"] = (180,)
+        desk.register()
+        desks.append(desk)
+        mobiles.append(asleep(user))
+    call = wire.call(server, "both-one", "X-Also: both-two")
+    for desk, mobile in zip(desks, mobiles):
+        desk.wait_request("INVITE")
+        simulator.wait_event(mobile.push.token, "call")
+    wake(wire, mobiles[0], 180)
+    wake(wire, mobiles[1])
+    call.wait_status(200)
+    for desk in desks:
+        desk.wait_request("CANCEL")
+    assert server.held() == 0
+
+
+@pytest.fixture(scope="module")
+def later(make_server):
+    """Its script looks users up after it was suspended, as one does that asks a web service first."""
+    config = CALLS.read_text()
+    looks = config[config.index('    switch (pushwake_lookup("location")) {'):config.index("route[REGISTRAR] {")]
+    config = config.replace(looks, '    async_task_route("LATER");\n    exit;\n}\n\nroute[LATER] {\n' + looks)
+    config = config.replace("children=2\n", "children=2\nasync_workers=2\n", 1).replace(
+        'loadmodule "tmx.so"', 'loadmodule "tmx.so"\nloadmodule "async.so"')
+    return make_server(config=config, settings={"decline_waits": 1}, wake_timeout=3)
+
+
+def test_a_script_that_was_suspended_holds_and_rings(later, wire, simulator):
+    desk = wire.phone(later, "later")
+    desk.answers["INVITE"] = (180, 486)
+    desk.register()
+    mobile = wire.phone(later, "later", "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    for number in range(3):
+        call = wire.call(later, "later")
+        simulator.wait_event(mobile.push.token, "call", after=number)
+        mobile = wake(wire, mobile)
+        call.wait_status(200)
+        call.hang_up()
+        mobile.sleep()
+        assert later.held() == 0
+
+
+def test_a_script_that_was_suspended_and_nobody_comes(later, wire, simulator):
+    mobile = wire.phone(later, "later-alone", "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    call = wire.call(later, "later-alone")
+    assert call.wait_final(8).status == 480
+    assert later.held() == 0
