@@ -272,7 +272,7 @@ package final class CaptureLink: LoopSource, TurnEnding {
         case .stream(let channel):
             // Servers have nothing to say but that they end.
             switch channel.read({ _ in true }) {
-            case .drained: flushSoon()
+            case .drained, .stopped: flushSoon()
             case .closed: lose("the server closed the connection")
             case .failed(let text): lose(text)
             }
