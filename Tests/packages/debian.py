@@ -156,16 +156,21 @@ class ServiceManager:
 
     def stop(self):
         """Ends it; what it said meanwhile."""
-        said = []
+        # Signs of life that nobody has read leave no room for the last word.
+        said = self.hear_all()
         if self.process and self.process.poll() is None:
             self.process.terminate()
             self.process.wait(10)
+        return said + self.hear_all()
+
+    def hear_all(self):
+        """What it has said by now."""
+        said = []
         self.socket.setblocking(False)
         try:
             while True:
                 said.append(self.hear())
         except BlockingIOError:
-            self.socket.setblocking(True)
             self.socket.settimeout(10)
         return said
 

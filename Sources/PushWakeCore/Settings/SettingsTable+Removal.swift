@@ -30,7 +30,7 @@ extension SettingsTable {
         case .clientMaxOffline:
             .init(
                 "client_max_offline", .integer(0...3650), "30", unit: "days",
-                "A phone that has not registered for so many days is pushed no more, whatever persist says. 0: no bound."
+                "A phone that has not registered for so many days is pushed no more, whatever persist says, unless its registration lasts longer. 0: no bound."
             )
         default: nil
         }

@@ -377,8 +377,7 @@ extension EngineCore {
     /// When a binding is forgotten whose phone registers now.
     func forgetAt(now: Int64, expires: Int64) -> Int64 {
         let offline = settings.integer(.clientMaxOffline)
-        let life = max(expires, persistence)
-        return now + (offline > 0 ? min(life, offline * 86_400) : life)
+        return now + max(expires, offline > 0 ? min(persistence, offline * 86_400) : persistence)
     }
 
     /// A phone that stays registered without push loses its binding where the settings say so; how many went.

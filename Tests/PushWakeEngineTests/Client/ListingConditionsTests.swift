@@ -86,7 +86,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("colour=red", "write aor, user, provider"), ("provider=google", "write one of apns, fcm"), ("age=2d", "+2d"),
+        ("colour=red", "write aor, contact, user, provider"), ("provider=google", "write one of apns, fcm"),
+        ("age=2d", "+2d"),
         ("age=+", "+2d"), ("age=+2y", "+2d"), ("age=-99999999999999999999", "+2d"),
         ("age=-9223372036854775807w", "+2d"),
         ("age=+é", "+2d"), ("nothing", "name=value"), ("aor=", "one short line"), ("age=--1", "+2d"),
