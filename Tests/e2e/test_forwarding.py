@@ -4,7 +4,6 @@
 import pytest
 
 from phones import rfc8599_apns, rfc8599_fcm
-from servers import CALLS
 
 
 @pytest.fixture(scope="module")
@@ -151,40 +150,3 @@ def test_two_users_of_one_script_both_wake(server, wire, simulator, asleep):
     for desk in desks:
         desk.wait_request("CANCEL")
     assert server.held() == 0
-
-
-@pytest.fixture(scope="module")
-def later(make_server):
-    """Its script looks users up after it was suspended, as one does that asks a web service first."""
-    config = CALLS.read_text()
-    looks = config[config.index('    switch (pushwake_lookup("location")) {'):config.index("route[REGISTRAR] {")]
-    config = config.replace(looks, '    async_task_route("LATER");\n    exit;\n}\n\nroute[LATER] {\n' + looks)
-    config = config.replace("children=2\n", "children=2\nasync_workers=2\n", 1).replace(
-        'loadmodule "tmx.so"', 'loadmodule "tmx.so"\nloadmodule "async.so"')
-    return make_server(config=config, settings={"decline_waits": 1}, wake_timeout=3)
-
-
-def test_a_script_that_was_suspended_holds_and_rings(later, wire, simulator):
-    desk = wire.phone(later, "later")
-    desk.answers["INVITE"] = (180, 486)
-    desk.register()
-    mobile = wire.phone(later, "later", "udp", rfc8599_fcm())
-    mobile.register()
-    mobile.sleep()
-    for number in range(3):
-        call = wire.call(later, "later")
-        simulator.wait_event(mobile.push.token, "call", after=number)
-        mobile = wake(wire, mobile)
-        call.wait_status(200)
-        call.hang_up()
-        mobile.sleep()
-        assert later.held() == 0
-
-
-def test_a_script_that_was_suspended_and_nobody_comes(later, wire, simulator):
-    mobile = wire.phone(later, "later-alone", "udp", rfc8599_fcm())
-    mobile.register()
-    mobile.sleep()
-    call = wire.call(later, "later-alone")
-    assert call.wait_final(8).status == 480
-    assert later.held() == 0

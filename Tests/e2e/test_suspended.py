@@ -1,68 +1,75 @@
 # SPDX-License-Identifier: MIT
-"""Requests that the script suspends before it looks up the user, as it does for a database or an HTTP service."""
+"""A script looks users up after it was suspended, as one does that asks a database or a web service first."""
 
 import pytest
 
 from phones import no_push, rfc8599_fcm
 from servers import CALLS
 
-LATER = """
-route[LATER] {
-    switch (pushwake_lookup("location")) {
-        case 1:  t_relay(); exit;
-        case 2:  exit;
-        default: t_reply("404", "Not Found"); exit;
-    }
-}
-"""
+
+@pytest.fixture(scope="module")
+def server(make_server):
+    config = CALLS.read_text()
+    looks = config[config.index('    switch (pushwake_lookup("location")) {'):config.index("route[REGISTRAR] {")]
+    config = config.replace(looks, '    async_task_route("LATER");\n    exit;\n}\n\nroute[LATER] {\n' + looks)
+    config = config.replace("children=2\n", "children=2\nasync_workers=2\n", 1).replace(
+        'loadmodule "tmx.so"', 'loadmodule "tmx.so"\nloadmodule "async.so"')
+    return make_server(config=config, settings={"decline_waits": 1}, wake_timeout=3)
 
 
 @pytest.fixture
-def server(make_kamailio):
-    text = CALLS.read_text()
-    for place, more in (('loadmodule "nathelper.so"', 'loadmodule "async.so"'), ("debug=2", "async_workers=2"),
-                        ('    if (is_method("INVITE")) { record_route(); }',
-                         '    route(CHOICES);\n    async_task_route("LATER"); exit;')):
-        assert place in text
-        text = text.replace(place, f"{place}\n{more}", 1)
-    return make_kamailio(config=text + LATER, wake_timeout=2).start().wait_engine()
+def asleep(server, wire):
+    """A phone that sleeps and can be pushed."""
+    def make(user):
+        phone = wire.phone(server, user, "udp", rfc8599_fcm())
+        phone.register()
+        phone.sleep()
+        return phone
+
+    return make
 
 
-def test_nobody_wakes(server, wire, simulator):
-    phone = wire.phone(server, "later-1", "udp", rfc8599_fcm())
-    phone.register()
-    phone.sleep()
-    call = wire.call(server, "later-1")
-    simulator.wait_event(phone.push.token, "call")
-    assert call.wait_final(10).status == 480
-
-
-def test_nobody_wakes_and_there_is_voicemail(server, wire, simulator):
-    phone = wire.phone(server, "later-2", "udp", rfc8599_fcm())
-    phone.register()
-    phone.sleep()
-    voicemail = wire.phone(server, "voicemail", "udp", no_push())
-    call = wire.call(server, "later-2", f"X-Voicemail: {voicemail.endpoint.port}")
-    assert call.wait_final(10).status == 200
-
-
-def test_a_phone_that_wakes_rings(server, wire, simulator):
-    phone = wire.phone(server, "later-3", "udp", rfc8599_fcm())
-    phone.register()
-    phone.sleep()
-    call = wire.call(server, "later-3")
-    simulator.wait_event(phone.push.token, "call")
-    wire.again(phone).register()
-    assert call.wait_final(10).status == 200
-
-
-def test_a_phone_that_wakes_and_declines(server, wire, simulator):
-    phone = wire.phone(server, "later-4", "udp", rfc8599_fcm())
-    phone.register()
-    phone.sleep()
-    call = wire.call(server, "later-4")
-    simulator.wait_event(phone.push.token, "call")
+def wake(wire, phone, *answers):
+    """It is rung at once: the branch that t_suspend() leaves must not make the engine's word wait."""
     woken = wire.again(phone)
-    woken.answers["INVITE"] = (180, 486)
-    woken.register()
-    assert call.wait_final(10).status == 486
+    woken.answers["INVITE"] = answers or (180, 200)
+    registered = woken.register()
+    assert woken.wait_request("INVITE").at - registered.at < 1
+    return woken
+
+
+def test_a_phone_that_wakes_rings_beside_a_desk_that_is_busy(server, wire, simulator, asleep):
+    desk = wire.phone(server, "later")
+    desk.answers["INVITE"] = (180, 486)
+    desk.register()
+    mobile = asleep("later")
+    for number in range(3):
+        call = wire.call(server, "later")
+        simulator.wait_event(mobile.push.token, "call", after=number)
+        mobile = wake(wire, mobile)
+        call.wait_status(200)
+        call.hang_up()
+        mobile.sleep()
+        assert server.held() == 0
+
+
+def test_nobody_wakes(server, wire, asleep):
+    asleep("later-alone")
+    call = wire.call(server, "later-alone")
+    assert call.wait_final(8).status == 480
+    assert server.held() == 0
+
+
+def test_nobody_wakes_and_there_is_voicemail(server, wire, asleep):
+    asleep("later-mailbox")
+    voicemail = wire.phone(server, "voicemail", "udp", no_push())
+    call = wire.call(server, "later-mailbox", f"X-Voicemail: {voicemail.endpoint.port}")
+    assert call.wait_final(8).status == 200
+
+
+def test_the_phone_that_wakes_declines(server, wire, simulator, asleep):
+    phone = asleep("later-declines")
+    call = wire.call(server, "later-declines")
+    simulator.wait_event(phone.push.token, "call")
+    wake(wire, phone, 180, 486)
+    assert call.wait_final(8).status == 486

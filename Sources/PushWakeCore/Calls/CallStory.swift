@@ -46,10 +46,10 @@ public struct CallStory: Equatable, Sendable {
     public private(set) var omitted = 0
     var names: [Name?] = []
     var texts: [String] = []
-    /// What `takeNews` has not given yet: lines at the end, and a bit for each name.
+    /// What `takeNewSteps` has not given yet: lines at the end, and a bit for each name.
     var untoldLines: UInt8 = 0
     var untoldNames: UInt8 = 0
-    /// `takeNews` has said that there is such a request.
+    /// `takeNewSteps` has said that there is such a request.
     var isTold = false
 
     /// Begins at `now` (monotonic milliseconds).

@@ -35,7 +35,7 @@ final class StoryCapture: TurnEnding {
         self.loop = loop
         link = try CaptureLink(source.address, caFile: source.caFile, loop: loop)
         link.onTrouble = { log(.warning, "hep_capture: \($0); calls go on, and it is tried again") }
-        trace.onNews = { [weak self] in self?.note($0) }
+        trace.onStep = { [weak self] in self?.note($0) }
         link.start()
     }
 
@@ -45,7 +45,7 @@ final class StoryCapture: TurnEnding {
     /// Sends what there is, and follows no more.
     func end() {
         turnEnds()
-        trace.onNews = nil
+        trace.onStep = nil
         link.end()
     }
 
@@ -59,8 +59,8 @@ final class StoryCapture: TurnEnding {
         changed = []
         let clocks = SystemClock.wallMicroseconds() &- SystemClock.monotonicMilliseconds() &* 1000
         for id in ids {
-            guard let (story, news) = trace.takeNews(id) else { continue }
-            for step in news {
+            guard let (story, steps) = trace.takeNewSteps(id) else { continue }
+            for step in steps {
                 link.send(
                     HEPPacket(
                         time: clocks &+ step.time &* 1000 &+ Int64(step.order), agent: source.agent,

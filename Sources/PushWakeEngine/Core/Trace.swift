@@ -36,7 +36,7 @@ final class Trace {
     private var newestByCall: [Int: UInt64] = [:]
     private var newestByAoR: [Int: UInt64] = [:]
     /// A story goes on; nil where nobody follows them.
-    var onNews: ((TraceID) -> Void)?
+    var onStep: ((TraceID) -> Void)?
 
     init(capacity: Int = Trace.capacity) { self.capacity = max(capacity, 1) }
 
@@ -55,7 +55,7 @@ final class Trace {
             callBefore: newestByCall.updateValue(last, forKey: callKey) ?? 0,
             aorBefore: newestByAoR.updateValue(last, forKey: aorKey) ?? 0)
         if entries.count < capacity { entries.append(entry) } else { entries[index(of: last)] = entry }
-        onNews?(TraceID(sequence: last))
+        onStep?(TraceID(sequence: last))
         return TraceID(sequence: last)
     }
 
@@ -63,14 +63,14 @@ final class Trace {
     func note(_ id: TraceID, _ note: CallNote, now: Int64) {
         guard isKept(id.sequence) else { return }
         entries[index(of: id.sequence)].story.append(note, now: now)
-        onNews?(id)
+        onStep?(id)
     }
 
     /// The machine has answered an event with these verbs.
     func note(_ id: TraceID, _ verbs: [CallVerb], now: Int64) {
         guard isKept(id.sequence), !verbs.isEmpty else { return }
         entries[index(of: id.sequence)].story.append(verbs, now: now)
-        onNews?(id)
+        onStep?(id)
     }
 
     /// A device, by its place in the machine, is the one of this binding.
@@ -98,7 +98,7 @@ final class Trace {
             event: result.event, outcome: result.outcome, reason: result.reason, httpStatus: result.httpStatus,
             milliseconds: result.microseconds / 1000, isBindingRemoved: result.isBindingRemoved)
         entries[index(of: id.sequence)].story.append(answer, device: device, now: now)
-        onNews?(id)
+        onStep?(id)
     }
 
     /// The story of a request; nil when it is forgotten.
@@ -107,11 +107,11 @@ final class Trace {
     }
 
     /// The story with what is new in it since this was asked last; nil when it is forgotten.
-    func takeNews(_ id: TraceID) -> (story: CallStory, news: [CallStory.News])? {
+    func takeNewSteps(_ id: TraceID) -> (story: CallStory, steps: [CallStory.Step])? {
         guard isKept(id.sequence) else { return nil }
         let place = index(of: id.sequence)
-        let news = entries[place].story.takeNews()
-        return (entries[place].story, news)
+        let steps = entries[place].story.takeNewSteps()
+        return (entries[place].story, steps)
     }
 
     /// The newest requests, the newest first.

@@ -158,6 +158,7 @@ public final class BufferedStore: BindingStore {
 
     /// Takes the first bindings of a user.
     private func add(_ bindings: [Binding], _ key: UserKey, _ now: Int64) throws(StoreError) -> [String] {
+        guard !bindings.isEmpty else { return [] }
         try makeRoomInQueue()
         try makeRoomForUser()
         guard journal.append(bindings.map { (id: RefreshJournal.newRow, binding: $0) }) else {

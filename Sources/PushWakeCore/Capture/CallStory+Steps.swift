@@ -2,7 +2,7 @@
 
 extension CallStory {
     /// One step that nobody was told of yet.
-    public struct News: Sendable {
+    public struct Step: Sendable {
         /// Monotonic milliseconds.
         public let time: Int64
         /// Its place among steps of the same millisecond, from 0 to 999.
@@ -12,8 +12,8 @@ extension CallStory {
     }
 
     /// What has happened since it was asked last, in order: how the request came, who its phones are, and each line.
-    public mutating func takeNews() -> [News] {
-        var news: [News] = []
+    public mutating func takeNewSteps() -> [Step] {
+        var steps: [Step] = []
         if !isTold {
             let row: Row = [
                 ("at_ms", .number(0)),
@@ -21,26 +21,26 @@ extension CallStory {
                 ("what", .text("request")), ("from", .text(PrintableText.cleaned(from))),
                 ("cseq", .number(Int64(cseq))),
             ]
-            news.append(News(time: startedAt, order: 0, row: row))
+            steps.append(Step(time: startedAt, order: 0, row: row))
             isTold = true
         }
         for index in names.indices where untoldNames & (1 << UInt8(index)) != 0 {
             guard let text = introduction(of: index) else { continue }
-            news.append(News(time: startedAt, order: index + 1, row: introduce(index, text)))
+            steps.append(Step(time: startedAt, order: index + 1, row: introduce(index, text)))
         }
         let first = lines.count - min(Int(untoldLines), lines.count)
         for index in first..<lines.count {
             let time = startedAt.addingReportingOverflow(Int64(lines[index].at)).partialValue
             let order = min(Self.mostNames + 1 + index, 999)
-            news.append(News(time: time, order: order, row: row(of: lines[index])))
+            steps.append(Step(time: time, order: order, row: row(of: lines[index])))
         }
         untoldNames = 0
         untoldLines = 0
-        return news
+        return steps
     }
 }
 
-extension CallStory.News {
+extension CallStory.Step {
     /// The step as a log shows it: `PushWake: INVITE for alice +12 ms: phone 1 rings (180)`.
     public func line(of story: CallStory) -> String {
         var text = ""
