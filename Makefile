@@ -18,7 +18,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 STATE := 0751:/run/pushwake 0750:/var/lib/pushwake
 
 # What test-packages installs into.
-SUITES ?= bookworm trixie sid
+SUITES ?= bookworm trixie
 
 DIST  := .build/dist
 STAGE := .build/stage
@@ -190,7 +190,7 @@ kamailio-%:
 	        $(PYTHON) -m pytest -q -p no:cacheprovider --dist loadgroup -n 3 $(KAMAILIO_CORE)
 
 # Other releases than this one build the C module and the packages in a chroot, around the same Swift output.
-test-packages: build ## packages in fresh Debian 12, 13 and sid: install, ring, upgrade, downgrade, purge (needs root)
+test-packages: build ## packages in fresh Debian 12 and 13, and sid's Asterisk: install, ring, upgrade, downgrade, purge (needs root)
 	@$(SETUP) --test-packages
 	@for suite in $(SUITES) asterisk; do $(AS_ROOT) scripts/deb-chroot.sh $$suite || exit 1; done
 	$(AS_ROOT) env PUSHWAKE_SUITES="$(SUITES)" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/packages
