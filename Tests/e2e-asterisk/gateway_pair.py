@@ -25,6 +25,9 @@ def strip(asterisk, auth="", aor=""):
     (asterisk.host_at / "etc/pushwake.conf").unlink(missing_ok=True)
     path = asterisk.host_at / "etc/pjsip.conf"
     text = path.read_text().replace("type = aor", f"type = aor\n{aor}")
+    if "support_path" in aor:
+        # What the gateway registers shall stay: the way to it is the Path alone.
+        text = text.replace("rewrite_contact = yes", "rewrite_contact = no")
     path.write_text(text.replace("auth_type = userpass", f"auth_type = digest\n{auth}") if auth else text)
 
 
