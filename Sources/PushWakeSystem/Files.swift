@@ -79,6 +79,9 @@ public struct FileStamp: Equatable, Sendable {
         isDirectory = status.st_mode & 0o170000 == 0o040000
     }
 
+    /// The same file, whatever has become of its content.
+    public func isSameFile(as other: FileStamp) -> Bool { device == other.device && inode == other.inode }
+
     /// Whether this process may make files in a directory.
     public static func isWritable(_ directory: String) -> Bool { access(directory, W_OK | X_OK) == 0 }
 

@@ -77,9 +77,12 @@ public final class LocalSocket {
         return socket
     }
 
+    /// The number of a group that is named by name or number; nil when there is none.
+    public static func group(named name: String) -> UInt32? { gid_t(name) ?? getgrnam(name).map { $0.pointee.gr_gid } }
+
     /// Lets the members of a group, by name or number, connect as well as the owner.
     public static func admit(group name: String, to path: String) throws(Failure) {
-        guard let group = gid_t(name) ?? getgrnam(name).map({ $0.pointee.gr_gid }) else {
+        guard let group = group(named: name) else {
             throw Failure(code: ENOENT, message: "there is no group \(name); make it, or name another")
         }
         guard chown(path, uid_t.max, group) == 0 else {

@@ -228,6 +228,18 @@ def test_a_store_that_cannot_be_reached_shows_and_is_said(make_engine, make_valk
     wait_until("the store is there again", lambda: client.curl("/healthz", operator=False).status == 200)
 
 
+def test_a_store_whose_file_was_taken_away_shows_and_is_said(make_engine, tmp_path, simulator):
+    engine, client = listen(make_engine, tmp_path, **simulator.settings())
+    store = engine.settings.parent / "bindings.db"
+    moved = store.with_name("moved.db")
+    assert client.curl("/healthz", operator=False).json["store"] == "ok"
+    store.rename(moved)
+    assert client.curl("/healthz", operator=False).status == 503
+    wait_until("it is said", lambda: "was taken away" in engine.text())
+    moved.rename(store)
+    assert client.curl("/healthz", operator=False).status == 200
+
+
 def test_a_program_wakes_a_phone_and_hears_when_it_is_there(make_kamailio, tmp_path, actors, simulator):
     from phones import mpush_android
 

@@ -24,6 +24,8 @@ final class EngineCore {
     private var wallClock = WallClock(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds())
     private var descriptorLines = LineBudget(most: 1, period: 60_000)
     private var storeLines = LineBudget(most: 3, period: 60_000)
+    /// Nil without a file.
+    var storeFile: StoreFile?
     /// Requests for which phones are woken or watched.
     var calls: HeldRequests
     private(set) var callPolicy: CallPolicy

@@ -47,7 +47,7 @@ extension EngineCore {
     var storeState: StoreState {
         if let shared { return StoreState(isUsable: shared.isReady, registersWaiting: shared.backlog) }
         switch direct({ (store) throws(StoreError) in try store.count() }) {
-        case .success(let count): return StoreState(isUsable: true, bindings: count)
+        case .success(let count): return StoreState(isUsable: storeFile?.isInPlace != false, bindings: count)
         case .failure: return StoreState(isUsable: false)
         }
     }
@@ -64,7 +64,31 @@ extension EngineCore {
     }
 }
 
-/// Whether bindings can be read, and how much there is.
+/// The file of a store: who takes it away while the engine has it open leaves an engine that forgets all at its end.
+struct StoreFile {
+    let path: String
+    private let opened: FileStamp
+    private var isSaid = false
+
+    /// The file as it is opened; nil when there is none.
+    init?(_ path: String) {
+        guard let stamp = FileStamp(path) else { return nil }
+        self.path = path
+        opened = stamp
+    }
+
+    /// The path still leads to it.
+    var isInPlace: Bool { FileStamp(path)?.isSameFile(as: opened) == true }
+
+    /// Looks whether it does; the path, once, when it does not.
+    mutating func foundMissing() -> String? {
+        guard !isSaid, !isInPlace else { return nil }
+        isSaid = true
+        return path
+    }
+}
+
+/// Whether bindings can be read and last, and how much there is.
 struct StoreState {
     let isUsable: Bool
     /// Nil where nobody counts them: those that nodes share, and those that cannot be read.

@@ -80,6 +80,7 @@ public final class EngineService {
         core = EngineCore(
             settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, shared: shared,
             delivery: delivery, log: log, isSupervised: isSupervised)
+        if settings.storeChoice == .sqlite { core.storeFile = StoreFile(settings.text(.storePath)) }
         core.upstream = try Self.openUpstream(settings, core, log)
         let problems = delivery.open()
         for problem in problems { log(.warning, problem) }
@@ -286,6 +287,12 @@ public final class EngineService {
         loop.schedule(after: 1000) { [weak self] in
             guard let self else { return }
             core.tick(now: loop.now)
+            if let path = core.storeFile?.foundMissing() {
+                log(
+                    .error,
+                    "store_path: \(path) was taken away or replaced; what is bound now is lost when this engine ends: start it anew, and phones are bound again by their next REGISTER"
+                )
+            }
             everySecond()
         }
     }

@@ -12,6 +12,7 @@ extension SettingsInspection {
         if settings.text(.engineMode) == "supervised" {
             inspectProgram()
             inspectPlace(.engineSocket)
+            inspectGroup()
             if settings.storeChoice == .sqlite { inspectStore() }
             if case .valkey = settings.storeChoice { inspectShared() }
             inspectPort(.fastAGIListen) { try? FastAGIServer.socket($0) }
@@ -50,6 +51,12 @@ extension SettingsInspection {
                 "the directory \(directory) is missing, and user \(user) cannot make it; install -d -o \(user) -m 750 \(directory)"
             )
         }
+    }
+
+    private mutating func inspectGroup() {
+        let group = settings.text(.engineSocketGroup)
+        guard !group.isEmpty, LocalSocket.group(named: group) == nil else { return }
+        add(.error, .engineSocketGroup, "there is no group \(group); make it, or name another")
     }
 
     private mutating func inspectStore() {

@@ -290,6 +290,10 @@ public struct SettingsInspection {
         for key in [SettingKey.engineSocket, .storePath] where settings.text(key).isEmpty {
             add(.error, key, "is empty; set a path")
         }
+        // A shell would know whose home is meant; here it would be a directory of that name.
+        for key in SettingKey.allCases where settings.text(key).hasPrefix("~/") {
+            add(.error, key, "\(settings.text(key)) begins with ~, which only shells know; write the whole path")
+        }
         if settings.text(.engineSocket).utf8.count > 107 {
             add(
                 .error, .engineSocket, "is longer than the 107 bytes that a Unix socket may have; choose a shorter path"
