@@ -15,7 +15,6 @@ import Testing
             "is not a list of networks"
         ),
         ([("upper_servers", "pbx.example.com, a b:0")], "upper_servers", .error, "is no server"),
-        ([("engine_socket_group", "nosuchgroup")], "engine_socket_group", .error, "there is no group nosuchgroup"),
         ([("store_path", "~/bindings.db")], "store_path", .error, "only shells know"),
         ([("upper_contact", "sip:gw")], "upper_contact", .error, "is no host"),
         ([("secret_key_file", "/nonexistent")], "secret_key_file", .warning, "openssl rand -hex 32"),

@@ -15,6 +15,7 @@ from servers import PUSHWAKE
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MISTAKES = {
+    "a group that is not there": ({"engine_socket_group": "nosuchgroup"}, "engine_socket_group", "there is no group nosuchgroup"),
     "key id": ({"apns_key_id": "ZZZ123DEFG"}, "apns_key_id", "is named after key"),
     "small letters": ({"apns_team_id": "def123ghij"}, "apns_team_id", "write DEF123GHIJ"),
     "twice": ({"wake_timeout": "3\nwake_timeout = 4"}, "wake_timeout", "already"),
