@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from phones import Caller, Phone
+from phones import Caller, Phone, rfc8599_fcm
 from schedule import ALONE, arrange
 from servers import CALLS, NODES, Engine, Kamailio, Simulator
 from valkey import Valkey
@@ -175,6 +175,14 @@ def wire():
             made.append(phone.again(transport, **options))
             return made[-1]
 
+        def wake(self, phone, *answers):
+            """A pushed phone registers and is rung at once: what its caller's script has opened must not make that wait."""
+            woken = self.again(phone)
+            woken.answers["INVITE"] = answers or (180, 200)
+            registered = woken.register()
+            assert woken.wait_request("INVITE").at - registered.at < 1
+            return woken
+
         def caller(self, server, transport="udp", **options):
             made.append(WireCaller(server, transport, **options))
             return made[-1]
@@ -185,6 +193,18 @@ def wire():
     yield Wire()
     for actor in made:
         actor.stop()
+
+
+@pytest.fixture
+def asleep(server, wire):
+    """A phone that sleeps and can be pushed, at the server of the file."""
+    def make(user, push=rfc8599_fcm):
+        phone = wire.phone(server, user, "udp", push())
+        phone.register()
+        phone.sleep()
+        return phone
+
+    return make
 
 
 @pytest.hookimpl(hookwrapper=True)

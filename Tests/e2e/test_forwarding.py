@@ -12,18 +12,6 @@ def server(make_server):
 
 
 @pytest.fixture
-def asleep(server, wire):
-    """A phone that sleeps and can be pushed."""
-    def make(user, push=rfc8599_fcm):
-        phone = wire.phone(server, user, "udp", push())
-        phone.register()
-        phone.sleep()
-        return phone
-
-    return make
-
-
-@pytest.fixture
 def busy(server, wire):
     """A desk phone that takes no call; it has no push."""
     def make(user):
@@ -35,15 +23,6 @@ def busy(server, wire):
     return make
 
 
-def wake(wire, phone, *answers):
-    """It comes at once: what a script has opened must not make the engine's word wait."""
-    woken = wire.again(phone)
-    woken.answers["INVITE"] = answers or (180, 200)
-    registered = woken.register()
-    assert woken.wait_request("INVITE").at - registered.at < 1
-    return woken
-
-
 @pytest.mark.parametrize("push", [rfc8599_fcm, rfc8599_apns])
 def test_busy_the_call_goes_to_a_phone_that_sleeps(server, wire, simulator, busy, asleep, push):
     busy(f"boss-{push.__name__}")
@@ -51,7 +30,7 @@ def test_busy_the_call_goes_to_a_phone_that_sleeps(server, wire, simulator, busy
     call = wire.call(server, f"boss-{push.__name__}", f"X-Forward: {mobile.user}")
     simulator.wait_event(mobile.push.token, "call")
     assert server.held() == 1
-    wake(wire, mobile)
+    wire.wake(mobile)
     call.wait_status(200)
     assert server.held() == 0 and [s for s in call.statuses if s >= 200] == [200]
 
@@ -64,7 +43,7 @@ def test_many_in_a_row_leave_nothing_behind(server, wire, simulator, busy, aslee
     for number in range(4):
         call = caller.call("boss-again", f"X-Forward: {mobile.user}")
         simulator.wait_event(mobile.push.token, "call", after=number)
-        mobile = wake(wire, mobile)
+        mobile = wire.wake(mobile)
         call.wait_status(200)
         call.hang_up()
         mobile.sleep()
@@ -100,7 +79,7 @@ def test_a_sleeper_that_does_not_wake_is_forwarded_to_another(server, wire, simu
     first, second = asleep("first"), asleep("second")
     call = wire.call(server, "first", "X-Forward: second")
     simulator.wait_event(second.push.token, "call", 8)
-    wake(wire, second)
+    wire.wake(second)
     call.wait_status(200)
     late = wire.again(first)
     late.register()
@@ -112,7 +91,7 @@ def test_the_one_who_is_forwarded_to_declines(server, wire, simulator, busy, asl
     mobile = asleep("deputy-declines")
     call = wire.call(server, "boss-declined", f"X-Forward: {mobile.user}")
     simulator.wait_event(mobile.push.token, "call")
-    wake(wire, mobile, 180, 486)
+    wire.wake(mobile, 180, 486)
     assert call.wait_final().status == 486
     assert server.held() == 0
 
@@ -126,7 +105,7 @@ def test_forwarded_to_a_phone_that_is_awake_the_sleeper_of_that_user_joins(serve
     call = wire.call(server, "boss-both", "X-Forward: deputy-both")
     desk.wait_request("INVITE")
     simulator.wait_event(mobile.push.token, "call")
-    wake(wire, mobile)
+    wire.wake(mobile)
     call.wait_status(200)
     desk.wait_request("CANCEL")
     assert server.held() == 0
@@ -144,8 +123,8 @@ def test_two_users_of_one_script_both_wake(server, wire, simulator, asleep):
     for desk, mobile in zip(desks, mobiles):
         desk.wait_request("INVITE")
         simulator.wait_event(mobile.push.token, "call")
-    wake(wire, mobiles[0], 180)
-    wake(wire, mobiles[1])
+    wire.wake(mobiles[0], 180)
+    wire.wake(mobiles[1])
     call.wait_status(200)
     for desk in desks:
         desk.wait_request("CANCEL")

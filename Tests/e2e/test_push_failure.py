@@ -141,9 +141,8 @@ def test_nobody_waits_for_a_provider_that_is_out_of_reach(make_server, simulator
         assert call.final.at - call.sent_at < (1 if number == 0 else 2.5)
 
 
-def test_a_provider_that_comes_back_is_tried_again_for_the_next_call(make_server, tmp_path, wire):
-    provider = Simulator(tmp_path)
-    provider.start()
+def test_a_provider_that_comes_back_is_tried_again_for_the_next_call(make_server, make_simulator, wire):
+    provider = make_simulator()
     server = make_server(provider, wake_timeout=20)
     provider.stop()
     phone = wire.phone(server, "patient", "tcp", rfc8599_apns())
@@ -161,9 +160,8 @@ def test_a_provider_that_comes_back_is_tried_again_for_the_next_call(make_server
 
 
 @pytest.mark.alone
-def test_a_provider_that_goes_away_costs_no_time(make_server, tmp_path, wire):
-    provider = Simulator(tmp_path)
-    provider.start()
+def test_a_provider_that_goes_away_costs_no_time(make_server, make_simulator, wire):
+    provider = make_simulator()
     server = make_server(provider, wake_timeout=20)
     phone = wire.phone(server, "before", "udp", rfc8599_apns())
     phone.register()

@@ -3,7 +3,7 @@
 
 import pytest
 
-from phones import no_push, rfc8599_fcm
+from phones import no_push
 from servers import CALLS
 
 
@@ -17,27 +17,6 @@ def server(make_server):
     return make_server(config=config, settings={"decline_waits": 1}, wake_timeout=3)
 
 
-@pytest.fixture
-def asleep(server, wire):
-    """A phone that sleeps and can be pushed."""
-    def make(user):
-        phone = wire.phone(server, user, "udp", rfc8599_fcm())
-        phone.register()
-        phone.sleep()
-        return phone
-
-    return make
-
-
-def wake(wire, phone, *answers):
-    """It is rung at once: the branch that t_suspend() leaves must not make the engine's word wait."""
-    woken = wire.again(phone)
-    woken.answers["INVITE"] = answers or (180, 200)
-    registered = woken.register()
-    assert woken.wait_request("INVITE").at - registered.at < 1
-    return woken
-
-
 def test_a_phone_that_wakes_rings_beside_a_desk_that_is_busy(server, wire, simulator, asleep):
     desk = wire.phone(server, "later")
     desk.answers["INVITE"] = (180, 486)
@@ -46,7 +25,7 @@ def test_a_phone_that_wakes_rings_beside_a_desk_that_is_busy(server, wire, simul
     for number in range(3):
         call = wire.call(server, "later")
         simulator.wait_event(mobile.push.token, "call", after=number)
-        mobile = wake(wire, mobile)
+        mobile = wire.wake(mobile)
         call.wait_status(200)
         call.hang_up()
         mobile.sleep()
@@ -71,5 +50,5 @@ def test_the_phone_that_wakes_declines(server, wire, simulator, asleep):
     phone = asleep("later-declines")
     call = wire.call(server, "later-declines")
     simulator.wait_event(phone.push.token, "call")
-    wake(wire, phone, 180, 486)
+    wire.wake(phone, 180, 486)
     assert call.wait_final(8).status == 486
