@@ -118,7 +118,7 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
     }
 
     @Test func `is shown in the manual as it is`() throws {
-        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         let manual = String(decoding: try FileContent.read("/\(root)/docs/operations.md"), as: UTF8.self)
         #expect(manual.contains("$ pushwake trace bob\n\(Self.story)\n```"))
     }

@@ -2,7 +2,6 @@
 """`pushwake check`: each usual mistake is named, with its line, and what is right is not complained of."""
 
 import os
-import pathlib
 import re
 import shutil
 import socket
@@ -11,9 +10,8 @@ import subprocess
 
 import pytest
 
-from servers import PUSHWAKE
+from servers import PUSHWAKE, ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 MISTAKES = {
     "a group that is not there": ({"engine_socket_group": "nosuchgroup"}, "engine_socket_group", "there is no group nosuchgroup"),
     "key id": ({"apns_key_id": "ZZZ123DEFG"}, "apns_key_id", "is named after key"),

@@ -12,7 +12,7 @@ import pytest
 from ports import free_port
 from servers import PUSHWAKE, wait_until
 
-HERE = pathlib.Path(__file__).parent
+FIXTURES = pathlib.Path(__file__).parents[1]
 
 
 class Foreign:
@@ -79,7 +79,7 @@ def test_hypercorn_takes_every_push_once(start, files, tmp_path, faults):
     counts.mkdir()
     server = start(
         [sys.executable, "-m", "hypercorn", "--bind", f"127.0.0.1:{port}", "--certfile", files / "server.pem",
-         "--keyfile", files / "server.key", "foreign_app:app"], port, PYTHONPATH=str(HERE), COUNTS=str(counts), FAULTS=faults)
+         "--keyfile", files / "server.key", "foreign_app:app"], port, PYTHONPATH=str(FIXTURES), COUNTS=str(counts), FAULTS=faults)
     said = server.load(files, 1000, 100)
     assert said["accepted"] == 1000, said
     times = {path.name: path.stat().st_size for path in counts.iterdir()}
