@@ -82,9 +82,9 @@ def kamailio(tmp_path_factory, simulator):
 
 
 def webpush(simulator, keys=None, host=None):
-    wishes = f";pn-p256dh={keys['p256dh']};pn-auth={keys['auth']}" if keys else ""
+    keys_said = f";pn-p256dh={keys['p256dh']};pn-auth={keys['auth']}" if keys else ""
     target = f"{host or simulator.url}/push/@TOKEN@"
-    return Push("webpush", uuid.uuid4().hex, contact=f";pn-provider=webpush;pn-prid={target}{wishes}", sip_pns="webpush")
+    return Push("webpush", uuid.uuid4().hex, contact=f";pn-provider=webpush;pn-prid={target}{keys_said}", sip_pns="webpush")
 
 
 def test_a_browser_hears_of_a_call(kamailio, actors, simulator):
