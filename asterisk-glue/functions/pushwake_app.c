@@ -17,7 +17,7 @@
 #include "asterisk/stasis_channels.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_host.h"
 #include "pushwake_wake.h"
 
 static const char app_name[] = "PushWake";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief One run of PushWake().
+ * \brief One run of PushWake(), and what the dialplan has besides.
  */
 #ifndef PUSHWAKE_WAKE_H
 #define PUSHWAKE_WAKE_H
@@ -26,22 +26,14 @@ struct pushwake__wake {
 	int woken_ms;
 };
 
-/*! Who calls or writes, for the phone's screen. */
-struct pushwake__caller {
-	char uri[256];
-	char name[256];
-	char to[256];
-	char type[128];
-	char text[4096];
-};
-
-/*! Reads it from the channel, or from the MESSAGE in hand. */
-void pushwake__caller_read(struct pushwake__caller *caller, const struct pushwake__wake *wake, const char *aor);
-
-/*! Call-ID of the caller's INVITE, so that its push names the call as SIP does; to be freed. */
-char *pushwake__caller_call_id(struct ast_channel *chan);
-
 /*! Wakes and waits; not 0 when the channel has hung up. */
 int pushwake__wake_run(struct pushwake__wake *wake);
+
+/* ---- pushwake_app.c, pushwake_function.c */
+
+int pushwake__app_start(void);
+void pushwake__app_stop(void);
+int pushwake__function_start(void);
+void pushwake__function_stop(void);
 
 #endif /* PUSHWAKE_WAKE_H */

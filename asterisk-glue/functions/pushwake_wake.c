@@ -19,6 +19,7 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
+#include "pushwake_caller.h"
 #include "pushwake_target.h"
 #include "pushwake_wake.h"
 
@@ -162,7 +163,7 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
 			pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
 		}
-		pushwake__caller_read(&caller, wake, call->aor);
+		pushwake__caller_read(&caller, wake->chan, wake->is_message, call->aor);
 		fill_request(&request, wake, &caller, call->aor, call->call_id);
 		request.handle = is_waiting(wake) ? call->handle : 0;
 		request.contacts = asked;

@@ -12,7 +12,7 @@
 #include "asterisk/logger.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_host.h"
 
 #define CONFIG_FILE "pushwake.conf"
 

@@ -66,4 +66,9 @@ void pushwake__request_drop_contact(pjsip_tx_data *tdata, const char *uri);
 /*! Seconds that the registrar granted this contact; -1 for one that the REGISTER does not name. */
 int pushwake__request_granted(const struct pushwake__request *request, const char *uri);
 
+/* ---- pushwake_register.c */
+
+int pushwake__register_start(void);
+void pushwake__register_stop(void);
+
 #endif /* PUSHWAKE_REQUEST_H */

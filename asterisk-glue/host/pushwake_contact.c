@@ -17,7 +17,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_host.h"
 
 /*! Where the REGISTER came from: the address of the URI is that of the connection where rewrite_contact is on. */
 static char *flow_of(const struct ast_sip_contact *contact)

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief What the parts of res_pushwake share.
+ * \brief What Asterisk and the library give us.
  *
- * What is known of a call is in pushwake_call.h.
+ * The module stands in four layers. A layer uses those below it alone, and the
+ * Makefile shows a file no other headers:
+ *
+ *   module/     what Asterisk loads: start and stop, console, AMI, the engine's supervisor
+ *   functions/  PushWake() and PUSHWAKE() of the dialplan, and what PJSIP's REGISTERs bring
+ *   calls/      calls for which phones are woken, their legs, and what the engine says of them
+ *   host/       settings, the client, contacts, who calls
  */
-#ifndef PUSHWAKE_INTERNAL_H
-#define PUSHWAKE_INTERNAL_H
+#ifndef PUSHWAKE_HOST_H
+#define PUSHWAKE_HOST_H
 
 #include <pushwake.h>
 
@@ -94,48 +100,4 @@ void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact
 /*! Removes the contact with this URI from the registrar. */
 void pushwake__contact_forget(const char *aor, const char *uri);
 
-/* ---- pushwake_call.c, pushwake_session.c, pushwake_answer.c */
-
-int pushwake__calls_start(void);
-void pushwake__calls_stop(void);
-int pushwake__session_start(void);
-void pushwake__session_stop(void);
-
-/*! Whether a call waits for phones of this AoR. */
-int pushwake__calls_wait_for(const char *aor);
-
-/* ---- pushwake_supervisor.c */
-
-int pushwake__supervisor_start(void);
-void pushwake__supervisor_stop(void);
-
-/*! Process id of the engine that this module started, or 0. */
-int pushwake__supervisor_engine_pid(void);
-
-/* ---- The faces to the SIP stack, the dialplan, the console and the rest */
-
-int pushwake__register_start(void);
-void pushwake__register_stop(void);
-int pushwake__answer_start(void);
-void pushwake__answer_stop(void);
-int pushwake__app_start(void);
-void pushwake__app_stop(void);
-int pushwake__function_start(void);
-void pushwake__function_stop(void);
-int pushwake__devstate_start(void);
-void pushwake__devstate_stop(void);
-int pushwake__cli_start(void);
-void pushwake__cli_stop(void);
-int pushwake__manager_start(void);
-void pushwake__manager_stop(void);
-
-/*! What push knows of an AoR may have changed. */
-void pushwake__devstate_changed(const char *aor);
-
-/*! Sends the AMI event PushWakeResult. */
-void pushwake__manager_result(const pushwake_result *result);
-
-/*! Reads pushwake.conf again and uses it; keeps the old settings when it has errors. */
-int pushwake__reload(void);
-
-#endif /* PUSHWAKE_INTERNAL_H */
+#endif /* PUSHWAKE_HOST_H */

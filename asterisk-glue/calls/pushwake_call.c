@@ -20,7 +20,7 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
-#include "pushwake_wake.h"
+#include "pushwake_caller.h"
 
 #define CALL_BUCKETS 1021
 #define NUMBER_BITS 20

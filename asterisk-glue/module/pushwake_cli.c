@@ -11,7 +11,8 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_call.h"
+#include "pushwake_module.h"
 #include "pushwake_query.h"
 
 /*! Whether a command is to run, and not only to say what it is called and how it is used. */

@@ -13,6 +13,7 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
+#include "pushwake_module.h"
 
 /*! How long Asterisk's start, or a reload with other settings, waits for the engine. */
 #define START_WAIT_MS 2000

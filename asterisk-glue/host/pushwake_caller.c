@@ -10,7 +10,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_wake.h"
+#include "pushwake_caller.h"
 
 static void read_variable(struct ast_channel *chan, const char *function, char *buf, size_t size)
 {
@@ -61,14 +61,13 @@ static void read_domain(char *domain, size_t size, struct ast_channel *chan)
 	}
 }
 
-void pushwake__caller_read(struct pushwake__caller *caller, const struct pushwake__wake *wake, const char *aor)
+void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *chan, int is_message, const char *aor)
 {
-	struct ast_channel *chan = wake->chan;
 	char domain[128] = "";
 
 	memset(caller, 0, sizeof(*caller));
 	snprintf(caller->to, sizeof(caller->to), "sip:%s", aor);
-	if (wake->is_message) {
+	if (is_message) {
 		read_message(caller, chan);
 		return;
 	}

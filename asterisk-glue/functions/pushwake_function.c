@@ -12,8 +12,9 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_host.h"
 #include "pushwake_query.h"
+#include "pushwake_wake.h"
 
 /*! Names of the columns, as `pushwake bindings` has them, collected over the rows. */
 struct column {

@@ -14,7 +14,8 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_call.h"
+#include "pushwake_module.h"
 #include "pushwake_query.h"
 
 struct listing {

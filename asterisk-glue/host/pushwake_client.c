@@ -7,7 +7,7 @@
 
 #include "asterisk/logger.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_host.h"
 
 static pushwake_client *client;
 static pushwake_settings *current;

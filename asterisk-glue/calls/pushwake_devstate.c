@@ -16,7 +16,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_call.h"
 #include "pushwake_query.h"
 
 #define LABEL "PushWake"

@@ -15,7 +15,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_host.h"
 #include "pushwake_request.h"
 
 void pushwake__request_reset(struct pushwake__request *request)

@@ -10,7 +10,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_host.h"
 #include "pushwake_query.h"
 
 int pushwake__error(int status, char *error, size_t size)

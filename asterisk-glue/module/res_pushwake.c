@@ -17,8 +17,11 @@
 #include "asterisk/logger.h"
 #include "asterisk/module.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_call.h"
+#include "pushwake_module.h"
 #include "pushwake_query.h"
+#include "pushwake_request.h"
+#include "pushwake_wake.h"
 
 #ifndef PUSHWAKE_ASTERISK_MAJOR
 #error "PUSHWAKE_ASTERISK_MAJOR is not set; build with the Makefile"

@@ -18,7 +18,7 @@
 #include "asterisk/time.h"
 #include "asterisk/vector.h"
 
-#include "pushwake_internal.h"
+#include "pushwake_host.h"
 
 enum pushwake__leg_state {
 	/*! The next run of PushWake() hands it to the dialplan. */
@@ -93,6 +93,12 @@ struct pushwake__call {
 AST_VECTOR(pushwake__calls, struct pushwake__call *);
 
 /* ---- pushwake_call.c */
+
+int pushwake__calls_start(void);
+void pushwake__calls_stop(void);
+
+/*! Whether a call waits for phones of this AoR. */
+int pushwake__calls_wait_for(const char *aor);
 
 /*! The call that this channel carries for the AoR, or a new one; a reference. `is_joining`: one that is over will do. */
 struct pushwake__call *pushwake__call_get(struct ast_channel *chan, const char *aor, int is_joining);
@@ -189,5 +195,20 @@ char *pushwake__show_end_reason(struct ast_channel *chan);
 
 /*! The phone of such a channel has the INVITE. */
 void pushwake__show_end_heard(struct ast_channel *chan);
+
+/* ---- pushwake_session.c, pushwake_answer.c: what PJSIP and the channels tell */
+
+int pushwake__session_start(void);
+void pushwake__session_stop(void);
+int pushwake__answer_start(void);
+void pushwake__answer_stop(void);
+
+/* ---- pushwake_devstate.c */
+
+int pushwake__devstate_start(void);
+void pushwake__devstate_stop(void);
+
+/*! What push knows of an AoR may have changed. */
+void pushwake__devstate_changed(const char *aor);
 
 #endif /* PUSHWAKE_CALL_H */
