@@ -155,6 +155,9 @@ int pushwake__legs_have(struct pushwake__call *call, const char *uri);
 int pushwake__leg_sent(struct pushwake__call *call, struct ast_channel *chan,
 	int (*matches)(const char *uri, void *context), void *context);
 
+/*! The Path that leads the leg through another node, to be freed; NULL when there is none. */
+char *pushwake__leg_path(struct pushwake__call *call, int number);
+
 /*! A phone has said something: 100 to 699. */
 void pushwake__leg_heard(struct pushwake__call *call, int number, int status);
 

@@ -68,6 +68,8 @@ struct pushwake__contact {
 	int reach;
 	/*! A proxy stands before the phone. */
 	int behind_proxy;
+	/*! Path (RFC 3327) by which another node reaches it; NULL for a contact that this registrar has. */
+	char *path;
 };
 AST_VECTOR(pushwake__contacts, struct pushwake__contact);
 
@@ -93,6 +95,14 @@ void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact
 
 /*! Removes the contact with this URI from the registrar. */
 void pushwake__contact_forget(const char *aor, const char *uri);
+
+/* ---- pushwake_node.c */
+
+/*! A contact that registered at another node, as an endpoint of this one calls it. Not 0: no endpoint here has this AoR. */
+int pushwake__node_contact(struct pushwake__contact *out, const char *aor, const pushwake_verb *verb);
+
+int pushwake__node_start(void);
+void pushwake__node_stop(void);
 
 /* ---- pushwake_call.c, pushwake_session.c, pushwake_answer.c */
 
