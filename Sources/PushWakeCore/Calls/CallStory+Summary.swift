@@ -176,11 +176,12 @@ extension CallStory {
         add("event", line.pushEvent?.name)
         add("cause", line.cause?.name)
         add("outcome", line.outcome?.name)
-        let name = switch line.kind {
-        case .rung: "contact"
-        case .announced: "node"
-        default: "reason"
-        }
+        let name =
+            switch line.kind {
+            case .rung: "contact"
+            case .announced: "node"
+            default: "reason"
+            }
         add(name, text(of: line))
         add("end", line.end?.name)
         add("leg", line.leg)
