@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Two Kamailios that share bindings and their location table, in the ways that docs/nodes.md prints."""
+"""Two Kamailios that share their location table, in the ways that docs/nodes.md prints: with bindings in Valkey, or without."""
 
 import contextlib
+import os
 import pathlib
 import re
+import signal
 import sqlite3
 
 import pytest
@@ -34,10 +36,11 @@ def database(directory):
     return path
 
 
-@pytest.fixture(params=["dmq", "database"])
+@pytest.fixture(params=["dmq", "database", "dmq alone"])
 def nodes(request, make_valkey, make_kamailio, tmp_path):
-    valkey, path = make_valkey(), database(tmp_path)
-    before, first = printed("dmq_usrloc" if request.param == "dmq" else "db_mode")
+    path, by_dmq = database(tmp_path), request.param.startswith("dmq")
+    shares = None if request.param.endswith("alone") else make_valkey()
+    before, first = printed("dmq_usrloc" if by_dmq else "db_mode")
     made = []
     for number in (1, 2):
         node = make_kamailio(wake_timeout=8)
@@ -52,18 +55,21 @@ def nodes(request, make_valkey, make_kamailio, tmp_path):
         text = NODES.read_text().replace("127.0.0.1:@PORT@", f"{node.host}:@PORT@")
         text = text.replace("request_route {\n", f"{lines}\nrequest_route {{\n{first.replace('10.0.0.', '127.0.0.')}\n", 1)
         node.template = text
-        node.set_up(store=valkey.url, node_uri=f"sip:{node.host}:{node.port}")
+        node.set_up(**{"store": shares.url, "node_uri": f"sip:{node.host}:{node.port}"} if shares else {})
     for node in made:
         node.start().wait_engine()
-        node.wait_log("store: ", "connected")
-    if request.param == "dmq":
+        if shares:
+            node.wait_log("store: ", "connected")
+    if by_dmq:
         for node in made:
             wait_until("DMQ knows both", lambda node=node: (node.rpc("dmq.list_nodes") or "").count("active") == 2, 20)
     return made
 
 
 def has_contact(node, user):
-    return f"sip:{user}@" in (node.rpc("ul.lookup", "location", user) or "")
+    """And, of a phone that can be pushed, its binding."""
+    is_there = f"sip:{user}@" in (node.rpc("ul.lookup", "location", user) or "")
+    return is_there and (user.startswith("plain") or user in (node.rpc("pushwake.list", user) or ""))
 
 
 @STREAMS
@@ -154,3 +160,39 @@ def test_what_a_node_has_no_connection_to_is_not_sent_over_another_one(nodes, wi
     phone.wait_request("INVITE")
     call.wait_status(200)
     assert not any(other.received("INVITE") for other in others)
+
+
+@pytest.mark.parametrize("nodes", ["dmq alone"], indirect=True)
+def test_a_node_that_was_away_learns_what_it_missed(nodes, wire, simulator):
+    a, b = nodes
+    a.stop()
+    phones = [wire.phone(b, f"heidi{number}", "udp", rfc8599_fcm()) for number in range(40)]
+    for phone in phones:
+        phone.register()
+        phone.sleep()
+    a.start().wait_engine()
+    wait_until("its bindings are here", lambda: all(has_contact(a, phone.user) for phone in (phones[0], phones[-1])), 20)
+    is_long_asleep()
+    call = wire.call(a, "heidi7")
+    simulator.wait_push(phones[7].push.token)
+    phone = at(wire, b, phones[7])
+    phone.register()
+    phone.wait_request("INVITE")
+    call.wait_status(200)
+
+
+@pytest.mark.parametrize("nodes", ["dmq alone"], indirect=True)
+def test_a_call_that_waits_while_the_engine_is_restarted_hears_of_the_other_node(nodes, wire, simulator):
+    a, b = nodes
+    phone = wire.phone(b, "ivan", "tcp", rfc8599_fcm())
+    phone.register()
+    wait_until("its contact is known at A", lambda: has_contact(a, "ivan"))
+    phone.sleep()
+    is_long_asleep()
+    call = wire.call(a, "ivan")
+    simulator.wait_push(phone.push.token)
+    os.kill(a.engine_pid(), signal.SIGKILL)
+    phone = at(wire, b, phone)
+    phone.register()
+    phone.wait_request("INVITE", 8)
+    call.wait_status(200)
