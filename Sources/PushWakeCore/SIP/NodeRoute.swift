@@ -53,17 +53,19 @@ public struct NodeRoute: Sendable {
         return nil
     }
 
-    /// Where a text stands as the value of a URI's parameter (RFC 3261, 25.1): what would end it is escaped.
+    /// As the value of a URI's parameter (RFC 3261, 25.1): all but `paramchar` is escaped.
     private static func escaped(_ text: String) -> String {
         var out: [UInt8] = []
         for byte in text.utf8 {
             switch byte {
-            case UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: ">"), UInt8(ascii: "<"), UInt8(ascii: "?"),
-                UInt8(ascii: ","), UInt8(ascii: "\""), UInt8(ascii: "%"), 0...0x20, 0x7F...:
-                out +=
-                    Array("%".utf8) + Array((byte < 16 ? "0" : "").utf8)
-                    + Array(String(byte, radix: 16, uppercase: true).utf8)
-            default: out.append(byte)
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+                UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "&"),
+                UInt8(ascii: "+"), UInt8(ascii: "$"), UInt8(ascii: "!"), UInt8(ascii: "~"), UInt8(ascii: "*"),
+                UInt8(ascii: "'"), UInt8(ascii: "("), UInt8(ascii: ")"):
+                out.append(byte)
+            default:
+                out += Array("%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8)
             }
         }
         return String(decoding: out, as: UTF8.self)
