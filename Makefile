@@ -255,8 +255,9 @@ bench: build ## CPU per push against a bare nghttp2 client and others, per woken
 	@$(MAKE) --no-print-directory -C Benchmarks
 	$(PYTHON) scripts/bench.py
 	$(PYTHON) scripts/bench_calls.py
+	$(PYTHON) scripts/bench_nodes.py
 
-load: build ## proof under load: 300 calls/s, races of CANCEL, lost packets; nothing is left of any call
+load: build ## proof under load: 300 calls/s at one node and at two, races of CANCEL, lost packets; nothing is left of any call
 	@scripts/setup.sh --bench
 	@$(MAKE) --no-print-directory -C Benchmarks
 	$(PYTHON) scripts/load_calls.py

@@ -161,6 +161,9 @@ int pushwake__legs_have(struct pushwake__call *call, const char *uri);
 int pushwake__leg_sent(struct pushwake__call *call, struct ast_channel *chan,
 	int (*matches)(const char *uri, void *context), void *context);
 
+/*! The Path that leads the leg through another node, to be freed; NULL when there is none. */
+char *pushwake__leg_path(struct pushwake__call *call, int number);
+
 /*! A phone has said something: 100 to 699. */
 void pushwake__leg_heard(struct pushwake__call *call, int number, int status);
 
@@ -175,6 +178,14 @@ struct ast_channel *pushwake__leg_channel(struct pushwake__call *call, int numbe
 
 /*! A REGISTER came while no engine answers: this contact is rung, unless it is already. */
 void pushwake__calls_join(const char *aor, const struct pushwake__contact *contact);
+
+/* ---- pushwake_node.c */
+
+/*! A contact that registered at another node, as an endpoint of this one calls it. Not 0: no endpoint here has this AoR. */
+int pushwake__node_contact(struct pushwake__contact *out, const char *aor, const pushwake_verb *verb);
+
+int pushwake__node_start(void);
+void pushwake__node_stop(void);
 
 /* ---- pushwake_verb.c, pushwake_resume.c, pushwake_show_end.c */
 

@@ -186,6 +186,18 @@ int pushwake__leg_sent(struct pushwake__call *call, struct ast_channel *chan,
 	return number;
 }
 
+char *pushwake__leg_path(struct pushwake__call *call, int number)
+{
+	struct pushwake__leg *leg;
+	char *path;
+
+	ao2_lock(call);
+	leg = find(call, number);
+	path = leg && leg->contact.path ? ast_strdup(leg->contact.path) : NULL;
+	ao2_unlock(call);
+	return path;
+}
+
 void pushwake__leg_heard(struct pushwake__call *call, int number, int status)
 {
 	struct pushwake__leg *leg;

@@ -22,6 +22,7 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
+#include "pushwake_session.h"
 
 /*! A session that sends a leg; number 0 when it only rings somebody else for the same calls. */
 struct sent {
@@ -71,22 +72,28 @@ struct target {
 	pjsip_sip_uri *uri;
 };
 
+int pushwake__uri_matches(pj_pool_t *pool, const pjsip_sip_uri *target, const char *contact)
+{
+	pjsip_sip_uri *uri, *same;
+	pj_str_t copy;
+
+	pj_strdup2_with_null(pool, &copy, contact);
+	uri = (pjsip_sip_uri *) pjsip_parse_uri(pool, copy.ptr, copy.slen, 0);
+	if (!uri || (!PJSIP_URI_SCHEME_IS_SIP(uri) && !PJSIP_URI_SCHEME_IS_SIPS(uri))) {
+		return 0;
+	}
+	same = pjsip_uri_clone(pool, target);
+	/* user_eq_phone adds it on the way out. */
+	same->user_param.slen = uri->user_param.slen = 0;
+	return pjsip_uri_cmp(PJSIP_URI_IN_CONTACT_HDR, uri, same) == PJ_SUCCESS;
+}
+
 /*! Whether a contact is where the INVITE goes. */
 static int matches(const char *text, void *context)
 {
 	const struct target *target = context;
-	pjsip_sip_uri *uri, *same;
-	pj_str_t copy;
 
-	pj_strdup2_with_null(target->pool, &copy, text);
-	uri = (pjsip_sip_uri *) pjsip_parse_uri(target->pool, copy.ptr, copy.slen, 0);
-	if (!uri || (!PJSIP_URI_SCHEME_IS_SIP(uri) && !PJSIP_URI_SCHEME_IS_SIPS(uri))) {
-		return 0;
-	}
-	same = pjsip_uri_clone(target->pool, target->uri);
-	/* user_eq_phone adds it on the way out. */
-	same->user_param.slen = uri->user_param.slen = 0;
-	return pjsip_uri_cmp(PJSIP_URI_IN_CONTACT_HDR, uri, same) == PJ_SUCCESS;
+	return pushwake__uri_matches(target->pool, target->uri, text);
 }
 
 static void watch_hangup(struct ast_channel *chan, struct pushwake__call *call, int number)
@@ -143,6 +150,17 @@ static struct sent *sent_of(struct ast_sip_session *session)
 	return sent;
 }
 
+/*! A leg to a phone at another node goes through that one. */
+static void take_route(const struct sent *sent, pjsip_tx_data *tdata)
+{
+	char *path = sent->call ? pushwake__leg_path(sent->call, sent->number) : NULL;
+
+	if (path && ast_sip_set_outbound_proxy(tdata, path)) {
+		ast_log(LOG_WARNING, "The Path of a phone at another node is none (%s), so its call goes to its address\n", path);
+	}
+	ast_free(path);
+}
+
 static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tdata)
 {
 	const pjsip_uri *uri = tdata->msg->line.req.uri;
@@ -158,6 +176,7 @@ static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tda
 	if (!sent) {
 		return;
 	}
+	take_route(sent, tdata);
 	store = ast_sip_session_alloc_datastore(&session_info, session_info.type);
 	if (!store) {
 		sent_free(sent);
@@ -261,13 +280,7 @@ static void outgoing_cancel(struct ast_sip_session *session, pjsip_tx_data *tdat
 	}
 }
 
-/*! Releases within a series have appended callbacks to this struct: one that is later than these headers finds none. */
-union supplement {
-	struct ast_sip_session_supplement known;
-	char room[sizeof(struct ast_sip_session_supplement) + 32 * sizeof(void *)];
-};
-
-static union supplement legs = { .known = {
+static union pushwake__supplement legs = { .known = {
 	.method = "INVITE",
 	.priority = AST_SIP_SUPPLEMENT_PRIORITY_FIRST,
 	.outgoing_request = outgoing_request,
@@ -277,13 +290,13 @@ static union supplement legs = { .known = {
 	.response_priority = AST_SIP_SESSION_BEFORE_MEDIA | AST_SIP_SESSION_AFTER_MEDIA,
 } };
 
-static union supplement hangups = { .known = {
+static union pushwake__supplement hangups = { .known = {
 	.method = "CANCEL,BYE",
 	.priority = AST_SIP_SUPPLEMENT_PRIORITY_FIRST,
 	.incoming_request = incoming_hangup,
 } };
 
-static union supplement cancels = { .known = {
+static union pushwake__supplement cancels = { .known = {
 	.method = "CANCEL",
 	.priority = AST_SIP_SUPPLEMENT_PRIORITY_FIRST,
 	.outgoing_request = outgoing_cancel,

@@ -18,18 +18,24 @@
 
 #include "pushwake_call.h"
 
-/*! The contact that the verb names; one without endpoint when another registrar has this AoR. Not 0: there is none. */
-static int find_contact(struct pushwake__contact *found, const char *aor, const char *uri)
+/*! The contact that the verb names: of this registrar, at another node, or without endpoint when another registrar has
+ * this AoR. Not 0: there is none. */
+static int find_contact(struct pushwake__contact *found, const char *aor, const pushwake_verb *verb)
 {
 	struct pushwake__contacts contacts;
 	struct pushwake__contact *contact;
-	struct pushwake__contact elsewhere = { .uri = (char *) uri, .endpoint = "" };
+	char uri[PUSHWAKE__MAX_URI];
+	struct pushwake__contact elsewhere = { .uri = uri, .endpoint = "" };
 	int res = -1;
 
+	/* Another registrar may keep push parameters. */
+	pushwake_contact_strip(uri, sizeof(uri), verb->contact);
 	pushwake__contacts_get(&contacts, aor);
 	contact = pushwake__contact_find(&contacts, uri);
 	if (contact) {
 		res = pushwake__contact_copy(found, contact);
+	} else if (verb->contact_uri.len) {
+		res = pushwake__node_contact(found, aor, verb);
 	} else if (!AST_VECTOR_SIZE(&contacts)) {
 		res = pushwake__contact_copy(found, &elsewhere);
 	}
@@ -40,13 +46,10 @@ static int find_contact(struct pushwake__contact *found, const char *aor, const 
 static void ring(struct pushwake__call *call, const pushwake_verb *verb)
 {
 	struct pushwake__contact contact;
-	char uri[PUSHWAKE__MAX_URI];
 	char reason[256];
 
-	/* Another registrar may keep push parameters. */
-	pushwake_contact_strip(uri, sizeof(uri), verb->contact);
 	pushwake__copy(reason, sizeof(reason), verb->reason);
-	if (find_contact(&contact, call->aor, uri)) {
+	if (find_contact(&contact, call->aor, verb)) {
 		/* It has left in this moment. */
 		pushwake__leg_refuse(call, verb->leg);
 		return;

@@ -74,6 +74,8 @@ struct pushwake__contact {
 	int reach;
 	/*! A proxy stands before the phone. */
 	int behind_proxy;
+	/*! Path (RFC 3327) by which another node reaches it; NULL for a contact that this registrar has. */
+	char *path;
 };
 AST_VECTOR(pushwake__contacts, struct pushwake__contact);
 

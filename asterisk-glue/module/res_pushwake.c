@@ -49,6 +49,7 @@ static const struct {
 	{ "settings", start_settings, pushwake__settings_stop },
 	{ "calls", pushwake__calls_start, pushwake__calls_stop },
 	{ "legs", pushwake__session_start, pushwake__session_stop },
+	{ "nodes", pushwake__node_start, pushwake__node_stop },
 	{ "answers", pushwake__answer_start, pushwake__answer_stop },
 	{ "device state", pushwake__devstate_start, pushwake__devstate_stop },
 	{ "manager", pushwake__manager_start, pushwake__manager_stop },

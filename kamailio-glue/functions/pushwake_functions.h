@@ -61,6 +61,12 @@ void pw_removed_child(int rank);
 /* In the supervisor: ends the pushes to one. */
 void pw_removed_tell(const pushwake_verb *note);
 
+/* pushwake_replicated.c: contacts that other nodes replicate. */
+int pw_replicated_init(pushwake_settings *settings);
+
+/* In the supervisor: takes those that have come. */
+void pw_replicated_take(void);
+
 /* pushwake_lookup.c */
 enum pw_lookup_result {
 	PW_AWAKE = 1,

@@ -11,6 +11,7 @@
 #include "core/cfg/cfg_ctx.h"
 #include "core/ip_addr.h"
 #include "core/forward.h"
+#include "core/globals.h"
 #include "core/parser/parse_rr.h"
 #include "core/parser/parse_uri.h"
 #include "core/strutils.h"
@@ -126,8 +127,9 @@ static void copy_contact(pw_contact_t *to, const ucontact_t *from, char **at)
 	to->reg_id = from->reg_id;
 	to->methods = from->methods;
 	to->flow[0] = '\0';
-	to->tcpconn_id = from->tcpconn_id;
-	to->sock = from->sock;
+	/* of a table that nodes share: its connection is another's */
+	to->tcpconn_id = from->server_id == server_id ? from->tcpconn_id : -1;
+	to->sock = from->server_id == server_id ? from->sock : NULL;
 	to->expires = from->expires;
 	to->modified = from->last_modified;
 }
@@ -254,10 +256,42 @@ static int needs_connection(const pw_contact_t *c)
 		   && (uri.proto == PROTO_TCP || uri.proto == PROTO_TLS || uri.proto == PROTO_WS || uri.proto == PROTO_WSS);
 }
 
+/* The registrar's path_check_local: a Path whose first hop is this server begins with
+ * the second. */
+static void skip_own_path(str *path, str *next)
+{
+	sip_uri_t uri;
+
+	if(pw.path_check_local == NULL || *pw.path_check_local <= 0 || parse_uri(next->s, next->len, &uri) < 0
+			|| !check_self(&uri.host, 0, 0)) {
+		return;
+	}
+	if(path->len > next->len + 3) {
+		path->s += next->len + 3;
+		path->len -= next->len + 3;
+		if(get_path_dst_uri(path, next) == 0) {
+			return;
+		}
+	}
+	path->len = 0;
+	next->len = 0;
+}
+
+/* A Path that leads no further than here is no proxy of the phone's: nodes that share a location table have one each. */
+static int is_behind_proxy(const pw_contact_t *c)
+{
+	str path = c->path, next = STR_NULL;
+
+	if(path.len > 0 && get_path_dst_uri(&path, &next) == 0) {
+		skip_own_path(&path, &next);
+	}
+	return path.len > 0;
+}
+
 int pw_contact_reach(const pw_contact_t *c)
 {
 	/* behind a Path the connection is the edge proxy's, not the phone's */
-	if(c->path.len > 0 || !needs_connection(c)) {
+	if(is_behind_proxy(c) || !needs_connection(c)) {
 		return PUSHWAKE_REACH_DATAGRAM;
 	}
 	if(connection_of(c, NULL)) {
@@ -307,27 +341,6 @@ void pw_flow_print(char flow[PW_FLOW_SIZE], struct receive_info *from)
 
 	snprintf(flow, PW_FLOW_SIZE, "sip:%s%s%s:%u;transport=%s", is_v6 ? "[" : "", ip_addr2a(&from->src_ip),
 			is_v6 ? "]" : "", from->src_port, proto_name(from->proto));
-}
-
-/* The registrar's path_check_local: a Path whose first hop is this server begins with
- * the second. */
-static void skip_own_path(str *path, str *next)
-{
-	sip_uri_t uri;
-
-	if(pw.path_check_local == NULL || *pw.path_check_local <= 0 || parse_uri(next->s, next->len, &uri) < 0
-			|| !check_self(&uri.host, 0, 0)) {
-		return;
-	}
-	if(path->len > next->len + 3) {
-		path->s += next->len + 3;
-		path->len -= next->len + 3;
-		if(get_path_dst_uri(path, next) == 0) {
-			return;
-		}
-	}
-	path->len = 0;
-	next->len = 0;
 }
 
 str pw_contact_target(pw_contact_t *c, char flow[PW_FLOW_SIZE])
@@ -421,7 +434,7 @@ pushwake_contact *pw_contacts_describe(pw_contacts_t *list)
 		out[i].registration = pw_in(&c->callid);
 		out[i].registered_ago = c->modified > 0 && c->modified <= now ? (int32_t)(now - c->modified) : -1;
 		out[i].reachable = pw_contact_reach(c);
-		out[i].behind_proxy = c->path.len > 0;
+		out[i].behind_proxy = is_behind_proxy(c);
 		out[i].path = pw_in(&c->path);
 	}
 	return out;

@@ -18,6 +18,7 @@
  *     pushwake_dialog     pushwake_in_dialog(): requests within a call
  *     pushwake_send       pushwake_send()
  *     pushwake_removed    contacts that somebody removes by hand
+ *     pushwake_replicated contacts that other nodes replicate
  *     pushwake_result     event_route[pushwake:result] and $pushwake(...)
  *   held/       requests that are held
  *     pushwake_hold       the table of them

@@ -116,7 +116,7 @@ static int mod_init(void)
 		return -1;
 	}
 	if(pw_holds_init() < 0 || pw_stream_init() < 0 || pw_script_init() < 0 || pw_leg_init() < 0 || pw_result_init() < 0
-			|| pw_upstream_init() < 0 || pw_removed_init() < 0 || pw_notes_init() < 0) {
+			|| pw_upstream_init() < 0 || pw_removed_init() < 0 || pw_replicated_init(pw_settings) < 0 || pw_notes_init() < 0) {
 		return -1;
 	}
 	register_procs(1);

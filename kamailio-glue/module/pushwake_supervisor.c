@@ -210,6 +210,7 @@ static void follow_engine(pushwake_supervisor *supervisor)
 		}
 		try_waiting();
 		scan(fds[2].revents != 0 && read(fds[2].fd, &wakes, sizeof(wakes)) > 0);
+		pw_replicated_take();
 	}
 }
 

@@ -164,7 +164,7 @@ private final class Host {
         #expect(EngineClient.text(.featureCaps, in: reply) == "Feature-Caps: *;+sip.pns=\"fcm\"\r\n")
         #expect(host.bench.core.statistics.stored == 1)
         let stored = host.store.bindings.bindings(of: "bob", now: SystemClock.wallSeconds())
-        let route = "<sip:10.0.0.9:5060;lr;received=sip:10.0.0.1:4711%3Btransport%3Dtcp>"
+        let route = "<sip:10.0.0.9:5060;lr;aor=bob;received=sip:10.0.0.1:4711%3Btransport%3Dtcp>"
         #expect(stored.map(\.route) == [route])
         let announced = try #require(host.store.announced.first)
         let notice = try #require(RegistrationNotice(announced))
