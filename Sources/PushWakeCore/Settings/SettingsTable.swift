@@ -27,7 +27,7 @@ public enum SettingsTable {
         var nearest: (name: String, distance: Int)?
         for row in rows where abs(row.name.utf8CodeUnitCount - length) <= most {
             let name = row.name.description
-            let distance = EditDistance.between(name, wrong)
+            let distance = EditDistance.between(name, wrong, limit: most)
             if distance <= most, distance < nearest?.distance ?? .max { nearest = (name, distance) }
         }
         return nearest?.name
