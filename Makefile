@@ -250,11 +250,12 @@ uninstall: ## remove what install copied
 	rm -f $(SHELLS)/fish/vendor_completions.d/pushwake.fish
 	$(if $(DESTDIR),,ldconfig)
 
-bench: build ## CPU per push against a bare nghttp2 client and others, per woken call against tsilo
+bench: build ## CPU per push against a bare nghttp2 client and others, per woken call against tsilo; what an open page costs
 	@scripts/setup.sh --bench
 	@$(MAKE) --no-print-directory -C Benchmarks
 	$(PYTHON) scripts/bench.py
 	$(PYTHON) scripts/bench_calls.py
+	$(PYTHON) scripts/bench_page.py
 
 load: build ## proof under load: 300 calls/s, races of CANCEL, lost packets; nothing is left of any call
 	@scripts/setup.sh --bench
@@ -262,7 +263,7 @@ load: build ## proof under load: 300 calls/s, races of CANCEL, lost packets; not
 	$(PYTHON) scripts/load_calls.py
 
 fuzz: setup ## a minute of libFuzzer for each target
-	@for target in register request template answer message agi row settings key http1 http2; do Fuzz/run $$target 60 || exit 1; done
+	@for target in register request template answer message upstream agi row settings key http1 http2; do Fuzz/run $$target 60 || exit 1; done
 
 format: ## rewrite the Swift sources in the house style
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Fuzz

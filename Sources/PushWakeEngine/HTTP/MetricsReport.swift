@@ -187,6 +187,7 @@ struct MetricsReport {
 
     private mutating func writeHTTP() {
         text.single("pushwake_http_connections", .gauge, Int64(http.connections), "HTTP connections now.")
+        text.single("pushwake_http_pages", .gauge, Int64(http.pages), "Open pages that hear of changes.")
         text.single(
             "pushwake_http_requests_total", .counter, Int64(http.counters.requests), "HTTP requests, this one too.")
         text.single(
