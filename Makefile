@@ -195,9 +195,9 @@ test-packages: build ## packages in fresh Debian 12 and 13, and sid's Asterisk: 
 	@for suite in $(SUITES) asterisk; do $(AS_ROOT) scripts/deb-chroot.sh $$suite || exit 1; done
 	$(AS_ROOT) env PUSHWAKE_SUITES="$(SUITES)" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/packages
 
-test-phones: ## PJSIP, Linphone and baresip with a real Kamailio (needs build)
+test-phones: ## PJSIP, Linphone and baresip with a real Kamailio, and through the gateway at an Asterisk (needs build, root)
 	@scripts/setup.sh --phones
-	$(PYTHON) -m pytest -q -p no:cacheprovider Tests/phones
+	$(AS_ROOT) $(PYTHON) -m pytest -q -p no:cacheprovider Tests/phones
 
 docs: build ## write docs/settings.md from the settings table
 	$(STAGE)/bin/pushwake settings > docs/settings.md
