@@ -184,17 +184,17 @@ def test_a_wrong_password_is_named_and_calls_go_on(make_valkey, make_node, tmp_p
 
 def test_calls_of_a_node_that_was_killed_ring_through_the_other(nodes, wire, simulator):
     a, b = nodes
-    phones = [wire.phone(b, f"victim{number}", "tcp", rfc8599_fcm()) for number in range(20)]
+    phones = [wire.phone(b, f"victim{number}", "tcp", rfc8599_fcm()) for number in range(50)]
     for phone in phones:
         phone.register()
         phone.sleep()
     is_long_asleep()
     for phone in phones:
         wire.call(a, phone.user)
-    wait_until("all are held", lambda: a.held() == 20)
+    wait_until("all are held", lambda: a.held() == 50, 10)
     a.kill()
     retries = [wire.call(b, phone.user) for phone in phones]
-    wait_until("all are held", lambda: b.held() == 20)
+    wait_until("all are held", lambda: b.held() == 50, 10)
     awake = [at(wire, b, phone) for phone in phones]
     for phone in awake:
         phone.send_register()
