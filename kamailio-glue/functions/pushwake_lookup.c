@@ -18,6 +18,7 @@ static int plain(sip_msg_t *msg, str *table, str *uri)
 	int found = uri != NULL ? pw.registrar.lookup_uri(msg, table, uri) : pw.registrar.lookup(msg, table);
 
 	if(found > 0) {
+		pw_quiet_over(msg);
 		return PW_AWAKE;
 	}
 	return found == -3 ? PW_ERROR : PW_NOBODY;
@@ -175,6 +176,18 @@ static int lookup_awake(
 	return found;
 }
 
+/* All phones of this user sleep; those that the script has found before, for the same request, ring meanwhile. */
+static int ring_others(sip_msg_t *msg)
+{
+	branch_t *first = nr_branches > 0 ? get_sip_branch(0) : NULL;
+
+	if(first == NULL || branch_to_ruri(msg, first) < 0) {
+		return 0;
+	}
+	drop_sip_branch(0);
+	return 1;
+}
+
 static int hold_and_ring(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 {
 	str table = plan->table;
@@ -193,8 +206,9 @@ static int hold_and_ring(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 		LM_ERR("cannot hold %.*s, routing it as it is\n", plan->aor.len, plan->aor.s);
 		return plain(msg, &table, uri);
 	}
+	pw_quiet_over(msg);
 	awake = lookup_awake(msg, &table, uri, plan->contacts, plan->asked);
-	if(awake > 0) {
+	if(awake > 0 || (awake == 0 && ring_others(msg))) {
 		return PW_AWAKE;
 	}
 	/* in a failure_route the caller may have heard more than that */

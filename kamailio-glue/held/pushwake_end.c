@@ -89,6 +89,7 @@ void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
 	hold->over = 1;
 	hold->expired = !is_answered;
 	hold->failure_status = status;
+	pw_hold_prolong(t, hold);
 	t->uac[hold->blind].on_failure = !is_answered && status >= 300 ? failure_route() : 0;
 	code = is_answered ? PW_WORST : status >= 300 ? status : 480;
 	if(!is_answered && status >= 300 && t->uac[hold->blind].on_failure == 0 && t->on_failure > 0) {
@@ -220,6 +221,7 @@ void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code)
 	hold->over = 1;
 	hold->expired = best < 0;
 	route = best >= 0 ? t->uac[best].on_failure : last_route(t);
+	pw_hold_prolong(t, hold);
 	if(route > 0) {
 		run_failure_route(t, req, route);
 	}

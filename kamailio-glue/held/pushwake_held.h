@@ -64,6 +64,7 @@ typedef struct pw_hold {
 	unsigned int failed;
 	int64_t stream_ms;           /* since then a leg is out over a connection, unanswered; 0: none is */
 	uint64_t pushed;             /* devices whose push was taken */
+	ticks_t lifetime;            /* of the transaction, from the end of its script; 0: tm bounds none */
 	int keeps_uri;               /* within a dialog: only where it is sent changes, not its Request-URI */
 	str aor;
 	str table;
@@ -123,6 +124,10 @@ int pw_hold_unlink(pw_hold_t *hold);
 
 /* The request is held from now on, or no longer, for who counts them. */
 void pw_hold_counts(pw_hold_t *hold, int held);
+
+/* Lets the transaction live as long from now as it was given when its script ended: its phones, or whom
+ * failure_route chooses, begin to ring now. */
+void pw_hold_prolong(tm_cell_t *t, const pw_hold_t *hold);
 
 /* pushwake_leg.c */
 int pw_leg_init(void);
@@ -199,6 +204,9 @@ int pw_quiet_begin(sip_msg_t *msg);
 
 /* Under the reply lock. */
 void pw_quiet_end(tm_cell_t *t, pw_hold_t *hold);
+
+/* The script that goes on has found somebody else for its request: what it relays goes out again. */
+void pw_quiet_over(sip_msg_t *msg);
 
 /* pushwake_stream.c: legs whose connection ends before any answer. */
 int pw_stream_init(void);

@@ -309,11 +309,20 @@ int pw_holds_each(str *table, str *aor, enum pw_holds which, pw_hold_fn visit, v
 	return refs.n;
 }
 
+void pw_hold_prolong(tm_cell_t *t, const pw_hold_t *hold)
+{
+	ticks_t end = get_ticks_raw() + hold->lifetime;
+
+	if(hold->lifetime > 0 && (s_ticks_t)(end - t->end_of_life) > 0) {
+		t->end_of_life = end;
+	}
+}
+
 /* Its timer counts only when no engine is there. What is added later keeps the timers of the configuration. */
 static int add_blind(tm_cell_t *t, pw_hold_t *hold, int64_t deadline_ms)
 {
-	ticks_t before = t->fr_timeout;
-	ticks_t end = get_ticks_raw() + MS_TO_TICKS(deadline_ms + 120000);
+	ticks_t before = t->fr_timeout, end_before = t->end_of_life;
+	ticks_t end = get_ticks_raw() + MS_TO_TICKS(deadline_ms);
 	int suspended = t->async_backup.blind_uac;
 	int added;
 
@@ -323,6 +332,7 @@ static int add_blind(tm_cell_t *t, pw_hold_t *hold, int64_t deadline_ms)
 	t->fr_timeout = MS_TO_TICKS(deadline_ms);
 	added = pw.tm.t_addblind();
 	t->fr_timeout = before;
+	t->end_of_life = end_before; /* t_set_max_lifetime() is for those that ring */
 	/* in a route that goes on after t_suspend() tm does not wait for the branch that this names */
 	t->async_backup.blind_uac = suspended;
 	hold->blind = t->nr_of_outgoings - 1;

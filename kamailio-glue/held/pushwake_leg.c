@@ -209,6 +209,7 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 		t->uac[old].ruid.len = 0;
 	}
 	forget_failed(t, hold, contact);
+	pw_hold_prolong(t, hold);
 	added = append(t, contact, hold->keeps_uri);
 	if(t->nr_of_outgoings > before && t->nr_of_outgoings <= PW_MAX_BRANCHES) {
 		hold->legs[t->nr_of_outgoings - 1] = leg;

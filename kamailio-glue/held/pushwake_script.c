@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "core/dset.h"
 #include "core/route.h"
 #include "core/script_cb.h"
 #include "pushwake_held.h"
@@ -23,6 +24,8 @@ typedef struct pw_opened {
 
 static pw_opened_t opened[PW_MOST_OPENED];
 static int opened_count = 0;
+/* pw_quiet_begin() counts for what is opened. */
+static int is_quiet = 0;
 
 static int is_of(const pw_opened_t *one, const tm_cell_t *t)
 {
@@ -53,6 +56,7 @@ int pw_quiet_begin(sip_msg_t *msg)
 	t->flags |= T_CANCELED;
 	pw.reply_unlock(t);
 	msg->msg_flags |= FL_MSG_NOREPLY;
+	is_quiet = 1;
 	return 0;
 }
 
@@ -62,6 +66,44 @@ void pw_quiet_end(tm_cell_t *t, pw_hold_t *hold)
 		t->flags &= ~T_CANCELED;
 	}
 	hold->quiet = 0;
+}
+
+/* append_branch() after a lookup that has left the Request-URI as it was: that one leads back here. */
+static void drop_unresolved(const str *uri)
+{
+	unsigned int i;
+	branch_t *b;
+
+	for(i = 0; i < nr_branches;) {
+		b = get_sip_branch((int)i);
+		if(b != NULL && b->ruid_len == 0 && b->dst_uri_len == 0 && b->path_len == 0 && b->len == (unsigned int)uri->len
+				&& memcmp(b->uri, uri->s, b->len) == 0) {
+			drop_sip_branch((int)i);
+		} else {
+			i++;
+		}
+	}
+}
+
+void pw_quiet_over(sip_msg_t *msg)
+{
+	tm_cell_t *t = pw.tm.t_gett();
+	pw_hold_t *hold;
+	int i;
+
+	if(!is_quiet || t == NULL || t == T_UNDEFINED || t->uas.request == NULL) {
+		return;
+	}
+	is_quiet = 0;
+	for(i = 0; i < opened_count; i++) {
+		hold = is_of(&opened[i], t) ? pw_hold_in(t, opened[i].handle) : NULL;
+		if(hold != NULL) {
+			pw.reply_lock(t);
+			pw_quiet_end(t, hold);
+			pw.reply_unlock(t);
+		}
+	}
+	drop_unresolved(GET_RURI(t->uas.request));
 }
 
 /* The script ended, or went on, with another transaction in hand. */
@@ -164,6 +206,7 @@ static int on_failure_route_end(sip_msg_t *msg, unsigned int flags, void *param)
 			close_opened(&one, msg);
 		}
 	}
+	is_quiet = is_quiet && opened_count > 0;
 	return 1;
 }
 
@@ -171,6 +214,7 @@ static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
 {
 	pw_opened_t one;
 
+	is_quiet = 0;
 	while(opened_count > 0) {
 		one = opened[0];
 		forget(0);

@@ -326,6 +326,9 @@ int pw_watch_close(tm_cell_t *t, pw_hold_t *hold)
 
 	pw_quiet_end(t, hold);
 	keep_branch_route(t);
+	if(is_invite(t) && t->end_of_life != 0 && (s_ticks_t)(t->end_of_life - get_ticks_raw()) > 0) {
+		hold->lifetime = t->end_of_life - get_ticks_raw();
+	}
 	if(hold->cancelled && t->uas.status < 200) {
 		cancel_missed(t, hold);
 	} else if(pw_leg_allowed(t, hold)) {

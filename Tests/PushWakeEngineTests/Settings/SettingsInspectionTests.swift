@@ -14,6 +14,18 @@ import Testing
             [("fastagi_listen", "127.0.0.1:4573"), ("fastagi_allow", "10.0.0.0/33")], "fastagi_allow", .error,
             "is not a list of networks"
         ),
+        (
+            [("fastagi_listen", "0.0.0.0:4573"), ("fastagi_allow", "0.0.0.0/0")], "fastagi_allow", .warning,
+            "fastagi_token_file"
+        ),
+        (
+            [("fastagi_listen", "[::]:4573"), ("fastagi_allow", "::/1, 8000::/1")], "fastagi_allow", .warning,
+            "Asterisk's address"
+        ),
+        (
+            [("fastagi_listen", "127.0.0.1:4573"), ("fastagi_token_file", "/nonexistent")], "fastagi_token_file",
+            .warning, "no first line"
+        ),
         ([("upper_servers", "pbx.example.com, a b:0")], "upper_servers", .error, "is no server"),
         ([("store_path", "~/bindings.db")], "store_path", .error, "only shells know"),
         ([("upper_contact", "sip:gw")], "upper_contact", .error, "is no host"),
@@ -43,6 +55,8 @@ import Testing
         ]
         #expect(try inspect(values).isEmpty)
         #expect(try inspect([("fastagi_allow", "")]).isEmpty)
+        #expect(try inspect([("fastagi_listen", "127.0.0.1:4573"), ("fastagi_allow", "0.0.0.0/0")]).isEmpty)
+        #expect(try inspect([("fastagi_listen", "0.0.0.0:4573"), ("fastagi_allow", "10.0.0.0/8")]).isEmpty)
         for topic in ["", "set", "null", "packagename", "com.example.phone"] {
             #expect(try inspect([("apns_topic", topic)]).isEmpty)
         }

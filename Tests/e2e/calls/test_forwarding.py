@@ -3,7 +3,7 @@
 
 import pytest
 
-from phones import rfc8599_apns, rfc8599_fcm
+from phones import no_push, rfc8599_apns, rfc8599_fcm
 
 
 @pytest.fixture(scope="module")
@@ -128,4 +128,59 @@ def test_two_users_of_one_script_both_wake(server, wire, simulator, asleep):
     call.wait_status(200)
     for desk in desks:
         desk.wait_request("CANCEL")
+    assert server.held() == 0
+
+
+@pytest.fixture(scope="module", params=[0, 1], ids=["script ends", "script goes on"])
+def group_server(request, make_server):
+    return make_server(settings={"decline_waits": 1, "lookup_goes_on": request.param}, wake_timeout=3)
+
+
+@pytest.mark.parametrize("push", [no_push, rfc8599_fcm])
+def test_of_two_users_the_second_sleeps_and_the_first_rings(group_server, wire, simulator, push):
+    awake = wire.phone(group_server, f"ahead-{push.__name__}", "tcp", push())
+    awake.answers["INVITE"] = (180,)
+    awake.register()
+    mobile = wire.phone(group_server, f"behind-{push.__name__}", "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    call = wire.call(group_server, awake.user, f"X-Also: {mobile.user}")
+    awake.wait_request("INVITE")
+    simulator.wait_event(mobile.push.token, "call")
+    wire.wake(mobile)
+    call.wait_status(200)
+    awake.wait_request("CANCEL")
+    assert len(awake.requests("INVITE")) == 1 and group_server.held() == 0
+
+
+@pytest.mark.parametrize("push", [no_push, rfc8599_fcm])
+def test_the_first_sleeps_in_a_script_that_goes_on_and_the_second_rings_once(make_server, wire, simulator, push):
+    server = make_server(settings={"decline_waits": 1, "lookup_goes_on": 1}, wake_timeout=3)
+    mobile = wire.phone(server, "sleeps-first", "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    awake = wire.phone(server, "rings-second", "tcp", push())
+    awake.answers["INVITE"] = (180,)
+    awake.register()
+    call = wire.call(server, mobile.user, f"X-Also: {awake.user}")
+    awake.wait_request("INVITE")
+    simulator.wait_event(mobile.push.token, "call")
+    assert server.held() == 1
+    wire.wake(mobile)
+    call.wait_status(200)
+    awake.wait_request("CANCEL")
+    assert len(awake.requests("INVITE")) == 1 and server.held() == 0
+
+
+def test_both_sleep_in_a_script_that_goes_on(make_server, wire, simulator):
+    server = make_server(settings={"decline_waits": 1, "lookup_goes_on": 1}, wake_timeout=3)
+    mobiles = [wire.phone(server, user, "udp", rfc8599_fcm()) for user in ("asleep-one", "asleep-two")]
+    for mobile in mobiles:
+        mobile.register()
+        mobile.sleep()
+    call = wire.call(server, "asleep-one", "X-Also: asleep-two")
+    for mobile in mobiles:
+        simulator.wait_event(mobile.push.token, "call")
+    wire.wake(mobiles[1])
+    call.wait_status(200)
     assert server.held() == 0

@@ -302,3 +302,23 @@ def test_a_phone_that_wakes_and_declines_ends_the_call_at_once_in_every_dialect(
     registered = woken.register()
     assert call.wait_final().status == 486
     assert call.answers[-1].at - registered.at < 0.5
+
+
+@pytest.mark.parametrize("is_asleep", [False, True])
+def test_the_longest_life_that_a_script_gives_a_call_counts_for_whoever_rings(server, wire, simulator, is_asleep):
+    """t_set_max_lifetime(): from the INVITE for who is awake, from the ringing for who had to be woken."""
+    phone = wire.phone(server, f"short-{is_asleep}", "tcp", rfc8599_fcm())
+    phone.answers["INVITE"] = (180,)
+    phone.register()
+    if is_asleep:
+        phone.sleep()
+    call = wire.call(server, phone.user, "X-Life: 2000", *RING_TIMES[:1])
+    if is_asleep:
+        simulator.wait_event(phone.push.token, "call")
+        time.sleep(1)
+        phone = wire.wake(phone, 180)
+    invite = phone.wait_request("INVITE")
+    final = call.wait_final(8)
+    assert final.status == 408 and 1.5 < final.at - invite.at < 3
+    phone.wait_request("CANCEL")
+    assert server.held() == 0

@@ -4,6 +4,7 @@
 import json
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -91,6 +92,33 @@ def test_a_phone_that_stays_silent_is_an_alarm(kamailio, wire, tmp_path):
     assert "pushwake_canary_success{" in text and "} 0\n" in text and "ring_seconds" not in text
     nothing_is_left(kamailio)
     assert phone.push.token not in text
+
+
+def test_it_goes_on_every_minute_and_rings_the_alarm_when_the_phone_rings_no_more(kamailio, wire, tmp_path):
+    alarm = tmp_path / "alarm"
+    alarm.write_text(f'#!/bin/sh\necho "$2" >{tmp_path}/rung.part && mv {tmp_path}/rung.part {tmp_path}/rung\n')
+    alarm.chmod(0o755)
+    phone = wire.phone(kamailio, "hourly", "tcp", push=mpush_android())
+    phone.answers = {"INVITE": (180,)}
+    phone.register()
+    metrics = tmp_path / "canary.prom"
+    canary = start(kamailio, "hourly", "--every", 1, "--within", 2, "--alarm", alarm, "--metrics", metrics)
+    try:
+        first = json.loads(canary.stdout.readline())
+        begun = time.monotonic()
+        assert first["success"] and "} 1\n" in metrics.read_text() and canary.poll() is None
+        wait_until("the CANCEL", lambda: phone.requests("CANCEL"))
+        phone.sleep()
+        second = json.loads(canary.stdout.readline())
+        assert 55 < time.monotonic() - begun < 75
+        assert not second["success"] and second["call_id"] != first["call_id"]
+        wait_until("the alarm", (tmp_path / "rung").exists)
+        assert "no phone rang within 2 s" in (tmp_path / "rung").read_text() and "} 0\n" in metrics.read_text()
+        assert canary.poll() is None, "it goes on"
+    finally:
+        canary.terminate()
+        errors = canary.communicate(timeout=10)[1]
+    assert not errors
 
 
 def test_what_the_pbx_says_is_told(kamailio):

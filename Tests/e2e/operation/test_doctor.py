@@ -29,7 +29,7 @@ def test_a_phone_that_wakes_needs_nothing(kamailio, actors):
     wait_until("the call is over", lambda: "answered" in steps(kamailio, "healthy")["call"][1])
     found = steps(kamailio, "healthy")
     assert {step: state for step, (state, _) in found.items()} == dict.fromkeys(
-        ["REGISTER", "key", "provider", "push", "wake", "call", "advice"], "ok")
+        ["clock", "REGISTER", "key", "provider", "push", "wake", "call", "advice"], "ok")
     assert "reached over TLS" in found["provider"][1] and "wakes in" in found["wake"][1]
     done = doctor(kamailio, "healthy")
     assert done.returncode == 0 and done.stdout.endswith("\nDo: nothing: a call to healthy rings\n")
@@ -60,6 +60,25 @@ def test_a_provider_that_cannot_be_reached_is_named(make_kamailio, actors):
     found = steps(kamailio, "away")
     assert "cannot be reached" in found["provider"][1] and "firewall" in found["advice"][1]
     assert found["key"][0] == "ok" and doctor(kamailio, "away").returncode == 1
+
+
+def test_a_clock_that_is_wrong_is_named(make_kamailio, make_simulator, actors):
+    simulator = make_simulator(arguments=["--clock", "3900"])
+    kamailio = make_kamailio(simulator)
+    kamailio.start().wait_engine()
+    actors.phone(kamailio, "late", mpush_android()).register()
+    wait_until("Google has refused", lambda: steps(kamailio, "late")["key"][0] == "fails")
+    found = steps(kamailio, "late")
+    assert found["clock"] == ("fails", "this machine's clock is 65 min behind 127.0.0.1's")
+    assert "invalid_grant, this machine's clock (iat)" in found["key"][1] and "NTP" in found["advice"][1]
+    kamailio.wait_log("this machine's clock is 65 min behind 127.0.0.1's; tokens for Apple and Google carry its time")
+    assert doctor(kamailio, "late").returncode == 1
+    # Apple says no Date: its refusal alone tells.
+    actors.phone(kamailio, "apple", mpush_ios()).register()
+    assert "ExpiredProviderToken" in subprocess.run(
+        [PUSHWAKE, "send", "call", "apple", "--socket", kamailio.directory / "engine.sock"],
+        capture_output=True, text=True, timeout=30, check=False).stdout
+    assert "ExpiredProviderToken" in steps(kamailio, "apple")["push"][1] and "NTP" in steps(kamailio, "apple")["advice"][1]
 
 
 def test_phones_that_stay_silent_are_named(make_kamailio, actors, wire):

@@ -5,13 +5,12 @@ shows it, headless."""
 import hashlib
 import html.parser
 import re
-import shutil
-import subprocess
 import urllib.parse
 
 import pytest
 
-from http_client import TOKEN, Client
+from browser import CHROMIUM, Browser
+from http_client import TOKEN, Client, listen
 from phones import mpush_android
 from ports import free_port
 from servers import CALLS, wait_until
@@ -125,19 +124,80 @@ def test_only_operators_see_it(served):
     assert client.curl("/live.js").header("content-type").startswith("text/javascript")
 
 
-@pytest.mark.skipif(not shutil.which("chromium"), reason="Debian's chromium is not installed")
+needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="Debian's chromium is not installed")
+
+
+def signed_in(client, path):
+    return f"http://root:toor@127.0.0.1:{client.port}{path}"
+
+
+@needs_chromium
 @pytest.mark.parametrize("width", [360, 1200])
 def test_a_browser_shows_it_at_any_width(served, actors, tmp_path, width):
     server, client = served
     play(server, actors, "seen")
-    picture = tmp_path / "page.png"
-    done = subprocess.run([
-        "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-        f"--user-data-dir={tmp_path}/profile", f"--window-size={width},900", f"--screenshot={picture}", "--dump-dom",
-        "--enable-logging=stderr", "--virtual-time-budget=4000", f"http://root:toor@127.0.0.1:{client.port}/?q=seen"],
-        capture_output=True, text=True, timeout=90, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "REGISTER" in done.stdout and "<svg" in done.stdout
-    # What the policy refuses, and what the script fails at, stands in the console.
-    assert "Content Security Policy" not in done.stderr and "Uncaught" not in done.stderr, done.stderr
-    assert picture.stat().st_size > 5000
+    with Browser(tmp_path, width=width) as browser:
+        browser.open(signed_in(client, "/?q=seen"))
+        wait_until("the picture", lambda: browser.run("document.querySelectorAll('svg').length") == 1)
+        assert "REGISTER" in browser.run("document.body.textContent")
+        # Nothing is wider than the window, but for what scrolls within itself.
+        assert browser.run("document.documentElement.scrollWidth") <= browser.run("window.innerWidth")
+        assert len(browser.picture()) > 5000
+        assert not browser.complaints, browser.complaints
+
+
+@needs_chromium
+def test_an_open_page_shows_a_new_call_by_itself(served, actors, tmp_path):
+    server, client = served
+    with Browser(tmp_path) as overview, Browser(tmp_path) as search:
+        overview.open(signed_in(client, "/"))
+        search.open(signed_in(client, "/?q=lively"))
+        wait_until("both to listen", lambda: "pushwake_http_pages 2" in client.curl("/metrics").body)
+        assert "Nothing found" in search.run("document.body.textContent")
+        assert "lively" not in overview.run("document.body.textContent")
+        play(server, actors, "lively")
+        for page in (overview, search):
+            wait_until("the end of the call", lambda page=page: "answered after" in page.run("document.body.textContent"))
+        assert search.run("document.querySelectorAll('svg').length") == 1
+        # Who has put the focus into it reads: nothing moves.
+        search.run("document.querySelector('.scroll').focus()")
+        play(server, actors, "lively")
+        wait_until("the overview", lambda: overview.run("document.body.textContent").count("INVITE to lively") == 2)
+        assert search.run("document.querySelectorAll('svg').length") == 1
+        search.run("document.activeElement.blur()")
+        wait_until("the second picture", lambda: search.run("document.querySelectorAll('svg').length") == 2)
+        for page in (overview, search):
+            assert not page.complaints, page.complaints
+
+
+@needs_chromium
+def test_an_open_page_says_that_the_engine_is_gone_and_goes_on_with_the_next(make_engine, tmp_path):
+    users = tmp_path / "users"
+    users.write_text(f"root:pushwake:{hashlib.md5(b'root:pushwake:toor').hexdigest()}\n")
+    engine, client = listen(make_engine, tmp_path, http_users=users, http_operators="root")
+
+    def is_open():
+        return "pushwake_http_pages 1" in client.curl("/metrics").body
+
+    with Browser(tmp_path) as browser:
+        browser.open(signed_in(client, "/"))
+        wait_until("the page to listen", is_open)
+        engine.stop()
+        wait_until("the notice", lambda: "does not answer" in browser.run("document.getElementById('live').textContent"))
+        make_engine(http_listen=client.port, http_token_file=tmp_path / "http-token", http_users=users, http_operators="root")
+        # The next engine does not know the nonce of the last one; nobody is asked for a password again.
+        wait_until("the page to listen again", is_open, 20)
+        wait_until("the notice to go", lambda: browser.run("document.getElementById('live').textContent") == "", 20)
+
+
+@needs_chromium
+def test_without_script_there_is_all_and_a_link_to_look_again(served, actors, tmp_path):
+    server, client = served
+    play(server, actors, "plain")
+    with Browser(tmp_path) as browser:
+        browser.ask("Emulation.setScriptExecutionDisabled", value=True)
+        browser.open(signed_in(client, "/?q=plain"))
+        text = wait_until("the page", lambda: "</svg>" in browser.html() and browser.html())
+        assert '<a href="/?q=plain">Look again</a>' in text
+        link = browser.ask("DOM.querySelector", nodeId=browser.document(), selector="noscript a")["nodeId"]
+        assert browser.ask("DOM.getBoxModel", nodeId=link)["model"]["width"] > 0, "it is there to be seen"
