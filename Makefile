@@ -179,8 +179,8 @@ asterisk-alone:
 	$(call by-itself,e2e-asterisk,$(AS_ROOT))
 
 # Run on the later releases as well; app_lua, tls and the like are there.
-KAMAILIO_CORE = $(addprefix Tests/e2e/test_,$(addsuffix .py,silent dead_connection no_answer push_failure one_device cancel ends \
-	routes forwarding relay_failure messages registrar_settings refresh in_dialog several call_again provisional stock accounting))
+KAMAILIO_CORE = $(wildcard $(addprefix Tests/e2e/*/test_,$(addsuffix .py,silent dead_connection no_answer push_failure one_device cancel ends \
+	routes forwarding relay_failure messages registrar_settings refresh in_dialog several call_again provisional stock accounting)))
 
 test-kamailio: kamailio-trixie kamailio-sid ## the core of test-e2e on Kamailio 6.0 and 6.1, in chroots (needs build, root)
 
@@ -256,8 +256,9 @@ bench: build ## CPU per push against a bare nghttp2 client and others, per woken
 	$(PYTHON) scripts/bench.py
 	$(PYTHON) scripts/bench_calls.py
 	$(PYTHON) scripts/bench_page.py
+	$(PYTHON) scripts/bench_nodes.py
 
-load: build ## proof under load: 300 calls/s, races of CANCEL, lost packets; nothing is left of any call
+load: build ## proof under load: 300 calls/s at one node and at two, races of CANCEL, lost packets; nothing is left of any call
 	@scripts/setup.sh --bench
 	@$(MAKE) --no-print-directory -C Benchmarks
 	$(PYTHON) scripts/load_calls.py

@@ -484,6 +484,11 @@ int pushwake_may_wake(pushwake_client *client, pushwake_str aor);
 int pushwake_dialog_user(pushwake_str *aor, pushwake_client *client, pushwake_str method, pushwake_str request_uri,
                          const pushwake_header *headers, size_t header_count);
 
+/* The user whose phone another node rings through this one, by the topmost Route of its request: one that leads to
+ * this node's `node_uri`. Empty for any other request. Asks nobody. A host that answers calls itself (a
+ * PUSHWAKE_HOST_DIALPLAN) finds the phone by the Request-URI among the contacts of this user. */
+int pushwake_node_user(pushwake_str *aor, pushwake_client *client, pushwake_str route);
+
 /* Pushes to every sleeping phone of the AoR and fills in the verdict of each
  * contact. Copies of a request (same AoR, event, Call-ID and CSeq) push once. */
 int pushwake_wake(pushwake_wake_result *out, pushwake_client *client, pushwake_wake_request *request);

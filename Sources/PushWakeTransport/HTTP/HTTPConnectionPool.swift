@@ -54,7 +54,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private var waiting = RingBuffer<HTTPExchange>()
     private var connections: [HTTPConnection] = []
     private var draining: [HTTPConnection] = []
-    /// Ids of connections that have stood, until they are closed.
+    /// Ids of connections that were established, until they are closed.
     private var established: Set<Int> = []
     private var lastID = 0
     private var connectTimer: Loop.TimerID?
