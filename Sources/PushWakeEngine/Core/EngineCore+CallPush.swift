@@ -21,33 +21,48 @@ extension EngineCore {
         if !entry.followers.contains(where: { $0.request === request }) { entry.followers.append((request, device)) }
         request.pushes.entries[binding.token] = entry
         let push = CallPush(
-            push: Push(binding, request.content), chosen: chosen, deadline: deadline,
+            push: Push(binding, request.content), chosen: chosen, deadline: self.deadline(of: request) ?? deadline,
             askedAt: SystemClock.wallSeconds(), isPrompt: request.times.isBeginning)
         if request.pushes.turn != .own { return leaveToOtherNode(push, request) }
         if let refusal = refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
         deliverInTime(push, request)
     }
 
+    /// Seconds for which a text whose sender knows it as accepted waits for its turn or for its provider, at most.
+    private static let longestText: Int64 = 3600
+
+    /// Monotonic milliseconds at which a push is of no use any more that does not end with a wait; nil for all others.
+    private func deadline(of request: HeldRequest) -> Int64? {
+        guard request.message.isLeftToPushes else { return nil }
+        return SystemClock.monotonicMilliseconds() + min(Int64(request.content.timeToLive), Self.longestText) * 1000
+    }
+
     /// Another node pushes for this request: here the phone is only waited for, unless that node turns out not to push.
     private func leaveToOtherNode(_ push: CallPush, _ request: HeldRequest) {
-        statistics.leftToOtherNodes += 1
         guard request.pushes.turn == .perhapsOfAnother, let shared else {
-            return delivery.loop.atEndOfTurn { [weak self] in self?.ended(push.push.binding, request, true) }
+            return delivery.loop.atEndOfTurn { [weak self] in self?.leave(push, request) }
         }
         delivery.loop.schedule(after: shared.claimPause) { [weak self, weak shared] in
             shared?.claimAnew(request.message.key.claim, of: request.aor) { [weak self] isClaimed in
                 request.pushes.turn = isClaimed ? .ofAnother : .own
-                if isClaimed { self?.ended(push.push.binding, request, true) } else { self?.takeOver(push, request) }
+                if isClaimed { self?.leave(push, request) } else { self?.takeOver(push, request) }
             }
         }
     }
 
+    private func leave(_ push: CallPush, _ request: HeldRequest) {
+        statistics.leftToOtherNodes += 1
+        ended(push.push.binding, request, true)
+    }
+
     /// The node that was to push has gone on without.
     private func takeOver(_ push: CallPush, _ request: HeldRequest) {
-        statistics.leftToOtherNodes -= 1
         ifWanted(push, request) { [weak self] isWanted in
             guard let self else { return }
             guard isWanted else { return ended(push.push.binding, request, request.machine.end == nil) }
+            // A fork of the request has been faster.
+            let entry = request.pushes.entries[push.push.binding.token]
+            guard entry?.job == nil, entry?.isAccepted == nil else { return }
             if let refusal = refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
             deliverInTime(push, request)
         }

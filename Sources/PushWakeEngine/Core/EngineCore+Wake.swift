@@ -16,7 +16,8 @@ extension EngineCore {
 
     /// Pushes to the sleeping phones of a user and says which contacts to ring now.
     func wake(_ message: MessageReader, _ peer: EnginePeer, waits: Bool) {
-        let request = WakeMessage(decoding: message)
+        var request = WakeMessage(decoding: message)
+        request.isWaited = waits
         guard shared != nil else { return answer(wakeNow(request), request, to: message, peer, waits: waits) }
         if waits { peer.wait = request.key }
         wake(request, until: RequestDeadline(decoding: message)) { [self] in
@@ -119,6 +120,10 @@ extension EngineCore {
         answer.isWatched = message.handle != 0
         answer.limit = request.forgetAt - now - Self.abandonment
         if answer.isWatched { answer.ticket = request.ticket }
+        if message.isLeftToPushes {
+            dispatch(perform(request.machine.leftToPushes(), request))
+            calls.end(request, forgetAt: now + Self.retention)
+        }
         schedule(request, now)
         return answer
     }

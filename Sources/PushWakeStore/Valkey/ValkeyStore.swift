@@ -36,6 +36,8 @@ public final class ValkeyStore: SharedStore {
     private static let mostConflicts = 16
     /// REGISTERs of the backlog under way at once.
     private static let lateAtOnce = 64
+    /// Milliseconds by which a claim that nobody confirms is over before another node asks once more.
+    private static let claimMargin: Int64 = 50
     /// Milliseconds between two looks at the users of held requests while announcements are not heard.
     private static let gapPause: Int64 = 1000
     /// Milliseconds between two looks for a server that takes writes.
@@ -224,7 +226,7 @@ public final class ValkeyStore: SharedStore {
             let keys = [
                 keys.image(question.aor), keys.holders(question.aor), keys.claim(question.aor, claim),
             ]
-            let arguments = [options.node, "\(options.holds)", "\(claimPause)"].map(\.word)
+            let arguments = [options.node, "\(options.holds)", "\(claimPause - Self.claimMargin)"].map(\.word)
             run(.hold, keys, arguments) { [weak self] in self?.take($0, id, question) }
         }
     }

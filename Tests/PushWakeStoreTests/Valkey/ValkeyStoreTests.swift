@@ -280,6 +280,7 @@ private let aor = "alice@example.com"
             _ = try b.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
             #expect(isClaimed(a) == false)
             a.store.confirmClaim("call", of: aor)
+            a.loop.turn(waitingUpTo: 0)
             #expect(isClaimed(b) == true)
             #expect(isClaimedStill(b) == true)
             // The same once more, at the node that pushes.
