@@ -255,8 +255,8 @@ bench: build ## CPU per push against a bare nghttp2 client and others, per woken
 	@$(MAKE) --no-print-directory -C Benchmarks
 	$(PYTHON) scripts/bench.py
 	$(PYTHON) scripts/bench_calls.py
-	$(PYTHON) scripts/bench_page.py
 	$(PYTHON) scripts/bench_nodes.py
+	$(PYTHON) scripts/bench_page.py
 
 load: build ## proof under load: 300 calls/s at one node and at two, races of CANCEL, lost packets; nothing is left of any call. A million pushes through a random mix of faults
 	@scripts/setup.sh --bench

@@ -54,6 +54,10 @@ struct pushwake__call {
 	int alert;
 	/*! Channels that carry it. */
 	int carriers;
+	/*! Runs of PushWake() that wait for its phones. */
+	int runs;
+	/*! pushwake_deserted.c looks at it soon. */
+	unsigned int is_looked_at:1;
 	/*! The engine sends verbs for it. */
 	unsigned int watched:1;
 	/*! Nobody is waited for any more. */
@@ -132,6 +136,21 @@ void pushwake__call_end(struct pushwake__call *call, int how, int status, const 
 /*! Tells the engine how a call has ended that it watches. */
 void pushwake__call_tell_end(struct pushwake__call *call);
 
+/* ---- pushwake_deserted.c: calls whose dialplan has gone elsewhere */
+
+int pushwake__deserted_start(void);
+void pushwake__deserted_stop(void);
+
+/*! A run of PushWake() begins or ends to wait. */
+void pushwake__call_awaited(struct pushwake__call *call);
+void pushwake__call_left(struct pushwake__call *call);
+
+/*! Somebody has to take a leg, or has to hear that the wait is over: looks soon whether anybody is there. */
+void pushwake__call_look(struct pushwake__call *call);
+
+/*! The caller goes elsewhere in the dialplan: what the channel began is over. */
+void pushwake__calls_desert(struct ast_channel *chan);
+
 /* ---- pushwake_leg.c */
 
 /*! The number after the highest in use, given out when the leg is added. */
@@ -153,6 +172,12 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 
 /*! Legs that were handed over and not sent cannot be sent. */
 void pushwake__legs_fail_unsent(struct pushwake__call *call);
+
+/*! Legs that nobody has taken cannot be sent, and the engine hears of it although the call is over. */
+void pushwake__legs_refuse_queued(struct pushwake__call *call);
+
+/*! Whether a leg is out, or may go out without us. */
+int pushwake__legs_live(struct pushwake__call *call);
 
 /*! Whether there has been a leg to this contact. */
 int pushwake__legs_have(struct pushwake__call *call, const char *uri);

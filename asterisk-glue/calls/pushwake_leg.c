@@ -74,6 +74,7 @@ void pushwake__leg_queue(struct pushwake__call *call, int number, const struct p
 	leg.reason = ast_strlen_zero(reason) ? NULL : ast_strdup(reason);
 	if (add(call, leg)) {
 		pushwake__call_alert(call);
+		pushwake__call_look(call);
 	}
 }
 
@@ -128,6 +129,45 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 		pushwake__leg_close(call, old);
 	}
 	return count;
+}
+
+void pushwake__legs_refuse_queued(struct pushwake__call *call)
+{
+	int number;
+
+	do {
+		size_t index;
+
+		number = 0;
+		ao2_lock(call);
+		for (index = 0; !number && index < AST_VECTOR_SIZE(&call->legs); index++) {
+			struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
+
+			if (leg->state == PUSHWAKE__LEG_QUEUED) {
+				leg->state = PUSHWAKE__LEG_OVER;
+				number = leg->number;
+			}
+		}
+		ao2_unlock(call);
+		if (number && call->watched) {
+			pushwake_progressed(pushwake__client(), call->handle, number, 503, 0);
+		}
+	} while (number);
+}
+
+int pushwake__legs_live(struct pushwake__call *call)
+{
+	size_t index;
+	int live = 0;
+
+	ao2_lock(call);
+	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
+		enum pushwake__leg_state state = AST_VECTOR_GET_ADDR(&call->legs, index)->state;
+
+		live |= state == PUSHWAKE__LEG_GIVEN || state == PUSHWAKE__LEG_SENT || state == PUSHWAKE__LEG_ELSEWHERE;
+	}
+	ao2_unlock(call);
+	return live;
 }
 
 int pushwake__legs_have(struct pushwake__call *call, const char *uri)
@@ -220,6 +260,9 @@ void pushwake__leg_heard(struct pushwake__call *call, int number, int status)
 	if (is_new) {
 		report(call, number, status, 1);
 	}
+	if (status >= 200) {
+		pushwake__call_look(call);
+	}
 }
 
 void pushwake__leg_failed(struct pushwake__call *call, int number, int status)
@@ -236,6 +279,7 @@ void pushwake__leg_failed(struct pushwake__call *call, int number, int status)
 	ao2_unlock(call);
 	if (is_new) {
 		report(call, number, status, 0);
+		pushwake__call_look(call);
 	}
 }
 

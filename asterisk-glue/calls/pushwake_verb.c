@@ -104,6 +104,7 @@ static void give_up(struct pushwake__call *call, pushwake_str reason)
 	}
 	ao2_unlock(call);
 	pushwake__call_alert(call);
+	pushwake__call_look(call);
 	if (call->has_waited) {
 		pushwake__devstate_changed(call->aor);
 	}

@@ -17,7 +17,7 @@
 #include "asterisk/stasis_channels.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_host.h"
+#include "pushwake_call.h"
 #include "pushwake_wake.h"
 
 static const char app_name[] = "PushWake";
@@ -123,6 +123,10 @@ static int exec(struct ast_channel *chan, const char *data)
 	if (!read_arguments(&wake, copy)) {
 		wake.contacts = ast_str_create(256);
 		is_gone = wake.contacts ? pushwake__wake_run(&wake) : 0;
+	}
+	/* AMI's Redirect and the like look like a hang-up. */
+	if (is_gone && ast_channel_softhangup_internal_flag(chan) == AST_SOFTHANGUP_ASYNCGOTO) {
+		pushwake__calls_desert(chan);
 	}
 	set_result(chan, &wake);
 	ast_free(wake.contacts);

@@ -488,7 +488,9 @@ int pushwake__wake_run(struct pushwake__wake *wake)
 
 	wake->status = "FAILED";
 	if (!collect(&calls, wake)) {
+		AST_VECTOR_CALLBACK_VOID(&calls, pushwake__call_awaited);
 		is_gone = run(wake, &calls);
+		AST_VECTOR_CALLBACK_VOID(&calls, pushwake__call_left);
 	}
 	for (index = 0; wake->is_message && index < AST_VECTOR_SIZE(&calls); index++) {
 		pushwake__call_finish_message(AST_VECTOR_GET(&calls, index));

@@ -48,6 +48,7 @@ static const struct {
 } parts[] = {
 	{ "settings", start_settings, pushwake__settings_stop },
 	{ "calls", pushwake__calls_start, pushwake__calls_stop },
+	{ "deserted calls", pushwake__deserted_start, pushwake__deserted_stop },
 	{ "legs", pushwake__session_start, pushwake__session_stop },
 	{ "nodes", pushwake__node_start, pushwake__node_stop },
 	{ "answers", pushwake__answer_start, pushwake__answer_stop },

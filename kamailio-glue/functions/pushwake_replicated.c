@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "core/globals.h"
 #include "core/locking.h"
@@ -148,7 +149,8 @@ static int learn(pw_contacts_t *contacts, str *table, str *aor)
 	size_t i;
 	int status = PUSHWAKE_OK;
 
-	request.granted_expires = c->expires == 0 ? 0x7fffffff : (int32_t)(c->expires - time(NULL));
+	/* 0 would take it away */
+	request.granted_expires = c->expires == 0 ? 0x7fffffff : MAX((int32_t)(c->expires - time(NULL)), 1);
 	if(asked != NULL && print_contact(&value, c, request.granted_expires) == 0) {
 		header.value = pw_in(&value);
 		request.aor = pw_in(aor);

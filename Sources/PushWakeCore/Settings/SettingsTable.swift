@@ -69,7 +69,7 @@ public enum SettingsTable {
         case .store:
             .init(
                 "store", .store, "sqlite",
-                "Where bindings live. sqlite: in store_path. memory: nowhere, all is forgotten when the engine stops. redis://host[:port][/database], rediss://host (TLS), unix:///path or redis+sentinel://host,host/name: in a Valkey or Redis server that several nodes share (docs/nodes.md)."
+                "Where bindings live. sqlite: in store_path. memory: nowhere, all is forgotten when the engine stops. redis://host[:port][/database], rediss://host (TLS), unix:///path, redis+sentinel://host,host/name or redis+cluster://host,host: in a Valkey or Redis server, or cluster, that several nodes share (docs/nodes.md)."
             )
         case .storePath:
             .init("store_path", .path, "/var/lib/pushwake/bindings.db", "File of the SQLite store.")

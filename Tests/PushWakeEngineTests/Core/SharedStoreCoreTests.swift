@@ -15,7 +15,10 @@ private final class LateStore: SharedStore {
     var announced: [[UInt8]] = []
     var isAway = false
     var isClaimed = false
-    var givenUp: [String] = []
+    var confirmed: [String] = []
+    /// What `claimAnew` says.
+    var isClaimedStill = true
+    let claimPause: Int64 = 0
     var runs = 1
     var onAnnouncement: ([UInt8]) -> Void = { _ in }
     var onGap: () -> Void = {}
@@ -53,7 +56,11 @@ private final class LateStore: SharedStore {
         open.append { [self] in then(result(work), isClaimed) }
     }
 
-    func giveUpClaim(_ claim: String, of aor: String) { givenUp.append(aor) }
+    func confirmClaim(_ claim: String, of aor: String) { confirmed.append(aor) }
+
+    func claimAnew(_ claim: String, of aor: String, then: @escaping (Bool) -> Void) {
+        open.append { [self] in then(isClaimedStill) }
+    }
 
     func ask<Answer>(
         aboutPURR purr: PURR, now: Int64, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
@@ -324,9 +331,34 @@ private final class Host {
         host.putBinding(age: 600)
         try host.call()
         host.store.answer()
+        host.bench.loop.turn(waitingUpTo: 0)
+        host.store.answer()
         #expect(host.bench.core.statistics.pushed == 0)
         #expect(host.bench.core.statistics.leftToOtherNodes == 1)
         #expect(host.bench.core.calls.live == 1)
+        #expect(host.store.confirmed.isEmpty)
+    }
+
+    @Test func `pushes when the node that was to push has gone on without`() throws {
+        let host = try Host()
+        host.store.isClaimed = true
+        host.store.isClaimedStill = false
+        host.putBinding(age: 600)
+        try host.call()
+        host.store.answer()
+        #expect(host.bench.core.statistics.pushed == 0)
+        host.bench.loop.turn(waitingUpTo: 0)
+        host.store.answer()
+        #expect(host.bench.core.statistics.pushed == 1)
+        #expect(host.bench.core.statistics.leftToOtherNodes == 0)
+    }
+
+    @Test func `says that it pushes`() throws {
+        let host = try Host()
+        host.putBinding(age: 600)
+        try host.call()
+        host.store.answer()
+        #expect(host.store.confirmed == ["bob"])
     }
 
     @Test(

@@ -136,6 +136,11 @@ import Testing
             "valkeys+sentinel://a/push",
             .sentinel(hosts: [.init(name: "a", port: 26_379)], name: "push", isTLS: true), 0
         ),
+        (
+            "redis+cluster://a.example.net,[::1]:7000",
+            .cluster(hosts: [.init(name: "a.example.net", port: 6379), .init(name: "::1", port: 7000)], isTLS: false), 0
+        ),
+        ("valkeys+cluster://a/", .cluster(hosts: [.init(name: "a", port: 6379)], isTLS: true), 0),
     ])
     func `are read`(text: String, place: ValkeyAddress.Place, database: Int) throws {
         let address = try ValkeyAddress(text)
@@ -147,6 +152,7 @@ import Testing
         "unix://x",
         "redis://user:secret@host", "redis://a b", "rediss://[::1", "redis+sentinel://a", "redis+sentinel://a/",
         "redis+sentinel://a,/push",
+        "redis+cluster://", "redis+cluster://a,", "redis+cluster://a/1", "redis+cluster://u:p@a",
         "redis+sentinel://a/push/x", "redis+sentinel:///push", "redis+sentinel://a/push/1/2",
     ])
     func `are refused with a remedy`(text: String) {

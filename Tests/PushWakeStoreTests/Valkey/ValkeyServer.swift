@@ -14,6 +14,8 @@ final class ValkeyServer: @unchecked Sendable {
     let directory: String
     /// 0 unless it listens over TCP as well.
     private(set) var port: UInt16 = 0
+    /// Where nodes of a cluster speak to each other.
+    private(set) var busPort: UInt16 = 0
     private var shell: ChildProcess?
     private(set) var pid: Int32 = 0
 
@@ -29,6 +31,16 @@ final class ValkeyServer: @unchecked Sendable {
         socket = directory + "/server.sock"
         port = freePort()
         begin("--port \(port) --bind 127.0.0.1" + (master.map { " --replicaof 127.0.0.1 \($0.port)" } ?? ""))
+    }
+
+    /// A node of a cluster; after `nodeTimeout` milliseconds without a word another one counts as gone.
+    init(nodeTimeout: Int) {
+        directory = (try? makeTemporaryDirectory()) ?? "/tmp"
+        socket = directory + "/server.sock"
+        (port, busPort) = (freePort(), freePort())
+        begin(
+            "--port \(port) --cluster-port \(busPort) --bind 127.0.0.1 --cluster-enabled yes "
+                + "--cluster-node-timeout \(nodeTimeout) --cluster-require-full-coverage no")
     }
 
     /// A Sentinel that alone decides, half a second after a master has gone.
@@ -194,8 +206,8 @@ final class NameSource: @unchecked Sendable {
 final class BlockingValkeyStore: BindingStore {
     private let node: ValkeyNode
 
-    init(_ server: ValkeyServer) throws {
-        node = try ValkeyNode(server)
+    init(_ server: ValkeyServer, access: ValkeyAccess? = nil) throws {
+        node = try ValkeyNode(server, access: access)
         guard node.connect() else { throw StoreError.unusable("no server") }
     }
 

@@ -253,25 +253,93 @@ private let aor = "alice@example.com"
         }
     }
 
-    @Test func `lets another node push when this one gives up what it claimed`() throws {
-        try withNodes { a, b in
+    /// Holds a request, and says whether another node may push for it.
+    private func isClaimed(_ node: ValkeyNode) -> Bool? {
+        var answer: Bool?
+        node.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+            true
+        } then: {
+            answer = $1
+        }
+        #expect(node.wait { answer != nil })
+        return answer
+    }
+
+    /// Asks once more, as a node does after `claimPause`.
+    private func isClaimedStill(_ node: ValkeyNode) -> Bool? {
+        var answer: Bool?
+        node.loop.schedule(after: node.store.claimPause) {
+            node.store.claimAnew("call", of: aor) { answer = $0 }
+        }
+        #expect(node.wait { answer != nil })
+        return answer
+    }
+
+    @Test func `has one node push for a request that two have`() throws {
+        try withNodes(.shared, { $0.timeout = 300 }) { a, b in
             _ = try b.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
-            func isClaimed(_ node: ValkeyNode) -> Bool? {
-                var answer: Bool?
-                node.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
-                    true
-                } then: {
-                    answer = $1
-                }
-                #expect(node.wait { answer != nil })
-                return answer
-            }
+            #expect(isClaimed(a) == false)
+            a.store.confirmClaim("call", of: aor)
+            a.loop.turn(waitingUpTo: 0)
+            #expect(isClaimed(b) == true)
+            #expect(isClaimedStill(b) == true)
+            // The same once more, at the node that pushes.
+            #expect(isClaimed(a) == false)
+            #expect(isClaimedStill(a) == false)
+        }
+    }
+
+    @Test func `lets another node push when the first has not said that it does`() throws {
+        try withNodes(.shared, { $0.timeout = 300 }) { a, b in
+            _ = try b.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
             #expect(isClaimed(a) == false)
             #expect(isClaimed(b) == true)
-            a.store.giveUpClaim("call", of: aor)
-            // Behind it on the same connection.
-            _ = try a.ask { (store) throws(StoreError) in true }
-            #expect(isClaimed(b) == false)
+            #expect(isClaimedStill(b) == false)
+            #expect(isClaimedStill(a) == true)
+        }
+    }
+
+    /// The first node's request goes on without push at the very moment in which the second is told of its claim.
+    @Test func `loses no push when the server stands still for as long as a question waits`() throws {
+        let server = ValkeyServer()
+        try withNodes(server, { $0.timeout = 250 }) { a, b in
+            _ = try b.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+            server.stop()
+            a.loop.updateTime()
+            b.loop.updateTime()
+            var first: Bool?
+            var second: Bool?
+            a.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+                true
+            } then: { result, isClaimed in
+                first = (try? result.get()) != nil && !isClaimed
+            }
+            // On its way before the second node asks.
+            a.loop.turn(waitingUpTo: 0)
+            SystemClock.wait(milliseconds: 150)
+            b.loop.updateTime()
+            b.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+                true
+            } then: {
+                second = (try? $0.get()) == nil ? nil : $1
+            }
+            b.loop.turn(waitingUpTo: 0)
+            #expect(a.wait { first != nil })
+            #expect(first == false)
+            server.goOn()
+            #expect(b.wait { second != nil })
+            // Told that the other has it, which has gone on without.
+            if second == true { #expect(isClaimedStill(b) == false) }
+            _ = a.wait { a.store.isReady }
+            #expect(b.store.isReady)
+        }
+    }
+
+    @Test func `pushes rather twice than not at all when nobody can be asked`() throws {
+        let server = ValkeyServer()
+        try withNodes(server, { $0.timeout = 300 }) { a, _ in
+            kill(server.pid, SIGKILL)
+            #expect(isClaimedStill(a) == false)
         }
     }
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from phones import mpush_ios, no_push
-from servers import ROOT
+from phones import mpush_ios, no_push, rfc8599_fcm
+from servers import CALLS, ROOT
 
 
 def configuration(path):
@@ -97,3 +97,27 @@ def test_javascript_can_do_the_same(make_kamailio, actors, tmp_path):
     phone.stop()
     actors.call(kamailio, "kemi", "call_fails", code=480).finish()
     kamailio.wait_log("KEMI asleep")
+
+
+def test_the_printed_group_rings_who_is_awake_and_wakes_the_others(make_kamailio, wire, simulator):
+    group, = re.findall(r"^(route\[GROUP\] \{.*?^\})", (ROOT / "docs/kamailio.md").read_text(), flags=re.M | re.S)
+    config = CALLS.read_text().replace("    route(CHOICES);\n", '    if ($rU == "sales") { route(GROUP); }\n    route(CHOICES);\n')
+    config += "\n" + group.replace("127.0.0.1:5060", "127.0.0.1:@PORT@") + "\n"
+    kamailio = make_kamailio(config=config, wake_timeout=3).start().wait_engine()
+    for awake, sleeping in (("anna", "bert"), ("bert", "anna")):
+        desk = wire.phone(kamailio, awake)
+        desk.answers["INVITE"] = (180,)
+        desk.register()
+        mobile = wire.phone(kamailio, sleeping, "udp", rfc8599_fcm())
+        mobile.register()
+        mobile.sleep()
+        call = wire.call(kamailio, "sales")
+        desk.wait_request("INVITE")
+        simulator.wait_event(mobile.push.token, "call")
+        mobile = wire.wake(mobile)
+        call.wait_status(200)
+        desk.wait_request("CANCEL")
+        call.hang_up()
+        assert kamailio.held() == 0
+        for phone in (desk, mobile):
+            phone.unregister()
