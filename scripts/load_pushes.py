@@ -46,14 +46,15 @@ class Mix:
         kinds = [self._goaway, self._close, self._answer_lost, self._refuse, self._reset, self._settings, self._pause,
                  self._silent, self._late, self._unavailable, self._slow_down, self._credential, self._handshake]
         chosen = dice.sample(kinds, dice.randint(3, len(kinds)))
+        # A push without an answer keeps its stream for ten seconds: with a single one all others would be late.
+        self.streams = [10, 100, 1000] if self._silent in chosen else [1, 10, 100, 1000]
         rules = [rule for kind in chosen for rule in kind()]
         self.script = {"rules": [{"provider": self.provider, **rule} if "tls" not in rule else rule for rule in rules]}
         if self.provider == "fcm" and dice.random() < 0.5:
             self.script["rules"].append({"provider": "oauth", "count": 1, "status": 500, "reason": "internal_failure"})
         if dice.random() < 0.5:
-            self.script["streams"] = {"max_concurrent": dice.choice([1, 10, 100, 1000])}
-        if self.script.get("streams", {}).get("max_concurrent", 100) < 10:
-            # Nothing is late by its faults alone.
+            self.script["streams"] = {"max_concurrent": dice.choice(self.streams)}
+        if self.script.get("streams", {}).get("max_concurrent", 100) <= 10:
             self.concurrency = min(self.concurrency, 100)
 
     def _every(self, least, most):
@@ -82,7 +83,7 @@ class Mix:
         return [self._every(100, 2000) | {"reset": self.dice.choice(CODES)}]
 
     def _settings(self):
-        return [self._every(300, 3000) | {"settings": {"max_concurrent_streams": self.dice.choice([1, 10, 100, 1000])}},
+        return [self._every(300, 3000) | {"settings": {"max_concurrent_streams": self.dice.choice(self.streams)}},
                 self._every(300, 3000) | {"settings": {"initial_window_size": self.dice.choice([1000, 65535, 1 << 20])}},
                 self._every(700, 3000) | {"settings": {"header_table_size": self.dice.choice([0, 256, 4096])}}]
 
