@@ -144,8 +144,8 @@ extension EngineCore {
         else { return }
         let binding = request.bindings[chosen.index]
         callFailures.forget(binding.token)
-        guard request.pushes.entries[binding.token]?.hasWoken == false else { return }
-        request.pushes.entries[binding.token]?.hasWoken = true
+        guard let entry = request.pushes.entries[binding.token], !entry.hasWoken else { return }
+        entry.hasWoken = true
         woke(binding, milliseconds: now - pushedAt, now: now)
     }
 

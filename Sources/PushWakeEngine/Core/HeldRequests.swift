@@ -14,8 +14,7 @@ struct HeldRequests {
     private var byUser: [String: [HeldRequest]] = [:]
     private var byKey: [WakeKey: RequestPushes] = [:]
     /// In the order in which they end: when each may be forgotten.
-    private var ended: [(at: Int64, request: HeldRequest)] = []
-    private var firstEnded = 0
+    private var ended = RingBuffer<(at: Int64, request: HeldRequest)>()
     private let most: Int
     /// Requests that were over and had to make room.
     private(set) var forgottenEarly = 0
@@ -48,8 +47,8 @@ struct HeldRequests {
         byUser[request.aor, default: []].append(request)
         request.pushes.live += 1
         live += 1
-        while requests.count > most, firstEnded < ended.count {
-            forgetFirst()
+        while requests.count > most, let oldest = ended.popFirst() {
+            remove(oldest.request)
             forgottenEarly += 1
         }
     }
@@ -64,17 +63,9 @@ struct HeldRequests {
 
     /// Forgets what is over at `now`.
     mutating func sweep(now: Int64) {
-        while firstEnded < ended.count, ended[firstEnded].at <= now {
-            forgetFirst()
-        }
-    }
-
-    private mutating func forgetFirst() {
-        remove(ended[firstEnded].request)
-        firstEnded += 1
-        if firstEnded > 1024, firstEnded * 2 > ended.count {
-            ended.removeFirst(firstEnded)
-            firstEnded = 0
+        while let oldest = ended.first, oldest.at <= now {
+            _ = ended.popFirst()
+            remove(oldest.request)
         }
     }
 
@@ -94,6 +85,7 @@ struct HeldRequests {
     }
 
     private mutating func unlink(_ request: HeldRequest) {
+        request.pushes.forget(request)
         byUser[request.aor]?.removeAll { $0 === request }
         if byUser[request.aor]?.isEmpty == true { byUser[request.aor] = nil }
         let key = request.message.key
@@ -180,7 +172,7 @@ final class HeldRequest {
 /// The pushes of one request and of its forks: each token gets one.
 final class RequestPushes {
     /// One token's push.
-    struct Entry {
+    final class Entry {
         /// Nil while it is under way.
         var isAccepted: Bool?
         var job: PushJob?
@@ -198,4 +190,17 @@ final class RequestPushes {
     var isOfAnotherNode = false
     /// Requests that share it and have not ended.
     var live = 0
+
+    /// The push to a token, begun here where it is the first.
+    func entry(of token: String) -> Entry {
+        if let known = entries[token] { return known }
+        let new = Entry()
+        entries[token] = new
+        return new
+    }
+
+    /// Nobody finds the request any more: what is told of a push is not for it, and it goes.
+    func forget(_ request: HeldRequest) {
+        for entry in entries.values { entry.followers.removeAll { $0.request === request } }
+    }
 }
