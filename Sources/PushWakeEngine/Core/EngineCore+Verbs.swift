@@ -87,8 +87,8 @@ extension EngineCore {
         writer.begin(.verbs, id: 0)
         for verb in verbs { verb.encode(into: &writer) }
         if let peer = subscribers.first(where: { $0.host == host }) {
-            guard !peer.join(writer.bytes[EngineProtocol.headerLength...]) else { return }
-            begin(draft: writer.bytes, to: peer)
+            if !peer.join(writer.bytes[EngineProtocol.headerLength...]) { peer.begin(draft: writer.bytes) }
+            sendDrafts(of: peer, isUrgent: verbs.contains { $0.kind.isUrgent })
         } else {
             unsentVerbs.keep(writer.bytes, for: host, now: SystemClock.monotonicMilliseconds())
         }

@@ -15,6 +15,9 @@ struct HostVerb {
         case pushed = 6
         case tell = 7
         case close = 8
+
+        /// A phone or a caller waits for it. That a push was sent they need not hear at once.
+        var isUrgent: Bool { self != .pushed && self != .tell }
     }
 
     let kind: Kind
