@@ -175,7 +175,7 @@ extension EngineCore {
         let now = SystemClock.monotonicMilliseconds()
         var verbs = perform(request.machine.pushEnded(device: device, isAccepted: isAccepted, now: now), request)
         if isAccepted, request.machine.end == nil, case .handle = request.id {
-            var remembered = HostVerb(.pushed, request)
+            let remembered = HostVerb(.pushed, request)
             remembered.leg = device
             verbs.append(remembered)
         }

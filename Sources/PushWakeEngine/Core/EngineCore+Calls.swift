@@ -124,7 +124,7 @@ extension EngineCore {
         var verbs: [HostVerb] = []
         for request in calls.requests(for: aor) where request.isFor(domain) {
             guard !isDone(request, with: registration) else { continue }
-            if !uri.isEmpty { request.keys[uri] = registration.contact.key }
+            if !uri.isEmpty { request.name(uri, registration.contact.key) }
             if request.machine.isClosed { request.remember(rung: uri) }
             let own = perform(request.machine.registered(registration, now: now), request)
             for verb in own where verb.kind == .ring { request.times.released(leg: verb.leg, at: microseconds) }

@@ -123,8 +123,8 @@ final class HeldRequest {
     var rung: [String] = []
     /// Why the last push failed.
     var lastReason = ""
-    /// What a contact is called by its host, by URI.
-    var keys: [String: String]
+    /// What a contact is called by its host: few, so that a list is searched sooner than a table is made.
+    private var keys: [(uri: String, key: String)]
     /// Contacts that registered at another node, by key.
     var elsewhere: [String: ElsewhereContact] = [:]
 
@@ -144,16 +144,29 @@ final class HeldRequest {
         self.beganAt = beganAt
         self.forgetAt = forgetAt
         times = RequestTimes(arrivedAt: arrivedAt)
-        keys = Dictionary(message.contacts.map { ($0.uri, $0.key) }, uniquingKeysWith: { first, _ in first })
+        keys = message.contacts.map { ($0.uri, $0.key) }
     }
 
     var aor: String { message.aor }
 
     /// The URI of a contact that verbs name by its key.
-    func uri(of key: String) -> String { keys.first { $0.value == key }?.key ?? key }
+    func uri(of key: String) -> String { keys.first { $0.key == key }?.uri ?? key }
 
     /// What the host calls the contact of a REGISTER, push parameters or not.
-    func key(of uri: String) -> String { keys[uri] ?? keys[Binding.withoutPushParameters(uri)] ?? uri }
+    func key(of uri: String) -> String {
+        if let known = keys.first(where: { $0.uri == uri }) { return known.key }
+        let bare = Binding.withoutPushParameters(uri)
+        return keys.first { $0.uri == bare }?.key ?? uri
+    }
+
+    /// The host calls a contact so from now on.
+    func name(_ uri: String, _ key: String) {
+        if let index = keys.firstIndex(where: { $0.uri == uri }) {
+            keys[index].key = key
+        } else {
+            keys.append((uri, key))
+        }
+    }
 
     /// A contact was rung, or came too late for it.
     func remember(rung contact: String) {

@@ -4,7 +4,7 @@ internal import PushWakeClient
 internal import PushWakeCore
 
 /// A verb on its way to the host that holds the request; raw kinds are `enum pushwake_verb_kind`.
-struct HostVerb {
+final class HostVerb {
     /// What is to be done.
     enum Kind: Int {
         case ring = 1
