@@ -4,33 +4,61 @@
 ///
 /// A phone with a PushKit token and a remote token has two bindings that share
 /// `instance` and `contact`.
+///
+/// Its texts are in one object that all copies share: they seldom change, and a binding goes through many hands.
 public struct Binding: Equatable, Sendable {
+    @usableFromInline var box: TextBox
+
     /// Key of the user at the registrar: `user` or `user@domain`.
-    public var aor: String
+    @inlinable public var aor: String {
+        get { box.texts.aor }
+        set { change { $0.aor = newValue } }
+    }
     /// Who delivers.
     public var provider: Provider
     /// Which of the provider's worlds the token is of.
     public var environment: Environment
     /// Bundle id, package or project; empty for Web Push.
-    public var app: String
+    @inlinable public var app: String {
+        get { box.texts.app }
+        set { change { $0.app = newValue } }
+    }
     /// Apple team id; empty when the phone did not say.
-    public var team: String
+    @inlinable public var team: String {
+        get { box.texts.team }
+        set { change { $0.team = newValue } }
+    }
     /// Nil when the dialect has no such notion.
     public var service: Service?
     /// Device token, registration token or subscription URI, escapes resolved.
-    public var token: String
+    @inlinable public var token: String {
+        get { box.texts.token }
+        set { change { $0.token = newValue } }
+    }
     /// How the phone said it.
     public var dialect: Dialect
     /// `+sip.instance` without quotes; empty when the phone sent none.
-    public var instance: String
+    @inlinable public var instance: String {
+        get { box.texts.instance }
+        set { change { $0.instance = newValue } }
+    }
     /// Contact URI as registered, push parameters included.
-    public var contact: String
+    @inlinable public var contact: String {
+        get { box.texts.contact }
+        set { change { $0.contact = newValue } }
+    }
     /// Call-ID of the last REGISTER.
-    public var callID: String
+    @inlinable public var callID: String {
+        get { box.texts.callID }
+        set { change { $0.callID = newValue } }
+    }
     /// CSeq of the last REGISTER.
     public var cseq: UInt32
     /// What the phone asks for in its pushes.
-    public var attributes: Attributes
+    @inlinable public var attributes: Attributes {
+        get { box.texts.attributes }
+        set { change { $0.attributes = newValue } }
+    }
     /// Seconds since 1970 of the last REGISTER.
     public var registeredAt: Int64
     /// Seconds since 1970 at which the SIP registration ends.
@@ -41,7 +69,10 @@ public struct Binding: Equatable, Sendable {
     public var refreshesItself: Bool
     /// Path (RFC 3327) by which a node that has no connection to the phone reaches it: the node where it registered last.
     /// Empty where no other node is.
-    public var route: String
+    @inlinable public var route: String {
+        get { box.texts.route }
+        set { change { $0.route = newValue } }
+    }
 
     /// Takes every field as it is.
     public init(
@@ -51,24 +82,47 @@ public struct Binding: Equatable, Sendable {
         registeredAt: Int64 = 0, expiresAt: Int64 = 0, forgetAt: Int64 = 0, refreshesItself: Bool = false,
         route: String = ""
     ) {
-        self.aor = aor
+        box = TextBox(
+            Texts(
+                aor: aor, app: app, team: team, token: token, instance: instance, contact: contact, callID: callID,
+                route: route, attributes: attributes))
         self.provider = provider
         self.environment = environment
-        self.app = app
-        self.team = team
         self.service = service
-        self.token = token
         self.dialect = dialect
-        self.instance = instance
-        self.contact = contact
-        self.callID = callID
         self.cseq = cseq
-        self.attributes = attributes
         self.registeredAt = registeredAt
         self.expiresAt = expiresAt
         self.forgetAt = forgetAt
         self.refreshesItself = refreshesItself
-        self.route = route
+    }
+
+    /// Changes several texts at once.
+    @usableFromInline mutating func change(_ body: (inout Texts) -> Void) {
+        var texts = box.texts
+        body(&texts)
+        box = TextBox(texts)
+    }
+
+    /// What does not fit into a few words.
+    @usableFromInline struct Texts: Equatable, Sendable {
+        @usableFromInline var aor: String
+        @usableFromInline var app: String
+        @usableFromInline var team: String
+        @usableFromInline var token: String
+        @usableFromInline var instance: String
+        @usableFromInline var contact: String
+        @usableFromInline var callID: String
+        @usableFromInline var route: String
+        @usableFromInline var attributes: Attributes
+    }
+
+    @usableFromInline final class TextBox: Equatable, Sendable {
+        @usableFromInline let texts: Texts
+
+        init(_ texts: Texts) { self.texts = texts }
+
+        @usableFromInline static func == (a: TextBox, b: TextBox) -> Bool { a === b || a.texts == b.texts }
     }
 }
 

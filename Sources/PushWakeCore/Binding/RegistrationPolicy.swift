@@ -66,7 +66,7 @@ public struct RegistrationPolicy: Sendable {
     /// Tokens that shall be stored: of contacts that stay registered, for providers that are set up.
     public func usable(_ contact: RegisteredContact, of registration: Registration) -> [Binding] {
         guard !registration.isPushedUpstream, !registration.isRemoval(contact) else { return [] }
-        return contact.bindings.filter(supports)
+        return contact.bindings.filter { supports($0) }
     }
 
     /// What is wrong, in words for the log: what the reader found, and providers that are not set up.

@@ -20,6 +20,13 @@ public struct RegistrationReader: ~Copyable {
     /// Has read nothing yet. Push services that are not known are problems, unless `others` has them served.
     public init(others: WebhookProviders = .none) { self.others = others }
 
+    /// What the caller knows better than the headers: those are not read for it.
+    public mutating func know(aor: String, callID: String, cseq: UInt32) {
+        registration.aor = aor
+        registration.callID = callID
+        registration.cseq = cseq
+    }
+
     /// Takes one header; names may be compact ones.
     public mutating func header(name: Span<UInt8>, value: Span<UInt8>) {
         guard let known = HeaderName(name) else { return }
@@ -310,10 +317,12 @@ extension RegistrationReader {
     }
 
     private func complete(_ binding: inout Binding, of index: Int) {
-        binding.aor = registration.aor
-        binding.contact = registration.contacts[index].uri
-        binding.instance = registration.contacts[index].instance
-        binding.callID = registration.callID
+        binding.change { texts in
+            texts.aor = registration.aor
+            texts.contact = registration.contacts[index].uri
+            texts.instance = registration.contacts[index].instance
+            texts.callID = registration.callID
+        }
         binding.cseq = registration.cseq
         binding.refreshesItself = registration.contacts[index].refreshesItself
     }

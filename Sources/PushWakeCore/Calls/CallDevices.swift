@@ -33,16 +33,16 @@ public struct CallDevices: Equatable, Sendable {
         _ event: PushEvent, bindings: [Binding], contacts: [KnownContact], awakeFor: Int64,
         age: (Binding) -> Int64 = { _ in -1 }, isAwake: (Binding) -> Bool = { _ in false }
     ) {
-        let plan = Plan(event, bindings, isAwake: bindings.map { _ in false })
-        var free = Set(contacts.indices)
+        let plan = Plan(event, bindings, isAwake: [])
+        var isFree = Array(repeating: true, count: contacts.count)
         var devices: [CallDevice] = []
         var groups: [[Int]] = []
         var chosen: [Plan.Chosen?] = []
-        for group in Plan.devices(bindings) {
+        for group in plan.devices {
             let own = contacts.indices.filter { index in
                 group.contains { Self.matches(contacts[index], bindings[$0]) }
             }
-            free.subtract(own)
+            for index in own { isFree[index] = false }
             let pushed = plan.pushes.first { group.contains($0.index) }
             let known = own.map { index in
                 var contact = contacts[index].contact
@@ -60,7 +60,7 @@ public struct CallDevices: Equatable, Sendable {
             groups.append(group)
             chosen.append(pushed)
         }
-        for index in free.sorted() {
+        for index in contacts.indices where isFree[index] {
             devices.append(
                 CallDevice(instance: contacts[index].instance, contacts: [contacts[index].contact], isAwake: true))
             groups.append([])

@@ -12,6 +12,12 @@ extension CallMachine {
         return verbs
     }
 
+    /// The request is over, and the device has answered or refused it: what it registers now is not about this request.
+    public func isDone(with registration: CallRegistration) -> Bool {
+        guard end != nil, let index = index(of: registration) else { return false }
+        return devices[index].isAnswered || devices[index].hasDeclined
+    }
+
     /// The device of a registration takes part; true when that may change how the request stands.
     mutating func join(_ registration: CallRegistration, _ now: Int64, _ verbs: inout [CallVerb]) -> Bool {
         guard let index = index(of: registration) else {

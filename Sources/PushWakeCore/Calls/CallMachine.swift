@@ -97,7 +97,7 @@ public struct CallMachine: ~Copyable {
     }
 
     /// A leg is out.
-    public var hasLegs: Bool { devices.contains { $0.leg != nil } }
+    public var hasLegs: Bool { hasDevice { $0.leg != nil } }
 
     /// The newest of the legs that are out; 0 for none.
     public var newestLeg: Int { devices.reduce(0) { max($0, $1.leg?.number ?? 0) } }
@@ -106,7 +106,7 @@ public struct CallMachine: ~Copyable {
     public var isWaiting: Bool { isHeld }
 
     /// Something may still be asked of it: a device can be pushed, or comes later.
-    public var isOfUse: Bool { devices.contains { $0.device.canBePushed } }
+    public var isOfUse: Bool { hasDevice { $0.device.canBePushed } }
 
     /// A push may still bring the device with this contact.
     public func isAwaited(_ key: String) -> Bool {
@@ -286,7 +286,8 @@ public struct CallMachine: ~Copyable {
         var next = isHeld || isElsewhere && !isClosed ? endsAt : Int64.max
         if let declineAt { next = min(next, declineAt) }
         if !isClosed {
-            for device in devices { next = min(next, device.deadline) }
+            let devices = devices.span
+            for index in devices.indices { next = min(next, devices[index].deadline) }
         }
         return next == .max ? nil : next
     }
@@ -317,6 +318,14 @@ public struct CallMachine: ~Copyable {
     }
 
     // MARK: Parts
+
+    /// Whether any device is so. It copies none, as `contains` of an array would.
+    @inline(__always)
+    private func hasDevice(_ fits: (DeviceState) -> Bool) -> Bool {
+        let devices = devices.span
+        for index in devices.indices where fits(devices[index]) { return true }
+        return false
+    }
 
     mutating func ring(_ index: Int, _ contact: CallContact, _ now: Int64, _ verbs: inout [CallVerb]) {
         lastLeg += 1
@@ -362,8 +371,8 @@ public struct CallMachine: ~Copyable {
     mutating func settle(_ now: Int64, _ verbs: inout [CallVerb]) {
         guard end == nil else { return }
         guard !isElsewhere else { return settleElsewhere(now, &verbs) }
-        let hasLiveLeg = devices.contains { $0.hasLiveLeg }
-        let isAwaited = !isClosed && devices.contains { $0.isAwaited && (hasLiveLeg || !$0.isHopeless) }
+        let hasLiveLeg = hasDevice { $0.hasLiveLeg }
+        let isAwaited = !isClosed && hasDevice { $0.isAwaited && (hasLiveLeg || !$0.isHopeless) }
         setDeclineClock(runs: isAwaited && !hasLiveLeg, now)
         let isTimeOver = now >= declineAt ?? endsAt
         let mustEnd = hostAwaitsVerb && !hasLiveLeg

@@ -94,7 +94,8 @@ public enum MessageBody: Equatable, Sendable {
 /// The first header of a name counts, except Route. What makes no sense is as if it were not there.
 public struct RequestReader: ~Copyable {
     private var request: IncomingRequest
-    private var seen: Set<RequestHeader> = []
+    /// A bit for each header.
+    private var seen: UInt16 = 0
     private var contentLength = Int.max
 
     /// Longest text that is taken from a body, in bytes; a payload holds less.
@@ -114,8 +115,9 @@ public struct RequestReader: ~Copyable {
     /// Takes one header.
     public mutating func header(name: Span<UInt8>, value: Span<UInt8>) {
         guard let known = RequestHeader(name), value.count <= SIPLimits.longestHeader,
-            seen.insert(known).inserted || known == .route
+            seen & known.bit == 0 || known == .route
         else { return }
+        seen |= known.bit
         if value.hasControls(), HeaderFolding.isPresent(in: value) {
             let line = HeaderFolding.unfold(value)
             take(known, line.span.trimmed())
@@ -208,8 +210,10 @@ extension RequestReader {
 }
 
 /// Headers of a request that decide whom it wakes, or that phones are told of.
-private enum RequestHeader: Hashable {
+private enum RequestHeader: UInt16 {
     case from, to, callID, contentType, contentLength, event, priority, messageType, replaces, reason, route
+
+    var bit: UInt16 { 1 << rawValue }
 
     /// Recognises a name in any case, compact forms too (RFC 3261, 7.3.3; RFC 6665, 8.2.1); nil for all others.
     init?(_ name: Span<UInt8>) {

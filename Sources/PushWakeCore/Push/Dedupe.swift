@@ -66,7 +66,7 @@ public struct Dedupe: Sendable {
         return fingerprint(binding.aor, device)
     }
 
-    private func fingerprint(_ text: String, _ seed: UInt64) -> UInt64 { Fingerprint.of(text.utf8, from: seed) }
+    private func fingerprint(_ text: String, _ seed: UInt64) -> UInt64 { Fingerprint.of(text, from: seed) }
 
     private func isKnown(_ key: UInt64, _ now: Int64) -> Bool { ends[key].map { $0 > now } ?? false }
 
@@ -89,17 +89,18 @@ public struct Dedupe: Sendable {
 
 /// 64 bits that stand for a text: FNV-1a with a final mix. No secret, no protection against an attacker.
 enum Fingerprint {
-    /// The fingerprint of some bytes, continuing from another one.
-    static func of(_ bytes: some Sequence<UInt8>, from seed: UInt64 = 0xCBF2_9CE4_8422_2325) -> UInt64 {
+    /// The fingerprint of a text, continuing from another one.
+    static func of(_ text: String, from seed: UInt64 = 0xCBF2_9CE4_8422_2325) -> UInt64 {
+        let bytes = text.utf8Span.span
         var hash = seed
-        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        for index in bytes.indices { hash = (hash ^ UInt64(bytes[index])) &* 0x0000_0100_0000_01B3 }
         hash ^= hash >> 32
         return hash &* 0x9E37_79B9_7F4A_7C15
     }
 
     /// Appends the fingerprint of a text as sixteen hexadecimal digits.
     static func appendHex(of text: String, to out: inout [UInt8]) {
-        let hash = of(text.utf8)
+        let hash = of(text)
         for index in UInt64(0)..<16 { out.append(Hex.digit(UInt8(truncatingIfNeeded: hash >> (60 - 4 * index)))) }
     }
 }

@@ -53,6 +53,8 @@ public struct Plan: Equatable, Sendable {
     public private(set) var pushes: [Chosen] = []
     /// Every binding that is in none of `pushes`.
     public private(set) var skipped: [Skipped] = []
+    /// Indices of the bindings of each device, in the order of their first.
+    let devices: [[Int]]
 
     /// Longest wait that a phone may ask for, seconds.
     private static let longestDelay: Int64 = 600
@@ -64,7 +66,8 @@ public struct Plan: Equatable, Sendable {
     /// Apple's tokens that may not have it get nothing.
     public init(_ event: PushEvent, _ bindings: [Binding], isAwake: [Bool], wanted: APNsPushType? = nil) {
         self.wanted = wanted
-        for device in Self.devices(bindings) {
+        devices = Self.devices(bindings)
+        for device in devices {
             if device.contains(where: { $0 < isAwake.count && isAwake[$0] }) {
                 for index in device { skip(index, .awake) }
                 continue
@@ -146,19 +149,23 @@ public struct Plan: Equatable, Sendable {
     }
 
     /// Indices by device: the instance tells devices apart, else the Contact, else nothing is shared.
-    static func devices(_ bindings: [Binding]) -> [[Int]] {
-        var numbers: [String: Int] = [:]
+    ///
+    /// A user has few: each is compared with the first of every device.
+    private static func devices(_ bindings: [Binding]) -> [[Int]] {
         var devices: [[Int]] = []
-        for (index, binding) in bindings.enumerated() {
-            let name = binding.instance.isEmpty ? binding.contact : binding.instance
-            if !name.isEmpty, let device = numbers[name] {
+        for index in bindings.indices {
+            let name = deviceName(bindings[index])
+            if !name.isEmpty, let device = devices.firstIndex(where: { deviceName(bindings[$0[0]]) == name }) {
                 devices[device].append(index)
             } else {
-                if !name.isEmpty { numbers[name] = devices.count }
                 devices.append([index])
             }
         }
         return devices
+    }
+
+    private static func deviceName(_ binding: Binding) -> String {
+        binding.instance.isEmpty ? binding.contact : binding.instance
     }
 
     private static func isSameTarget(_ a: Binding, _ b: Binding) -> Bool {

@@ -23,11 +23,20 @@ public struct FeatureCaps: Equatable, Sendable {
     /// cannot are left out, so that nothing a phone sent breaks the reply.
     public var line: String {
         guard Self.isTagValue(provider) else { return "" }
-        var line = "Feature-Caps: *;+sip.pns=\"\(provider)\""
-        if Self.isTagValue(vapidKey) { line += ";+sip.vapid=\"\(vapidKey)\"" }
-        if let refreshLead { line += ";+sip.pnsreg=\"\(refreshLead)\"" }
-        if Self.isTagValue(purr) { line += ";+sip.pnspurr=\"\(purr)\"" }
-        return line + "\r\n"
+        var line = ""
+        line.reserveCapacity(192)
+        func add(_ name: String, _ value: String) {
+            line += name
+            line += value
+            line += "\""
+        }
+        line += "Feature-Caps: *"
+        add(";+sip.pns=\"", provider)
+        if Self.isTagValue(vapidKey) { add(";+sip.vapid=\"", vapidKey) }
+        if let refreshLead { add(";+sip.pnsreg=\"", String(refreshLead)) }
+        if Self.isTagValue(purr) { add(";+sip.pnspurr=\"", purr) }
+        line += "\r\n"
+        return line
     }
 
     /// Reads the values of one header field that name a push service.

@@ -14,12 +14,11 @@ extension EngineCore {
         if request.pushedAt[device] == nil { request.pushedAt[device] = SystemClock.monotonicMilliseconds() }
         if let entry = request.pushes.entries[binding.token], entry.isAccepted != nil || entry.job != nil {
             let isOwn = entry.followers.contains { $0.request === request && $0.device == device }
-            if !isOwn { return follow(entry, binding.token, device, request) }
+            if !isOwn { return follow(entry, device, request) }
         }
-        var entry = request.pushes.entries[binding.token] ?? RequestPushes.Entry()
+        let entry = request.pushes.entry(of: binding.token)
         (entry.isAccepted, entry.job) = (nil, nil)
         if !entry.followers.contains(where: { $0.request === request }) { entry.followers.append((request, device)) }
-        request.pushes.entries[binding.token] = entry
         let push = CallPush(
             push: Push(binding, request.content), chosen: chosen, deadline: self.deadline(of: request) ?? deadline,
             askedAt: SystemClock.wallSeconds(), isPrompt: request.times.isBeginning)
@@ -69,8 +68,8 @@ extension EngineCore {
     }
 
     /// A fork of the request has pushed this token.
-    private func follow(_ entry: RequestPushes.Entry, _ token: String, _ device: Int, _ request: HeldRequest) {
-        request.pushes.entries[token]?.followers.append((request, device))
+    private func follow(_ entry: RequestPushes.Entry, _ device: Int, _ request: HeldRequest) {
+        entry.followers.append((request, device))
         guard let isAccepted = entry.isAccepted else { return }
         if let result = entry.result { trace.answered(request.trace, device: device, result, now: delivery.loop.now) }
         delivery.loop.atEndOfTurn { [weak self, weak request] in
@@ -145,53 +144,52 @@ extension EngineCore {
     }
 
     private func deliver(_ push: CallPush, _ request: HeldRequest, refusal: Verdict? = nil) {
-        let token = push.push.binding.token
+        let entry = request.pushes.entry(of: push.push.binding.token)
         let job = delivery.push(
             push.push, type: push.chosen.type, deadline: push.deadline, refusal: refusal
         ) { [self] job, verdict, status in
             let result = settle(job, verdict, status)
+            let isAccepted = result.outcome == .accepted
             let now = SystemClock.monotonicMilliseconds()
             if push.isPrompt, let time = request.times.pushed(at: job.writtenAt) {
                 times.countPush(afterMicroseconds: time)
             }
-            for follower in request.pushes.entries[token]?.followers ?? [] {
+            for follower in entry.followers {
                 trace.answered(follower.request.trace, device: follower.device, result, now: now)
-                if result.outcome != .accepted { follower.request.pushedAt[follower.device] = nil }
+                if !isAccepted { follower.request.pushedAt[follower.device] = nil }
             }
-            request.pushes.entries[token]?.result = result
-            countAccepted(result, job.binding, request, now)
-            if result.outcome != .accepted {
+            entry.result = result
+            if isAccepted {
+                countAccepted(entry, job.push, now)
+            } else {
                 dedupe.release(job.binding)
                 request.lastReason = "\(result.outcome.name) \(result.reason)"
             }
-            ended(job.binding, request, result.outcome == .accepted)
+            ended(entry, isAccepted)
         }
-        job.onRetry = { [weak self, weak request] in
-            guard let self, let request else { return }
-            for follower in request.pushes.entries[token]?.followers ?? [] {
-                pushRetried(follower.device, follower.request)
-            }
+        job.onRetry = { [weak self, weak entry] in
+            for follower in entry?.followers ?? [] { self?.pushRetried(follower.device, follower.request) }
         }
-        job.onUnreachable = { [weak self, weak request] in
-            guard let self, let request else { return }
-            for follower in request.pushes.entries[token]?.followers ?? [] {
-                pushUnreachable(follower.device, follower.request)
-            }
+        job.onUnreachable = { [weak self, weak entry] in
+            for follower in entry?.followers ?? [] { self?.pushUnreachable(follower.device, follower.request) }
         }
-        request.pushes.entries[token]?.job = job
+        entry.job = job
     }
 
     /// Once for each request: of a push that is repeated the phone need only wake once.
-    private func countAccepted(_ result: PushResult, _ binding: Binding, _ request: HeldRequest, _ now: Int64) {
-        guard result.outcome == .accepted, request.pushes.entries[binding.token]?.isCounted == false else { return }
-        request.pushes.entries[binding.token]?.isCounted = true
-        accepted(binding, now: now)
+    private func countAccepted(_ entry: RequestPushes.Entry, _ push: Push, _ now: Int64) {
+        guard !entry.isCounted else { return }
+        entry.isCounted = true
+        accepted(push.binding, now: now)
     }
 
     private func ended(_ binding: Binding, _ request: HeldRequest, _ isAccepted: Bool) {
-        guard let entry = request.pushes.entries[binding.token] else { return }
-        request.pushes.entries[binding.token]?.isAccepted = isAccepted
-        request.pushes.entries[binding.token]?.job = nil
+        if let entry = request.pushes.entries[binding.token] { ended(entry, isAccepted) }
+    }
+
+    private func ended(_ entry: RequestPushes.Entry, _ isAccepted: Bool) {
+        entry.isAccepted = isAccepted
+        entry.job = nil
         for follower in entry.followers { pushEnded(follower.device, follower.request, isAccepted) }
     }
 
@@ -211,7 +209,7 @@ extension EngineCore {
         let now = SystemClock.monotonicMilliseconds()
         var verbs = perform(request.machine.pushEnded(device: device, isAccepted: isAccepted, now: now), request)
         if isAccepted, request.machine.end == nil, case .handle = request.id {
-            var remembered = HostVerb(.pushed, request)
+            let remembered = HostVerb(.pushed, request)
             remembered.leg = device
             verbs.append(remembered)
         }

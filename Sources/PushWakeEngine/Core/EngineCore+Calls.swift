@@ -123,7 +123,8 @@ extension EngineCore {
         earlyRegistrations.add(registration, uri: uri, aor: aor, domain: domain, now: now)
         var verbs: [HostVerb] = []
         for request in calls.requests(for: aor) where request.isFor(domain) {
-            if !uri.isEmpty { request.keys[uri] = registration.contact.key }
+            guard !isDone(request, with: registration) else { continue }
+            if !uri.isEmpty { request.name(uri, registration.contact.key) }
             if request.machine.isClosed { request.remember(rung: uri) }
             let own = perform(request.machine.registered(registration, now: now), request)
             for verb in own where verb.kind == .ring { request.times.released(leg: verb.leg, at: microseconds) }
@@ -131,6 +132,13 @@ extension EngineCore {
             schedule(request, now)
         }
         return verbs
+    }
+
+    /// Nearly all requests of the last minute are over, and taken by the phone that registers. Channels may ask once more
+    /// for one that they waited for.
+    private func isDone(_ request: HeldRequest, with registration: CallRegistration) -> Bool {
+        guard case .handle = request.id, request.pushedAt.isEmpty else { return false }
+        return request.machine.isDone(with: registration)
     }
 
     /// Tells the requests of a user that a contact is gone.

@@ -129,7 +129,10 @@ extension EngineCore {
             case .callID: callID = fields.text(field)
             case .cseq: cseq = UInt32(truncatingIfNeeded: fields.number(field))
             case .granted: granted = fields.number(field)
-            case .headerName: name = field.range
+            case .headerName:
+                // ORDER: clients say first what they know.
+                if name.isEmpty { headers.know(aor: aor, callID: callID, cseq: cseq) }
+                name = field.range
             case .headerValue:
                 let bytes = fields.bytes
                 headers.header(name: bytes.span.extracting(name), value: bytes.span.extracting(field.range))

@@ -15,7 +15,7 @@ extension EngineCore {
         }
         if let known = calls[ticket.message.id] {
             if known.machine.end == nil, !known.machine.isWaiting {
-                var verb = HostVerb(.giveUp, known)
+                let verb = HostVerb(.giveUp, known)
                 verb.status = 480
                 dispatch([verb])
             }
@@ -40,7 +40,7 @@ extension EngineCore {
         trace.note(request.trace, .resumed, now: now)
         let devices = bindings.isEmpty ? [] : request.resumedDevices(ticket)
         let early = earlyRegistrations.registrations(for: request, now: now)
-        for (registration, uri) in early where !uri.isEmpty { request.keys[uri] = registration.contact.key }
+        for (registration, uri) in early where !uri.isEmpty { request.name(uri, registration.contact.key) }
         let verbs = request.machine.resume(
             devices, lastLeg: ticket.lastLeg, registrations: early.map(\.registration), now: now)
         dispatch(perform(verbs, request))

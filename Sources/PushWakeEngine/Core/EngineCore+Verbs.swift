@@ -15,33 +15,33 @@ extension EngineCore {
         for verb in verbs {
             switch verb {
             case .ring(let leg, let contact, let replacing):
-                var out = HostVerb(.ring, request)
+                let out = HostVerb(.ring, request)
                 (out.leg, out.contact, out.replaces, out.reason) = (leg, contact, replacing ?? 0, failure)
                 failure = ""
                 host.append(out)
             case .resend(let leg):
-                var out = HostVerb(.resend, request)
+                let out = HostVerb(.resend, request)
                 out.leg = leg
                 host.append(out)
             case .close(let leg):
-                var out = HostVerb(.close, request)
+                let out = HostVerb(.close, request)
                 out.leg = leg
                 host.append(out)
             case .hold(let until):
-                var out = HostVerb(.hold, request)
+                let out = HostVerb(.hold, request)
                 out.milliseconds = max(0, until - SystemClock.monotonicMilliseconds())
                 host.append(out)
             case .giveUp(let status):
-                var out = HostVerb(.giveUp, request)
+                let out = HostVerb(.giveUp, request)
                 (out.status, out.leg) = (status, request.machine.newestLeg)
                 if !isLate(request) { out.reason = request.lastReason }
                 host.append(out)
             case .ringAndCancel(let contact, let reason):
-                var out = HostVerb(.showEnd, request)
+                let out = HostVerb(.showEnd, request)
                 (out.contact, out.reason) = (contact, reason)
                 host.append(out)
             case .tell(let status):
-                var out = HostVerb(.tell, request)
+                let out = HostVerb(.tell, request)
                 out.status = status
                 host.append(out)
             case .push(let device, let event, let deadline):
@@ -87,8 +87,8 @@ extension EngineCore {
         writer.begin(.verbs, id: 0)
         for verb in verbs { verb.encode(into: &writer) }
         if let peer = subscribers.first(where: { $0.host == host }) {
-            guard !peer.join(writer.bytes[EngineProtocol.headerLength...]) else { return }
-            begin(draft: writer.bytes, to: peer)
+            if !peer.join(writer.bytes[EngineProtocol.headerLength...]) { peer.begin(draft: writer.bytes) }
+            sendDrafts(of: peer, isUrgent: verbs.contains { $0.kind.isUrgent })
         } else {
             unsentVerbs.keep(writer.bytes, for: host, now: SystemClock.monotonicMilliseconds())
         }
@@ -144,8 +144,8 @@ extension EngineCore {
         else { return }
         let binding = request.bindings[chosen.index]
         callFailures.forget(binding.token)
-        guard request.pushes.entries[binding.token]?.hasWoken == false else { return }
-        request.pushes.entries[binding.token]?.hasWoken = true
+        guard let entry = request.pushes.entries[binding.token], !entry.hasWoken else { return }
+        entry.hasWoken = true
         woke(binding, milliseconds: now - pushedAt, now: now)
     }
 

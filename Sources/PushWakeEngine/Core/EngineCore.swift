@@ -242,12 +242,31 @@ final class EngineCore {
         guard !subscribers.isEmpty else { return }
         writer.begin(.result, id: 0)
         result.encode(into: &writer)
-        for peer in subscribers { begin(draft: writer.bytes, to: peer) }
+        for peer in subscribers { begin(draft: writer.bytes, to: peer, isUrgent: result.outcome != .accepted) }
     }
 
-    /// Sends at the end of this turn, so that the supervisor wakes up once for a push and what comes of it.
-    func begin(draft message: [UInt8], to peer: EnginePeer) {
-        guard peer.begin(draft: message) else { return }
-        delivery.loop.atEndOfTurn { peer.endTurn() }
+    /// Milliseconds for which news that nobody waits for may wait for other news.
+    private static let lull: Int64 = 10
+
+    /// Sends at the end of this turn, so that the supervisor wakes up once for a push and what comes of it. That a push was
+    /// taken is told with what else comes in the next moment: where there are many calls, it wakes up once for several.
+    func begin(draft message: [UInt8], to peer: EnginePeer, isUrgent: Bool) {
+        peer.begin(draft: message)
+        sendDrafts(of: peer, isUrgent: isUrgent)
+    }
+
+    /// Sees to it that what was begun goes.
+    func sendDrafts(of peer: EnginePeer, isUrgent: Bool) {
+        guard peer.needsSending(isUrgent: isUrgent) else { return }
+        if isUrgent {
+            delivery.loop.atEndOfTurn { peer.sendDrafts() }
+        } else {
+            delivery.loop.schedule(after: Self.lull) { peer.sendDrafts() }
+        }
+    }
+
+    /// The engine ends: what waits goes now.
+    func sendAllDrafts() {
+        for peer in subscribers { peer.sendDrafts() }
     }
 }

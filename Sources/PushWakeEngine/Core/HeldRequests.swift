@@ -14,8 +14,7 @@ struct HeldRequests {
     private var byUser: [String: [HeldRequest]] = [:]
     private var byKey: [WakeKey: RequestPushes] = [:]
     /// In the order in which they end: when each may be forgotten.
-    private var ended: [(at: Int64, request: HeldRequest)] = []
-    private var firstEnded = 0
+    private var ended = RingBuffer<(at: Int64, request: HeldRequest)>()
     private let most: Int
     /// Requests that were over and had to make room.
     private(set) var forgottenEarly = 0
@@ -48,8 +47,8 @@ struct HeldRequests {
         byUser[request.aor, default: []].append(request)
         request.pushes.live += 1
         live += 1
-        while requests.count > most, firstEnded < ended.count {
-            forgetFirst()
+        while requests.count > most, let oldest = ended.popFirst() {
+            remove(oldest.request)
             forgottenEarly += 1
         }
     }
@@ -64,17 +63,9 @@ struct HeldRequests {
 
     /// Forgets what is over at `now`.
     mutating func sweep(now: Int64) {
-        while firstEnded < ended.count, ended[firstEnded].at <= now {
-            forgetFirst()
-        }
-    }
-
-    private mutating func forgetFirst() {
-        remove(ended[firstEnded].request)
-        firstEnded += 1
-        if firstEnded > 1024, firstEnded * 2 > ended.count {
-            ended.removeFirst(firstEnded)
-            firstEnded = 0
+        while let oldest = ended.first, oldest.at <= now {
+            _ = ended.popFirst()
+            remove(oldest.request)
         }
     }
 
@@ -94,6 +85,7 @@ struct HeldRequests {
     }
 
     private mutating func unlink(_ request: HeldRequest) {
+        request.pushes.forget(request)
         byUser[request.aor]?.removeAll { $0 === request }
         if byUser[request.aor]?.isEmpty == true { byUser[request.aor] = nil }
         let key = request.message.key
@@ -131,8 +123,8 @@ final class HeldRequest {
     var rung: [String] = []
     /// Why the last push failed.
     var lastReason = ""
-    /// What a contact is called by its host, by URI.
-    var keys: [String: String]
+    /// What a contact is called by its host: few, so that a list is searched sooner than a table is made.
+    private var keys: [(uri: String, key: String)]
     /// Contacts that registered at another node, by key.
     var elsewhere: [String: ElsewhereContact] = [:]
 
@@ -152,16 +144,29 @@ final class HeldRequest {
         self.beganAt = beganAt
         self.forgetAt = forgetAt
         times = RequestTimes(arrivedAt: arrivedAt)
-        keys = Dictionary(message.contacts.map { ($0.uri, $0.key) }, uniquingKeysWith: { first, _ in first })
+        keys = message.contacts.map { ($0.uri, $0.key) }
     }
 
     var aor: String { message.aor }
 
     /// The URI of a contact that verbs name by its key.
-    func uri(of key: String) -> String { keys.first { $0.value == key }?.key ?? key }
+    func uri(of key: String) -> String { keys.first { $0.key == key }?.uri ?? key }
 
     /// What the host calls the contact of a REGISTER, push parameters or not.
-    func key(of uri: String) -> String { keys[uri] ?? keys[Binding.withoutPushParameters(uri)] ?? uri }
+    func key(of uri: String) -> String {
+        if let known = keys.first(where: { $0.uri == uri }) { return known.key }
+        let bare = Binding.withoutPushParameters(uri)
+        return keys.first { $0.uri == bare }?.key ?? uri
+    }
+
+    /// The host calls a contact so from now on.
+    func name(_ uri: String, _ key: String) {
+        if let index = keys.firstIndex(where: { $0.uri == uri }) {
+            keys[index].key = key
+        } else {
+            keys.append((uri, key))
+        }
+    }
 
     /// A contact was rung, or came too late for it.
     func remember(rung contact: String) {
@@ -180,7 +185,7 @@ final class HeldRequest {
 /// The pushes of one request and of its forks: each token gets one.
 final class RequestPushes {
     /// One token's push.
-    struct Entry {
+    final class Entry {
         /// Nil while it is under way.
         var isAccepted: Bool?
         var job: PushJob?
@@ -204,4 +209,17 @@ final class RequestPushes {
     var turn = Turn.own
     /// Requests that share it and have not ended.
     var live = 0
+
+    /// The push to a token, begun here where it is the first.
+    func entry(of token: String) -> Entry {
+        if let known = entries[token] { return known }
+        let new = Entry()
+        entries[token] = new
+        return new
+    }
+
+    /// Nobody finds the request any more: what is told of a push is not for it, and it goes.
+    func forget(_ request: HeldRequest) {
+        for entry in entries.values { entry.followers.removeAll { $0.request === request } }
+    }
 }

@@ -4,7 +4,7 @@ internal import PushWakeClient
 internal import PushWakeCore
 
 /// A verb on its way to the host that holds the request; raw kinds are `enum pushwake_verb_kind`.
-struct HostVerb {
+final class HostVerb {
     /// What is to be done.
     enum Kind: Int {
         case ring = 1
@@ -15,6 +15,9 @@ struct HostVerb {
         case pushed = 6
         case tell = 7
         case close = 8
+
+        /// A phone or a caller waits for it. That a push was sent they need not hear at once.
+        var isUrgent: Bool { self != .pushed && self != .tell }
     }
 
     let kind: Kind

@@ -14,43 +14,46 @@ class EnginePeer: WakeWaiter {
     /// Set while a channel waits on this connection for a phone.
     var wait: WakeKey?
     fileprivate(set) var isClosed = false
-    private var draft: [UInt8] = []
-    /// Somebody sends the draft at the end of this turn.
-    private var isDrafted = false
+    /// Messages begun, in order.
+    private var drafts: [[UInt8]] = []
+    /// Somebody sends them at the end of this turn, or in a moment.
+    private var isDue = false
+    private var isTimed = false
+    private static let mostDrafts = 64
 
-    /// Begins a message that verbs may join until the end of this turn; one that was begun before goes now. True when
-    /// somebody has to send it then.
-    final func begin(draft message: [UInt8]) -> Bool {
-        let isFirst = !isDrafted
-        sendDraft()
-        draft = message
-        isDrafted = true
-        return isFirst
+    /// Begins a message that verbs may join until it goes.
+    final func begin(draft message: [UInt8]) {
+        if drafts.count == Self.mostDrafts { sendDrafts() }
+        drafts.append(message)
     }
 
-    /// Adds fields to the message that was begun; false when there is none, or no room.
+    /// Adds fields to the message that was begun last; false when there is none, or no room.
     final func join(_ fields: ArraySlice<UInt8>) -> Bool {
-        guard !draft.isEmpty, draft.count + fields.count <= EngineProtocol.longestMessage else { return false }
-        draft += fields
+        guard let last = drafts.indices.last, drafts[last].count + fields.count <= EngineProtocol.longestMessage else {
+            return false
+        }
+        drafts[last] += fields
         return true
     }
 
-    /// The turn ends.
-    final func endTurn() {
-        isDrafted = false
-        sendDraft()
+    /// True when somebody has to call `sendDrafts`: `isUrgent` at the end of this turn, else in a moment.
+    final func needsSending(isUrgent: Bool) -> Bool {
+        guard !isDue, isUrgent || !isTimed else { return false }
+        if isUrgent { isDue = true } else { isTimed = true }
+        return true
     }
 
-    private func sendDraft() {
-        guard !draft.isEmpty else { return }
-        let message = draft
-        draft = []
-        send(message)
+    /// Sends what was begun; whoever was to do it later finds nothing.
+    final func sendDrafts() {
+        (isDue, isTimed) = (false, false)
+        let messages = drafts
+        drafts = []
+        for message in messages where !isClosed { deliver(message) }
     }
 
     /// Sends now, after what was begun.
     final func send(_ message: [UInt8]) {
-        sendDraft()
+        if !drafts.isEmpty { sendDrafts() }
         if !isClosed { deliver(message) }
     }
 

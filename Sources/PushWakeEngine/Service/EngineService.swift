@@ -208,6 +208,7 @@ public final class EngineService {
 
     private func end() {
         core.delivery.endAll()
+        core.sendAllDrafts()
         // What fails is read from the journal by the next engine.
         if let buffered { flush(buffered, isFirst: true) }
         core.upstream?.flush()

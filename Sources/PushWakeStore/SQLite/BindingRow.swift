@@ -12,6 +12,11 @@ struct BindingRow {
     /// The first column after these.
     static let end: Int32 = 12
 
+    /// What every REGISTER changes, for an UPDATE.
+    static let timeColumns = "cseq = ?, registered_at = ?, expires_in = ?, forget_at = ?"
+    /// How many they are.
+    static let times: Int32 = 4
+
     private static let refreshesItself: Int64 = 1
 
     /// Binds all columns of a row.
@@ -29,10 +34,23 @@ struct BindingRow {
         try statement.bind(7, binding.refreshesItself ? refreshesItself : 0)
         try statement.bind(8, plain.pack(binding.token))
         try statement.bind(9, plain.pack(binding.instance))
-        try statement.bind(10, contactPacking(aor: binding.aor, token: binding.token, kind: kind).pack(binding.contact))
+        try statement.bind(10, packedContact(binding))
         try statement.bind(11, plain.pack(binding.callID))
         let inline = kindID == BindingKindTable.inline ? kind : nil
         try statement.bind(12, BindingExtra(kind: inline, attributes: binding.attributes).bytes)
+    }
+
+    /// Binds `timeColumns`.
+    static func bindTimes(_ binding: Binding, to statement: SQLiteStatement) throws(StoreError) {
+        try statement.bind(1, Int64(binding.cseq))
+        try statement.bind(2, binding.registeredAt)
+        try statement.bind(3, binding.expiresAt &- binding.registeredAt)
+        try statement.bind(4, binding.forgetAt)
+    }
+
+    /// The column `contact`.
+    static func packedContact(_ binding: Binding) -> [UInt8] {
+        contactPacking(aor: binding.aor, token: binding.token, kind: BindingKind(of: binding)).pack(binding.contact)
     }
 
     /// Reads the current row; nil when it is damaged.

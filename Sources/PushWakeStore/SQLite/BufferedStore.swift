@@ -18,13 +18,19 @@ public final class BufferedStore: BindingStore {
     private static let longestQueue = 64
     private static let longestJournal = 4 << 20
 
-    private struct Known {
+    private final class Known {
         /// Live rows in the order of their ids, forgotten ones included.
         var rows: [RefreshJournal.Row]
         /// Nil until a REGISTER needs them.
         var tombstones: [RemovedBinding]?
         /// False while the rows have no ids yet: they are the first of a new user.
-        var isInTables = true
+        let isInTables: Bool
+
+        init(rows: [RefreshJournal.Row], tombstones: [RemovedBinding]? = nil, isInTables: Bool = true) {
+            self.rows = rows
+            self.tombstones = tombstones
+            self.isInTables = isInTables
+        }
     }
 
     private let store: SQLiteStore
@@ -32,8 +38,8 @@ public final class BufferedStore: BindingStore {
     private var recent: [UserKey: Known] = [:]
     private var older: [UserKey: Known] = [:]
     private var waiting: [Int64: Binding] = [:]
-    /// Those of them that differ from the tables in more than times.
-    private var moved: Set<Int64> = []
+    /// How each of them differs from the tables.
+    private var changes: [Int64: RowChange] = [:]
     /// The first bindings of users who are not in the tables, in order.
     private var added: [(key: UserKey, bindings: [Binding])] = []
     private var buffers = false
@@ -59,7 +65,7 @@ public final class BufferedStore: BindingStore {
                 buffers = false
             }
             // ORDER: from now on others may write, and what waits must not overwrite it. The journal still has it.
-            if !buffers { (waiting, moved, added) = ([:], [], []) }
+            if !buffers { (waiting, changes, added) = ([:], [:], []) }
             forgetUsers()
         }
     }
@@ -80,11 +86,11 @@ public final class BufferedStore: BindingStore {
         guard !waiting.isEmpty || !added.isEmpty else { return }
         // By their ids: rows of the same page come together.
         let rows = waiting.sorted { $0.key < $1.key }.map { (id: $0.key, binding: $0.value) }
-        try store.write(replacing: rows, adding: added.map(\.bindings)) { moved.contains($0) }
+        try store.write(replacing: rows, adding: added.map(\.bindings)) { changes[$0] ?? .everything }
         // Now they have ids, which whoever needs them reads.
         for user in added { recent[user.key] = nil }
         waiting.removeAll(keepingCapacity: true)
-        moved.removeAll(keepingCapacity: true)
+        changes.removeAll(keepingCapacity: true)
         added.removeAll(keepingCapacity: true)
         journal.clear()
     }
@@ -139,19 +145,18 @@ public final class BufferedStore: BindingStore {
         try makeRoomInQueue()
         let ids = plan.replaced.map { user.rows[$0].id }.sorted()
         let rows = zip(ids, plan.stored).map { (id: $0, binding: $1) }
-        let changesTimesAlone = rows.allSatisfy { row in
-            user.rows.contains { $0.id == row.id && $0.binding.isSame(as: row.binding) }
+        let changes = rows.map { row in
+            user.rows.first { $0.id == row.id }.map { RowChange(from: $0.binding, to: row.binding) } ?? .everything
         }
-        guard changesTimesAlone || journal.append(rows) else { return try registerInTables(bindings, key, now) }
+        guard changes.allSatisfy({ $0 == .times }) || journal.append(rows) else {
+            return try registerInTables(bindings, key, now)
+        }
         let isFirst = waiting.isEmpty && added.isEmpty
-        // The only copy of the rows is the one that changes.
-        recent[key]?.rows = []
-        for row in rows {
+        for (row, change) in zip(rows, changes) {
             waiting[row.id] = row.binding
-            if !changesTimesAlone { moved.insert(row.id) }
+            self.changes[row.id] = max(self.changes[row.id] ?? .times, change)
             if let index = user.rows.firstIndex(where: { $0.id == row.id }) { user.rows[index].binding = row.binding }
         }
-        recent[key] = user
         if isFirst { onWaiting?() }
         return plan.leftContacts
     }
@@ -277,18 +282,22 @@ public final class BufferedStore: BindingStore {
 }
 
 extension SQLiteStore {
-    /// Overwrites rows that are there, and stores the bindings of users who have no row; all or nothing. Of rows that
-    /// `hasMoved` does not name only times and CSeq change.
+    /// Overwrites what has changed in rows that are there, and stores the bindings of users who have no row; all or
+    /// nothing.
     fileprivate func write(
         replacing rows: [(id: Int64, binding: Binding)], adding users: [[Binding]] = [],
-        hasMoved: (Int64) -> Bool = { _ in true }
+        change: (Int64) -> RowChange = { _ in .everything }
     ) throws(StoreError) {
         try write { () throws(StoreError) in
-            for row in rows {
-                if hasMoved(row.id) {
-                    try insert(row.binding, id: row.id)
-                } else {
-                    try updateTimes(row.binding, id: row.id)
+            if !rows.isEmpty {
+                let times = try database.statement(Self.timesUpdate)
+                let address = try database.statement(Self.addressUpdate)
+                for row in rows {
+                    switch change(row.id) {
+                    case .times: try update(row.binding, id: row.id, with: times)
+                    case .address: try updateAddress(row.binding, id: row.id, with: address)
+                    case .everything: try insert(row.binding, id: row.id)
+                    }
                 }
             }
             guard !users.isEmpty else { return }
@@ -303,25 +312,45 @@ extension SQLiteStore {
         }
     }
 
-    private func updateTimes(_ binding: Binding, id: Int64) throws(StoreError) {
-        let update = try database.statement(
-            "UPDATE bindings SET cseq = ?, registered_at = ?, expires_in = ?, forget_at = ? WHERE id = ?")
-        try update.bind(1, Int64(binding.cseq))
-        try update.bind(2, binding.registeredAt)
-        try update.bind(3, binding.expiresAt &- binding.registeredAt)
-        try update.bind(4, binding.forgetAt)
-        try update.bind(5, id)
+    private static let timesUpdate = "UPDATE bindings SET \(BindingRow.timeColumns) WHERE id = ?"
+    private static let addressUpdate =
+        "UPDATE bindings SET \(BindingRow.timeColumns), contact = ?, call_id = ? WHERE id = ?"
+
+    private func update(_ binding: Binding, id: Int64, with update: SQLiteStatement) throws(StoreError) {
+        try BindingRow.bindTimes(binding, to: update)
+        try update.bind(BindingRow.times + 1, id)
+        try update.run()
+    }
+
+    private func updateAddress(_ binding: Binding, id: Int64, with update: SQLiteStatement) throws(StoreError) {
+        try BindingRow.bindTimes(binding, to: update)
+        try update.bind(BindingRow.times + 1, BindingRow.packedContact(binding))
+        try update.bind(BindingRow.times + 2, TextPacking().pack(binding.callID))
+        try update.bind(BindingRow.times + 3, id)
         try update.run()
     }
 }
 
-extension Binding {
-    /// Times and CSeq aside, which every REGISTER changes.
-    fileprivate func isSame(as other: Binding) -> Bool {
-        var moved = other
-        (moved.cseq, moved.registeredAt, moved.expiresAt, moved.forgetAt) = (cseq, registeredAt, expiresAt, forgetAt)
-        return self == moved
+/// What of a row a REGISTER changes.
+private enum RowChange: Int, Comparable {
+    /// Times and CSeq, which every one does.
+    case times
+    /// Where and under which Call-ID the phone is registered as well: it has another address, or has started anew.
+    case address
+    case everything
+
+    init(from old: Binding, to new: Binding) {
+        let isSame =
+            old.provider == new.provider && old.environment == new.environment && old.service == new.service
+            && old.dialect == new.dialect && old.refreshesItself == new.refreshesItself
+            && old.token.isSameBytes(as: new.token) && old.app.isSameBytes(as: new.app)
+            && old.team.isSameBytes(as: new.team) && old.instance.isSameBytes(as: new.instance)
+            && old.attributes == new.attributes
+        let hasMoved = !old.contact.isSameBytes(as: new.contact) || !old.callID.isSameBytes(as: new.callID)
+        self = !isSame ? .everything : hasMoved ? .address : .times
     }
+
+    static func < (a: RowChange, b: RowChange) -> Bool { a.rawValue < b.rawValue }
 }
 
 extension RegistrationPlan {

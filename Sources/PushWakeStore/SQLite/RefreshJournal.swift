@@ -79,7 +79,7 @@ final class RefreshJournal {
         while rest.count >= headSize {
             let length = Int(number(rest.prefix(4)))
             let record = rest.dropFirst(headSize).prefix(length)
-            guard record.count == length, number(rest.dropFirst(4).prefix(4)) == UInt64(sum(record)),
+            guard record.count == length, number(rest.dropFirst(4).prefix(4)) == UInt64(sum(record.span)),
                 let row = decode(Array(record))
             else { break }
             rows.append(row)
@@ -91,10 +91,14 @@ final class RefreshJournal {
     // MARK: Records
 
     /// FNV-1a: it finds a record that was cut off, and needs to find no more.
-    private static func sum(_ record: ArraySlice<UInt8>) -> UInt32 {
+    private static func sum(_ record: Span<UInt8>) -> UInt32 {
         var sum: UInt32 = 2_166_136_261
-        for byte in record { sum = (sum ^ UInt32(byte)) &* 16_777_619 }
+        for index in record.indices { sum = (sum ^ UInt32(record[index])) &* 16_777_619 }
         return sum
+    }
+
+    private static func head(of record: Span<UInt8>) -> UInt64 {
+        UInt64(UInt32(truncatingIfNeeded: record.count)) | UInt64(sum(record)) << 32
     }
 
     private static func append(_ row: Row, to out: inout [UInt8]) {
@@ -116,14 +120,14 @@ final class RefreshJournal {
             append(attribute.name, to: &out)
             append(attribute.value, to: &out)
         }
-        let record = out[(start + headSize)...]
-        let head = UInt64(UInt32(truncatingIfNeeded: record.count)) | UInt64(sum(record)) << 32
+        let head = head(of: out.span.extracting((start + headSize)...))
         for index in 0..<headSize { out[start + index] = UInt8(truncatingIfNeeded: head >> (8 * UInt64(index))) }
     }
 
     private static func append(_ text: String, to out: inout [UInt8]) {
-        out.append(count: text.utf8.count)
-        out += text.utf8
+        let bytes = text.utf8Span.span
+        out.append(count: bytes.count)
+        bytes.append(to: &out)
     }
 
     private static func append(_ number: UInt64, to out: inout [UInt8]) {

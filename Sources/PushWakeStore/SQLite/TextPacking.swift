@@ -165,11 +165,14 @@ struct TextPacking {
 private struct TextList {
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
+    /// The bit of each first byte: at most places of another text none of these begins.
+    private var firsts: UInt64 = 0
 
     init(_ texts: [String]) {
         bytes.reserveCapacity(texts.reduce(0) { $0 + $1.utf8.count })
         ends.reserveCapacity(texts.count)
         for text in texts {
+            if let first = text.utf8.first { firsts |= Self.bit(of: first) }
             bytes.append(contentsOf: text.utf8)
             ends.append(bytes.count)
         }
@@ -184,9 +187,9 @@ private struct TextList {
 
     /// The first of some texts that stands at `position`, shorter ones aside.
     func index(in source: Span<UInt8>, at position: Int, among texts: Range<Int>, shortest: Int = 1) -> Int? {
-        guard !texts.isEmpty else { return nil }
-        let (bytes, ends) = (bytes.span, ends.span)
         let first = source[position]
+        guard firsts & Self.bit(of: first) != 0, !texts.isEmpty else { return nil }
+        let (bytes, ends) = (bytes.span, ends.span)
         var end = texts.lowerBound > 0 ? ends[texts.lowerBound &- 1] : 0
         for index in texts {
             let start = end
@@ -199,6 +202,8 @@ private struct TextList {
         }
         return nil
     }
+
+    private static func bit(of byte: UInt8) -> UInt64 { 1 << UInt64(byte & 63) }
 
     /// Appends one of them; false when there are not so many.
     func append(_ index: Int, to text: inout [UInt8]) -> Bool {

@@ -14,6 +14,21 @@ import Testing
         return call
     }
 
+    @Test(arguments: [200, 486]) func `is done with a request that is over and had its answer`(status: Int) {
+        let call = woken(at: .udp("a1"))
+        _ = call.hear(status, leg: 1)
+        #expect(!call.isDone("a"))
+        _ = call.end(status == 200 ? .answered : .failed(status))
+        #expect(call.isDone("a"))
+        #expect(!call.isDone("b"))
+    }
+
+    @Test func `is not done with a request that it has not answered`() {
+        let call = woken(at: .udp("a1"))
+        _ = call.end(.cancelled)
+        #expect(!call.isDone("a"))
+    }
+
     // MARK: Twice on waking
 
     @Test func `at another address over the same flow has 300 ms to answer its first leg`() {

@@ -76,6 +76,11 @@ final class HeldCall {
 
     func end(_ how: CallEnd) -> String { say(machine.ended(how, now: now)) }
 
+    /// What a device registers now is not about the request.
+    func isDone(_ name: String) -> Bool {
+        machine.isDone(with: CallRegistration(instance: name, contact: CallContact(key: "elsewhere")))
+    }
+
     /// Devices that came and said nothing, as of now.
     var silent: [Int] { machine.silentDevices(now: now) }
 

@@ -147,6 +147,21 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(bench.core.calls.requests(for: "bob").first?.message.callID == "call-500")
     }
 
+    @Test func `keeps nothing of a request that it has forgotten`() throws {
+        let bench = try CoreBench()
+        try bench.register(fcm)
+        _ = try bench.core.wake(call(1))
+        weak let request = bench.core.calls.requests(for: "bob").first
+        #expect(request?.pushes.entries.count == 1)
+        // Its push ends: there is no key.
+        bench.loop.turn(waitingUpTo: 0)
+        bench.core.endCall(aor: "bob", callID: "call-1", .cancelled)
+        bench.loop.turn(waitingUpTo: 0)
+        bench.core.tick(now: SystemClock.monotonicMilliseconds() + EngineCore.retention)
+        #expect(bench.core.calls.count == 0)
+        #expect(request == nil)
+    }
+
     @Test func `holds as many requests as it may, and pushes no others`() throws {
         let bench = try CoreBench(["wakes_kept": "1000"])
         try bench.register(fcm)

@@ -44,6 +44,26 @@ import Testing
         }
     }
 
+    @Test func `writes all that several REGISTERs have changed`() throws {
+        try withStore { (store, _, table) throws in
+            _ = try store.register([first], now: start)
+            try store.flush()
+            _ = try store.register([moved], now: start + 60)
+            var later = moved
+            (later.cseq, later.registeredAt, later.expiresAt) = (moved.cseq + 1, start + 70, start + 670)
+            _ = try store.register([later], now: start + 70)
+            try store.flush()
+            #expect(try table() == [later])
+            (later.refreshesItself, later.attributes["pn-timeout"]) = (true, "7")
+            (later.contact, later.cseq) = ("sip:alice@192.0.2.10:5060", later.cseq + 1)
+            _ = try store.register([later], now: start + 80)
+            later.cseq += 1
+            _ = try store.register([later], now: start + 80)
+            try store.flush()
+            #expect(try table() == [later])
+        }
+    }
+
     @Test func `writes the first bindings of a user before their refresh`() throws {
         try withStore { (store, _, table) throws in
             let second = makeBinding(token: "second")

@@ -42,5 +42,7 @@ public struct CallFailures: Sendable {
     }
 
     /// The phone has come, or its binding is gone.
-    public mutating func forget(_ token: String) { failures[token] = nil }
+    public mutating func forget(_ token: String) {
+        if !failures.isEmpty { failures[token] = nil }
+    }
 }

@@ -44,11 +44,11 @@ public struct PushLimits: Sendable {
 
     /// Whom this push counts for.
     public func names(_ binding: Binding, _ content: PushContent) -> Names {
-        let aor = Fingerprint.of(binding.aor.utf8, from: seed)
+        let aor = Fingerprint.of(binding.aor, from: seed)
         return Names(
             user: aor,
-            device: Fingerprint.of(binding.token.utf8, from: seed ^ UInt64(binding.provider.rawValue) << 8 ^ 0xD),
-            caller: Fingerprint.of(content.fromURI.utf8, from: aor ^ 0xC))
+            device: Fingerprint.of(binding.token, from: seed ^ UInt64(binding.provider.rawValue) << 8 ^ 0xD),
+            caller: Fingerprint.of(content.fromURI, from: aor ^ 0xC))
     }
 
     /// Milliseconds until one more push may go; 0: now. Counts nothing.

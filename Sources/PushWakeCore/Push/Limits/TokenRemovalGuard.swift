@@ -25,7 +25,13 @@ public struct TokenRemovalGuard: Sendable {
     private static let halfLife: Int64 = 600
     private static let mostTopics = 1024
 
-    private var tallies: [String: Tally] = [:]
+    private struct Topic: Hashable {
+        let provider: Provider
+        let environment: Environment
+        let app: String
+    }
+
+    private var tallies: [Topic: Tally] = [:]
 
     public init() {}
 
@@ -36,9 +42,9 @@ public struct TokenRemovalGuard: Sendable {
         let isBad = verdict.outcome == .tokenGone
         guard isBad || verdict.outcome == .accepted else { return nil }
         if isBad, verdict.goneSince != nil { return .remove }
-        let key = "\(binding.provider.name) \(binding.environment.name) \(binding.app)"
-        var tally = current(key, now)
-        defer { tallies[key] = tally }
+        let topic = Topic(provider: binding.provider, environment: binding.environment, app: binding.app)
+        var tally = current(topic, now)
+        defer { tallies[topic] = tally }
         guard isBad else {
             tally.good += 1
             if tally.isOn, tally.good > tally.bad { tally.isOn = false }
@@ -50,8 +56,8 @@ public struct TokenRemovalGuard: Sendable {
         return tally.isOn ? .keep : .keepAndAlarm
     }
 
-    private mutating func current(_ key: String, _ now: Int64) -> Tally {
-        guard var tally = tallies[key] else {
+    private mutating func current(_ topic: Topic, _ now: Int64) -> Tally {
+        guard var tally = tallies[topic] else {
             if tallies.count >= Self.mostTopics { tallies.removeAll(keepingCapacity: true) }
             return Tally(halvedAt: now)
         }
