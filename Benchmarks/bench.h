@@ -39,6 +39,15 @@ static int compare_u32(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Prints name_p50_ms, name_p99_ms and name_max_ms of delays in microseconds, which it sorts; nothing of none. */
+static inline void print_delays(const char *name, uint32_t *delays, long n)
+{
+    if (n == 0) return;
+    qsort(delays, (size_t)n, sizeof *delays, compare_u32);
+    printf("\"%s_p50_ms\":%.3f,\"%s_p99_ms\":%.3f,\"%s_max_ms\":%.3f,", name, delays[n / 2] / 1e3, name,
+           delays[n - 1 - n / 100] / 1e3, name, delays[n - 1] / 1e3);
+}
+
 /* Prints the result line; sorts the latencies (in microseconds). */
 static inline void report(uint32_t *latency, long count, long ok, long connections, int64_t wall, int64_t cpu)
 {

@@ -6,7 +6,8 @@
  * the provider's stand-in tells with a datagram "TIME TOKEN"; with --awake it registers first and is called
  * then, with --registered it registered before. What a call shall come to depends on its number alone, and
  * every final code is compared with that. --busy, --never, --cancel and --race take the percentage of such calls,
- * --lose that of the packets which this program does not send.
+ * --lose that of the packets which this program does not send. With --other there are two nodes: every other call goes to
+ * that one, and half of the phones register at the node that does not hold their call.
  *
  * usage: calls --server PORT --calls N --rate N [--tell PORT] [--awake | --registered | --register] [--no-push] ...
  * Prints one JSON line. Exit status 1: a call went wrong.
@@ -36,13 +37,14 @@ typedef struct call {
     uint8_t plan, caller, cancel, phone, registered, ready, raced;
     int status;
     int64_t invited, pushed, woke, rang; /* microseconds of the wall clock */
-    char to[96], route[128], target[128];
+    char to[96], route[320], target[128];
     char *invite; /* as the phone got it */
+    int from; /* the port that it came from */
     char branch[96];
 } call;
 
 static struct {
-    int server, phone, tell, first, users, calls, rate, awake, registered, only_register, no_push, wake_ms, ring_ms, talk_ms, linger_ms, give_up_ms;
+    int server, other, phone, tell, first, users, calls, rate, awake, registered, only_register, no_push, wake_ms, ring_ms, talk_ms, linger_ms, give_up_ms;
     int busy, never, cancel, race, lose; /* percent */
 } with = { .users = 3000, .rate = 300, .wake_ms = 100, .ring_ms = 50, .talk_ms = 50, .give_up_ms = 30000 };
 
@@ -54,13 +56,22 @@ static long resends, register_failures, doubled_invites, doubled_pushes, strays;
 
 /* Messages */
 
-static void send_to_server(int socket, const message *m)
+/* The node that a call is sent to, and the one where its phone registers. */
+static int caller_node(uint32_t index)
+{
+    return with.other && index & 1 ? with.other : with.server;
+}
+
+static int phone_node(uint32_t index)
+{
+    return caller_node(with.other ? index ^ (index >> 1 & 1) : index);
+}
+
+static void send_to(int socket, const message *m, int port)
 {
     static uint32_t nth;
     if ((nth++ * 2654435761u >> 8) % 100 < (uint32_t)with.lose) return;
-    struct sockaddr_in server = { .sin_family = AF_INET, .sin_port = htons((uint16_t)with.server),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    if (sendto(socket, m->at, (size_t)m->len, 0, (struct sockaddr *)&server, sizeof server) < 0) resends++;
+    if (!send_to_port(socket, m->at, (size_t)m->len, port)) resends++;
 }
 
 static void request(message *m, uint32_t index, const char *method, const char *uri, int cseq, const char *branch)
@@ -74,13 +85,6 @@ static void request(message *m, uint32_t index, const char *method, const char *
         method, uri, caller_port, branch, run, index, index, run, index, cseq, method);
 }
 
-static const char *user_uri(uint32_t user)
-{
-    static char uri[64];
-    snprintf(uri, sizeof uri, "sip:u%08x@127.0.0.1", user);
-    return uri;
-}
-
 static void send_invite(uint32_t index, int tries)
 {
     call *c = &calls[index];
@@ -91,7 +95,7 @@ static void send_invite(uint32_t index, int tries)
             "Allow: INVITE, ACK, CANCEL, BYE, OPTIONS\r\nSupported: replaces\r\n", uri, caller_port);
     end_with_offer(&m, 30000);
     if (tries == 0) c->caller = CALLING, c->invited = wall_us();
-    send_to_server(caller_socket, &m);
+    send_to(caller_socket, &m, caller_node(index));
     timer_repeat(AGAIN_INVITE, index, tries);
 }
 
@@ -103,7 +107,7 @@ static void send_ack(uint32_t index, int status)
     if (status < 300) add(&m, "Route: %s\r\n", c->route);
     add(&m, "To: %s\r\n", c->to);
     end(&m);
-    send_to_server(caller_socket, &m);
+    send_to(caller_socket, &m, caller_node(index));
 }
 
 static void send_bye(uint32_t index, int tries)
@@ -114,7 +118,7 @@ static void send_bye(uint32_t index, int tries)
     add(&m, "Route: %s\r\nTo: %s\r\n", c->route, c->to);
     end(&m);
     c->caller = LEAVING;
-    send_to_server(caller_socket, &m);
+    send_to(caller_socket, &m, caller_node(index));
     timer_repeat(AGAIN_BYE, index, tries);
 }
 
@@ -128,7 +132,7 @@ static void send_cancel(uint32_t index, int tries)
     add(&m, "To: <%s>\r\n", uri);
     end(&m);
     c->cancel = CANCEL_SENT;
-    send_to_server(caller_socket, &m);
+    send_to(caller_socket, &m, caller_node(index));
     timer_repeat(AGAIN_CANCEL, index, tries);
 }
 
@@ -148,7 +152,7 @@ static void send_register(uint32_t index, int tries)
             "Expires: 3600\r\nUser-Agent: bench\r\nSupported: path\r\n", c->user);
     end(&m);
     if (tries == 0) c->phone = REGISTERING, c->woke = wall_us();
-    send_to_server(phone_socket, &m);
+    send_to(phone_socket, &m, phone_node(index));
     timer_repeat(AGAIN_REGISTER, index, tries);
 }
 
@@ -167,7 +171,7 @@ static void send_answer(uint32_t index)
     if (c->phone != REFUSED) add(&m, "Contact: <sip:u%08x@127.0.0.1:%d>\r\n", c->user, phone_port);
     if (c->phone == PICKED_UP) end_with_offer(&m, 40000);
     else end(&m);
-    send_to_server(phone_socket, &m);
+    send_to(phone_socket, &m, c->from);
 }
 
 static void send_final(uint32_t index, int state, int tries)
@@ -229,7 +233,7 @@ static void caller_receives(uint32_t index, const char *m)
     if (c->status == 0) {
         c->status = status;
         copy(c->to, sizeof c->to, header(m, "To", 0));
-        copy(c->route, sizeof c->route, header(m, "Record-Route", 0));
+        copy_route(c->route, sizeof c->route, m);
         copy(c->target, sizeof c->target, inner(header(m, "Contact", 0)));
         if (status < 300) c->caller = TALKING, timer_add(with.talk_ms * 1000, HANG_UP, index, 0);
         else c->caller = OVER;
@@ -237,16 +241,16 @@ static void caller_receives(uint32_t index, const char *m)
     send_ack(index, status);
 }
 
-static void phone_says(const char *request, int status, const char *reason)
+static void phone_says(const char *request, int status, const char *reason, int port)
 {
     message m;
     answer(&m, request, status, reason, "bench");
     end(&m);
-    send_to_server(phone_socket, &m);
+    send_to(phone_socket, &m, port);
 }
 
 /* RFC 3261, 8.2.2.2: a request that has come another way is answered 482. */
-static void phone_is_called(uint32_t index, const char *m, int64_t at)
+static void phone_is_called(uint32_t index, const char *m, int64_t at, int port)
 {
     call *c = &calls[index];
     char branch[sizeof c->branch];
@@ -255,11 +259,11 @@ static void phone_is_called(uint32_t index, const char *m, int64_t at)
     copy(branch, sizeof branch, found ? (text){ found, via.len - (int)(found - via.at) } : via);
     if (c->invite && strcmp(branch, c->branch) == 0) return send_answer(index);
     doubled_invites += c->invite != NULL;
-    if (c->phone == RINGING || c->phone == PICKED_UP || c->phone == IN_CALL) return phone_says(m, 482, "Loop Detected");
+    if (c->phone == RINGING || c->phone == PICKED_UP || c->phone == IN_CALL) return phone_says(m, 482, "Loop Detected", port);
     free(c->invite);
     c->invite = strdup(m);
     memcpy(c->branch, branch, sizeof branch);
-    c->rang = at;
+    c->rang = at, c->from = port;
     if (c->plan == BUSY) return send_final(index, REFUSED, 0);
     c->phone = RINGING;
     if (c->plan == RACE_RINGING) {
@@ -270,7 +274,7 @@ static void phone_is_called(uint32_t index, const char *m, int64_t at)
     if (c->plan == ANSWER) timer_add(with.ring_ms * 1000, PICK_UP, index, 0);
 }
 
-static void phone_receives(uint32_t index, const char *m, int64_t at)
+static void phone_receives(uint32_t index, const char *m, int64_t at, int port)
 {
     call *c = &calls[index];
     text method = method_of(m);
@@ -280,12 +284,12 @@ static void phone_receives(uint32_t index, const char *m, int64_t at)
         if (c->phone == REGISTERING) c->phone = REGISTERED;
         if (c->registered++ == 0 && with.awake) send_invite(index, 0);
     } else if (status == 0 && is(method, "INVITE")) {
-        phone_is_called(index, m, at);
+        phone_is_called(index, m, at, port);
     } else if (status == 0 && is(method, "CANCEL")) {
-        phone_says(m, 200, "OK");
+        phone_says(m, 200, "OK", port);
         if (c->phone == RINGING) send_final(index, REFUSED, 0);
     } else if (status == 0 && is(method, "BYE")) {
-        phone_says(m, 200, "OK");
+        phone_says(m, 200, "OK", port);
         c->phone = GONE;
     } else if (is(method, "ACK")) {
         if (c->phone == PICKED_UP) c->phone = IN_CALL;
@@ -325,7 +329,8 @@ static void receive(int socket)
     char data[MESSAGE], control[128];
     for (;;) {
         struct iovec part = { data, sizeof data - 1 };
-        struct msghdr h = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
+        struct sockaddr_in from = { 0 };
+        struct msghdr h = { &from, sizeof from, &part, 1, control, sizeof control, 0 };
         ssize_t n = recvmsg(socket, &h, 0);
         if (n < 0) return;
         data[n] = '\0';
@@ -338,7 +343,7 @@ static void receive(int socket)
         if (id.len < 18 || sscanf(id.at + 1, "%8x-%8x", &number, &index) != 2 || number != run
             || index >= (unsigned)with.calls) strays++;
         else if (socket == caller_socket) caller_receives(index, data);
-        else phone_receives(index, data, arrival(&h));
+        else phone_receives(index, data, arrival(&h), ntohs(from.sin_port));
     }
 }
 
@@ -365,8 +370,7 @@ static int wanted(int plan)
 static int is_done(const call *c)
 {
     if (c->plan == ONLY_REGISTER) return c->phone == REGISTERED;
-    return c->caller == OVER && c->cancel != CANCEL_SENT
-        && (c->phone == AWAY || c->phone == REGISTERED || c->phone == GONE);
+    return c->caller == OVER && c->cancel != CANCEL_SENT && (c->phone == AWAY || c->phone == REGISTERED || c->phone == GONE);
 }
 
 static void start(uint32_t index)
@@ -402,7 +406,6 @@ static void run_calls(void)
     }
 }
 
-/* Prints name_p50_ms, name_p99_ms and name_max_ms of what lies between two times. */
 static void print_delay(const char *name, size_t from, size_t to)
 {
     uint32_t *delays = calloc((size_t)with.calls + 1, sizeof *delays);
@@ -412,10 +415,7 @@ static void print_delay(const char *name, size_t from, size_t to)
         memcpy(&a, (char *)&calls[i] + from, sizeof a), memcpy(&b, (char *)&calls[i] + to, sizeof b);
         if (a && b) delays[n++] = b > a ? (uint32_t)(b - a) : 0;
     }
-    if (n == 0) return free(delays);
-    qsort(delays, (size_t)n, sizeof *delays, compare_u32);
-    printf("\"%s_p50_ms\":%.3f,\"%s_p99_ms\":%.3f,\"%s_max_ms\":%.3f,", name, delays[n / 2] / 1e3, name,
-           delays[n - 1 - n / 100] / 1e3, name, delays[n - 1] / 1e3);
+    print_delays(name, delays, n);
     free(delays);
 }
 
@@ -465,9 +465,9 @@ static int print_result(double seconds)
 static void read_options(int argc, char **argv)
 {
     static const struct { const char *name; int *value; int flag; } known[] = {
-        { "server", &with.server, 0 }, { "phone", &with.phone, 0 }, { "tell", &with.tell, 0 }, { "first", &with.first, 0 }, { "users", &with.users, 0 },
-        { "calls", &with.calls, 0 },
-        { "rate", &with.rate, 0 }, { "awake", &with.awake, 1 }, { "registered", &with.registered, 1 }, { "register", &with.only_register, 1 },
+        { "server", &with.server, 0 }, { "other", &with.other, 0 }, { "phone", &with.phone, 0 }, { "tell", &with.tell, 0 },
+        { "first", &with.first, 0 }, { "users", &with.users, 0 }, { "calls", &with.calls, 0 }, { "rate", &with.rate, 0 },
+        { "awake", &with.awake, 1 }, { "registered", &with.registered, 1 }, { "register", &with.only_register, 1 },
         { "no-push", &with.no_push, 1 }, { "wake-ms", &with.wake_ms, 0 }, { "ring-ms", &with.ring_ms, 0 },
         { "talk-ms", &with.talk_ms, 0 }, { "linger-ms", &with.linger_ms, 0 }, { "give-up-ms", &with.give_up_ms, 0 },
         { "busy", &with.busy, 0 }, { "never", &with.never, 0 }, { "cancel", &with.cancel, 0 }, { "race", &with.race, 0 },

@@ -115,4 +115,24 @@ static inline void end_with_offer(message *m, int port)
     add(m, "Content-Type: application/sdp\r\nContent-Length: %d\r\n\r\n%s", n, body);
 }
 
+/* The route set of the caller: Record-Route from the last to the first (RFC 3261, 12.1.2). */
+static inline void copy_route(char *to, size_t size, const char *m)
+{
+    int n = 0;
+    size_t len = 0;
+    while (header(m, "Record-Route", n).len > 0) n++;
+    while (n-- > 0 && len < size) {
+        text hop = header(m, "Record-Route", n);
+        len += (size_t)snprintf(to + len, size - len, "%s%.*s", len ? ", " : "", hop.len, hop.at);
+    }
+}
+
+/* In static memory. */
+static inline const char *user_uri(uint32_t user)
+{
+    static char uri[64];
+    snprintf(uri, sizeof uri, "sip:u%08x@127.0.0.1", user);
+    return uri;
+}
+
 #endif

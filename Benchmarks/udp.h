@@ -30,6 +30,13 @@ static inline int port_of(int fd)
     return ntohs(address.sin_port);
 }
 
+/* Whether the system took it. */
+static inline int send_to_port(int fd, const char *data, size_t len, int port)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    return sendto(fd, data, len, 0, (struct sockaddr *)&to, sizeof to) >= 0;
+}
+
 /* The kernel's time of arrival, so that what this program waits for a core does not count. */
 static inline int64_t arrival(struct msghdr *h)
 {

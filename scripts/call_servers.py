@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "Tests/e2e"))
 
 from ports import free_port  # noqa: E402
 from servers import Kamailio, Simulator, wait_until  # noqa: E402
+from valkey import Valkey  # noqa: E402
 
 WAYS = ("PLAIN", "TSILO", "PUSHWAKE")
 
@@ -37,10 +38,13 @@ class Stand:
 
 
 class CallServer:
-    """One of the three ways to reach a phone: Kamailio, its engine if it has one, and the provider's stand-in."""
+    """One of the three ways to reach a phone: Kamailio, its engine if it has one, and the provider's stand-in. With `store`,
+    the address of a Valkey, it is a node that shares its bindings; `tell` is the port where the load generator hears of
+    pushes."""
 
-    def __init__(self, directory, way, keys, shared_memory=512, program=("kamailio",), arguments=(), **settings):
-        self.way, self.tell, self.phone = way, free_port(), None
+    def __init__(self, directory, way, keys, shared_memory=512, program=("kamailio",), arguments=(), store=None, tell=None,
+                 **settings):
+        self.way, self.tell, self.phone, self.other = way, tell or free_port(), None, None
         self.provider = None
         if way == "TSILO":
             self.provider = Stand(BENCH / "gateway", "--tell", self.tell)
@@ -56,11 +60,16 @@ class CallServer:
         config = (ROOT / "Benchmarks/kamailio.cfg").read_text().replace("@BENCH@", str(BENCH)).replace("@GATEWAY@", gateway)
         directory.mkdir()
         self.kamailio = Kamailio(directory, keys, settings, config, settings.pop("wake_timeout", 30),
-                                 ["-A", way, "-m", str(shared_memory), *arguments], program)
+                                 ["-A", way, "-m", str(shared_memory), *(["-A", "NODES"] if store else []), *arguments], program)
+        if store:
+            # As engine_timeout of the tests: what follows from a store that is slow is not looked at here.
+            self.kamailio.set_up(store=store, store_timeout=2000, node_uri=f"sip:127.0.0.1:{self.kamailio.port}")
         try:
             self.kamailio.start()
             if way == "PUSHWAKE":
                 self.kamailio.wait_engine()
+            if store:
+                self.kamailio.wait_log("store: ", "connected")
         except AssertionError as reason:
             self.stop()
             sys.exit(f"{way}: Kamailio did not start: {reason}\n{self.kamailio.tail()}")
@@ -79,6 +88,8 @@ class CallServer:
         if self.phone is None:
             self.move_phones()
         command = [BENCH / "calls", "--server", self.kamailio.port, "--phone", self.phone, "--calls", count, "--rate", rate]
+        if self.other:
+            command += ["--other", self.other.kamailio.port]
         if self.way != "PLAIN" and "--register" not in options:
             command += ["--tell", self.tell]
         done = subprocess.run([str(word) for word in [*command, *options]], stdout=subprocess.PIPE, text=True,
@@ -117,6 +128,38 @@ class CallServer:
         self.kamailio.stop()
         if self.provider:
             self.provider.stop()
+
+
+class CallNodes:
+    """Two nodes that share a Valkey: every other call is at each, and half of the phones register at the other one."""
+
+    def __init__(self, directory, keys, **settings):
+        directory.mkdir()
+        self.valkey = make_valkey(directory / "valkey")
+        self.nodes = []
+        for name in ("a", "b"):
+            tell = self.nodes[0].tell if self.nodes else None
+            self.nodes.append(CallServer(directory / name, "PUSHWAKE", keys, store=self.valkey.url, tell=tell, **settings))
+        self.nodes[0].other = self.nodes[1]
+
+    def __getattr__(self, name):
+        """What plays calls is the first node's."""
+        return getattr(self.nodes[0], name)
+
+    def cpu_us(self):
+        parts = [node.cpu_us() for node in self.nodes]
+        return {name: sum(part[name] for part in parts) for name in parts[0]}
+
+    def stop(self):
+        for node in self.nodes:
+            node.stop()
+        self.valkey.stop()
+
+
+def make_valkey(directory):
+    """A server that writes nothing to a disk: how long that takes is the disk's matter."""
+    directory.mkdir()
+    return Valkey(directory, "--appendonly", "no").start()
 
 
 def parent_of(pid):

@@ -153,7 +153,12 @@ static inline int clinux_epoll_set(int epoll, int operation, int fd, unsigned in
 }
 static inline unsigned long long clinux_epoll_tag(const struct epoll_event *event) { return event->data.u64; }
 
-static inline void clinux_ignore_sigpipe(void) { signal(SIGPIPE, SIG_IGN); }
+/* Those that a failed write may bring: of a closed connection, and of a file past its size limit. */
+static inline void clinux_ignore_write_signals(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
 /* nohup and the like leave it ignored in all that they start, and then not even a signalfd sees it. */
 static inline void clinux_take_sighup(void) { signal(SIGHUP, SIG_DFL); }
 

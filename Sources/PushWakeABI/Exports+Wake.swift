@@ -62,6 +62,17 @@ public func pushwake_dialog_user(
     }
 }
 
+@_cdecl("pushwake_node_user") @implementation
+public func pushwake_node_user(
+    _ aor: UnsafeMutablePointer<pushwake_str>!, _ client: OpaquePointer!, _ route: pushwake_str
+) -> CInt {
+    guard let aor, let handle = asking(client) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    handle.arena.clear()
+    let here = NodeRoute(nodeURI: handle.settings.text(.nodeURI))
+    aor.pointee = handle.arena.keep(here.user(inRoute: route.bytes.span) ?? "")
+    return 0
+}
+
 @_cdecl("pushwake_progressed") @implementation
 public func pushwake_progressed(
     _ client: OpaquePointer!, _ request: UInt64, _ leg: CInt, _ status: CInt, _ from_phone: CInt

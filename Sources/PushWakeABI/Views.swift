@@ -145,8 +145,8 @@ struct WakeRequestView {
         if request.handle != 0, host != 0 {
             engine.put(.host, Int64(bitPattern: host))
             engine.put(.handle, Int64(bitPattern: request.handle))
-            if request.host != 0 { engine.put(.hostKind, Int64(request.host)) }
         }
+        if request.host != 0 { engine.put(.hostKind, Int64(request.host)) }
         for index in contacts.indices { contacts[index].put(into: engine) }
         return true
     }

@@ -17,7 +17,7 @@ public protocol BindingStore: AnyObject {
     /// or, when either side has no instance, the same contact (push parameters aside) or the same Call-ID.
     /// Another contact of the very same REGISTER (Call-ID and CSeq) is replaced only by an equal token.
     /// A REGISTER that was overtaken by a later one (same Call-ID, higher CSeq, not expired at `now`)
-    /// changes nothing (RFC 3261, 10.3). Marks of removal of this device go.
+    /// changes nothing (RFC 3261, 10.3). Tombstones of this device go.
     ///
     /// Returns the contacts of replaced bindings that differ from the new one and that no remaining
     /// binding of the user has.
@@ -79,7 +79,7 @@ public enum BindingSelector: Equatable, Sendable {
 public enum BindingLimits {
     /// Bindings of one user that any store has room for; settings allow less.
     public static let perUser = 256
-    /// Marks of removal of one user; the oldest gives way.
+    /// Tombstones of one user; the oldest gives way.
     public static let tombstonesPerUser = 32
     /// Seconds for which a tombstone stays when its phone never registers again: 30 days.
     public static let tombstoneLifetime: Int64 = 30 * 86_400

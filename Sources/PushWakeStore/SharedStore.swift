@@ -22,14 +22,22 @@ public protocol SharedStore: AnyObject {
         then: @escaping (Result<Answer, StoreError>) -> Void)
 
     /// Reads a user for a request that this node may hold: from now on it hears what other nodes announce. `claim` says
-    /// which request it is, on whatever node; `isClaimed` that another node pushes for it.
+    /// which request it is, on whatever node; `isClaimed` that another node may push for it. A node that does push says so
+    /// (`confirmClaim`); the others ask once more when it has had the time to (`claimAnew`).
     func hold<Answer>(
         for aor: String, claim: String, now: Int64,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void)
 
-    /// This node does not push after all for a request that `hold` said nobody else pushes for.
-    func giveUpClaim(_ claim: String, of aor: String)
+    /// This node pushes for a request that `hold` said nobody else pushes for.
+    func confirmClaim(_ claim: String, of aor: String)
+
+    /// Whether another node does push for a request that `hold` said one may push for; if not, this one does from now on.
+    /// Also when nobody can be asked: two pushes are better than none.
+    func claimAnew(_ claim: String, of aor: String, then: @escaping (_ isClaimed: Bool) -> Void)
+
+    /// Milliseconds after `hold` until which a node has confirmed that it pushes, or does not push.
+    var claimPause: Int64 { get }
 
     /// The same as `ask`, about the user who was told a PURR; nobody's bindings when none was.
     func ask<Answer>(

@@ -22,6 +22,11 @@ struct PushWakeCommand: ParsableCommand {
 extension PushWakeCommand {
     /// Exit codes: 0 done, 1 the thing asked for failed, 2 usage.
     static func main() {
+        // The runtime reads them there, and would show the help to everybody.
+        guard !CommandLine.arguments.isEmpty else {
+            Console.write("pushwake: cannot read its arguments from /proc/self/cmdline; mount /proc\n", to: STDERR_FILENO)
+            Glibc.exit(1)
+        }
         do {
             var command = try parseAsRoot()
             try command.run()

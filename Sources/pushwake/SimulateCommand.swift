@@ -32,6 +32,9 @@ struct SimulateCommand: ParsableCommand {
     @Option(help: ArgumentHelp("JSON file of faults and limits.", valueName: "file"))
     var script: String?
 
+    @Option(help: ArgumentHelp("Seconds by which its clock is ahead; negative: behind.", valueName: "seconds"))
+    var clock: Int64 = 0
+
     @Flag(help: "One stream until the first accepted APNs push of a connection, as Apple does.")
     var apnsStrictStreams = false
 
@@ -39,6 +42,10 @@ struct SimulateCommand: ParsableCommand {
         var options = SimulatorServer.Options(directory: dir)
         (options.ip, options.port) = try Self.address("--listen", listen)
         if let control { options.control = try Self.address("--control", control) }
+        guard (-1_000_000_000...1_000_000_000).contains(clock) else {
+            throw ValidationError("--clock takes up to 30 years")
+        }
+        options.clock = clock
         options.logPath = log
         if let script {
             guard let bytes = TextFile.readBytes(script) else {

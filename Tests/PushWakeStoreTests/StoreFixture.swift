@@ -10,6 +10,7 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     case sqlite
     case buffered
     case valkey
+    case cluster
 
     var testDescription: String { rawValue }
 
@@ -25,6 +26,9 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
                 return try body(store)
             }
         case .valkey: return try body(BlockingValkeyStore(.shared))
+        case .cluster:
+            return try body(
+                BlockingValkeyStore(ValkeyCluster.shared.servers[0], access: ValkeyCluster.shared.access()))
         }
     }
 }

@@ -225,6 +225,23 @@ static void check_strip(void)
     CHECK(pushwake_contact_strip(NULL, 10, text(stripped)) == 0);
 }
 
+static void check_node_user(pushwake_settings *settings)
+{
+    pushwake_client *client = NULL;
+    pushwake_str aor = broken;
+    CHECK(pushwake_settings_set(settings, text("node_uri"), text("sip:10.0.0.2:5060")) == PUSHWAKE_OK);
+    CHECK(pushwake_client_new(&client, settings) == PUSHWAKE_OK);
+    CHECK(pushwake_node_user(&aor, client, text("<sip:10.0.0.2:5060;lr;aor=bob%40example.com>")) == PUSHWAKE_OK);
+    CHECK(equals(aor, "bob@example.com"));
+    CHECK(pushwake_node_user(&aor, client, text("<sip:10.0.0.3:5060;lr;aor=bob>")) == PUSHWAKE_OK && aor.len == 0);
+    CHECK(pushwake_node_user(&aor, client, nothing) == PUSHWAKE_OK && aor.len == 0);
+    CHECK(pushwake_node_user(&aor, client, broken) == PUSHWAKE_OK && aor.len == 0);
+    INVALID(pushwake_node_user(NULL, client, nothing));
+    INVALID(pushwake_node_user(&aor, NULL, nothing));
+    pushwake_client_free(client);
+    CHECK(pushwake_settings_set(settings, text("node_uri"), nothing) == PUSHWAKE_OK);
+}
+
 static void check_refusal(pushwake_settings *settings)
 {
     pushwake_client *strict = NULL;
@@ -462,6 +479,7 @@ int main(void)
     check_register(client);
     check_short_result(client);
     check_strip();
+    check_node_user(settings);
     check_refusal(settings);
     check_words(client);
     check_may_wake(client);

@@ -124,6 +124,31 @@ def test_a_message_goes_out_as_a_push(phones, asterisk, caller, user, simulator)
     wait_until("the second push", lambda: len(simulator.pushes(token)) == 2)
 
 
+def test_messages_that_are_accepted_go_out_however_long_it_takes(make_asterisk, phones, simulator):
+    """More than a phone is pushed at once, and more than a request would be held."""
+    asterisk = make_asterisk(settings={"wake_timeout": 2})
+    token = fcm_token()
+    phone = phones("100", asterisk.address, "tcp")
+    phone.register(fcm(token))
+    phone.close()
+    asterisk.wait_log("from AOR '100' due to shutdown")
+    sender = phones("caller", asterisk.address)
+    texts = [f"number {number}" for number in range(7)]
+    for text in texts:
+        assert sender.message("100", text).status == 202
+    def pushed():
+        return [push["body"]["message"]["data"]["text"] for push in simulator.pushes(token)]
+    wait_until("all have come", lambda: pushed() == texts, 20)
+    # One that wakes and registers meanwhile loses none of them: they are not sent over SIP.
+    for text in texts:
+        sender.message("100", "late " + text)
+    awake = phones("100", asterisk.address, "tcp")
+    awake.instance = phone.instance
+    awake.register(fcm(token))
+    trace = asterisk.cli("pushwake trace 100")
+    assert "accepted with 202" in trace and "is rung" not in trace, trace
+
+
 def test_a_message_reaches_a_phone_that_is_awake(phones, asterisk, caller, user, simulator):
     token = fcm_token()
     phone = phones(user, asterisk.address, "tcp")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from servers import wait_until
-from sleeper import fcm
+from sleeper import apns, fcm
 
 
 def events(phone):
@@ -107,6 +107,66 @@ def test_nobody_answers_and_the_call_goes_to_voicemail(sleeper, phones, caller, 
     call.expect(200)
     call.end()
     wait_until("it hears of it", lambda: events(phone) == ["call", "missed"])
+
+
+@pytest.fixture
+def in_a_mailbox(sleeper, phones, caller, user, asterisk):
+    """The caller has left Dial() for a mailbox, while a phone still sleeps that is awaited for so many seconds."""
+    def make(parameters, seconds):
+        phone = sleeper(parameters)
+        desk = phones(user, asterisk.address)
+        desk.register()
+        asterisk.add_extension(
+            f"box-{user}", f"PushWake({user},{seconds})", f"Dial(${{PUSHWAKE_CONTACTS}}&Local/{user}@pushwake,2)",
+            "Answer()", "Wait(30)", "Hangup()")  # fmt: skip
+        call = caller.call(f"box-{user}")
+        invite = desk.expect_request("INVITE")
+        desk.ring(invite)
+        phone.simulator.wait_push(phone.token)
+        desk.expect_request("CANCEL", 5)
+        desk.reply(invite, 487, "Request Terminated")
+        call.expect(200)
+        return phone, call
+
+    return make
+
+
+def test_a_phone_that_wakes_while_its_caller_is_in_a_mailbox_is_shown_the_end(in_a_mailbox):
+    phone, call = in_a_mailbox(apns, 20)
+    awake = phone.wake()
+    invite = awake.expect_request("INVITE", 5)
+    awake.ring(invite)
+    awake.expect_request("CANCEL", 5)
+    awake.reply(invite, 487, "Request Terminated")
+    call.end()
+
+
+def test_a_phone_that_wakes_while_its_caller_is_in_a_mailbox_has_missed_the_call(in_a_mailbox):
+    phone, call = in_a_mailbox(fcm, 20)
+    phone.wake()
+    wait_until("it hears of it", lambda: events(phone) == ["call", "missed"], 5)
+    call.end()
+
+
+def test_a_phone_that_stays_away_has_missed_the_call_when_its_time_is_up(in_a_mailbox):
+    phone, call = in_a_mailbox(fcm, 4)
+    wait_until("it hears of it", lambda: events(phone) == ["call", "missed"], 8)
+    call.end()
+
+
+def test_a_caller_who_is_led_elsewhere_while_waiting_is_not_waited_with(sleeper, caller, user, asterisk):
+    """AMI's Redirect, and what else moves a channel in the dialplan."""
+    phone = sleeper(fcm)
+    asterisk.add_extension(f"else-{user}", "Answer()", "Wait(30)", "Hangup()")
+    asterisk.add_extension(f"waits-{user}", f"PushWake({user},20)", "Hangup(20)")
+    call = caller.call(f"waits-{user}")
+    phone.simulator.wait_push(phone.token)
+    wait_until("the push is taken", lambda: "accepted" in asterisk.cli(f"pushwake trace {call.call_id}"))
+    channel, = [line.split("!")[0] for line in asterisk.cli("core show channels concise").splitlines() if f"waits-{user}" in line]
+    asterisk.cli(f"channel redirect {channel} phones,else-{user},1")
+    call.expect(200)
+    wait_until("it hears of it", lambda: events(phone) == ["call", "missed"], 5)
+    call.end()
 
 
 def test_the_caller_hangs_up_before_anybody_is_silent(frozen, caller, user):

@@ -44,10 +44,10 @@ def make_kamailio(tmp_path, simulator):
     """A Kamailio of the test's own: settings differ, or it will be killed."""
     started = []
 
-    def make(**options):
+    def make(provider=None, **options):
         run = tmp_path / f"kamailio-{len(started)}"
         run.mkdir()
-        kamailio = Kamailio(run, simulator, **options)
+        kamailio = Kamailio(run, provider or simulator, **options)
         started.append(kamailio)
         return kamailio
 
@@ -107,10 +107,10 @@ def make_simulator(tmp_path):
     """A simulator of the test's own, which plays a script."""
     started = []
 
-    def make(script=None):
+    def make(script=None, arguments=()):
         run = tmp_path / f"simulator-{len(started)}"
         run.mkdir()
-        started.append(Simulator(run, script))
+        started.append(Simulator(run, script, arguments))
         started[-1].start()
         return started[-1]
 

@@ -45,7 +45,7 @@ class Endpoint:
         if kind == socket.SOCK_STREAM:
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self.transport != "tls":
-            raw.connect(("127.0.0.1", server.port))
+            raw.connect((getattr(server, "host", "127.0.0.1"), server.port))
             raw.setblocking(False)
             return raw
         raw.connect(("127.0.0.1", server.tls_port))

@@ -65,9 +65,10 @@ def certificate_with_key():
 class Simulator:
     """`pushwake simulate`: stands for Apple, Google and Acrobits."""
 
-    def __init__(self, directory, script=None):
+    def __init__(self, directory, script=None, arguments=()):
         self.directory = directory
         self.script = script
+        self.arguments = arguments
         self.log = directory / "requests.jsonl"
         self.port = free_port()
         self.process = None
@@ -75,7 +76,7 @@ class Simulator:
     def start(self):
         self.log.touch()
         command = [PUSHWAKE, "simulate", "--listen", f"127.0.0.1:{self.port}", "--dir", self.directory / "files",
-                   "--log", self.log]
+                   "--log", self.log, *self.arguments]
         if self.script:
             (self.directory / "script.json").write_text(json.dumps(self.script))
             command += ["--script", self.directory / "script.json"]

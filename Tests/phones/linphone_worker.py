@@ -43,7 +43,7 @@ class Library:
         function = getattr(self._library, "linphone_" + name)
         function.restype = (
             Text if name in self.TEXTS else Whole if name in self.NUMBERS
-            else ctypes.c_uint64 if name == "call_stats_get_rtp_packet_recv" else Pointer)
+            else ctypes.c_float if name == "call_stats_get_download_bandwidth" else Pointer)
 
         def call(*arguments):
             # A small number stands in a register like a pointer.
@@ -222,7 +222,8 @@ class Worker:
 
     def packets(self):
         stats = self.lib.call_get_audio_stats(self._call())
-        tell("packets", received=self.lib.call_stats_get_rtp_packet_recv(stats))
+        # Its own count of packets is in a struct that changes from release to release; this is kbit/s of the last second.
+        tell("packets", received=self.lib.call_stats_get_download_bandwidth(stats))
 
     def message(self, uri, text):
         lib = self.lib

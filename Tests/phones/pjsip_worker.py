@@ -113,6 +113,8 @@ class Worker:
         config.logConfig.writer = self.log
         config.uaConfig.threadCnt, config.uaConfig.mainThreadOnly = 0, True
         config.medConfig.ecTailLen, config.medConfig.noVad = 0, True
+        # Its clock sends what is not said; by itself it stops a second after the start when there is no call yet.
+        config.medConfig.sndAutoCloseTime = -1
         return config
 
     def _transport(self):
@@ -129,6 +131,8 @@ class Worker:
         config.regConfig.registrarUri = settings["registrar"]
         config.regConfig.timeoutSec = settings["expires"]
         config.regConfig.contactUriParams = settings["push"]
+        if settings["outbound"]:
+            config.sipConfig.proxies.append(settings["outbound"])
         config.sipConfig.authCreds.append(
             pj.AuthCredInfo("digest", "*", settings["user"], 0, settings["password"]))
         config.natConfig.sipOutboundInstanceId = settings["instance"]  # over UDP PJSIP does not send it

@@ -49,7 +49,9 @@ class Softphone:
     refreshes = True
 
     def __init__(self, proxy, user, directory, simulator, *, transport="udp", push=None, instance=None,
-                 password=PASSWORD, **quirks):
+                 password=PASSWORD, domain=None, **quirks):
+        # Of another domain than the server that it sends to: that one is its outbound proxy.
+        self.domain = domain
         self.proxy, self.user, self.simulator, self.transport = proxy, user, simulator, transport
         self.push = push or fcm_push()
         self.instance = instance or f"<urn:uuid:{uuid.uuid4()}>"
@@ -74,8 +76,10 @@ class Softphone:
         self._forget()
         self._launch(run, {
             "user": self.user, "password": self.password, "transport": self.transport, "expires": 600,
-            "server": self.proxy.address(self.transport), "registrar": f"sip:{self.proxy.address(self.transport)}",
-            "identity": f"sip:{self.user}@{HOST}", "push": self.push.named(self.push.contact),
+            "server": self.proxy.address(self.transport),
+            "registrar": f"sip:{self.domain or self.proxy.address(self.transport)}",
+            "outbound": f"sip:{self.proxy.address(self.transport)};lr" if self.domain else "",
+            "identity": f"sip:{self.user}@{self.domain or HOST}", "push": self.push.named(self.push.contact),
             "instance": self.instance, "authority": str(self.proxy.certificate.authority), "port": free_port(),
             "bind": HOST, "log": str(run / "log"), **self.usual, **self.quirks})
         return self

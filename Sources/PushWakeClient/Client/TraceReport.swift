@@ -57,10 +57,11 @@ public struct TraceReport {
         let time = request.number("end_ms").map { " after \($0) ms" } ?? ""
         let ending = end.isEmpty ? "not over yet" : end + time
         let from = request.text("from")
+        let node = request.text("node")
         let head = [
             "\(request.text("method")) to \(request.text("aor"))\(from.isEmpty ? "" : " from \(from)"), "
                 + "\(request.number("started_ago") ?? 0) s ago: \(ending)",
-            "  Call-ID \(request.text("call_id")), CSeq \(request.number("cseq") ?? 0)",
+            "  Call-ID \(request.text("call_id")), CSeq \(request.number("cseq") ?? 0)\(node.isEmpty ? "" : ", at node \(node)")",
             "  \(request.text("summary"))",
         ]
         return (head + request.lines.map(Self.line)).joined(separator: "\n")

@@ -24,8 +24,10 @@ public struct BindingTable {
         Column(title: "age", floors: (6, 6)),
         Column(title: "verdict", floors: (30, 20)),
     ]
-    /// In which they are cut.
-    private static let order = [2, 0, 5, 3, 1, 4]
+    /// Where each registered, among nodes that share the bindings.
+    private var node = Column(title: "node", floors: (16, 8))
+    /// In which they are cut; the node stands last.
+    private static let order = [2, 6, 0, 5, 3, 1, 4]
 
     /// An empty table.
     public init() {}
@@ -44,11 +46,13 @@ public struct BindingTable {
             ListingConditions.verdict(text("verdict"), removed: text("removed")),
         ]
         for (index, cell) in cells.enumerated() { columns[index].cells.append(PrintableText.cleaned(cell)) }
+        node.cells.append(PrintableText.cleaned(text("node")))
     }
 
     /// The title and a line for each row; none of them is longer than `width`.
     public var lines: [String] {
-        let widths = fitted()
+        let columns = columns + (node.cells.allSatisfy(\.isEmpty) ? [] : [node])
+        let widths = Self.fitted(columns)
         return (-1..<columns[0].cells.count).map { row in
             var line = ""
             for (column, width) in zip(columns, widths) {
@@ -60,11 +64,11 @@ public struct BindingTable {
         }
     }
 
-    private func fitted() -> [Int] {
+    private static func fitted(_ columns: [Column]) -> [Int] {
         var widths = columns.map { column in column.cells.reduce(column.title.count) { max($0, $1.count) } }
         for round in 0..<2 {
-            for index in Self.order {
-                let over = widths.reduce(2 * (columns.count - 1), +) - Self.width
+            for index in order where index < columns.count {
+                let over = widths.reduce(2 * (columns.count - 1), +) - width
                 guard over > 0 else { return widths }
                 let floor = round == 0 ? columns[index].floors.first : columns[index].floors.second
                 widths[index] = max(min(widths[index], floor), widths[index] - over)

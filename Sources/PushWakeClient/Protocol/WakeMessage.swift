@@ -60,6 +60,13 @@ package struct WakeMessage: Equatable {
     package var host: UInt64 = 0
     package var handle: UInt64 = 0
     package var hostKind = CallHost.proxy
+    /// A channel waits for its phones.
+    package var isWaited = false
+
+    /// A text that a dialplan has taken and does not hold: its sender knows it as accepted, and phones have it by push alone.
+    package var isLeftToPushes: Bool {
+        handle == 0 && !isWaited && hostKind == .dialplan && event.isMessage
+    }
 
     package init() {}
 

@@ -78,7 +78,7 @@ public enum RegisterDocument {
         object.member("token", binding.token)
         object.member("dialect", binding.dialect.name)
         object.member("instance", orNull: binding.instance)
-        object.name("wishes")
+        object.name("attributes")
         object.object { attributes in
             for attribute in binding.attributes.entries { attributes.member(attribute.name, attribute.value) }
         }

@@ -108,7 +108,8 @@ extension Span<UInt8> {
 
 /// How many bytes have to be changed, for the hint after a typing error.
 enum EditDistance {
-    static func between(_ a: String, _ b: String) -> Int {
+    /// Past `limit` the answer is any number above it.
+    static func between(_ a: String, _ b: String, limit: Int = 64) -> Int {
         let left = Array(a.utf8.prefix(64))
         let right = Array(b.utf8.prefix(64))
         var row = Array(0...right.count)
@@ -120,6 +121,8 @@ enum EditDistance {
                 diagonal = row[j + 1]
                 row[j + 1] = next
             }
+            // No later row has less than the least of this one.
+            if row.allSatisfy({ $0 > limit }) { return limit + 1 }
         }
         return row[right.count]
     }

@@ -29,6 +29,7 @@ public enum CallEnd: Equatable, Sendable {
         case .cancelled: "cancelled"
         case .completedElsewhere: "completed elsewhere"
         case .timedOut: "timed out"
+        case .failed(let status) where status < 300: "accepted with \(status)"
         case .failed(let status): "failed with \(status)"
         }
     }

@@ -25,6 +25,15 @@ extension CallMachine {
         return verbs
     }
 
+    /// Nobody holds the request, a text that its sender knows as accepted: what is left of it are its pushes.
+    public mutating func leftToPushes() -> [CallVerb] {
+        guard end == nil else { return [] }
+        end = .failed(202)
+        isHeld = false
+        declineAt = nil
+        return [.note(.ended(.failed(202)))]
+    }
+
     /// Pushes the end to a device that must hear of it.
     mutating func tellEnd(_ how: CallEnd, _ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
         guard isCall, policy.pushesEnd, mustHear(devices[index], of: how) else { return }
@@ -35,8 +44,8 @@ extension CallMachine {
     /// The request ended while a phone registered, and its host could not send the leg any more: the phone is there, and
     /// has heard neither of the request nor of its end.
     mutating func neverSent(_ leg: Int, _ end: CallEnd, _ now: Int64) -> [CallVerb] {
-        guard host == .proxy, let index = devices.firstIndex(where: { $0.leg?.number == leg }),
-            let sent = devices[index].leg, sent.heard == .nothing
+        guard let index = devices.firstIndex(where: { $0.leg?.number == leg }),
+            let sent = devices[index].leg, sent.heard == .nothing, host == .proxy || !sent.isSent
         else { return [] }
         let wasTold = mustHear(devices[index], of: end)
         devices[index].closeLeg(hasFailed: false)

@@ -176,7 +176,13 @@ extension CallStory {
         add("event", line.pushEvent?.name)
         add("cause", line.cause?.name)
         add("outcome", line.outcome?.name)
-        add(line.kind == .rung ? "contact" : "reason", text(of: line))
+        let name =
+            switch line.kind {
+            case .rung: "contact"
+            case .announced: "node"
+            default: "reason"
+            }
+        add(name, text(of: line))
         add("end", line.end?.name)
         add("leg", line.leg)
         add("replaced_leg", line.replacedLeg)

@@ -79,6 +79,7 @@ public struct CallStory: Equatable, Sendable {
         var line = StoryLine(note, at: offset(now))
         switch note {
         case .rung(_, _, let contact): line.text = keep(StoryText.address(contact))
+        case .announced(let node): line.text = keep(StoryText.cut(node))
         case .notPushed(_, let reason): line.text = keep(reason.rawValue)
         case .gaveUp: line.flag = hasLegs
         case .pushed(let device, _):

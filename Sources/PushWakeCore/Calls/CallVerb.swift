@@ -55,6 +55,8 @@ public enum CallNote: Equatable, Sendable {
     /// Its push is dropped if it has not left.
     case dropped(device: Int)
     case registered(device: Int)
+    /// Another node has announced that a phone registered there; who it is follows.
+    case announced(node: String)
     /// Its contact is gone from the registrar.
     case unregistered(device: Int)
     case rung(device: Int, leg: Int, contact: String)

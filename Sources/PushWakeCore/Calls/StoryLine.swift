@@ -8,6 +8,7 @@ public struct StoryLine: Equatable, Sendable {
             dropped
         case registered, unregistered, rung, resent, progressed, legFailed
         case told, held, copied, resumed, late, endShown, gaveUp, continued, ended
+        case announced
 
         /// For machines.
         public var name: String {
@@ -39,6 +40,7 @@ public struct StoryLine: Equatable, Sendable {
             case .gaveUp: "gave-up"
             case .continued: "sent-elsewhere"
             case .ended: "ended"
+            case .announced: "announced"
             }
         }
     }
@@ -88,6 +90,7 @@ public struct StoryLine: Equatable, Sendable {
         case .pushRetried(let device): set(.pushRetried, device)
         case .dropped(let device): set(.dropped, device)
         case .registered(let device): set(.registered, device)
+        case .announced: set(.announced, nil)
         case .unregistered(let device): set(.unregistered, device)
         case .rung(let device, let leg, _): set(.rung, device, leg: leg)
         case .resent(let device, let leg): set(.resent, device, leg: leg)

@@ -169,6 +169,7 @@ extension CallStory {
             return "\(provider(line.device)) could not take the push to \(phone) yet: its known contact is rung"
         case .dropped: return "the push to \(phone) is dropped if it has not left"
         case .registered: return "\(phone) registers"
+        case .announced: return "a phone has registered at \(text(of: line))"
         case .unregistered: return "\(phone) unregisters"
         case .told: return "the caller hears \(line.status)"
         case .held: return "the request is held for up to \(StoryText.duration(Int64(line.milliseconds)))"

@@ -147,7 +147,7 @@ public struct ConnectionStateMachine: ~Copyable {
         }
     }
 
-    /// Whether it was in use when it ended; a connection that never stood counts as a failed attempt.
+    /// Whether it was in use when it ended; one that was never established counts as a failed attempt.
     public enum ClosedAction: Equatable {
         case countFailure
         case countEnd

@@ -3,7 +3,7 @@
 /// Decides when a pool opens connections: at most so many, never in a tight loop.
 ///
 /// After a failed attempt the pool waits, longer each time and with jitter; Apple takes rapid connecting for an
-/// attack. A connection that ended at once after it stood counts as failed too, or a server that accepts and
+/// attack. A connection that ended at once after it was established counts as failed too, or a server that accepts and
 /// closes would be hammered.
 public struct PoolStateMachine: ~Copyable {
     private let maxConnections: Int

@@ -11,6 +11,8 @@ public struct DiagnosisFacts: Equatable, Sendable {
         case unreachable(String)
         /// Its credential rests, and what went wrong with its connections if anything did.
         case circuitOpen(String)
+        /// The service gives no access for its key, and why.
+        case refused(String)
         /// No key or certificate is there for it; what to set, or what is wrong with the file.
         case missing(String)
     }
@@ -82,6 +84,10 @@ public struct DiagnosisFacts: Equatable, Sendable {
     /// Users with bindings whose names differ by the domain alone.
     public var others: [String] = []
     public var lastRequest: Request?
+    /// Nil where no push service has told its time.
+    public var clock: ClockReading?
+    /// What the services said when they took a credential for wrong, the newest of each.
+    public var refusals: [Provider: String] = [:]
 
     /// Knows nothing but the name.
     public init(aor: String) { self.aor = aor }

@@ -14,6 +14,7 @@ public struct UserDiagnosis: Equatable, Sendable {
     /// Steps of the way, in its order; the raw values are what people see.
     public enum Step: String, Sendable {
         case store
+        case clock
         case register = "REGISTER"
         case key
         case provider
@@ -48,7 +49,7 @@ public struct UserDiagnosis: Equatable, Sendable {
                 .store, .failing, "the bindings cannot be read: \(problem)",
                 "repair the store: pushwake check looks at its directory")
         }
-        if facts.phones.isEmpty { explainAbsence() }
+        if facts.phones.isEmpty { explainAbsence() } else { lookAtClock() }
         for (index, phone) in facts.phones.enumerated() { look(at: phone, "phone \(index + 1)") }
         lookAtLastRequest()
     }
@@ -93,6 +94,16 @@ public struct UserDiagnosis: Equatable, Sendable {
             "open the app on the phone, so that it registers with a token of today; it must be logged in")
     }
 
+    /// Tokens for push services carry the time at which they were made (`iat`): a wrong clock makes them worthless.
+    private mutating func lookAtClock() {
+        guard let clock = facts.clock else { return }
+        guard clock.isOff else { return add(.clock, .fine, clock.words) }
+        add(.clock, clock.distance >= ClockReading.harmful ? .failing : .doubtful, clock.words, Self.setClock)
+    }
+
+    private static let setClock =
+        "set this machine's clock and keep it right by NTP (timedatectl, chronyc tracking): the tokens for Apple and Google carry its time"
+
     private mutating func look(at phone: DiagnosisFacts.Phone, _ name: String) {
         let ago = Self.time(phone.registeredAgo)
         let token = "\(phone.provider.name) \(phone.app), token \(phone.token)"
@@ -122,11 +133,19 @@ public struct UserDiagnosis: Equatable, Sendable {
                 Self.remedy(phone.assessment)
                     ?? "read the reason in the log, and repair it: key, team, topic, environment or network")
             return true
+        case .refused(let problem):
+            let text = "\(provider) gives no access for the key of \(name): \(problem)"
+            add(.key, .failing, text, remedy(after: problem))
+            return true
         case .unreachable(let problem):
             add(.key, .fine, "there is a key for \(name)")
+            let isCertificate = problem.contains("certificate") && Self.isAboutTime(problem)
             add(
                 .provider, .failing, "\(provider) cannot be reached: \(problem)",
-                "let this machine reach \(provider) over TLS: firewall, http_proxy, ca_file, and a clock that is right")
+                isCertificate
+                    ? "compare this machine's clock with the time (timedatectl): a certificate is good from one day to another"
+                    : "let this machine reach \(provider) over TLS: firewall, http_proxy, ca_file, and a clock that is right"
+            )
             return true
         case .backedOff:
             add(.key, .fine, "there is a key for \(name)")
@@ -152,7 +171,10 @@ public struct UserDiagnosis: Equatable, Sendable {
         case .neverPushed: add(.push, .fine, "\(name) was \(words)")
         case .failing(_, let outcome):
             let state: State = outcome == .throttled || outcome == .overloaded ? .doubtful : .failing
-            add(.push, state, "\(name): \(words)\(last)", Self.remedy(phone.assessment) ?? "")
+            let reason = outcome == .misconfigured ? facts.refusals[phone.provider] : nil
+            add(
+                .push, state, "\(name): \(words)\(reason.map { " (\($0))" } ?? "")\(last)",
+                reason.map(remedy(after:)) ?? Self.remedy(phone.assessment) ?? "")
         case .unproven(let accepted):
             add(.push, .fine, "\(accepted) of the pushes to \(name) were accepted\(last)")
             add(.wake, .fine, "\(name): \(words), which says nothing yet")
@@ -189,6 +211,19 @@ public struct UserDiagnosis: Equatable, Sendable {
     }
 
     // MARK: Remedies
+
+    /// What to do when a service took a credential for wrong, by its own word.
+    private func remedy(after reason: String) -> String {
+        // Apple takes a token of the last hour; who makes one anew and hears this again has a clock that is behind.
+        if reason.hasPrefix("ExpiredProviderToken") || Self.isAboutTime(reason) { return Self.setClock }
+        if reason.hasPrefix("InvalidProviderToken"), facts.clock?.isOff == true { return Self.setClock }
+        return Self.remedy(.failing(1, .misconfigured)) ?? ""
+    }
+
+    /// Tokens have `iat`, certificates `notBefore` and `notAfter`.
+    private static func isAboutTime(_ reason: String) -> Bool {
+        ["(iat)", "not yet valid", "has expired"].contains { reason.contains($0) }
+    }
 
     private static func remedy(_ assessment: WakeRecord.Assessment) -> String? {
         guard case .failing(_, let outcome) = assessment else { return nil }

@@ -141,6 +141,9 @@ public struct NetworkList: Equatable, Sendable {
         }
     }
 
+    /// It holds more than any one's own network: a network of IPv4 shorter than 8 bits, or one of IPv6 shorter than 16.
+    public var isWide: Bool { networks.contains { $0.bits < ($0.bytes.count == 4 ? 8 : 16) } }
+
     private static func bytes(_ text: String) -> [UInt8]? {
         if let four = IPAddressText.v4(text) {
             return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: four >> UInt32($0)) }

@@ -10,9 +10,10 @@ struct DigestNonces {
 
     enum Finding: Equatable {
         case good
-        /// It was ours; the client asks again with a new one, without asking its user.
+        /// It was ours, or that of an engine that ran before; the client asks again with a new one, without asking its user.
         case stale
-        case foreign
+        /// No engine makes such a nonce or count.
+        case malformed
     }
 
     private let tag: (_ text: [UInt8]) -> [UInt8]
@@ -35,10 +36,10 @@ struct DigestNonces {
     mutating func use(_ nonce: String, count: String, now: Int64) -> Finding {
         let parts = nonce.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 3, let made = Int64(parts[0], radix: 16), let count = UInt32(count, radix: 16) else {
-            return .foreign
+            return .malformed
         }
         let text = "\(parts[0])-\(parts[1])"
-        guard ConstantTime.areEqual(Array(parts[2].utf8), Array(mark(text).utf8)) else { return .foreign }
+        guard ConstantTime.areEqual(Array(parts[2].utf8), Array(mark(text).utf8)) else { return .stale }
         guard made <= now, now - made < Self.lifetime, let last = lastCounts[text], count > last else { return .stale }
         lastCounts[text] = count
         return .good

@@ -125,7 +125,7 @@ public struct HTTPAccess {
         switch nonces.use(digest.nonce, count: digest.nonceCount, now: now) {
         case .good: return .granted(identity(digest.user, realm))
         case .stale: return .asked(isStale: true)
-        case .foreign: return .wrong(isGuess: true)
+        case .malformed: return .wrong(isGuess: true)
         }
     }
 

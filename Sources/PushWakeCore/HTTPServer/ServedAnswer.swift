@@ -42,22 +42,22 @@ public struct ServedAnswer: Equatable, Sendable {
         }
     }
 
-    /// The head for HTTP/1.1 (RFC 9112, 4); `date` in seconds since 1970.
-    public func head(keepsOpen: Bool, date: Int64) -> [UInt8] {
+    /// The head for HTTP/1.1 (RFC 9112, 4); `date` in seconds since 1970. `isOpenEnded`: the body's length is not known.
+    public func head(keepsOpen: Bool, isOpenEnded: Bool = false, date: Int64) -> [UInt8] {
         var text = "HTTP/1.1 \(status) \(Self.reason(status))\r\n"
-        for header in fields(date: date) { text += "\(header.name): \(header.value)\r\n" }
+        for header in fields(isOpenEnded: isOpenEnded, date: date) { text += "\(header.name): \(header.value)\r\n" }
         if !keepsOpen { text += "connection: close\r\n" }
         return Array((text + "\r\n").utf8)
     }
 
     /// All fields, the common ones unless the answer has its own.
-    public func fields(date: Int64) -> [HTTPResponse.Header] {
+    public func fields(isOpenEnded: Bool = false, date: Int64) -> [HTTPResponse.Header] {
         var all = headers
         for common in Self.commonHeaders where !headers.contains(where: { $0.name == common.name }) {
             all.append(common)
         }
         all.append(.init(name: "date", value: HTTPDate.text(date)))
-        if status != 204 { all.append(.init(name: "content-length", value: String(body.count))) }
+        if status != 204, !isOpenEnded { all.append(.init(name: "content-length", value: String(body.count))) }
         return all
     }
 

@@ -46,17 +46,21 @@ public struct ServerConnectionTimes: Equatable, Sendable {
     public mutating func shookHands(now: Int64) { (handshakeSince, idleSince) = (nil, now) }
 
     /// What there is now: since when the oldest request that has begun is not whole, since when the engine works on the
-    /// oldest that it has (nil for neither), and whether bytes wait that the client has not taken.
-    public mutating func update(readingSince: Int64?, answeringSince: Int64?, hasOutput: Bool, now: Int64) {
+    /// oldest that it has (nil for neither), whether bytes wait that the client has not taken, and whether it reads an answer
+    /// that goes on.
+    public mutating func update(
+        readingSince: Int64?, answeringSince: Int64?, hasOutput: Bool, isStreaming: Bool = false, now: Int64
+    ) {
         requestSince = readingSince
         answerSince = answeringSince
         outputSince = hasOutput ? outputSince ?? now : nil
-        let isIdle = readingSince == nil && answeringSince == nil && !hasOutput && handshakeSince == nil
+        let hasRequest = readingSince != nil || answeringSince != nil || isStreaming
+        let isIdle = !hasRequest && !hasOutput && handshakeSince == nil
         idleSince = isIdle ? idleSince ?? now : nil
     }
 
     /// Since when nothing useful has come of it, whether it is idle, in a handshake, in the middle of a request, or does not
-    /// read; nil while the engine works on an answer. Who has done so longest makes room for others.
+    /// read; nil while the engine works on an answer, or while the client reads one that goes on. Who has done so longest makes room for others.
     public var unproductiveSince: Int64? {
         guard answerSince == nil else { return nil }
         return [idleSince, handshakeSince, requestSince, outputSince].compactMap { $0 }.min()

@@ -58,7 +58,9 @@ public struct StatusPage: Sendable {
         html.attribute("value", query)
         html.markup("><button>Search</button></form></header><main id=\"main\" tabindex=\"-1\">")
         if query.isEmpty { writeOverview(&html) } else { writeFindings(&html) }
-        html.markup("</main><footer><p role=\"status\" id=\"live\"></p></footer></body></html>\n")
+        html.markup("</main><footer><p role=\"status\" id=\"live\"></p><noscript><p>")
+        html.search("Look again", linkedTo: query)
+        html.markup("</p></noscript></footer></body></html>\n")
         return html.text
     }
 

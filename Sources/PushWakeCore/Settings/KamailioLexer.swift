@@ -17,6 +17,8 @@ struct KamailioLexer {
     private var conditions: [Bool] = []
     private static let deepest = 8
     private static let mostTokens = 2_000_000
+    /// Files that may still be included: one that includes itself more than once would be read without end.
+    private var filesLeft = 500
 
     init(defines: [String]) {
         for define in defines {
@@ -104,7 +106,8 @@ struct KamailioLexer {
         let directory = location.file.split(separator: "/", omittingEmptySubsequences: false).dropLast()
             .joined(separator: "/")
         let path = text.hasPrefix("/") || directory.isEmpty ? text : "\(directory)/\(text)"
-        guard depth < Self.deepest, let included = read(path) else { return }
+        guard depth < Self.deepest, filesLeft > 0, let included = read(path) else { return }
+        filesLeft -= 1
         take(included, file: path, depth: depth + 1, read: read)
     }
 

@@ -7,10 +7,12 @@ public struct Settings: Equatable, Sendable {
     private var accounts = FCMAccountSettings()
 
     /// Every setting at its default.
-    public init() {
-        texts = SettingKey.allCases.map { SettingsTable.description(of: $0).defaultValue.description }
-        numbers = texts.map { Int64($0) ?? 0 }
-    }
+    public init() { (texts, numbers) = Self.defaults }
+
+    private static let defaults: (texts: [String], numbers: [Int64]) = {
+        let texts = SettingKey.allCases.map { SettingsTable.description(of: $0).defaultValue.description }
+        return (texts, texts.map { Int64($0) ?? 0 })
+    }()
 
     /// The value as text; a flag reads `0` or `1`.
     public func text(_ key: SettingKey) -> String { texts[key.rawValue] }
@@ -168,9 +170,7 @@ extension Settings {
         if FCMAccountSettings.Name.isNumbered(name) {
             return "there is no such setting; numbers go from 1 to \(FCMAccountSettings.numbers.upperBound)"
         }
-        let near = SettingKey.allCases.map { SettingsTable.description(of: $0).name.description }
-            .min { EditDistance.between($0, name) < EditDistance.between($1, name) }
-        if let near, EditDistance.between(near, name) <= 3 { return "there is no such setting; did you mean \(near)?" }
+        if let near = SettingsTable.name(near: name) { return "there is no such setting; did you mean \(near)?" }
         return "there is no such setting; docs/settings.md lists them all"
     }
 }

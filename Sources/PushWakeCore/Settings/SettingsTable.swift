@@ -3,15 +3,34 @@
 /// The one place where settings are written down.
 public enum SettingsTable {
     /// The row of a key.
-    public static func description(of key: SettingKey) -> SettingDescription {
+    public static func description(of key: SettingKey) -> SettingDescription { rows[key.rawValue] }
+
+    /// Written once: a file of many lines asks for them again and again.
+    private static let rows = SettingKey.allCases.map { row(of: $0) }
+    private static let keys = Dictionary(uniqueKeysWithValues: SettingKey.allCases.map { (name(of: $0), $0) })
+
+    private static func name(of key: SettingKey) -> String { rows[key.rawValue].name.description }
+
+    private static func row(of key: SettingKey) -> SettingDescription {
         engineRow(key) ?? httpRow(key) ?? callRow(key) ?? heldRow(key) ?? loadRow(key) ?? deliveryRow(key)
             ?? vendorRow(key) ?? openRow(key) ?? furtherRow(key) ?? nodeRow(key) ?? gatewayRow(key) ?? removalRow(key)
             ?? webhookRow(key)
     }
 
     /// The key with this name.
-    public static func key(named name: String) -> SettingKey? {
-        SettingKey.allCases.first { description(of: $0).name.description == name }
+    public static func key(named name: String) -> SettingKey? { keys[name] }
+
+    /// The name that is at most three typing errors away from this one, the nearest; nil when there is none.
+    static func name(near wrong: String) -> String? {
+        let most = 3
+        let length = wrong.utf8.count
+        var nearest: (name: String, distance: Int)?
+        for row in rows where abs(row.name.utf8CodeUnitCount - length) <= most {
+            let name = row.name.description
+            let distance = EditDistance.between(name, wrong, limit: most)
+            if distance <= most, distance < nearest?.distance ?? .max { nearest = (name, distance) }
+        }
+        return nearest?.name
     }
 
     private static func engineRow(_ key: SettingKey) -> SettingDescription? {
@@ -50,7 +69,7 @@ public enum SettingsTable {
         case .store:
             .init(
                 "store", .store, "sqlite",
-                "Where bindings live. sqlite: in store_path. memory: nowhere, all is forgotten when the engine stops. redis://host[:port][/database], rediss://host (TLS), unix:///path or redis+sentinel://host,host/name: in a Valkey or Redis server that several nodes share (docs/nodes.md)."
+                "Where bindings live. sqlite: in store_path. memory: nowhere, all is forgotten when the engine stops. redis://host[:port][/database], rediss://host (TLS), unix:///path, redis+sentinel://host,host/name or redis+cluster://host,host: in a Valkey or Redis server, or cluster, that several nodes share (docs/nodes.md)."
             )
         case .storePath:
             .init("store_path", .path, "/var/lib/pushwake/bindings.db", "File of the SQLite store.")

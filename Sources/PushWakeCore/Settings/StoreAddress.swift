@@ -23,8 +23,9 @@ public enum StoreChoice: Equatable, Sendable {
 }
 
 /// Address of a Valkey or Redis server: `redis://host[:port][/database]`, `rediss://` for the same over TLS,
-/// `unix:///path/of/socket`, or `redis+sentinel://host[:port],…/name[/database]` (`rediss+sentinel://`) for the server that
-/// Sentinels call the master of that name. Also with `valkey` in place of `redis`.
+/// `unix:///path/of/socket`, `redis+sentinel://host[:port],…/name[/database]` (`rediss+sentinel://`) for the server that
+/// Sentinels call the master of that name, or `redis+cluster://host[:port],…` (`rediss+cluster://`) for the cluster that these
+/// belong to. Also with `valkey` in place of `redis`.
 public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
     /// How the server is reached.
     public enum Place: Equatable, Sendable {
@@ -33,12 +34,16 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
         case unix(path: String)
         /// Sentinels who know where it is, and what they call it.
         case sentinel(hosts: [Host], name: String, isTLS: Bool)
+        /// Some nodes of a cluster: they know the others.
+        case cluster(hosts: [Host], isTLS: Bool)
     }
 
     /// A host and a port.
-    public struct Host: Equatable, Sendable {
+    public struct Host: Hashable, Sendable, CustomStringConvertible {
         public let name: String
         public let port: UInt16
+
+        public var description: String { "\(name):\(port)" }
 
         public init(name: String, port: UInt16) {
             self.name = name
@@ -53,12 +58,12 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
     public let description: String
 
     private static let usage =
-        "write sqlite, memory, redis://host[:port][/database], rediss://host, unix:///path or redis+sentinel://host,host/name"
+        "write sqlite, memory, redis://host[:port][/database], rediss://host, unix:///path, redis+sentinel://host,host/name or redis+cluster://host,host"
 
     /// Whether connections are over TLS.
     public var isTLS: Bool {
         switch place {
-        case .tcp(_, _, let isTLS), .sentinel(_, _, let isTLS): isTLS
+        case .tcp(_, _, let isTLS), .sentinel(_, _, let isTLS), .cluster(_, let isTLS): isTLS
         case .unix: false
         }
     }
@@ -88,6 +93,8 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
         case "rediss", "valkeys": (place, database) = try Self.tcp(rest, isTLS: true)
         case "redis+sentinel", "valkey+sentinel": (place, database) = try Self.sentinel(rest, isTLS: false)
         case "rediss+sentinel", "valkeys+sentinel": (place, database) = try Self.sentinel(rest, isTLS: true)
+        case "redis+cluster", "valkey+cluster": (place, database) = try Self.cluster(rest, isTLS: false)
+        case "rediss+cluster", "valkeys+cluster": (place, database) = try Self.cluster(rest, isTLS: true)
         default: throw StoreChoice.Mistake(remedy: Self.usage)
         }
     }
@@ -105,14 +112,26 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
         guard parts.count == 2 || parts.count == 3, isName(parts[1]) else {
             throw StoreChoice.Mistake(remedy: "write redis+sentinel://host[:port],host[:port]/name of the master")
         }
-        var hosts: [Host] = []
-        for part in parts[0].split(separator: ",", omittingEmptySubsequences: false) {
-            hosts.append(try host(part, port: 26_379))
-        }
         return (
-            .sentinel(hosts: hosts, name: String(parts[1]), isTLS: isTLS),
+            .sentinel(hosts: try hosts(parts[0], port: 26_379), name: String(parts[1]), isTLS: isTLS),
             try database(parts.count == 3 ? parts[2] : "")
         )
+    }
+
+    private static func cluster(_ text: Substring, isTLS: Bool) throws(StoreChoice.Mistake) -> (Place, Int) {
+        let slash = text.firstIndex(of: "/") ?? text.endIndex
+        guard try database(text[slash...].dropFirst()) == 0 else {
+            throw StoreChoice.Mistake(remedy: "a cluster has no databases but 0; leave it out")
+        }
+        return (.cluster(hosts: try hosts(text[..<slash], port: 6379), isTLS: isTLS), 0)
+    }
+
+    private static func hosts(_ text: Substring, port: UInt16) throws(StoreChoice.Mistake) -> [Host] {
+        var hosts: [Host] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            hosts.append(try host(part, port: port))
+        }
+        return hosts
     }
 
     private static func database(_ text: Substring) throws(StoreChoice.Mistake) -> Int {

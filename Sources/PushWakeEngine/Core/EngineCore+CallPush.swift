@@ -19,18 +19,52 @@ extension EngineCore {
         let entry = request.pushes.entry(of: binding.token)
         (entry.isAccepted, entry.job) = (nil, nil)
         if !entry.followers.contains(where: { $0.request === request }) { entry.followers.append((request, device)) }
-        if request.pushes.isOfAnotherNode { return leaveToOtherNode(binding, request) }
         let push = CallPush(
-            push: Push(binding, request.content), chosen: chosen, deadline: deadline,
+            push: Push(binding, request.content), chosen: chosen, deadline: self.deadline(of: request) ?? deadline,
             askedAt: SystemClock.wallSeconds(), isPrompt: request.times.isBeginning)
+        if request.pushes.turn != .own { return leaveToOtherNode(push, request) }
         if let refusal = refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
         deliverInTime(push, request)
     }
 
-    /// Another node pushes for this request: here the phone is only waited for.
-    private func leaveToOtherNode(_ binding: Binding, _ request: HeldRequest) {
+    /// Seconds for which a text whose sender knows it as accepted waits for its turn or for its provider, at most.
+    private static let longestText: Int64 = 3600
+
+    /// Monotonic milliseconds at which a push is of no use any more that does not end with a wait; nil for all others.
+    private func deadline(of request: HeldRequest) -> Int64? {
+        guard request.message.isLeftToPushes else { return nil }
+        return SystemClock.monotonicMilliseconds() + min(Int64(request.content.timeToLive), Self.longestText) * 1000
+    }
+
+    /// Another node pushes for this request: here the phone is only waited for, unless that node turns out not to push.
+    private func leaveToOtherNode(_ push: CallPush, _ request: HeldRequest) {
+        guard request.pushes.turn == .perhapsOfAnother, let shared else {
+            return delivery.loop.atEndOfTurn { [weak self] in self?.leave(push, request) }
+        }
+        delivery.loop.schedule(after: shared.claimPause) { [weak self, weak shared] in
+            shared?.claimAnew(request.message.key.claim, of: request.aor) { [weak self] isClaimed in
+                request.pushes.turn = isClaimed ? .ofAnother : .own
+                if isClaimed { self?.leave(push, request) } else { self?.takeOver(push, request) }
+            }
+        }
+    }
+
+    private func leave(_ push: CallPush, _ request: HeldRequest) {
         statistics.leftToOtherNodes += 1
-        delivery.loop.atEndOfTurn { [weak self] in self?.ended(binding, request, true) }
+        ended(push.push.binding, request, true)
+    }
+
+    /// The node that was to push has gone on without.
+    private func takeOver(_ push: CallPush, _ request: HeldRequest) {
+        ifWanted(push, request) { [weak self] isWanted in
+            guard let self else { return }
+            guard isWanted else { return ended(push.push.binding, request, request.machine.end == nil) }
+            // A fork of the request has been faster.
+            let entry = request.pushes.entries[push.push.binding.token]
+            guard entry?.job == nil, entry?.isAccepted == nil else { return }
+            if let refusal = refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
+            deliverInTime(push, request)
+        }
     }
 
     /// A fork of the request has pushed this token.
@@ -185,7 +219,7 @@ extension EngineCore {
 
     /// Tells a device how the request ended, unless another fork of it goes on.
     func pushEnd(_ event: PushEvent, _ device: Int, _ request: HeldRequest, _ deadline: Int64) {
-        guard request.pushes.live <= 0, !request.pushes.isOfAnotherNode else { return }
+        guard request.pushes.live <= 0, request.pushes.turn == .own else { return }
         let group = request.devices.bindings[device].map { request.bindings[$0] }
         let plan = Plan(event, group, isAwake: group.map { _ in false })
         var content = request.content

@@ -40,6 +40,7 @@ extension EngineCore {
         let count = shared == nil ? try store.count() : nil
         reply(to: message, peer) { writer in
             writer.put(.row, 1)
+            if shared != nil { Self.put("node", NodeName.of(settings), &writer) }
             // Nobody counts those that nodes share.
             if let count { Self.put("bindings", Int64(count), &writer) }
             if let shared { Self.put("registers_waiting", Int64(shared.backlog), &writer) }
@@ -345,6 +346,7 @@ extension EngineCore {
         Self.put("registered_ago", max(0, now &- binding.registeredAt), &writer)
         Self.put("expires_in", max(0, binding.expiresAt &- now), &writer)
         Self.put("removed", row.removed, &writer)
+        if shared != nil { Self.put("node", NodeRoute.node(of: binding.route), &writer) }
         put(row.record, &writer)
     }
 

@@ -160,7 +160,9 @@ extension EngineCore {
                 bindings[index].registeredAt = now
                 bindings[index].expiresAt = now + expires
                 bindings[index].forgetAt = forgetAt(now: now, expires: expires)
-                if let saved { bindings[index].route = route.text(path: saved.path, flow: saved.flow) }
+                if let saved {
+                    bindings[index].route = route.text(aor: registration.aor, path: saved.path, flow: saved.flow)
+                }
             }
             stale += try store.register(bindings, now: now)
             stored += bindings

@@ -36,10 +36,12 @@ extension EngineCore {
             left = min(place.left, left)
         }
         let now = SystemClock.monotonicMilliseconds()
+        // Who held them: a story is told by the node where the request was.
+        let node: CallStory.Row = shared == nil ? [] : [("node", .text(NodeName.of(settings)))]
         reply(to: message, peer) { writer in
             for id in found.prefix(left) {
                 guard let story = trace.story(of: id) else { continue }
-                Self.put(story.header(now: now), &writer)
+                Self.put(story.header(now: now) + node, &writer)
                 if !isList { for row in story.rows() { Self.put(row, &writer) } }
                 left -= 1
                 if writer.bytes.count > Self.pageBytes && left > 0 {

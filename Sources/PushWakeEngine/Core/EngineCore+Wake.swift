@@ -16,7 +16,8 @@ extension EngineCore {
 
     /// Pushes to the sleeping phones of a user and says which contacts to ring now.
     func wake(_ message: MessageReader, _ peer: EnginePeer, waits: Bool) {
-        let request = WakeMessage(decoding: message)
+        var request = WakeMessage(decoding: message)
+        request.isWaited = waits
         guard shared != nil else { return answer(wakeNow(request), request, to: message, peer, waits: waits) }
         if waits { peer.wait = request.key }
         wake(request, until: RequestDeadline(decoding: message)) { [self] in
@@ -62,14 +63,13 @@ extension EngineCore {
             case .success(let bindings):
                 let end = wakesUnderWay.removeValue(forKey: message.id) ?? nil
                 if deadline?.isPast(at: SystemClock.monotonicMilliseconds()) == true {
+                    // The claim is over in a moment: another node may push then.
                     statistics.wakesExpired += 1
-                    giveUpClaim(of: message, isClaimed: isClaimed)
                     return then(.failure(.unusable("the bindings came too late")))
                 }
                 then(.success(wake(message, bindings, isClaimed: isClaimed)))
-                guard let request = calls[message.id] else {
-                    return giveUpClaim(of: message, isClaimed: isClaimed)
-                }
+                guard let request = calls[message.id] else { return }
+                if !isClaimed { shared?.confirmClaim(message.key.claim, of: message.aor) }
                 if let end { return self.end(request, end) }
                 // ORDER: the host hears first that it holds the request.
                 ringElsewhere(bindings, request)
@@ -78,11 +78,6 @@ extension EngineCore {
                 then(.failure(error))
             }
         }
-    }
-
-    /// Another node may push then.
-    private func giveUpClaim(of message: WakeMessage, isClaimed: Bool) {
-        if !isClaimed { shared?.giveUpClaim(message.key.claim, of: message.aor) }
     }
 
     private func wake(_ message: WakeMessage, _ bindings: [Binding], isClaimed: Bool) -> WakeAnswer {
@@ -110,7 +105,7 @@ extension EngineCore {
         let now = SystemClock.monotonicMilliseconds()
         let request = makeRequest(message, bindings, now)
         if let earlier { request.rung = earlier.rung }
-        if isClaimed { request.pushes.isOfAnotherNode = true }
+        if isClaimed { request.pushes.turn = .perhapsOfAnother }
         calls.add(request)
         let verbs = perform(request.machine.start(now: now), request)
         request.times.isBeginning = false
@@ -125,6 +120,10 @@ extension EngineCore {
         answer.isWatched = message.handle != 0
         answer.limit = request.forgetAt - now - Self.abandonment
         if answer.isWatched { answer.ticket = request.ticket }
+        if message.isLeftToPushes {
+            dispatch(perform(request.machine.leftToPushes(), request))
+            calls.end(request, forgetAt: now + Self.retention)
+        }
         schedule(request, now)
         return answer
     }

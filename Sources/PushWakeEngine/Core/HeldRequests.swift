@@ -199,8 +199,14 @@ final class RequestPushes {
     }
 
     var entries: [String: Entry] = [:]
-    /// The same request came to another node before, and that one pushes.
-    var isOfAnotherNode = false
+    /// Who pushes: the same request may have come to another node before.
+    enum Turn {
+        case own
+        /// Another node has it and has not yet said whether it pushes.
+        case perhapsOfAnother
+        case ofAnother
+    }
+    var turn = Turn.own
     /// Requests that share it and have not ended.
     var live = 0
 

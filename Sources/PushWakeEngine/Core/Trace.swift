@@ -27,11 +27,15 @@ final class Trace {
         /// The request before it with the same Call-ID, and with the same AoR; 0 for none.
         let callBefore: UInt64
         let aorBefore: UInt64
+        /// Where in the count of all changes its last one stands.
+        var changedAt: UInt64
     }
 
     private let capacity: Int
     private var entries: [Entry] = []
     private var last: UInt64 = 0
+    /// Steps of all stories since the start.
+    private(set) var changes: UInt64 = 0
     /// The newest request of each Call-ID and AoR, by hash: Swift's has a seed that no caller knows.
     private var newestByCall: [Int: UInt64] = [:]
     private var newestByAoR: [Int: UInt64] = [:]
@@ -53,24 +57,25 @@ final class Trace {
             story: CallStory(method: method, aor: aor, callID: callID, cseq: cseq, from: from, now: now),
             callKey: callKey, aorKey: aorKey,
             callBefore: newestByCall.updateValue(last, forKey: callKey) ?? 0,
-            aorBefore: newestByAoR.updateValue(last, forKey: aorKey) ?? 0)
+            aorBefore: newestByAoR.updateValue(last, forKey: aorKey) ?? 0, changedAt: 0)
         if entries.count < capacity { entries.append(entry) } else { entries[index(of: last)] = entry }
-        onStep?(TraceID(sequence: last))
-        return TraceID(sequence: last)
+        let id = TraceID(sequence: last)
+        hasChanged(id)
+        return id
     }
 
     /// Something has happened to it.
     func note(_ id: TraceID, _ note: CallNote, now: Int64) {
         guard isKept(id.sequence) else { return }
         entries[index(of: id.sequence)].story.append(note, now: now)
-        onStep?(id)
+        hasChanged(id)
     }
 
     /// The machine has answered an event with these verbs.
     func note(_ id: TraceID, _ verbs: [CallVerb], now: Int64) {
         guard isKept(id.sequence), !verbs.isEmpty else { return }
         entries[index(of: id.sequence)].story.append(verbs, now: now)
-        onStep?(id)
+        hasChanged(id)
     }
 
     /// A device, by its place in the machine, is the one of this binding.
@@ -98,7 +103,18 @@ final class Trace {
             event: result.event, outcome: result.outcome, reason: result.reason, httpStatus: result.httpStatus,
             milliseconds: result.microseconds / 1000, isBindingRemoved: result.isBindingRemoved)
         entries[index(of: id.sequence)].story.append(answer, device: device, now: now)
+        hasChanged(id)
+    }
+
+    private func hasChanged(_ id: TraceID) {
+        changes &+= 1
+        entries[index(of: id.sequence)].changedAt = changes
         onStep?(id)
+    }
+
+    /// A number that differs when the newest requests of a Call-ID or an AoR have: `changes` at their last step; 0 for none.
+    func changes(of name: String, limit: Int) -> UInt64 {
+        find(name, limit: limit).map { entries[index(of: $0.sequence)].changedAt }.max() ?? 0
     }
 
     /// The story of a request; nil when it is forgotten.

@@ -14,6 +14,8 @@ struct ChannelBuilder {
     let loop: Loop
     let log: EngineLog
     var queues = ChannelQueues(capacity: 100_000)
+    /// Nil where nobody asks what the time is.
+    var clocks: ServiceClocks?
 
     /// What providers are verified against.
     static func tls(_ settings: Settings, identity: TLSIdentity? = nil) throws(TLSError) -> TLSContext {
@@ -44,10 +46,12 @@ struct ChannelBuilder {
     }
 
     /// Connections to one server; `certificate` is the file of the one in `tls`, `share` is which part of the queue's
-    /// size it has, `adjust` says what is special. Without pushes they are no part of what is counted of the queues.
+    /// size it has, `adjust` says what is special. Without pushes they are no part of what is counted of the queues; one that
+    /// `tellsTime` is believed when it says what time it is.
     func pool(
         _ origin: HTTPOrigin, _ label: String, connections: Int64, tls: TLSContext? = nil,
-        certificate: String? = nil, share: Int = 1, carriesPushes: Bool = true, resolver own: Resolver? = nil,
+        certificate: String? = nil, share: Int = 1, carriesPushes: Bool = true, tellsTime: Bool = true,
+        resolver own: Resolver? = nil,
         adjust: (inout HTTPPoolConfiguration) -> Void = { _ in }
     ) -> ProviderPool {
         var configuration = HTTPPoolConfiguration()
@@ -60,6 +64,7 @@ struct ChannelBuilder {
         let pool = HTTPConnectionPool(
             origin: origin, tls: tls ?? self.tls, configuration: configuration, loop: loop,
             resolver: own ?? resolver)
+        if tellsTime, let clocks { pool.onDate = { clocks.note($0, from: origin.host) } }
         let queue = queues.make(pool, share: share, isCounted: carriesPushes, loop: loop)
         return ProviderPool(pool, queue: queue, label: label, certificate: certificate, log: log)
     }

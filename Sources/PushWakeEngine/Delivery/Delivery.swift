@@ -14,6 +14,10 @@ final class Delivery {
     /// Key files by provider, and what was wrong with them when they were read last.
     private var watches: [Provider: KeyWatch] = [:]
     private var knownProblems: [Provider: [String]] = [:]
+    /// What push services say the time is.
+    let clocks: ServiceClocks
+    /// What each provider said when it took a credential for wrong last.
+    private(set) var refusals: [Provider: String] = [:]
     /// Monotonic milliseconds.
     private var nextTimeCheck: Int64 = 0
     /// Called with the public VAPID key whenever it may have changed.
@@ -36,7 +40,8 @@ final class Delivery {
         self.log = log
         limit = Int(settings.integer(.queueSize))
         pushTypes = APNsPushTypeRule(setting: settings.text(.apnsPushType))
-        channels = ProviderChannels(queues: ChannelQueues(capacity: limit))
+        clocks = ServiceClocks(loop: loop, log: log)
+        channels = ProviderChannels(queues: ChannelQueues(capacity: limit), clocks: clocks)
         random = Randomness()
     }
 
@@ -207,6 +212,7 @@ final class Delivery {
     func ended(_ job: PushJob, _ verdict: Verdict) {
         queued -= 1
         guard let channel = job.channel else { return }
+        if verdict.outcome == .misconfigured { refusals[job.binding.provider] = verdict.reason }
         // A dead token says nothing against the credential.
         let outcome: Outcome = verdict.outcome == .tokenGone ? .accepted : verdict.outcome
         guard channel.breaker.note(outcome, now: loop.now) else { return }

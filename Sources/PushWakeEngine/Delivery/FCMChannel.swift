@@ -49,6 +49,8 @@ final class FCMChannel: PooledChannel {
 
     var isHealthy: Bool { pool.isHealthy && tokenPool.isHealthy && !isTokenRefused }
 
+    var refusedAccess: String { isTokenRefused ? loggedReason ?? "" : "" }
+
     func send(_ job: PushJob) {
         switch credential.authorization(now: loop.now) {
         case .use(let authorization, let current):

@@ -15,6 +15,9 @@ protocol ProviderChannel: AnyObject {
     /// False after a connection could not be made and until one is: calls should not rely on a push then.
     var isHealthy: Bool { get }
 
+    /// Why the service gives it no access; empty while it does, and where it never asks for any.
+    var refusedAccess: String { get }
+
     /// Where its pushes wait; nil when it has no connections.
     var queue: ChannelQueue? { get }
 
@@ -35,6 +38,10 @@ protocol ProviderChannel: AnyObject {
 
     /// Goes on as the end of an attempt says.
     func ended(_ job: PushJob, _ result: HTTPResult)
+}
+
+extension ProviderChannel {
+    var refusedAccess: String { "" }
 }
 
 /// A channel with connections and a queue of its own: all but those that only refuse.

@@ -17,9 +17,13 @@ final class ProviderChannels {
     private var builder: ChannelBuilder?
     /// The queues of all channels, those of channels that stay when others are made too.
     let queues: ChannelQueues
+    private let clocks: ServiceClocks
 
     /// No channel at all.
-    init(queues: ChannelQueues) { self.queues = queues }
+    init(queues: ChannelQueues, clocks: ServiceClocks) {
+        self.queues = queues
+        self.clocks = clocks
+    }
 
     /// Reads templates and all keys, and makes new channels. Where one cannot be made, `problems` says why, and the
     /// one before stays if there is one.
@@ -32,7 +36,7 @@ final class ProviderChannels {
             builder = ChannelBuilder(
                 settings: settings, tls: try ChannelBuilder.tls(settings), payloads: payloads,
                 resolver: Resolver(loop: loop),
-                loop: loop, log: log, queues: queues)
+                loop: loop, log: log, queues: queues, clocks: clocks)
             for provider in Provider.allCases { reopen(provider, keepsUnchanged: false, problems: &problems) }
         } catch {
             problems.append("ca_file: \(error.message); no provider can be verified, so no push is sent")

@@ -189,7 +189,7 @@ extension ChannelBuilder {
     func webPush(to origin: HTTPOrigin, _ sender: WebPushSender, _ resolver: Resolver? = nil) -> WebPushChannel {
         let label = "webpush \(origin.authority)"
         // Phones name these services: no one of them may take the memory of all.
-        let pool = pool(origin, label, connections: 1, share: 16, resolver: resolver) {
+        let pool = pool(origin, label, connections: 1, share: 16, tellsTime: false, resolver: resolver) {
             $0.refusesLocalAddresses = !sender.settings.allowsPrivateAddresses
             $0.closeAfter = 60_000
         }

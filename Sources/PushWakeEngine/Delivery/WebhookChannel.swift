@@ -77,7 +77,9 @@ extension ChannelBuilder {
     /// What the name in the URL resolves to is checked too: a public name may lead inside.
     func webhook(_ setup: WebhookSetup) -> WebhookChannel {
         let label = "webhook \(setup.request.origin.authority)"
-        let pool = pool(setup.request.origin, label, connections: settings.integer(.webhookConnections)) {
+        let pool = pool(
+            setup.request.origin, label, connections: settings.integer(.webhookConnections), tellsTime: false
+        ) {
             $0.refusesLocalAddresses = !setup.allowsLocal
         }
         return WebhookChannel(setup, pool: pool, label: label, maxFail: Int(settings.integer(.maxFail)), loop: loop)

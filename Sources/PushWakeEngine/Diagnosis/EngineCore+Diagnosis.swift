@@ -52,6 +52,8 @@ extension EngineCore {
     private func complete(_ known: DiagnosisFacts, _ now: Int64) -> DiagnosisFacts {
         var facts = known
         let aor = facts.aor
+        facts.clock = delivery.clocks.current
+        facts.refusals = delivery.refusals
         // A store that nodes share is not looked through for names.
         if shared == nil, facts.phones.isEmpty { facts.others = (try? others(like: aor, now)) ?? [] }
         if let id = trace.find(aor, limit: 1).first, let story = trace.story(of: id) {
@@ -94,6 +96,7 @@ extension Delivery {
             let refusal = refusal(of: binding)
             return .missing(refusal.detail.isEmpty ? refusal.reason : refusal.detail)
         }
+        if !channel.refusedAccess.isEmpty { return .refused(channel.refusedAccess) }
         let problem = channel.queue?.problem ?? ""
         switch HealthReport.state(of: channel) {
         case .circuitOpen: return .circuitOpen(problem)

@@ -24,6 +24,7 @@ final class HTTPService {
     private var settings: Settings
     private var access: HTTPAccess
     private var router = HTTPRouter([])
+    private let events: EventEndpoint
     private var budget: RequestBudget
     private var attempts = RequestBudget(rate: attempts / 100, seconds: 100)
     private var watch: KeyWatch
@@ -42,6 +43,7 @@ final class HTTPService {
         self.loop = loop
         self.log = log
         self.settings = settings
+        events = EventEndpoint(core: core, loop: loop)
         watch = KeyWatch(HTTPSetup.files(settings))
         budget = RequestBudget(rate: Double(settings.integer(.httpRate)))
         let hashes = HTTPAccess.Hashes(
@@ -84,6 +86,8 @@ final class HTTPService {
     var address: SocketAddress { listener.address }
     /// Connections now.
     var connections: Int { listener.count }
+    /// Pages that are open now and hear of changes.
+    var pages: Int { events.count }
     /// Clients that were closed because they took too long, and those for whom there was no room.
     var refusals: (overdue: Int, turnedAway: Int) { (listener.overdue, listener.turnedAway) }
 
@@ -118,6 +122,8 @@ final class HTTPService {
         }
         access.change(
             token: token, users: users, operators: HTTPSetup.operators(settings), realm: settings.text(.httpRealm))
+        // Who may read is asked when a stream begins: all begin anew.
+        events.endAll()
         return problems
     }
 
@@ -249,7 +255,7 @@ final class HTTPService {
                 call.answer(MetricsReport(core, self).answer)
             },
         ] + TokenEndpoints(core: core).endpoints + PushEndpoints(core: core).endpoints
-            + PageEndpoints(core: core).endpoints
+            + PageEndpoints(core: core).endpoints + [events.endpoint]
     }
 }
 

@@ -23,6 +23,7 @@ struct MetricsReport {
         writeProviders()
         writeTimes()
         writeHTTP()
+        writeClock()
         writeCapture()
     }
 
@@ -187,6 +188,7 @@ struct MetricsReport {
 
     private mutating func writeHTTP() {
         text.single("pushwake_http_connections", .gauge, Int64(http.connections), "HTTP connections now.")
+        text.single("pushwake_http_pages", .gauge, Int64(http.pages), "Open pages that hear of changes.")
         text.single(
             "pushwake_http_requests_total", .counter, Int64(http.counters.requests), "HTTP requests, this one too.")
         text.single(
@@ -201,6 +203,13 @@ struct MetricsReport {
         text.single(
             "pushwake_http_turned_away_total", .counter, Int64(http.refusals.turnedAway),
             "HTTP connections without room, or that made room for others.")
+    }
+
+    private mutating func writeClock() {
+        guard let clock = core.delivery.clocks.current else { return }
+        text.single(
+            "pushwake_clock_ahead_seconds", .gauge, clock.ahead,
+            "Seconds by which this machine's clock is ahead of a push service's, by the Date of its answers.")
     }
 
     private mutating func writeCapture() {

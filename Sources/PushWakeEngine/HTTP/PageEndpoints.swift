@@ -27,7 +27,7 @@ struct PageEndpoints {
 
     private func answer(_ call: HTTPCall) {
         var page = StatusPage(now: SystemClock.monotonicMilliseconds())
-        page.query = (call.request.query["q"] ?? "").split(separator: " ").joined(separator: " ")
+        page.query = Self.query(of: call.request)
         guard !page.query.isEmpty else {
             fillOverview(&page)
             return call.answer(Self.answer(page))
@@ -36,6 +36,11 @@ struct PageEndpoints {
             fill(&page, facts)
             call.answer(Self.answer(page))
         }
+    }
+
+    /// Which user or Call-ID a request is about; empty for none.
+    static func query(of request: ServedRequest) -> String {
+        (request.query["q"] ?? "").split(separator: " ").joined(separator: " ")
     }
 
     private static func answer(_ page: StatusPage) -> ServedAnswer {

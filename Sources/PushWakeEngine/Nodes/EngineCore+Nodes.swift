@@ -52,8 +52,9 @@ extension EngineCore {
 
     private func ringElsewhere(_ bindings: [Binding], _ request: HeldRequest, within seconds: Int64) {
         let now = SystemClock.wallSeconds()
+        let here = NodeRoute(nodeURI: settings.text(.nodeURI))
         for binding in bindings where !binding.route.isEmpty && binding.expiresAt > now {
-            guard (0...seconds).contains(now &- binding.registeredAt), !isOwn(route: binding.route),
+            guard (0...seconds).contains(now &- binding.registeredAt), !here.isOwn(binding.route),
                 !request.message.contacts.contains(where: { CallDevices.matches($0.known, binding) })
             else { continue }
             let contact = RegistrationNotice.Contact(
@@ -65,16 +66,17 @@ extension EngineCore {
         }
     }
 
-    private func isOwn(route: String) -> Bool {
-        let own = settings.text(.nodeURI)
-        return !own.isEmpty && route.hasPrefix("<\(own);")
-    }
-
     private func registeredElsewhere(_ contact: RegistrationNotice.Contact, aor: String, domain: String) -> [HostVerb] {
         let key = contact.shortKey
         let elsewhere = ElsewhereContact(
             uri: Binding.withoutPushParameters(contact.uri), route: contact.route, flow: contact.flow)
-        for request in calls.requests(for: aor) { request.elsewhere[key] = elsewhere }
+        let node = NodeRoute.node(of: contact.route)
+        let time = SystemClock.monotonicMilliseconds()
+        for request in calls.requests(for: aor) {
+            request.elsewhere[key] = elsewhere
+            // Behind a proxy of its own the phone is reached without its node.
+            trace.note(request.trace, .announced(node: node.isEmpty ? "another node" : node), now: time)
+        }
         let known = CallContact(
             key: key, address: elsewhere.uri, flow: contact.flow, registrationID: contact.registrationID,
             isBehindProxy: !contact.route.isEmpty, isElsewhere: true)
@@ -117,7 +119,8 @@ extension EngineCore {
             return RegistrationNotice.Contact(
                 uri: contact.uri, instance: contact.instance, tokens: contact.bindings.map(\.token),
                 key: saved?.key ?? "", flow: saved?.flow ?? "", registrationID: registration.callID,
-                route: isRemoval ? "" : route.text(path: saved?.path ?? "", flow: saved?.flow ?? ""),
+                route: isRemoval
+                    ? "" : route.text(aor: registration.aor, path: saved?.path ?? "", flow: saved?.flow ?? ""),
                 isRemoval: isRemoval)
         }
         guard !contacts.isEmpty else { return nil }

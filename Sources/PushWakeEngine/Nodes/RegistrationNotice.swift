@@ -86,37 +86,3 @@ struct RegistrationNotice: Equatable {
         return writer.bytes
     }
 }
-
-/// The Path (RFC 3327) by which other nodes reach a phone that registered here.
-///
-/// A phone that came through a proxy of its own is reached through that one. Any other is reached through this node, which
-/// finds the connection by the `received` of its own URI, as Kamailio's `path` module reads it (use_received). Without
-/// `node_uri` there is none: others send to the phone's own address, which does where nothing but UDP without NAT is used.
-struct NodeRoute {
-    /// The setting `node_uri`: sip:host[:port][;transport=...]; empty for none.
-    let nodeURI: String
-
-    /// The route to a contact; `path` is the one it registered with, `flow` where its REGISTER came from.
-    func text(path: String, flow: String) -> String {
-        guard path.isEmpty else { return path }
-        guard !nodeURI.isEmpty else { return "" }
-        let received = flow.isEmpty ? "" : ";received=\(Self.escaped(flow))"
-        return "<\(nodeURI);lr\(received)>"
-    }
-
-    /// Where a URI stands as the value of a parameter (RFC 3261, 25.1): what would end it is escaped.
-    private static func escaped(_ text: String) -> String {
-        var out: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: ">"), UInt8(ascii: "<"), UInt8(ascii: "?"),
-                UInt8(ascii: ","), UInt8(ascii: "\""), UInt8(ascii: "%"), 0...0x20, 0x7F...:
-                out +=
-                    Array("%".utf8) + Array((byte < 16 ? "0" : "").utf8)
-                    + Array(String(byte, radix: 16, uppercase: true).utf8)
-            default: out.append(byte)
-            }
-        }
-        return String(decoding: out, as: UTF8.self)
-    }
-}

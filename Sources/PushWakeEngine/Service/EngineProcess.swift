@@ -14,6 +14,7 @@ public enum EngineProcess {
     ///
     /// `source` is where the settings came from, to be read again when the engine is told to.
     public static func run(_ settings: Settings, isSupervised: Bool, source: SettingsSource? = nil) -> Bool {
+        Signals.ignoreFailedWrites()
         var settings = settings
         if isSupervised {
             ChildProcess.leaveInheritance()

@@ -274,15 +274,28 @@ public struct SettingsInspection {
     private mutating func inspectFastAGI() {
         let address = settings.text(.fastAGIListen)
         guard !address.isEmpty else { return }
+        let hasToken = !settings.text(.fastAGITokenFile).isEmpty
+        var isOpen = false
         do throws(SettingError) {
-            _ = try FastAGIServer.networks(settings.text(.fastAGIAllow))
+            isOpen = try FastAGIServer.networks(settings.text(.fastAGIAllow)).isWide
         } catch {
             add(.error, .fastAGIAllow, error.message)
         }
         do throws(SettingError) {
-            _ = try FastAGIServer.socket(address)
+            let socket = try FastAGIServer.socket(address)
+            if isOpen, !hasToken, !HTTPSetup.isLoopback(socket) {
+                add(
+                    .warning, .fastAGIAllow,
+                    "everybody who reaches \(address) can push and wake phones; name Asterisk's address here, or set fastagi_token_file"
+                )
+            }
         } catch {
             add(.error, .fastAGIListen, error.message)
+        }
+        do throws(SettingError) {
+            _ = try FastAGIServer.token(settings.text(.fastAGITokenFile))
+        } catch {
+            add(.warning, .fastAGITokenFile, error.message)
         }
     }
 

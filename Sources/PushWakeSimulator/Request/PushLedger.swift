@@ -7,6 +7,7 @@ struct PushLedger: Sendable {
 
     private var ids: Set<UInt64> = []
     private var contents: Set<UInt64> = []
+    private var tokens: Set<UInt64> = []
     /// Ids of pushes that were accepted without an answer and have not come again.
     private var silent: Set<UInt64> = []
     /// Pushes whose id was accepted before.
@@ -16,6 +17,10 @@ struct PushLedger: Sendable {
     /// Pushes that came again with the same id after a first copy that was accepted without an answer: no sender
     /// can tell such a copy from one that was lost.
     private(set) var resends = 0
+    /// Pushes to a token that had accepted one before, whatever was in either.
+    private(set) var copies = 0
+    /// Pushes that were accepted without an answer.
+    private(set) var unheard = 0
     /// Memory was full, so duplicates may have been missed.
     private(set) var isFull = false
 
@@ -28,6 +33,8 @@ struct PushLedger: Sendable {
             isFull = true
             return true
         }
+        if !isAnswered { unheard += 1 }
+        if !tokens.insert(push.token).inserted { copies += 1 }
         guard ids.insert(push.id).inserted else {
             if silent.remove(push.id) != nil {
                 resends += 1
@@ -43,9 +50,10 @@ struct PushLedger: Sendable {
     }
 }
 
-/// Two fingerprints of an accepted push: pushes with the same `id` are the same push sent twice;
+/// Fingerprints of an accepted push: pushes with the same `id` are the same push sent twice;
 /// pushes with the same `content` went to the same token with the same body.
 struct PushIdentity: Hashable, Sendable {
+    let token: UInt64
     /// Of token and push id.
     let id: UInt64
     /// Of token and body.
@@ -54,6 +62,7 @@ struct PushIdentity: Hashable, Sendable {
     /// Takes the parts that make a push what it is; without an id of its own its content is its id.
     init(token: ArraySlice<UInt8>, body: [UInt8], id: ArraySlice<UInt8>? = nil) {
         let tokenHash = Fingerprint.of(token, seed: 0x51_7C_C1_B7_27_22_0A_95)
+        self.token = tokenHash
         content = Fingerprint.of(body[...], seed: tokenHash)
         self.id = id.map { Fingerprint.of($0, seed: tokenHash) } ?? content
     }

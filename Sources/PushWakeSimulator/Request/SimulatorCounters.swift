@@ -70,7 +70,8 @@ struct SimulatorCounters: Sendable {
             .init("distinct", .integer(Int64(ledger.distinct))),
             .init("duplicates", .integer(Int64(ledger.duplicates))),
             .init("resends", .integer(Int64(ledger.resends))),
-            .init("repeats", .integer(Int64(ledger.repeats))), .init("rejected", sum(\.rejected)),
+            .init("repeats", .integer(Int64(ledger.repeats))), .init("copies", .integer(Int64(ledger.copies))),
+            .init("unheard", .integer(Int64(ledger.unheard))), .init("rejected", sum(\.rejected)),
             .init("unanswered", sum(\.unanswered)), .init("ledger_full", .bool(ledger.isFull)),
         ]
         let numbers: [(String, Int)] = [

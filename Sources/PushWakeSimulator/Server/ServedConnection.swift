@@ -231,7 +231,11 @@ extension ServedConnection: RequestValidator {
     var isFCM: Bool { memory.provider == .fcm }
 
     func validate(_ request: ReceivedRequest, stream: Int32) -> Reaction {
-        let reaction = server.router.react(to: request, memory: &memory, now: server.now)
+        var reaction = server.router.react(to: request, memory: &memory, now: server.now)
+        if var answer = reaction.answer {
+            server.complete(&answer, of: reaction.provider)
+            reaction.answer = answer
+        }
         guard reaction.provider != .control else { return reaction }
         server.log?.add(request, reaction, memory, stream: stream, now: server.now)
         return reaction

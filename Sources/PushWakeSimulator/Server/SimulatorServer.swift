@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import CLinux
+internal import PushWakeCore
 internal import PushWakeSystem
 internal import PushWakeTransport
 
@@ -18,6 +19,8 @@ public final class SimulatorServer {
         public var directory: String
         /// File that gets one line per request; nil: none.
         public var logPath: String?
+        /// Seconds by which its clock differs from this machine's.
+        public var clock: Int64 = 0
         /// What is played from the start.
         public var script = FaultScript()
 
@@ -38,6 +41,9 @@ public final class SimulatorServer {
     private var lastConnection = 0
     /// Milliseconds since the epoch.
     private(set) var now: Int64 = 0
+    private let clock: Int64
+    /// The Date of this second, which most answers have.
+    private var date: (second: Int64, header: ProviderAnswer.Header)?
     let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
     private let listener: Socket
     private let controlListener: Socket?
@@ -52,6 +58,7 @@ public final class SimulatorServer {
 
     /// Makes the files that are missing and listens.
     public init(_ options: Options) throws(Failure) {
+        clock = options.clock &* 1_000
         do {
             let files = try SimulatorFiles(directory: options.directory)
             loop = try Loop()
@@ -108,7 +115,16 @@ public final class SimulatorServer {
         return { poster.post { loop.stop() } }
     }
 
-    func updateTime() { now = SystemClock.wallMicroseconds() / 1_000 }
+    func updateTime() { now = SystemClock.wallMicroseconds() / 1_000 &+ clock }
+
+    /// What a service adds to all its answers: Date (RFC 9110, 6.6.1). Apple's have none.
+    func complete(_ answer: inout ProviderAnswer, of provider: ProviderName?) {
+        guard provider != .apns, provider != .control, answer["date"] == nil else { return }
+        if date?.second != now / 1_000 {
+            date = (now / 1_000, ProviderAnswer.Header("date", HTTPDate.text(now / 1_000)))
+        }
+        if let date { answer.headers.append(date.header) }
+    }
 
     func flushLog() { log?.flush() }
 

@@ -12,7 +12,7 @@ struct RegistrationPlan {
     private(set) var replaced: [Int] = []
     /// Those of them that belong to other devices and give way for want of room.
     private(set) var evicted: [Int] = []
-    /// Marks of removal that go.
+    /// Tombstones that go.
     private(set) var cleared: [Int] = []
     /// What is to be stored, each token once.
     private(set) var stored: [Binding] = []

@@ -31,7 +31,7 @@ final class RefreshJournal {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0o600)
         guard descriptor >= 0 else {
             throw .unusable(
-                "\(path) cannot be opened: \(SystemErrorText.of(errno)); \(SystemErrorText.ownerRemedy(path))")
+                "\(path) cannot be opened: \(SystemErrorText.of(errno)); \(SystemErrorText.remedy(errno, path))")
         }
         // As for the store's other files: who starts an engine as root once must not lock out the one of every day.
         var status = stat()

@@ -171,7 +171,7 @@ struct SQLiteFailure {
                 "\(path) cannot be written by user \(geteuid()) (\(reason)); \(SystemErrorText.ownerRemedy(path))")
         case SQLITE_CANTOPEN:
             return .unusable(
-                "\(path) cannot be opened by user \(geteuid()) (\(reason)); \(SystemErrorText.ownerRemedy(path)), its directory too"
+                "\(path) cannot be opened by user \(geteuid()) (\(reason)); \(SystemErrorText.remedy(systemError, path))"
             )
         case SQLITE_IOERR:
             return .unusable("\(path): reading or writing failed (\(reason)); see the kernel log for the disk")
@@ -185,6 +185,14 @@ struct SQLiteFailure {
 enum SystemErrorText {
     /// The text of an `errno`.
     static func of(_ number: Int32) -> String { strerror(number).map { String(cString: $0) } ?? "error \(number)" }
+
+    /// What to do about a file that cannot be opened, by its `errno`; 0 when none is known.
+    static func remedy(_ number: Int32, _ path: String) -> String {
+        switch number {
+        case EMFILE, ENFILE: "let more files be open (LimitNOFILE= of the service, `ulimit -n`)"
+        default: ownerRemedy(path) + ", its directory too"
+        }
+    }
 
     /// The way to give a file to the user this process runs as, or the directory when there is no such file yet.
     static func ownerRemedy(_ path: String) -> String {

@@ -20,10 +20,17 @@ public struct ValkeyAccess: Sendable {
         self.caFile = caFile
     }
 
+    /// The same for one server that another named; `description` is for messages.
+    func of(_ host: ValkeyAddress.Host, _ description: String) -> ValkeyAccess {
+        ValkeyAccess(
+            ValkeyAddress(host, isTLS: address.isTLS, description: description), user: user, passwordFile: passwordFile,
+            caFile: caFile)
+    }
+
     /// What each connection begins with; a handler gives what is wrong. `isPasswordOptional`: a server that takes none is
     /// well too.
-    func greeting(isPasswordOptional: Bool = false) -> [(command: [[UInt8]], handler: (ValkeyReply) -> String?)] {
-        var commands: [(command: [[UInt8]], handler: (ValkeyReply) -> String?)] = []
+    func greeting(isPasswordOptional: Bool = false) -> ValkeyGreeting {
+        var commands: ValkeyGreeting = []
         if !passwordFile.isEmpty {
             do throws(SystemError) {
                 let content = try FileContent.read(passwordFile)

@@ -92,10 +92,14 @@ struct RegisterBacklog<Entry> {
     /// Some of this user wait.
     func hasAny(of aor: String) -> Bool { users[aor] != nil }
 
-    /// All of the user who waits longest, in their order; empty when nobody waits.
-    mutating func take() -> [Taken] {
-        while first < queue.count {
-            let taken = take(of: queue[first])
+    /// All of the user who waits longest and can be stored now, in their order; empty when there is none. Users who cannot
+    /// wait behind the others then.
+    mutating func take(where canGo: (_ aor: String) -> Bool = { _ in true }) -> [Taken] {
+        let end = queue.count
+        while first < min(end, queue.count) {
+            let aor = queue[first]
+            var taken: [Taken] = []
+            if users[aor] != nil, !canGo(aor) { queue.append(aor) } else { taken = take(of: aor) }
             first += 1
             if first == queue.count || first > 256 && first * 2 > queue.count {
                 queue.removeFirst(first)

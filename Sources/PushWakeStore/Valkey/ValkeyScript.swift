@@ -31,7 +31,7 @@ struct ValkeyScript {
     /// Reads a user for a request that this node may hold, and remembers that it may.
     ///
     ///     KEYS  image, holders, claim of the request
-    ///     ARGV  node, seconds for which it may hold the request, seconds for which it alone pushes
+    ///     ARGV  node, seconds for which it may hold the request, milliseconds in which it says that it does push
     ///     →     {image, node that pushes for the request}; nil for a user who has nothing
     static let hold = ValkeyScript(
         name: "hold",
@@ -40,11 +40,30 @@ struct ValkeyScript {
             if not image then return false end
             redis.call('HSET', KEYS[2], ARGV[1], '')
             redis.call('EXPIRE', KEYS[2], ARGV[2])
-            redis.call('SET', KEYS[3], ARGV[1], 'EX', ARGV[3], 'NX')
+            redis.call('SET', KEYS[3], ARGV[1], 'PX', ARGV[3], 'NX')
             return {image, redis.call('GET', KEYS[3])}
             """)
 
     static let all = [put, hold]
+}
+
+/// Makes the scripts known to each server that is connected to.
+final class ScriptGreeting {
+    /// A server has named a script; all give it the same name.
+    var onLoaded: (_ script: String, _ id: [UInt8]) -> Void = { _, _ in }
+
+    var commands: ValkeyGreeting {
+        ValkeyScript.all.map { script in
+            (
+                ["SCRIPT".word, "LOAD".word, script.source.word],
+                { reply in
+                    if case .error(let text) = reply { return text }
+                    if let id = reply.bulk { self.onLoaded(script.name, id) }
+                    return nil
+                }
+            )
+        }
+    }
 }
 
 /// Names of keys. All of one user carry the AoR as hash tag, so that a cluster keeps them on one node; the colon in it

@@ -36,11 +36,15 @@ public final class ValkeyStore: SharedStore {
     private static let mostConflicts = 16
     /// REGISTERs of the backlog under way at once.
     private static let lateAtOnce = 64
+    /// Milliseconds by which a claim that nobody confirms is over before another node asks once more.
+    private static let claimMargin: Int64 = 50
+    /// Milliseconds between two looks at the users of held requests while announcements are not heard.
+    private static let gapPause: Int64 = 1000
     /// Milliseconds between two looks for a server that takes writes.
     private static let leavePause: Int64 = 5000
 
-    let link: ValkeyLink
-    private let subscription: ValkeyLink
+    let access: ValkeyAccess
+    let servers: any ValkeyServers
     let loop: Loop
     let options: Options
     let keys: ValkeyKeys
@@ -53,6 +57,7 @@ public final class ValkeyStore: SharedStore {
     private var late: RegisterBacklog<ValkeyQuestion>
     private var lateUnderWay = 0
     private var isLatePaused = false
+    private var isGapWatched = false
     private var lastRefusal = ""
     private var leaveAgain: Int64 = 0
     let startedAt = SystemClock.wallSeconds()
@@ -75,45 +80,44 @@ public final class ValkeyStore: SharedStore {
         order = RequestOrder(most: options.mostQuestions)
         late = RegisterBacklog(most: options.backlog)
         random = UInt64.random(in: 0...UInt64.max)
-        link = try ValkeyLink(access, loop: loop)
-        subscription = try ValkeyLink(access, loop: loop)
-        link.greeting = ValkeyScript.all.map { script in
-            (
-                [Array("SCRIPT".utf8), Array("LOAD".utf8), Array(script.source.utf8)],
-                { [weak self] reply in
-                    if case .error(let text) = reply { return text }
-                    self?.scripts[script.name] = reply.bulk
-                    return nil
-                }
-            )
+        self.access = access
+        let greeting = ScriptGreeting()
+        let channel = options.node.isEmpty ? nil : keys.channel(options.node)
+        if case .cluster(let seeds, _) = access.address.place {
+            servers = try ClusterServers(
+                access, seeds: seeds, greeting: greeting.commands, channel: channel, loop: loop)
+        } else {
+            servers = try SingleServer(access, greeting: greeting.commands, channel: channel, loop: loop)
         }
-        link.onReady = { [weak self] in self?.stands() }
-        link.onTrouble = { text in log(true, "\(text); calls go on without push until it answers") }
-        guard !options.node.isEmpty else { return }
-        subscription.greeting = [
-            (
-                [Array("SUBSCRIBE".utf8), keys.channel(options.node)],
-                { reply in if case .error(let text) = reply { text } else { nil } }
-            )
-        ]
-        subscription.onReady = { [weak self] in self?.onGap() }
-        subscription.onMessage = { [weak self] in self?.onAnnouncement($0) }
+        greeting.onLoaded = { [weak self] in self?.scripts[$0] = $1 }
+        servers.events.onReady = { [weak self] in self?.stands($0) }
+        servers.events.onTrouble = { text in log(true, "\(text); calls go on without push until it answers") }
+        servers.events.onSubscribed = { [weak self] in self?.onGap() }
+        servers.events.onUnsubscribed = { [weak self] in self?.watchGap() }
+        servers.events.onMessage = { [weak self] in self?.onAnnouncement($0) }
     }
 
     /// Connects.
-    public func start() {
-        link.start()
-        if !options.node.isEmpty { subscription.start() }
-    }
+    public func start() { servers.start() }
 
     /// Gives all up: what is under way fails.
-    public func end() {
-        link.end()
-        subscription.end()
-    }
+    public func end() { servers.end() }
 
-    /// The server takes commands.
-    public var isReady: Bool { link.isReady }
+    /// A server takes commands.
+    public var isReady: Bool { servers.isReady }
+
+    /// Looks for itself what was announced, for as long as announcements are not heard.
+    private func watchGap() {
+        guard !isGapWatched else { return }
+        isGapWatched = true
+        loop.schedule(after: Self.gapPause) { [weak self] in
+            guard let self else { return }
+            isGapWatched = false
+            guard !servers.isSubscribed else { return }
+            if servers.isReady { onGap() }
+            watchGap()
+        }
+    }
 
     // MARK: Asking
 
@@ -143,16 +147,28 @@ public final class ValkeyStore: SharedStore {
                 finish: { failure, isClaimed in then(Self.result(answer, failure), isClaimed) }))
     }
 
-    public func giveUpClaim(_ claim: String, of aor: String) {
-        link.send(["DEL".word, keys.claim(aor, claim)]) { _ in }
+    public func confirmClaim(_ claim: String, of aor: String) {
+        let key = keys.claim(aor, claim)
+        servers.send(["SET".word, key, options.node.word, "EX".word, "\(options.claims)".word], about: key) { _ in }
     }
+
+    public func claimAnew(_ claim: String, of aor: String, then: @escaping (_ isClaimed: Bool) -> Void) {
+        let key = keys.claim(aor, claim)
+        let words = ["SET".word, key, options.node.word, "EX".word, "\(options.claims)".word, "NX".word, "GET".word]
+        servers.send(words, about: key) { [node = options.node.word] in
+            then($0?.bulk.map { $0 != node } ?? false)
+        }
+    }
+
+    public var claimPause: Int64 { max(3 * options.timeout, 250) }
 
     public func ask<Answer>(
         aboutPURR purr: PURR, now: Int64, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>) -> Void
     ) {
-        guard link.isResponsive(within: options.timeout) else { return then(.failure(unavailable)) }
-        link.send([Array("GET".utf8), keys.purr(purr)]) { [weak self] reply in
+        let key = keys.purr(purr)
+        guard servers.isResponsive(about: key, within: options.timeout) else { return then(.failure(unavailable)) }
+        servers.send(["GET".word, key], about: key) { [weak self] reply in
             guard let self else { return }
             switch reply {
             case .bytes(let bytes)?:
@@ -176,7 +192,9 @@ public final class ValkeyStore: SharedStore {
     }
 
     private func add(_ question: ValkeyQuestion) {
-        guard link.isResponsive(within: options.timeout) else { return finish(question, unavailable) }
+        guard servers.isResponsive(about: keys.image(question.aor), within: options.timeout) else {
+            return finish(question, unavailable)
+        }
         // ORDER: what the user's phones said before goes first.
         if question.keepsTrying { late.take(of: question.aor).forEach(addLate) }
         lastID += 1
@@ -184,7 +202,7 @@ public final class ValkeyStore: SharedStore {
         switch order.add(id, about: Array(question.aor.utf8), deadline: loop.now + options.timeout) {
         case .refuse:
             return finish(
-                question, .unusable("\(link.access.address): \(order.count) questions wait for it already"))
+                question, .unusable("\(access.address): \(order.count) questions wait for it already"))
         case .go:
             questions[id] = question
             read(id, question)
@@ -202,28 +220,19 @@ public final class ValkeyStore: SharedStore {
         }
         switch question.kind {
         case _ where question.isPlain, .ask:
-            link.send([Array("GET".utf8), keys.image(question.aor)]) { [weak self] in
-                self?.take($0, id, question)
-            }
+            let image = keys.image(question.aor)
+            servers.send(["GET".word, image], about: image) { [weak self] in self?.take($0, id, question) }
         case .hold(let claim):
             let keys = [
                 keys.image(question.aor), keys.holders(question.aor), keys.claim(question.aor, claim),
             ]
-            let arguments = [options.node, "\(options.holds)", "\(options.claims)"].map { Array($0.utf8) }
+            let arguments = [options.node, "\(options.holds)", "\(claimPause - Self.claimMargin)"].map(\.word)
             run(.hold, keys, arguments) { [weak self] in self?.take($0, id, question) }
         }
     }
 
     private func take(_ reply: ValkeyReply?, _ id: UInt64, _ question: ValkeyQuestion) {
-        guard !question.isOver else {
-            // Its request went on without push: another node shall not wait for this one.
-            if case .hold(let claim) = question.kind, case .array(let elements)? = reply,
-                elements.last?.text == options.node
-            {
-                giveUpClaim(claim, of: question.aor)
-            }
-            return
-        }
+        guard !question.isOver else { return }
         switch reply {
         case .bytes(let image)?: work(on: image, id, question)
         case .null?: work(on: [], id, question)
@@ -237,7 +246,7 @@ public final class ValkeyStore: SharedStore {
             read(id, question)
         case .error(let text)?: end(id, question, failure(text))
         case nil: end(id, question, unavailable)
-        default: end(id, question, .corrupt("\(link.access.address): an answer of another kind"))
+        default: end(id, question, .corrupt("\(access.address): an answer of another kind"))
         }
     }
 
@@ -252,7 +261,7 @@ public final class ValkeyStore: SharedStore {
                 let name = String(decoding: keys.image(question.aor), as: UTF8.self)
                 return end(
                     id, question,
-                    .corrupt("\(link.access.address): \(name) is damaged or of a later release; it is left as it is"))
+                    .corrupt("\(access.address): \(name) is damaged or of a later release; it is left as it is"))
             }
             (version, before) = read
             store.load(before, of: question.aor)
@@ -277,12 +286,27 @@ public final class ValkeyStore: SharedStore {
         _ question: ValkeyQuestion
     ) {
         // ORDER: before the user, so that no phone is told a PURR that leads nowhere.
+        guard !told.isEmpty else { return write(user, over: version, id, question) }
+        var left = told.count
+        var failure: StoreError?
         for told in told {
             let life = options.purrs.lifetime.addingSaturating(2 * 86_400)
-            link.send(["SET".word, keys.purr(told.purr), question.aor.word, "EX".word, "\(max(life, 1))".word]) {
-                _ in
+            let key = keys.purr(told.purr)
+            servers.send(["SET".word, key, question.aor.word, "EX".word, "\(max(life, 1))".word], about: key) {
+                [weak self] reply in
+                guard let self, !servers.keepsOrder else { return }
+                left -= 1
+                if case .error(let text)? = reply { failure = self.failure(text) }
+                if reply == nil { failure = unavailable }
+                guard left == 0 else { return }
+                if let failure { return end(id, question, failure) }
+                if !question.isOver { write(user, over: version, id, question) }
             }
         }
+        if servers.keepsOrder { write(user, over: version, id, question) }
+    }
+
+    private func write(_ user: MemoryStore.User, over version: [UInt8], _ id: UInt64, _ question: ValkeyQuestion) {
         let image = UserImage.encode(user, of: question.aor, version: newVersion())
         let seconds = user.lifetime(now: question.now, tombstoneLifetime: options.tombstoneLifetime)
         run(
@@ -302,25 +326,26 @@ public final class ValkeyStore: SharedStore {
             guard !question.isOver else { return }
             question.conflicts += 1
             guard question.conflicts < Self.mostConflicts else {
-                return end(id, question, .unusable("\(link.access.address): other nodes change this user all the time"))
+                return end(id, question, .unusable("\(access.address): other nodes change this user all the time"))
             }
             work(on: elements[1].bulk ?? [], id, question)
         case .error(let text)?: end(id, question, failure(text))
         case nil: end(id, question, unavailable)
-        default: end(id, question, .corrupt("\(link.access.address): an answer of another kind"))
+        default: end(id, question, .corrupt("\(access.address): an answer of another kind"))
         }
     }
 
     private func announce(_ question: ValkeyQuestion, to nodes: [String]) {
         guard let announcement = question.announcement else { return }
         for node in nodes where node != options.node {
-            link.send(["PUBLISH".word, keys.channel(node), announcement]) { _ in }
+            servers.publish(announcement, to: keys.channel(node))
         }
     }
 
     /// A phone without bindings has registered.
     private func announceUnchanged(_ id: UInt64, _ question: ValkeyQuestion) {
-        link.send(["HKEYS".word, keys.holders(question.aor)]) { [weak self] reply in
+        let holders = keys.holders(question.aor)
+        servers.send(["HKEYS".word, holders], about: holders) { [weak self] reply in
             guard let self else { return }
             announce(question, to: reply?.elements.compactMap(\.text) ?? [])
             end(id, question, reply == nil ? unavailable : nil)
@@ -361,13 +386,13 @@ public final class ValkeyStore: SharedStore {
 
     private func keep(_ question: ValkeyQuestion) {
         guard late.keep(question, of: question.aor) else { return }
-        if late.count == 1 { log(false, "\(link.access.address): REGISTERs wait to be stored") }
+        if late.count == 1 { log(false, "\(access.address): REGISTERs wait to be stored") }
         pauseLate()
     }
 
-    private func stands() {
+    private func stands(_ isAll: Bool) {
         sayPresent()
-        log(false, "\(link.access.address): connected; \(backlog) REGISTERs wait to be stored")
+        if isAll { log(false, "\(access.address): connected; \(backlog) REGISTERs wait to be stored") }
         isLatePaused = false
         storeLate()
     }
@@ -383,8 +408,10 @@ public final class ValkeyStore: SharedStore {
     }
 
     private func storeLate() {
-        while !isLatePaused, lateUnderWay < Self.lateAtOnce, link.isResponsive(within: options.timeout) {
-            let taken = late.take()
+        while !isLatePaused, lateUnderWay < Self.lateAtOnce {
+            let taken = late.take { aor in
+                servers.isResponsive(about: keys.image(aor), within: options.timeout)
+            }
             guard !taken.isEmpty else { break }
             taken.forEach(addLate)
         }
@@ -399,7 +426,7 @@ public final class ValkeyStore: SharedStore {
                 lateUnderWay -= 1
                 switch failure {
                 case nil:
-                    if backlog == 0 { log(false, "\(link.access.address): all REGISTERs that waited are stored") }
+                    if backlog == 0 { log(false, "\(access.address): all REGISTERs that waited are stored") }
                     storeLate()
                 case .unusable?, .full?:
                     late.putBack(taken)
@@ -415,12 +442,12 @@ public final class ValkeyStore: SharedStore {
     private func run(
         _ script: ValkeyScript, _ keys: [[UInt8]], _ arguments: [[UInt8]], _ handler: @escaping ValkeyLink.Handler
     ) {
+        guard let id = scripts[script.name], let key = keys.first else { return handler(nil) }
         let tail = ["\(keys.count)".word] + keys + arguments
-        guard let id = scripts[script.name] else { return handler(nil) }
-        link.send(["EVALSHA".word, id] + tail) { [weak self] reply in
+        servers.send(["EVALSHA".word, id] + tail, about: key) { [weak self] reply in
             guard let self, case .error(let text)? = reply, text.hasPrefix("NOSCRIPT") else { return handler(reply) }
             // Somebody has emptied the server's memory of scripts; this brings it back.
-            link.send(["EVAL".word, script.source.word] + tail, handler)
+            servers.send(["EVAL".word, script.source.word] + tail, about: key, handler)
         }
     }
 
@@ -429,9 +456,9 @@ public final class ValkeyStore: SharedStore {
         if text.hasPrefix("READONLY"), loop.now >= leaveAgain {
             // A master that was demoted: its name may lead to the new one by now. Until then there is reading.
             leaveAgain = loop.now + Self.leavePause
-            loop.atEndOfTurn { [weak self] in self?.link.leave(text) }
+            loop.atEndOfTurn { [weak self] in self?.servers.leave(text) }
         }
-        let full = "\(link.access.address): \(text)"
+        let full = "\(access.address): \(text)"
         let word = String(text.prefix { $0 != " " })
         if word != lastRefusal {
             lastRefusal = word
@@ -440,9 +467,9 @@ public final class ValkeyStore: SharedStore {
         return word == "OOM" ? .full(full) : .unusable(full)
     }
 
-    var unavailable: StoreError { .unusable("\(link.access.address): no connection, or no answer") }
+    var unavailable: StoreError { .unusable("\(access.address): no connection, or no answer") }
 
-    private var silent: StoreError { .unusable("\(link.access.address): no answer within \(options.timeout) ms") }
+    private var silent: StoreError { .unusable("\(access.address): no answer within \(options.timeout) ms") }
 
     /// Eight bytes that no other write has.
     private func newVersion() -> [UInt8] {

@@ -7,10 +7,13 @@ public final class Signals: LoopSource {
     private let descriptor: Int32
     private let handler: (Int32) -> Void
 
-    /// Takes over the termination signals of this process and ignores SIGPIPE.
+    /// A write to a closed connection, or past the size that a file may have, fails, and does not end this process.
+    public static func ignoreFailedWrites() { clinux_ignore_write_signals() }
+
+    /// Takes over the termination signals of this process.
     public init(handler: @escaping (Int32) -> Void) {
         self.handler = handler
-        clinux_ignore_sigpipe()
+        Self.ignoreFailedWrites()
         clinux_take_sighup()
         var set = sigset_t()
         sigemptyset(&set)

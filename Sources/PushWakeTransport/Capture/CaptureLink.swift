@@ -6,15 +6,7 @@ package import PushWakeSystem
 
 /// Sends HEP packets to one server, and connects again whenever it cannot. Nobody ever waits for it: while the server is
 /// away or slow a bounded number of packets waits, and the oldest give way.
-package final class CaptureLink: LoopSource, TurnEnding {
-    private enum Stage {
-        case away
-        case connecting(Connector)
-        case securing(Channel)
-        case stream(Channel)
-        case datagrams(DatagramSocket)
-    }
-
+package final class CaptureLink: TurnEnding, OutboundStreamOwner {
     /// Packets that wait at most; one has some 700 bytes.
     package static let mostWaiting = 2048
     /// Packets that go out in one turn of the loop.
@@ -26,9 +18,10 @@ package final class CaptureLink: LoopSource, TurnEnding {
 
     private let address: CaptureAddress
     private let loop: Loop
-    private let resolver: Resolver
-    private let tls: TLSContext?
-    private var stage = Stage.away
+    private let stream: OutboundStream
+    /// Over UDP, in place of the stream.
+    private var datagrams: DatagramSocket?
+    private var isOpen = false
     private var waiting = RingBuffer<HEPPacket>()
     private var backoff = Backoff(first: 200, cap: 10_000)
     private var lastReason = ""
@@ -36,7 +29,6 @@ package final class CaptureLink: LoopSource, TurnEnding {
     private var standsSince: Int64 = 0
     private var timer: Loop.TimerID?
     private var isDue = false
-    private var isWatchingWrites = false
     private var isEnded = false
     /// Packets that were handed to the kernel or to TLS.
     package private(set) var sent: Int64 = 0
@@ -49,25 +41,21 @@ package final class CaptureLink: LoopSource, TurnEnding {
     package init(_ address: CaptureAddress, caFile: String, loop: Loop) throws(TLSError) {
         self.address = address
         self.loop = loop
-        resolver = Resolver(loop: loop, threadLimit: 1)
-        guard address.transport == .tls else {
-            tls = nil
-            return
-        }
-        tls = try TLSContext.client(caFile: caFile.isEmpty ? nil : caFile, protocols: [])
+        let isTLS = address.transport == .tls
+        stream = OutboundStream(
+            tls: isTLS ? try TLSContext.client(caFile: caFile.isEmpty ? nil : caFile, protocols: []) : nil, loop: loop)
+        stream.owner = self
     }
+
+    deinit { stream.close(aborting: true) }
 
     /// Connects, and does so again whenever that is lost.
     package func start() {
-        guard case .away = stage, !isEnded else { return }
-        setTimer(after: Self.patience) { [weak self] in self?.lose("no connection within \(Self.patience) ms") }
-        resolver.resolve(address.host, port: address.port) { [weak self] answer in
-            guard let self, case .away = stage, !isEnded else { return }
-            switch answer {
-            case .addresses(let found): connect(to: found)
-            case .failed(let text): lose(text)
-            }
-        }
+        guard !isOpen, !isEnded else { return }
+        isOpen = true
+        setTimer(after: Self.patience) { [weak self] in self?.lost("no connection within \(Self.patience) ms") }
+        guard address.transport == .udp else { return stream.open(host: address.host, port: address.port) }
+        stream.resolve(host: address.host, port: address.port) { [weak self] in self?.openDatagrams($0) }
     }
 
     /// Sends a packet at the end of this turn, or when the server can be reached.
@@ -80,7 +68,7 @@ package final class CaptureLink: LoopSource, TurnEnding {
 
     /// Sends what the kernel takes now, and ends.
     package func end() {
-        turnEnds()
+        address.transport == .udp ? turnEnds() : stream.turnEnds()
         isEnded = true
         drop(aborting: false)
         while waiting.popFirst() != nil { dropped += 1 }
@@ -88,65 +76,30 @@ package final class CaptureLink: LoopSource, TurnEnding {
 
     // MARK: Connecting
 
-    private func connect(to addresses: [SocketAddress]) {
-        guard address.transport != .udp else { return open(addresses) }
-        stage = .connecting(Connector(loop: loop, addresses: addresses) { [weak self] in self?.connected($0) })
-    }
-
     /// UDP: the first address that there is a way to.
-    private func open(_ addresses: [SocketAddress]) {
+    private func openDatagrams(_ addresses: [SocketAddress]) {
         var failure = "there is no address"
         for address in addresses {
             do throws(SystemError) {
-                stage = .datagrams(try DatagramSocket(to: address))
-                standsSince = loop.now
-                cancelTimer()
-                return flushSoon()
+                datagrams = try DatagramSocket(to: address)
+                return stands()
             } catch {
                 failure = error.description
             }
         }
-        lose(failure)
+        lost(failure)
     }
 
-    private func connected(_ result: Result<Socket, SystemError>) {
-        let socket: Socket
-        switch result {
-        case .failure(let error): return lose(error.description)
-        case .success(let opened): socket = opened
-        }
-        let channel = Channel(socket: socket, loop: loop)
-        do {
-            stage = .securing(channel)
-            isWatchingWrites = false
-            try loop.watch(socket.descriptor, for: .readable, self)
-            guard let tls else { return stand(channel) }
-            try channel.startTLS(tls, host: address.host)
-            handshake(channel)
-        } catch {
-            lose("\(error)")
-        }
-    }
+    package func opened(_ channel: Channel) { stands() }
 
-    private func handshake(_ channel: Channel) {
-        switch channel.handshake() {
-        case .incomplete: flushSoon()
-        case .failed(let text):
-            _ = channel.flush()
-            lose("TLS: \(text)")
-        case .complete: stand(channel)
-        }
-    }
-
-    private func stand(_ channel: Channel) {
-        stage = .stream(channel)
+    private func stands() {
         standsSince = loop.now
         cancelTimer()
         flushSoon()
     }
 
     /// There is no way to the server: another attempt follows after a pause.
-    private func lose(_ reason: String) {
+    package func lost(_ reason: String) {
         guard !isEnded else { return }
         drop(aborting: true)
         if reason != lastReason { onTrouble("\(address): \(reason)") }
@@ -156,15 +109,10 @@ package final class CaptureLink: LoopSource, TurnEnding {
 
     private func drop(aborting: Bool) {
         cancelTimer()
-        switch stage {
-        case .away: break
-        case .connecting(let connector): connector.cancel()
-        case .securing(let channel), .stream(let channel):
-            loop.unwatch(channel.socket.descriptor)
-            channel.close(aborting: aborting)
-        case .datagrams(let socket): socket.close()
-        }
-        stage = .away
+        stream.close(aborting: aborting)
+        datagrams?.close()
+        datagrams = nil
+        isOpen = false
     }
 
     private func setTimer(after pause: Int64, _ action: @escaping () -> Void) {
@@ -183,6 +131,7 @@ package final class CaptureLink: LoopSource, TurnEnding {
     // MARK: Packets
 
     private func flushSoon() {
+        guard address.transport == .udp else { return stream.flushSoon() }
         guard !isDue else { return }
         isDue = true
         loop.atEndOfTurn(self)
@@ -190,15 +139,16 @@ package final class CaptureLink: LoopSource, TurnEnding {
 
     package func turnEnds() {
         isDue = false
-        switch stage {
-        case .away, .connecting: break
-        case .securing(let channel): flush(channel)
-        case .stream(let channel):
-            write(to: channel)
-            // It may have been lost.
-            if case .stream = stage { flush(channel) }
-        case .datagrams(let socket): write(to: socket)
-        }
+        if let datagrams { write(to: datagrams) }
+    }
+
+    package func willSend(on channel: Channel) { write(to: channel) }
+
+    /// Servers have nothing to say but that they end.
+    package func receive(from channel: Channel) -> Channel.ReadEnd {
+        let end = channel.read { _ in true }
+        if end == .drained || end == .stopped { flushSoon() }
+        return end
     }
 
     private func write(to socket: DatagramSocket) {
@@ -214,7 +164,7 @@ package final class CaptureLink: LoopSource, TurnEnding {
             case .failed(let code):
                 // It was this one or the one before that nobody took.
                 dropped += 1
-                return lose(SystemError("send", code: code).description)
+                return lost(SystemError("send", code: code).description)
             }
         }
         flushSoon()
@@ -226,7 +176,7 @@ package final class CaptureLink: LoopSource, TurnEnding {
         for _ in 0..<Self.mostPerTurn {
             guard channel.hasRoom, let packet = waiting.popFirst() else { return }
             for piece in Self.pieces(packet.bytes(from: source, to: destination, isUDP: false)) {
-                guard piece.withUnsafeBytes({ channel.write($0) }) else { return lose("TLS failed") }
+                guard piece.withUnsafeBytes({ channel.write($0) }) else { return lost("TLS failed") }
             }
             count()
         }
@@ -248,35 +198,5 @@ package final class CaptureLink: LoopSource, TurnEnding {
         guard loop.now - standsSince >= Self.patience else { return }
         backoff.reset()
         lastReason = ""
-    }
-
-    private func flush(_ channel: Channel) {
-        switch channel.flush() {
-        case .sent: watchWrites(channel, false)
-        case .blocked: watchWrites(channel, true)
-        case .failed(let text): lose(text)
-        }
-    }
-
-    private func watchWrites(_ channel: Channel, _ wanted: Bool) {
-        guard wanted != isWatchingWrites else { return }
-        isWatchingWrites = wanted
-        loop.rewatch(channel.socket.descriptor, for: wanted ? [.readable, .writable] : .readable)
-    }
-
-    package func ready(_ readiness: Loop.Readiness) {
-        if readiness.contains(.writable) { flushSoon() }
-        guard !readiness.isDisjoint(with: [.readable, .failed]) else { return }
-        switch stage {
-        case .securing(let channel): handshake(channel)
-        case .stream(let channel):
-            // Servers have nothing to say but that they end.
-            switch channel.read({ _ in true }) {
-            case .drained, .stopped: flushSoon()
-            case .closed: lose("the server closed the connection")
-            case .failed(let text): lose(text)
-            }
-        case .away, .connecting, .datagrams: break
-        }
     }
 }

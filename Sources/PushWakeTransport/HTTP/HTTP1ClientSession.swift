@@ -93,7 +93,9 @@ final class HTTP1ClientSession {
     private func answer(_ exchange: HTTPExchange, _ message: HTTP1Parser.Message) {
         exchange.response.status = Int(message.startLine.dropFirst(9).prefix(3)) ?? 0
         exchange.response.headers = message.headers
-        if let kept = limits.keptHeaders { exchange.response.headers.removeAll { !kept.contains($0.name) } }
+        if let kept = limits.keptHeaders {
+            exchange.response.headers.removeAll { !kept.contains($0.name) && $0.name != "date" }
+        }
         exchange.response.body = message.body
         exchange.end = .answered
         if message["connection"]?.lowercased() == "close" || message.startLine.hasPrefix("HTTP/1.0") || !pending.isEmpty

@@ -21,6 +21,8 @@ final class HTTP2ClientSession {
     private var output = HTTP2Output()
     private let limits: HTTPAnswerLimits
     private let keptNames: [[UInt8]]?
+    /// The next answer keeps its Date although nobody named it: once in a while the owner asks for one.
+    var wantsDate = true
     private let streamCap: Int
     private var ended: [HTTPExchange] = []
     private var fields: [nghttp2_nv] = []
@@ -261,6 +263,10 @@ final class HTTP2ClientSession {
     /// Names of no interest are dropped before their stream is looked up.
     fileprivate func keeps(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let keptNames, name.first != UInt8(ascii: ":") else { return true }
+        if wantsDate, name.count == 4, name.elementsEqual("date".utf8) {
+            wantsDate = false
+            return true
+        }
         for kept in keptNames where kept.count == name.count {
             if kept.elementsEqual(name) { return true }
         }

@@ -59,6 +59,9 @@ final class HTTPConnection: LoopSource, TurnEnding {
     /// Since then a PING is on its way.
     var isAsked = false
     var lastAnswer: Int64
+    /// Milliseconds after which an answer's Date is of interest again, and when one was last.
+    private static let datePause: Int64 = 60_000
+    private var datedAt: Int64
     /// Set while a silent connection has its last chance.
     var suspectedUntil: Int64?
     /// Bytes submitted since the last gathering, before compression.
@@ -77,6 +80,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         self.loop = loop
         self.owner = owner
         lastAnswer = loop.now
+        datedAt = loop.now
         machine = ConnectionStateMachine(
             pingAfter: configuration.pingAfter, now: loop.now)
         stage = .connecting(Connector(loop: loop, addresses: addresses) { self.connected($0) })
@@ -330,6 +334,9 @@ final class HTTPConnection: LoopSource, TurnEnding {
                 lastAnswer = loop.now
             }
             if machine.streamEnded() == .close { mustClose = true }
+        }
+        if loop.now &- datedAt > Self.datePause, case .http2(let session) = session {
+            (session.wantsDate, datedAt) = (true, loop.now)
         }
         owner?.connection(self, ended: exchanges)
         if openStreams == 0 { setTimer(after: idleTime) }

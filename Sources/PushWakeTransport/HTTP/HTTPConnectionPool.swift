@@ -28,6 +28,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     public var onGoAway: ((String) -> Void)?
     /// The server refuses the client certificate, or wants one: text for the log, once until a request is answered.
     public var onRefusal: ((String) -> Void)?
+    /// The Date of an answer that came just now, once in a while.
+    public var onDate: ((String) -> Void)?
     /// Streams have become free and nothing waits here: hand over more.
     public var onCapacity: (() -> Void)?
     /// A connection could not be made, for this reason; the next attempt is not made before this time (milliseconds).
@@ -52,7 +54,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private var waiting = RingBuffer<HTTPExchange>()
     private var connections: [HTTPConnection] = []
     private var draining: [HTTPConnection] = []
-    /// Ids of connections that have stood, until they are closed.
+    /// Ids of connections that were established, until they are closed.
     private var established: Set<Int> = []
     private var lastID = 0
     private var connectTimer: Loop.TimerID?
@@ -290,6 +292,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             case .answered:
                 hasAnswer = true
                 if exchange.response.status < 400 { hasGoodAnswer = true }
+                if let date = exchange.response["date"] { onDate?(date) }
                 exchange.ended(.answered(exchange.takeResponse(), connection: connection.id))
             case .notProcessed:
                 if let refusal = connection.refusal { exchange.ended(.notAdmitted(refusal)) } else { resend(exchange) }

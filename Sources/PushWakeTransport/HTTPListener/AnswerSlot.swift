@@ -29,6 +29,43 @@ public final class AnswerSlot {
         isUsed = true
         session?.answer(answer, stream: stream)
     }
+
+    /// Answers with a body that goes on; nil where nobody reads one: the client has gone, or asked for the head alone.
+    public func open(_ answer: ServedAnswer) -> AnswerStream? {
+        guard !isUsed, let session else { return nil }
+        isUsed = true
+        return session.open(answer, stream: stream) ? AnswerStream(session, stream: stream) : nil
+    }
+}
+
+/// The body of an answer that goes on, piece by piece, until either end has enough.
+public final class AnswerStream {
+    /// What became of the pieces so far.
+    public enum State: Equatable, Sendable {
+        /// All of them have left for the client.
+        case taken
+        /// The client has not taken all; whoever sends nothing more now keeps no more for it. The listener closes clients
+        /// that read too slowly.
+        case unread
+        /// Nobody reads any more.
+        case gone
+    }
+
+    private weak var session: (any ListenerSession)?
+    private let stream: Int32
+
+    init(_ session: any ListenerSession, stream: Int32) {
+        self.session = session
+        self.stream = stream
+    }
+
+    public var state: State { session?.state(of: stream) ?? .gone }
+
+    /// Sends a piece.
+    public func send(_ piece: [UInt8]) { session?.append(piece, stream: stream) }
+
+    /// Ends the body.
+    public func end() { session?.endStream(stream) }
 }
 
 /// One HTTP version on a connection: bytes in, bytes out.
@@ -41,6 +78,16 @@ protocol ListenerSession: AnyObject {
     func gather(into buffer: UnsafeMutableRawBufferPointer) -> Int?
     /// Takes an answer; a stream that has gone loses it.
     func answer(_ answer: ServedAnswer, stream: Int32)
+    /// Begins an answer whose body goes on; false when none does, since the stream has gone or shall have no body.
+    func open(_ answer: ServedAnswer, stream: Int32) -> Bool
+    /// Takes a piece of such a body.
+    func append(_ piece: [UInt8], stream: Int32)
+    /// Ends such a body.
+    func endStream(_ stream: Int32)
+    /// What the client has taken of such a body.
+    func state(of stream: Int32) -> AnswerStream.State
+    /// There is such a body.
+    var isStreaming: Bool { get }
     /// Whether a request is there and has no answer yet.
     func waits(for stream: Int32) -> Bool
     /// False while what has come is enough to do.

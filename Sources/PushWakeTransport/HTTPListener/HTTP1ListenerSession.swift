@@ -15,6 +15,8 @@ final class HTTP1ListenerSession: ListenerSession {
     private var sent = 0
     private var serial: Int32 = 0
     private var isWaiting = false
+    /// The last answer goes on; what the client sends meanwhile is nothing that could be answered.
+    private(set) var isStreaming = false
     private var isHead = false
     private var keepsOpen = true
     private var isOver = false
@@ -36,6 +38,7 @@ final class HTTP1ListenerSession: ListenerSession {
 
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard !isOver else { return false }
+        guard !isStreaming else { return true }
         reader.append(bytes.bindMemory(to: UInt8.self).span)
         resume()
         return !isOver
@@ -47,7 +50,7 @@ final class HTTP1ListenerSession: ListenerSession {
         defer { isStepping = false }
         hasBacklog = false
         for _ in 0..<Self.requestsPerTurn {
-            guard !isWaiting, !isOver else { return }
+            guard !isWaiting, !isOver, !isStreaming else { return }
             guard output.count - sent < Self.mostUnsent else { break }
             switch reader.next() {
             case .incomplete:
@@ -62,7 +65,7 @@ final class HTTP1ListenerSession: ListenerSession {
                 return
             }
         }
-        hasBacklog = !isWaiting && !isOver && reader.buffered > 0
+        hasBacklog = !isWaiting && !isOver && !isStreaming && reader.buffered > 0
     }
 
     private func begin(_ request: ServedRequest, _ keepsOpen: Bool) {
@@ -82,6 +85,32 @@ final class HTTP1ListenerSession: ListenerSession {
         // What came behind the request has waited; its turn is another one.
         if !isStepping, keepsOpen, reader.buffered > 0 { hasBacklog = true }
         owner.hasOutput()
+    }
+
+    /// The body has no length: it ends with the connection (RFC 9112, 6.3).
+    func open(_ answer: ServedAnswer, stream: Int32) -> Bool {
+        guard waits(for: stream) else { return false }
+        (isWaiting, answeringSince, isStreaming, isOver) = (false, nil, !isHead, isHead)
+        send(answer.head(keepsOpen: false, isOpenEnded: true, date: owner.wallSeconds))
+        owner.hasOutput()
+        return isStreaming
+    }
+
+    func append(_ piece: [UInt8], stream: Int32) {
+        guard isStreaming, stream == serial else { return }
+        send(piece)
+        owner.hasOutput()
+    }
+
+    func endStream(_ stream: Int32) {
+        guard isStreaming, stream == serial else { return }
+        (isStreaming, isOver) = (false, true)
+        owner.hasOutput()
+    }
+
+    func state(of stream: Int32) -> AnswerStream.State {
+        guard isStreaming, stream == serial else { return .gone }
+        return hasUnsent ? .unread : .taken
     }
 
     func gather(into buffer: UnsafeMutableRawBufferPointer) -> Int? {

@@ -57,7 +57,8 @@ final class HTTP2ListenerSession: ListenerSession {
     var wantsInput: Bool { nghttp2_session_want_read(session) != 0 }
     var hasBacklog: Bool { false }
     var isFinished: Bool { !wantsInput && !output.isWanted(session) }
-    var hasUnsent: Bool { output.isWanted(session) || streams.values.contains { $0.stage == .answered } }
+    var hasUnsent: Bool { output.isWanted(session) || streams.values.contains(where: \.hasUnsent) }
+    var isStreaming: Bool { streams.values.contains { $0.stage == .streaming } }
     var readingSince: Int64? { streams.values.lazy.filter { $0.stage == .reading }.map(\.since).min() }
     var answeringSince: Int64? { streams.values.lazy.filter { $0.stage == .waiting }.map(\.since).min() }
 
@@ -78,6 +79,37 @@ final class HTTP2ListenerSession: ListenerSession {
         owner.hasOutput()
     }
 
+    func open(_ answer: ServedAnswer, stream id: Int32) -> Bool {
+        guard let stream = streams[id], stream.stage == .waiting else { return false }
+        submit(answer, stream, isOpenEnded: true)
+        owner.hasOutput()
+        return stream.stage == .streaming
+    }
+
+    func append(_ piece: [UInt8], stream id: Int32) {
+        guard let stream = streams[id], stream.stage == .streaming else { return }
+        if !stream.hasUnsent { (stream.output, stream.sent) = ([], 0) }
+        stream.output += piece
+        goOn(stream)
+    }
+
+    func endStream(_ id: Int32) {
+        guard let stream = streams[id], stream.stage == .streaming else { return }
+        stream.stage = .answered
+        goOn(stream)
+    }
+
+    func state(of id: Int32) -> AnswerStream.State {
+        guard let stream = streams[id], stream.stage == .streaming else { return .gone }
+        return stream.hasUnsent ? .unread : .taken
+    }
+
+    /// nghttp2 asks for the body again.
+    private func goOn(_ stream: Stream) {
+        nghttp2_session_resume_data(session, stream.id)
+        owner.hasOutput()
+    }
+
     /// Ends a request that is not whole with an answer, and its stream behind that.
     private func refuse(_ refusal: HTTPRefusal, _ stream: Stream) {
         guard stream.stage == .reading else { return }
@@ -85,12 +117,12 @@ final class HTTP2ListenerSession: ListenerSession {
         submit(.problem(refusal.status, refusal.text), stream)
     }
 
-    private func submit(_ answer: ServedAnswer, _ stream: Stream) {
-        stream.stage = .answered
+    private func submit(_ answer: ServedAnswer, _ stream: Stream, isOpenEnded: Bool = false) {
+        stream.stage = isOpenEnded && stream.method != "HEAD" ? .streaming : .answered
         stream.output = stream.method == "HEAD" ? [] : answer.body
         let headers =
             [HTTPResponse.Header(name: ":status", value: String(answer.status))]
-            + answer.fields(date: owner.wallSeconds)
+            + answer.fields(isOpenEnded: isOpenEnded, date: owner.wallSeconds)
         // All bytes in one buffer first: pointers into it must not move.
         var bytes: [UInt8] = []
         var lengths: [(name: Int, value: Int)] = []
@@ -110,7 +142,7 @@ final class HTTP2ListenerSession: ListenerSession {
                 at += length.name + length.value
                 return field
             }
-            if stream.output.isEmpty {
+            if stream.output.isEmpty, stream.stage == .answered {
                 nghttp2_submit_response(session, stream.id, fields, fields.count, nil)
             } else {
                 nghttp2_submit_response(session, stream.id, fields, fields.count, &provider)
@@ -240,7 +272,8 @@ final class HTTP2ListenerSession: ListenerSession {
 
     /// One request and its answer.
     fileprivate final class Stream {
-        enum Stage { case reading, waiting, answered }
+        /// `streaming`: answered with a body that goes on.
+        enum Stage { case reading, waiting, streaming, answered }
 
         let id: Int32
         var since: Int64
@@ -257,6 +290,8 @@ final class HTTP2ListenerSession: ListenerSession {
         var isCutShort = false
         var output: [UInt8] = []
         var sent = 0
+        /// An answer has not left as a whole.
+        var hasUnsent: Bool { stage == .answered || stage == .streaming && sent < output.count }
 
         init(id: Int32, since: Int64) {
             self.id = id
@@ -274,11 +309,13 @@ private func readListenerBody(
     guard let pointer = source?.pointee.ptr, let buffer else { return 0 }
     let stream = Unmanaged<HTTP2ListenerSession.Stream>.fromOpaque(pointer).takeUnretainedValue()
     let count = min(capacity, stream.output.count - stream.sent)
+    if count == 0, stream.stage == .streaming { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
     stream.output.withUnsafeBufferPointer { bytes in
         guard let base = bytes.baseAddress else { return }
         buffer.update(from: base + stream.sent, count: count)
     }
     stream.sent += count
-    if stream.sent == stream.output.count { flags?.pointee |= UInt32(NGHTTP2_DATA_FLAG_EOF.rawValue) }
+    let isLast = stream.sent == stream.output.count && stream.stage == .answered
+    if isLast { flags?.pointee |= UInt32(NGHTTP2_DATA_FLAG_EOF.rawValue) }
     return count
 }

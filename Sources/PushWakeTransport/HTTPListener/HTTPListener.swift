@@ -8,7 +8,8 @@ public import PushWakeSystem
 public final class HTTPListener: LoopSource {
     /// How much it takes on.
     public struct Limits: Sendable {
-        /// Connections at a time. Past them the one that has done nothing useful for longest makes room.
+        /// Connections at a time. Past them the one that has done nothing useful for longest makes room, and where all do
+        /// something, one that reads an answer without end.
         public var connections = 200
         /// Connections that are taken in one turn of the loop: each may cost a TLS handshake.
         public var acceptsPerTurn = 4
@@ -96,9 +97,8 @@ public final class HTTPListener: LoopSource {
     private func makeRoom() -> Bool {
         guard connections.count >= limits.connections else { return true }
         let idle = connections.values.filter { $0.unproductiveSince != nil }
-        guard let longest = idle.min(by: { ($0.unproductiveSince ?? .max) < ($1.unproductiveSince ?? .max) }) else {
-            return false
-        }
+        let longest = idle.min { ($0.unproductiveSince ?? .max) < ($1.unproductiveSince ?? .max) }
+        guard let longest = longest ?? connections.values.first(where: \.isStreaming) else { return false }
         turnedAway += 1
         longest.close(aborting: true)
         return true

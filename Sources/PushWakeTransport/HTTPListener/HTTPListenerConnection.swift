@@ -49,6 +49,8 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
     var descriptor: Int32 { channel.socket.descriptor }
     var now: Int64 { loop.now }
     var wallSeconds: Int64 { loop.wallSeconds }
+    /// It reads an answer that goes on.
+    var isStreaming: Bool { session?.isStreaming == true }
     /// Since when it has done nothing useful; nil while it is answered.
     var unproductiveSince: Int64? { times.unproductiveSince }
 
@@ -159,7 +161,7 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
         }
         times.update(
             readingSince: session.map(\.readingSince) ?? openingSince, answeringSince: session?.answeringSince,
-            hasOutput: isBlocked || session?.hasUnsent == true, now: now)
+            hasOutput: isBlocked || session?.hasUnsent == true, isStreaming: isStreaming, now: now)
         watch()
     }
 

@@ -17,7 +17,7 @@ import Testing
                 {"aor":"alice@example.com","call_id":"843817637684230@998sdasdh09","expires":3600,"bindings":[\
                 {"provider":"apns","environment":"default","app":"com.example.yourexampleapp","team":"DEF123GHIJ",\
                 "service":"voip","token":"00fc13adff78512","dialect":"rfc8599",\
-                "instance":"<urn:uuid:00000000-0000-1000-8000-AABBCCDDEEFF>","wishes":{}}],\
+                "instance":"<urn:uuid:00000000-0000-1000-8000-AABBCCDDEEFF>","attributes":{}}],\
                 "unbind":false,"query":false,"problems":[]}
                 """)
     }
@@ -25,7 +25,7 @@ import Testing
     @Test func `has null where nothing is known, and the attributes`() {
         let (json, _) = parse(Fixture.bytes("acrobits-tuple"))
         #expect(json.contains(#""team":null,"service":null,"token":"8A2B1C","dialect":"acrobits","instance":null"#))
-        #expect(json.contains(#""wishes":{"pn-selector":"com.acrobits.voip"}"#))
+        #expect(json.contains(#""attributes":{"pn-selector":"com.acrobits.voip"}"#))
     }
 
     @Test func `names the provider of a query`() {

@@ -24,6 +24,36 @@ import Testing
         #expect(call.end(.cancelled) == "")
     }
 
+    @Test func `a phone that comes when the dialplan has gone elsewhere is told the end`() {
+        let call = HeldCall(Self.bob, host: .dialplan)
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.register("bob", at: .udp("b1")) == "ring 1 b1")
+        #expect(call.end(.failed(480)) == "")
+        #expect(call.fail(503, leg: 1) == "push 0 missed")
+        #expect(call.fail(503, leg: 1) == "")
+    }
+
+    @Test func `a leg that was sent tells its phone the end`() {
+        let call = HeldCall(Self.bob, host: .dialplan)
+        _ = call.start()
+        _ = call.accept()
+        #expect(call.register("bob", at: .udp("b1")) == "ring 1 b1")
+        call.send(leg: 1)
+        #expect(call.end(.failed(480)) == "")
+        #expect(call.hangUp(leg: 1) == "")
+    }
+
+    @Test func `a text that nobody holds is pushed, whatever time and its phone do`() {
+        let call = HeldCall(Self.alice, Self.bob, event: .chat, host: .dialplan, wakeTimeout: 2000)
+        #expect(call.start() == "ring 1 a, push 1 chat, hold")
+        #expect(call.leaveToPushes() == "")
+        #expect(call.ended == .failed(202) && call.deadline == nil)
+        #expect(call.wait(10_000) == "")
+        #expect(call.register("bob", at: .udp("b1")) == "")
+        #expect(call.accept(1) == "")
+    }
+
     @Test func `who has said something is not silent`() {
         let call = HeldCall(Self.alice, host: .dialplan)
         _ = call.start()

@@ -71,6 +71,9 @@ final class HeldCall {
     /// The script sends the request elsewhere, and phones may join for so long.
     func `continue`(for time: Int64) -> String { say(machine.continued(until: now + time, now: now)) }
 
+    /// Nobody holds the request.
+    func leaveToPushes() -> String { say(machine.leftToPushes()) }
+
     func end(_ how: CallEnd) -> String { say(machine.ended(how, now: now)) }
 
     /// What a device registers now is not about the request.

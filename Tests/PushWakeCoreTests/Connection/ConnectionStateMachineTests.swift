@@ -57,7 +57,7 @@ import Testing
         #expect(machine.streamEnded() == .close)
     }
 
-    @Test func `counts only an attempt that never stood as a failure`() {
+    @Test func `counts only an attempt that was never established as a failure`() {
         var young = ConnectionStateMachine(pingAfter: nil, now: 0)
         #expect(young.closed() == .countFailure)
         var old = makeReady()

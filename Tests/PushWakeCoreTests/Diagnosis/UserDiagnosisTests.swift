@@ -56,6 +56,57 @@ import Testing
         #expect(found.advice.contains(word))
     }
 
+    private func diagnosis(
+        ahead: Int64, _ assessment: WakeRecord.Assessment = .wakes(900), refusal: String? = nil,
+        way: DiagnosisFacts.Way = .ready(connections: 1)
+    ) -> UserDiagnosis {
+        var facts = DiagnosisFacts(aor: "bob")
+        facts.phones = [phone(assessment, way: way)]
+        facts.clock = ClockReading(host: "fcm.googleapis.com", ahead: ahead)
+        if let refusal { facts.refusals = [.apns: refusal] }
+        return UserDiagnosis(facts)
+    }
+
+    @Test func `says that the clock is right, or by how much it is not`() {
+        let right = diagnosis(ahead: 3)
+        #expect(right.findings.first?.text == "this machine's clock is that of fcm.googleapis.com" && right.isFine)
+        let off = diagnosis(ahead: 45)
+        #expect(off.findings.first?.state == .doubtful && off.isFine && off.advice.contains("NTP"))
+        #expect(off.findings.first?.text == "this machine's clock is 45 s ahead of fcm.googleapis.com's")
+        let wrong = diagnosis(ahead: -3660)
+        #expect(wrong.findings.first?.text == "this machine's clock is 61 min behind fcm.googleapis.com's")
+        #expect(!wrong.isFine && wrong.advice.contains("NTP"))
+        #expect(!diagnosis(ahead: .min).isFine)
+    }
+
+    @Test(arguments: [
+        ("ExpiredProviderToken", 0, true), ("InvalidProviderToken", 120, true), ("InvalidProviderToken", 0, false),
+        ("OAuth invalid_grant, this machine's clock (iat)", 0, true), ("OAuth invalid_grant", 0, false),
+        ("TopicDisallowed", 0, false),
+    ])
+    func `knows which refusals come from a wrong clock`(reason: String, ahead: Int64, isClock: Bool) {
+        let found = diagnosis(ahead: ahead, .failing(2, .misconfigured), refusal: reason)
+        #expect(found.advice.contains("NTP") == isClock)
+        #expect(found.findings.contains { $0.text.contains("(\(reason))") })
+        let refused = diagnosis(ahead: ahead, .neverPushed, way: .refused(reason))
+        #expect(!refused.isFine && refused.advice.contains("NTP") == isClock)
+    }
+
+    @Test func `takes a certificate that is not good today for a question of the clock`() {
+        let early = phone(.neverPushed, way: .unreachable("certificate of fcm.googleapis.com: not yet valid"))
+        #expect(diagnosis(early).advice.contains("timedatectl"))
+    }
+
+    @Test func `reads any form of Date`() {
+        let now: Int64 = 784_111_777
+        for text in ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"] {
+            #expect(ClockReading(date: text, host: "a", now: now + 90)?.ahead == 90)
+        }
+        for text in ["", "soon", "Sun, 06 Nov 1994 08:49:37"] {
+            #expect(ClockReading(date: text, host: "a", now: now) == nil)
+        }
+    }
+
     @Test func `takes the first that fails before what is in doubt`() {
         let found = diagnosis(phone(.wakesSometimes(900, woke: 1, accepted: 2)), phone(.neverWoke(9)))
         #expect(found.findings.contains { $0.state == .doubtful })

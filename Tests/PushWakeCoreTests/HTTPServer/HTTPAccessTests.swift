@@ -173,8 +173,8 @@ private final class Gate {
         let nonce = try nonce(access)
         let others = [
             digest(nonce: nonce, password: "wrong"), digest(nonce: nonce, uri: "/v1/send"),
-            digest(nonce: nonce, method: "POST"), digest(nonce: nonce, realm: "other"), digest(nonce: "0-1-0000"),
-            digest(nonce: "x"), digest(nonce: nonce, count: "0000000g"),
+            digest(nonce: nonce, method: "POST"), digest(nonce: nonce, realm: "other"), digest(nonce: "x"),
+            digest(nonce: nonce, count: "0000000g"),
         ]
         for text in others {
             guard case .wrong = access.decide(try request(text), now: 1) else {
@@ -189,7 +189,13 @@ private final class Gate {
         for _ in 0..<DigestNonces.most { _ = nonces.make(now: 1) }
         let fresh = nonces.make(now: 1)
         let findings = [first, fresh, ""].map { nonces.use($0, count: "00000001", now: 1) }
-        #expect(findings == [.stale, .good, .foreign])
+        #expect(findings == [.stale, .good, .malformed])
+    }
+
+    @Test func `asks again who knows the password and has a nonce of another engine`() throws {
+        #expect(access().decide(try request(digest(nonce: "0-1-0000")), now: 1) == .asked(isStale: true))
+        let wrong = access().decide(try request(digest(nonce: "0-1-0000", password: "wrong")), now: 1)
+        #expect(wrong == .wrong(isGuess: true))
     }
 
     @Test func `lets a user act for its own account alone`() {

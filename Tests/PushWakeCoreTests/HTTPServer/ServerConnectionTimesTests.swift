@@ -27,6 +27,20 @@ import Testing
         #expect(times(readingSince: 5, answeringSince: 10, hasOutput: true, now: 100).unproductiveSince == nil)
     }
 
+    @Test func `leave who reads an answer that goes on alone, as long as it reads`() {
+        var times = ServerConnectionTimes(isTLS: false, now: 0)
+        func goOn(hasOutput: Bool, now: Int64) {
+            times.update(
+                readingSince: nil, answeringSince: nil, hasOutput: hasOutput, isStreaming: true, now: now)
+        }
+        goOn(hasOutput: false, now: 100)
+        #expect(times.unproductiveSince == nil && times.overdue(now: 10_000_000) == nil)
+        goOn(hasOutput: true, now: 200_000)
+        #expect(times.unproductiveSince == 200_000 && times.overdue(now: 230_000) == .reading)
+        goOn(hasOutput: false, now: 210_000)
+        #expect(times.overdue(now: 10_000_000) == nil)
+    }
+
     @Test func `count from the first byte that is not read`() {
         var times = times(hasOutput: true, now: 100)
         times.update(readingSince: nil, answeringSince: nil, hasOutput: true, now: 200)

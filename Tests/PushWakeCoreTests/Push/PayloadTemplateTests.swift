@@ -97,6 +97,16 @@ import Testing
         }
     }
 
+    @Test func `takes any number that a reader of JSON takes, and no larger one`() {
+        for number in ["-0", "9223372036854775807", "-9223372036854775808", "1.5e300", "0.1E-400", "12e0"] {
+            #expect(refusal("{\"a\": \(number)}") == nil, "\(number)")
+        }
+        for number in ["9223372036854775808", "-99999999999999999999999999999", "1e999", "-2.5E400"] {
+            let error = refusal("{\"a\": \(number)}")
+            #expect(error?.column == 7 && error?.message.contains("larger") == true, "\(number)")
+        }
+    }
+
     @Test func `is refused when it is nested without end`() {
         let deep = String(repeating: "{\"a\":", count: 5000) + "1" + String(repeating: "}", count: 5000)
         #expect(refusal(deep)?.message.contains("nested") == true)

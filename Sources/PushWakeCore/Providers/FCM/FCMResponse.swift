@@ -20,6 +20,8 @@ public enum FCMResponse {
         let word = code ?? status ?? word(forStatus: response.status)
         let wait = RetryAfter.milliseconds(response, now: now)
         switch word {
+        case "NOT_FOUND" where code == nil && !speaksOfToken(error):
+            return Verdict(.misconfigured, reason: word)
         case "UNREGISTERED", "NOT_FOUND", "SENDER_ID_MISMATCH":
             return Verdict(.tokenGone, reason: word)
         case "INVALID_ARGUMENT":
@@ -72,6 +74,11 @@ public enum FCMResponse {
         let own = details.first { $0["@type"]?.string?.hasSuffix("FcmError") == true }
         guard let code = own?["errorCode"]?.string, code != "UNSPECIFIED_ERROR" else { return nil }
         return code
+    }
+
+    /// Google's words for a token that it does not know; a project or a URL that is not there has the same status.
+    private static func speaksOfToken(_ error: JSONValue?) -> Bool {
+        error?["message"]?.string?.contains("Requested entity was not found") ?? true
     }
 
     /// The trap: a payload of ours that FCM dislikes gives the same code as a broken token.

@@ -49,7 +49,11 @@ public enum FCMTokenRequest {
 
     /// Reads the answer; `body` is its parsed JSON. `now` in seconds since 1970.
     public static func answer(_ response: HTTPResponse, _ body: JSONValue?, now: Int64) -> Answer {
-        let error = String((body?["error"]?.string ?? "HTTP \(response.status)").prefix(64))
+        var error = String((body?["error"]?.string ?? "HTTP \(response.status)").prefix(64))
+        // "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. Check your iat and exp
+        // values in the JWT claim.": the clock is wrong.
+        let words = body?["error_description"]?.string ?? ""
+        if words.contains("iat and exp") { error += ", this machine's clock (iat)" }
         switch response.status {
         case 200:
             guard let token = body?["access_token"]?.string, HeaderText.isFieldValue(token, atMost: longestToken) else {

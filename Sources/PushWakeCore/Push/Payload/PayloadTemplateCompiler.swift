@@ -181,6 +181,7 @@ struct PayloadTemplateCompiler {
         let integer = digits()
         let leadingZero = integer > 1 && source[position - integer] == UInt8(ascii: "0")
         guard integer > 0, !leadingZero else { throw failure("this is not a JSON number", at: start) }
+        let isWhole = ![UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E")].contains(peek())
         if peek() == UInt8(ascii: ".") {
             emitNext()
             guard digits() > 0 else { throw failure("this is not a JSON number", at: start) }
@@ -189,6 +190,11 @@ struct PayloadTemplateCompiler {
             emitNext()
             if peek() == UInt8(ascii: "+") || peek() == UInt8(ascii: "-") { emitNext() }
             guard digits() > 0 else { throw failure("this is not a JSON number", at: start) }
+        }
+        // Legal JSON may have any number; who reads it need not (RFC 8259, 6).
+        let text = String(decoding: source[start..<position], as: UTF8.self)
+        guard isWhole ? Int64(text) != nil : Double(text)?.isFinite == true else {
+            throw failure("this number is larger than readers of JSON take", at: start)
         }
     }
 

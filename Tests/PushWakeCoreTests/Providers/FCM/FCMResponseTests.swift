@@ -34,6 +34,14 @@ import Testing
         #expect(verdict(status, error(code, word)) == Verdict(.tokenGone, reason: code))
     }
 
+    @Test(arguments: [
+        (#"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}"#, Outcome.tokenGone),
+        (#"{"error":{"code":404,"message":"Project not found.","status":"NOT_FOUND"}}"#, .misconfigured),
+    ])
+    func `tells a token that is not found from a project`(body: String, outcome: Outcome) {
+        #expect(verdict(404, body) == Verdict(outcome, reason: "NOT_FOUND"))
+    }
+
     @Test func `knows a bad token by the violated field`() {
         let body = error("INVALID_ARGUMENT", "INVALID_ARGUMENT", violations: ["message.token"])
         #expect(verdict(400, body).outcome == .tokenGone)

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+/// The Path (RFC 3327) by which other nodes reach a phone that registered here.
+///
+///     <sip:10.0.0.2:5060;lr;aor=bob;received=sip:192.0.2.7:40312%3Btransport%3Dtcp>
+///
+/// A phone that came through a proxy of its own is reached through that one. Any other is reached through this node: a proxy
+/// finds the connection by `received`, as Kamailio's `path` module reads it (use_received); a node that answers calls itself
+/// finds the phone among the contacts of `aor`. Without `node_uri` there is none: others send to the phone's own address, which
+/// does where nothing but UDP without NAT is used.
+public struct NodeRoute: Sendable {
+    private static let userParameter = ";lr;aor="
+
+    /// The setting `node_uri`: sip:host[:port][;transport=...]; empty for none.
+    private let nodeURI: String
+
+    /// The routes through this node.
+    public init(nodeURI: String) { self.nodeURI = nodeURI }
+
+    /// The route to a contact of a user; `path` is the one it registered with, `flow` where its REGISTER came from.
+    public func text(aor: String, path: String, flow: String) -> String {
+        guard path.isEmpty else { return path }
+        guard !nodeURI.isEmpty else { return "" }
+        let received = flow.isEmpty ? "" : ";received=\(Self.escaped(flow))"
+        return "<\(nodeURI)\(Self.userParameter)\(Self.escaped(aor))\(received)>"
+    }
+
+    /// Whether a contact that has this route registered here.
+    public func isOwn(_ route: String) -> Bool {
+        guard !nodeURI.isEmpty, route.hasPrefix("<\(nodeURI)") else { return false }
+        return route.utf8.dropFirst(nodeURI.utf8.count + 1).first == ASCII.semicolon
+    }
+
+    /// The node that made this route: its `node_uri`. Empty for the Path of a phone's own proxy, and where there is none.
+    public static func node(of route: String) -> String {
+        guard route.hasPrefix("<"), let end = route.firstRange(of: userParameter)?.lowerBound else { return "" }
+        return String(route[route.index(after: route.startIndex)..<end])
+    }
+
+    /// The user whose phone a request is for that another node sends through this one; nil for any other. `value` is what its
+    /// topmost Route header says.
+    public func user(inRoute value: Span<UInt8>) -> String? {
+        var routes = ContactCursor(value)
+        guard let route = try? routes.next() else { return nil }
+        let uri = value.part(route.uri)
+        guard uri.count <= SIPLimits.longestHeader, isOwn("<\(uri.text())") else { return nil }
+        var parameters = ParameterCursor(uri, in: SIPURI(uri, in: 0..<uri.count).parameters, of: .uri)
+        while let parameter = parameters.next() {
+            guard uri.part(parameter.name).equalsIgnoringCase("aor") else { continue }
+            guard let user = try? PercentDecoding.decode(uri.part(parameter.value)), !user.isEmpty else { return nil }
+            return user
+        }
+        return nil
+    }
+
+    /// As the value of a URI's parameter (RFC 3261, 25.1): all but `paramchar` is escaped.
+    private static func escaped(_ text: String) -> String {
+        var out: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+                UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "&"),
+                UInt8(ascii: "+"), UInt8(ascii: "$"), UInt8(ascii: "!"), UInt8(ascii: "~"), UInt8(ascii: "*"),
+                UInt8(ascii: "'"), UInt8(ascii: "("), UInt8(ascii: ")"):
+                out.append(byte)
+            default:
+                out += Array("%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8)
+            }
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import PushWakeStore
+import PushWakeSystem
+import Testing
+
+@testable import PushWakeClient
+@testable import PushWakeEngine
+
+/// A shared store that answers when the test says so.
+private final class LateStore: SharedStore {
+    let bindings = MemoryStore()
+    var open: [() -> Void] = []
+    var announced: [[UInt8]] = []
+    var isAway = false
+    var isClaimed = false
+    var confirmed: [String] = []
+    /// What `claimAnew` says.
+    var isClaimedStill = true
+    let claimPause: Int64 = 0
+    var runs = 1
+    var onAnnouncement: ([UInt8]) -> Void = { _ in }
+    var onGap: () -> Void = {}
+    var backlog = 0
+    var isReady: Bool { !isAway }
+
+    /// Answers all questions, in their order, and those that come of it.
+    func answer() { while !open.isEmpty { open.removeFirst()() } }
+
+    private func result<Answer>(_ work: (any BindingStore) throws(StoreError) -> Answer) -> Result<Answer, StoreError> {
+        guard !isAway else { return .failure(.unusable("it is away")) }
+        do throws(StoreError) {
+            for _ in 1..<runs { _ = try work(MemoryStore()) }
+            return .success(try work(bindings))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    func ask<Answer>(
+        about aor: String, now: Int64, keepsTrying: Bool, announcing announcement: [UInt8]?,
+        _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>) -> Void
+    ) {
+        open.append { [self] in
+            if let announcement { announced.append(announcement) }
+            then(result(work))
+        }
+    }
+
+    func hold<Answer>(
+        for aor: String, claim: String, now: Int64, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>, Bool) -> Void
+    ) {
+        open.append { [self] in then(result(work), isClaimed) }
+    }
+
+    func confirmClaim(_ claim: String, of aor: String) { confirmed.append(aor) }
+
+    func claimAnew(_ claim: String, of aor: String, then: @escaping (Bool) -> Void) {
+        open.append { [self] in then(isClaimedStill) }
+    }
+
+    func ask<Answer>(
+        aboutPURR purr: PURR, now: Int64, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>) -> Void
+    ) {
+        open.append { [self] in then(result(work)) }
+    }
+
+    func nodes(then: @escaping (Result<[SharedNode], StoreError>) -> Void) {
+        then(.success([SharedNode(name: "a", version: "1", startedAt: 0)]))
+    }
+
+    func users(
+        after cursor: String, limit: Int, then: @escaping (Result<(aors: [String], next: String?), StoreError>) -> Void
+    ) {
+        then(.success((bindings.aors(after: "", limit: .max, now: 0), nil)))
+    }
+}
+
+/// A host that holds requests, on a real socket.
+private final class Host {
+    let bench: CoreBench
+    let store = LateStore()
+    private let client: LocalSocket
+    private let peer: EnginePeer
+
+    init(_ settings: [String: String] = [:]) throws {
+        bench = try CoreBench(settings, shared: store)
+        let path = "/tmp/pushwake-host-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
+        let listener = try LocalSocket.listen(path: path)
+        client = try LocalSocket.connect(path: path)
+        peer = SocketPeer(socket: try #require(listener.accept()))
+        try say(.subscribe) { $0.put(.host, 7) }
+        _ = hear()
+    }
+
+    /// Its process is gone.
+    func hangUp() {
+        peer.close()
+        bench.core.closed(peer)
+    }
+
+    var isWaiting: Bool { peer.wait != nil }
+
+    func say(_ kind: EngineProtocol.Kind, _ fill: (inout MessageWriter) -> Void) throws {
+        var writer = MessageWriter()
+        writer.begin(kind, id: 9)
+        fill(&writer)
+        bench.core.handle(try #require(MessageReader(writer.bytes)), from: peer)
+    }
+
+    /// The next message; nil when there is none.
+    func hear() -> MessageReader? {
+        bench.loop.turn(waitingUpTo: 0)
+        var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
+        guard case .message(let count) = client.receive(into: &buffer) else { return nil }
+        return MessageReader(Array(buffer[..<count]))
+    }
+
+    func call(handle: UInt64 = 1) throws {
+        try say(.wake) { writer in
+            writer.put(.aor, "bob")
+            writer.put(.callID, "call")
+            writer.put(.method, "INVITE")
+            writer.put(.host, 7)
+            writer.put(.handle, Int64(handle))
+        }
+    }
+
+    func register() throws {
+        try say(.register) { writer in
+            writer.put(.aor, "bob")
+            writer.put(.callID, "a@b")
+            writer.put(.cseq, 1)
+            writer.put(.granted, 3600)
+            writer.put(.headerName, "Contact")
+            writer.put(
+                .headerValue,
+                "<sip:bob@10.0.0.1:5060;transport=tcp;pn-provider=fcm;pn-param=project;pn-prid=abc:def>;+sip.instance=\"<1>\""
+            )
+            writer.put(.contactURI, "sip:bob@10.0.0.1:5060;transport=tcp")
+            writer.put(.contactKey, "uloc-1")
+            writer.put(.contactFlow, "sip:10.0.0.1:4711;transport=tcp")
+            writer.put(.contactReachable, 1)
+        }
+    }
+
+    func putBinding(age: Int64) {
+        let now = SystemClock.wallSeconds()
+        _ = store.bindings.register(
+            [
+                Binding(
+                    aor: "bob", provider: .fcm, app: "project", token: "abc:def", dialect: .rfc8599, instance: "<1>",
+                    contact: "sip:bob@10.0.0.1:5060;transport=tcp", callID: "a@b", cseq: 1, registeredAt: now - age,
+                    expiresAt: now + 600, forgetAt: now + 600, route: "<sip:10.0.0.2:5060;lr>")
+            ], now: now)
+    }
+}
+
+@Suite struct `A core whose store answers later` {
+    @Test func `promises push when the store has answered, and not before`() throws {
+        let host = try Host(["node_uri": "sip:10.0.0.9:5060"])
+        try host.register()
+        #expect(host.hear() == nil)
+        host.store.runs = 2
+        host.store.answer()
+        let reply = try #require(host.hear())
+        #expect(EngineClient.text(.featureCaps, in: reply) == "Feature-Caps: *;+sip.pns=\"fcm\"\r\n")
+        #expect(host.bench.core.statistics.stored == 1)
+        let stored = host.store.bindings.bindings(of: "bob", now: SystemClock.wallSeconds())
+        let route = "<sip:10.0.0.9:5060;lr;aor=bob;received=sip:10.0.0.1:4711%3Btransport%3Dtcp>"
+        #expect(stored.map(\.route) == [route])
+        let announced = try #require(host.store.announced.first)
+        let notice = try #require(RegistrationNotice(announced))
+        #expect(notice.aor == "bob" && notice.contacts.count == 1)
+        #expect(notice.contacts[0].route == route && notice.contacts[0].key == "uloc-1")
+        #expect(notice.contacts[0].tokens == ["abc:def"] && notice.contacts[0].instance == "<1>")
+    }
+
+    @Test func `promises nothing when the store is away`() throws {
+        let host = try Host()
+        host.store.isAway = true
+        try host.register()
+        host.store.answer()
+        #expect(host.hear()?.kind == .failure)
+    }
+
+    @Test func `lets a call go on without push when the store is away`() throws {
+        let host = try Host()
+        host.store.isAway = true
+        try host.call()
+        #expect(host.hear() == nil)
+        host.store.answer()
+        #expect(host.hear()?.kind == .failure)
+        #expect(host.bench.core.calls.live == 0 && host.bench.core.wakesUnderWay.isEmpty)
+    }
+
+    @Test func `forgets a call whose caller hangs up before its bindings come`() throws {
+        let host = try Host()
+        host.putBinding(age: 600)
+        try host.call()
+        try host.say(.requestEnded) { writer in
+            writer.put(.host, 7)
+            writer.put(.handle, 1)
+            writer.put(.how, 0)
+        }
+        host.store.answer()
+        #expect(host.bench.core.calls.live == 0 && host.bench.core.wakesUnderWay.isEmpty)
+    }
+
+    @Test func `forgets a call whose channel hangs up before its bindings come`() throws {
+        let host = try Host()
+        let core = host.bench.core
+        host.putBinding(age: 600)
+        let listener = try Socket.listen(on: try #require(SocketAddress(ip: "127.0.0.1", port: 0)))
+        let client = try Socket.connect(to: listener.localAddress)
+        var accepted = listener.accept()
+        while accepted == nil { accepted = listener.accept() }
+        let connection = try LineConnection(try #require(accepted).socket, loop: host.bench.loop)
+        let channel = FastAGIChannel(connection, core, token: "")
+        for line in ["agi_request: agi://h/wake?aor=bob&timeout=9", "", "200 result=1 (call)"] { channel.line(line) }
+        #expect(core.wakesUnderWay.count == 1)
+        channel.line("HANGUP")
+        host.store.answer()
+        #expect(core.calls.live == 0 && core.wakesUnderWay.isEmpty && channel.wait == nil)
+        client.close()
+    }
+
+    @Test func `forgets a call whose process ends before its bindings come`() throws {
+        let host = try Host()
+        host.putBinding(age: 600)
+        try host.say(.wait) { writer in
+            writer.put(.aor, "bob")
+            writer.put(.callID, "call")
+            writer.put(.withoutContacts, 1)
+        }
+        host.hangUp()
+        host.store.answer()
+        #expect(host.bench.core.calls.live == 0 && host.bench.core.wakesUnderWay.isEmpty)
+    }
+
+    @Test func `lets a process wait whose bindings come late, and ends no other's wait when they do not`() throws {
+        let host = try Host()
+        host.putBinding(age: 600)
+        for isAway in [false, true] {
+            host.store.isAway = isAway
+            try host.say(.wait) { writer in
+                writer.put(.aor, "bob")
+                writer.put(.callID, "call \(isAway)")
+                writer.put(.withoutContacts, 1)
+            }
+            host.store.answer()
+            #expect(host.bench.core.calls.live == 1)
+            #expect(host.isWaiting != isAway)
+        }
+    }
+
+    @Test func `rings a phone that another node announces, by the route to it`() throws {
+        let host = try Host()
+        // No push of this node fails.
+        host.store.isClaimed = true
+        host.putBinding(age: 600)
+        try host.call()
+        host.store.answer()
+        #expect(host.hear()?.kind == .reply)
+        let contact = RegistrationNotice.Contact(
+            uri: "sip:bob@10.0.0.7:5060;transport=tcp;pn-prid=abc:def", instance: "<1>", tokens: ["abc:def"],
+            key: "uloc-9", flow: "sip:10.0.0.7:4712;transport=tcp", registrationID: "new", route: "<sip:10.0.0.2;lr>")
+        host.store.onAnnouncement(RegistrationNotice(aor: "bob", domain: "", contacts: [contact]).bytes)
+        let ring = try #require(host.verb(1))
+        #expect(EngineClient.text(.contactKey, in: ring) == "uloc-9")
+        #expect(EngineClient.text(.contactURI, in: ring) == "sip:bob@10.0.0.7:5060;transport=tcp")
+        #expect(EngineClient.text(.contactPath, in: ring) == "<sip:10.0.0.2;lr>")
+        #expect(EngineClient.text(.contactFlow, in: ring) == "sip:10.0.0.7:4712;transport=tcp")
+    }
+
+    @Test(arguments: [(0, true), (30, false)])
+    func `rings a phone at once that has registered elsewhere a moment ago`(age: Int64, rings: Bool) throws {
+        let host = try Host()
+        host.putBinding(age: age)
+        try host.call()
+        host.store.answer()
+        #expect(host.hear()?.kind == .reply)
+        let ring = host.verb(1)
+        #expect((ring != nil) == rings)
+        if let ring { #expect(EngineClient.text(.contactPath, in: ring) == "<sip:10.0.0.2:5060;lr>") }
+    }
+
+    @Test func `rings a phone anew when the node that had its connection could not reach it`() throws {
+        let host = try Host()
+        // No push of this node fails.
+        host.store.isClaimed = true
+        host.putBinding(age: 0)
+        try host.call()
+        host.store.answer()
+        _ = host.hear()
+        let ring = try #require(host.verb(1))
+        let leg = EngineClient.number(.leg, in: ring)
+        try host.say(.progressed) { writer in
+            writer.put(.host, 7)
+            writer.put(.handle, 1)
+            writer.put(.leg, leg)
+            writer.put(.status, 477)
+            writer.put(.fromPhone, 1)
+        }
+        try host.register()
+        host.store.answer()
+        #expect(host.verb(1) != nil)
+    }
+
+    @Test func `looks for phones when announcements may have been missed`() throws {
+        let host = try Host()
+        // No push of this node fails.
+        host.store.isClaimed = true
+        host.putBinding(age: 600)
+        try host.call()
+        host.store.answer()
+        _ = host.hear()
+        host.putBinding(age: 0)
+        host.store.onGap()
+        host.store.answer()
+        #expect(host.verb(1) != nil)
+    }
+
+    @Test func `does not push what another node pushes`() throws {
+        let host = try Host()
+        host.store.isClaimed = true
+        host.putBinding(age: 600)
+        try host.call()
+        host.store.answer()
+        host.bench.loop.turn(waitingUpTo: 0)
+        host.store.answer()
+        #expect(host.bench.core.statistics.pushed == 0)
+        #expect(host.bench.core.statistics.leftToOtherNodes == 1)
+        #expect(host.bench.core.calls.live == 1)
+        #expect(host.store.confirmed.isEmpty)
+    }
+
+    @Test func `pushes when the node that was to push has gone on without`() throws {
+        let host = try Host()
+        host.store.isClaimed = true
+        host.store.isClaimedStill = false
+        host.putBinding(age: 600)
+        try host.call()
+        host.store.answer()
+        #expect(host.bench.core.statistics.pushed == 0)
+        host.bench.loop.turn(waitingUpTo: 0)
+        host.store.answer()
+        #expect(host.bench.core.statistics.pushed == 1)
+        #expect(host.bench.core.statistics.leftToOtherNodes == 0)
+    }
+
+    @Test func `says that it pushes`() throws {
+        let host = try Host()
+        host.putBinding(age: 600)
+        try host.call()
+        host.store.answer()
+        #expect(host.store.confirmed == ["bob"])
+    }
+
+    @Test(
+        arguments: [[], [1, 4, 0, 0, 0, 0], [1, 4, 0, 0, 0, 0, 1, 255, 255, 255, 255], Array("garbage".utf8)]
+            as [[UInt8]])
+    func `ignores an announcement that it cannot read`(bytes: [UInt8]) throws {
+        #expect(RegistrationNotice(bytes) == nil)
+        let host = try Host()
+        host.store.onAnnouncement(bytes)
+        #expect(host.hear() == nil)
+    }
+}
+
+extension Host {
+    /// The next message with a verb of this kind.
+    fileprivate func verb(_ kind: Int64) -> MessageReader? {
+        for _ in 0..<20 {
+            guard let message = hear() else { return nil }
+            // Verbs of one turn come together.
+            var reader = message
+            while message.kind == .verbs, let field = reader.next() {
+                if field.tag == .verb, reader.number(field) == kind { return message }
+            }
+        }
+        return nil
+    }
+}

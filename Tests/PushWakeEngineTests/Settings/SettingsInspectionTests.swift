@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+
+import Glibc
+import PushWakeClient
+import PushWakeCore
+import PushWakeEngine
+import Testing
+
+@Suite struct `Inspection of all settings` {
+    @Test(arguments: [
+        ([("fastagi_listen", "4573")], "fastagi_listen", LogLevel.error, "write 127.0.0.1:4573"),
+        ([("fastagi_listen", "localhost:4573")], "fastagi_listen", .error, "write 127.0.0.1:4573"),
+        (
+            [("fastagi_listen", "127.0.0.1:4573"), ("fastagi_allow", "10.0.0.0/33")], "fastagi_allow", .error,
+            "is not a list of networks"
+        ),
+        (
+            [("fastagi_listen", "0.0.0.0:4573"), ("fastagi_allow", "0.0.0.0/0")], "fastagi_allow", .warning,
+            "fastagi_token_file"
+        ),
+        (
+            [("fastagi_listen", "[::]:4573"), ("fastagi_allow", "::/1, 8000::/1")], "fastagi_allow", .warning,
+            "Asterisk's address"
+        ),
+        (
+            [("fastagi_listen", "127.0.0.1:4573"), ("fastagi_token_file", "/nonexistent")], "fastagi_token_file",
+            .warning, "no first line"
+        ),
+        ([("upper_servers", "pbx.example.com, a b:0")], "upper_servers", .error, "is no server"),
+        ([("store_path", "~/bindings.db")], "store_path", .error, "only shells know"),
+        ([("upper_contact", "sip:gw")], "upper_contact", .error, "is no host"),
+        ([("secret_key_file", "/nonexistent")], "secret_key_file", .warning, "openssl rand -hex 32"),
+        ([("secret_key_file", "/etc/hostname")], "secret_key_file", .warning, "64 hex digits"),
+        ([("apns_topic", "com.example phone")], "apns_topic", .error, "write a bundle id"),
+        (
+            [("apns_key", "/nonexistent"), ("apns_key_id", "ABC"), ("apns_team_id", "DEF123GHIJ")], "apns_key_id",
+            .warning, "ten characters"
+        ),
+        (
+            [("apns_key", "/AuthKey_ABC123DEFG.p8"), ("apns_team_id", "DEF123GHIJK")], "apns_team_id", .warning,
+            "ten characters"
+        ),
+    ])
+    func `names the setting and the remedy`(
+        values: [(String, String)], setting: String, level: LogLevel, remedy: String
+    ) throws {
+        let finding = try inspect(values).first { $0.setting == setting }
+        #expect(finding?.level == level)
+        #expect(finding?.message.contains(remedy) == true, "\(finding?.message ?? "")")
+    }
+
+    @Test func `takes what is right`() throws {
+        let values = [
+            ("fastagi_listen", "[::1]:4573"), ("fastagi_allow", "10.0.0.0/8, ::1/128"),
+        ]
+        #expect(try inspect(values).isEmpty)
+        #expect(try inspect([("fastagi_allow", "")]).isEmpty)
+        #expect(try inspect([("fastagi_listen", "127.0.0.1:4573"), ("fastagi_allow", "0.0.0.0/0")]).isEmpty)
+        #expect(try inspect([("fastagi_listen", "0.0.0.0:4573"), ("fastagi_allow", "10.0.0.0/8")]).isEmpty)
+        for topic in ["", "set", "null", "packagename", "com.example.phone"] {
+            #expect(try inspect([("apns_topic", topic)]).isEmpty)
+        }
+        let ids = try inspect([("apns_key", "/AuthKey_ABC123DEFG.p8"), ("apns_team_id", "DEF123GHIJ")])
+        #expect(ids.map(\.setting) == ["apns_key"])
+    }
+
+    @Test func `names templates that no provider has`() throws {
+        let directory = try directory(["apsn.json", "README", "fcm.json~", "webpush.com.example.json"])
+        defer { remove(directory, ["apsn.json", "README", "fcm.json~", "webpush.com.example.json"]) }
+        let findings = try inspect([("template_dir", directory)])
+        #expect(findings.map(\.setting) == ["template_dir"])
+        #expect(findings.first?.message.contains("\(directory)/apsn.json is for no provider") == true)
+    }
+
+    private func inspect(_ values: [(String, String)]) throws -> [SettingsInspection.Finding] {
+        var settings = Settings()
+        for (name, value) in values { try settings.set(name, to: value) }
+        return SettingsInspection.inspect(settings)
+    }
+
+    private func directory(_ names: [String]) throws -> String {
+        var template = Array("/tmp/pushwake-templates-XXXXXX".utf8CString)
+        let path = String(cString: try #require(mkdtemp(&template)))
+        for name in names {
+            let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT, 0o600)
+            #expect(write(descriptor, "{}", 2) == 2)
+            close(descriptor)
+        }
+        return path
+    }
+
+    private func remove(_ directory: String, _ names: [String]) {
+        for name in names { unlink("\(directory)/\(name)") }
+        rmdir(directory)
+    }
+}

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: MIT
+
+import Glibc
+import PushWakeCore
+import PushWakeStore
+import PushWakeSystem
+import Testing
+
+private let aor = "alice@example.com"
+
+/// What only a store on a server of its own can do: several nodes, and a server that fails.
+@Suite struct `A store that nodes share` {
+    /// Two nodes on one server.
+    private func withNodes(
+        _ server: ValkeyServer = .shared, _ change: @escaping (inout ValkeyStore.Options) -> Void = { _ in },
+        _ body: (ValkeyNode, ValkeyNode) throws -> Void
+    ) throws {
+        let prefix = NameSource().next()
+        let a = try ValkeyNode(server, name: "a", prefix: prefix, change)
+        let b = try ValkeyNode(server, name: "b", prefix: prefix, change)
+        #expect(a.connect() && b.connect())
+        try body(a, b)
+    }
+
+    @Test func `has one binding when two nodes store the same device at once`() throws {
+        try withNodes { a, b in
+            for round in 0..<50 {
+                let time = start + Int64(round)
+                var open = 2
+                for (node, name) in [(a, "a"), (b, "b")] {
+                    let phone = makeBinding(
+                        token: "token of \(round)", contact: "sip:\(name)@192.0.2.1", callID: "\(name)\(round)",
+                        at: time)
+                    node.store.ask(about: aor, now: time, keepsTrying: false, announcing: nil) {
+                        (store) throws(StoreError) in
+                        try store.register([phone], now: time)
+                    } then: { result in
+                        #expect(throws: Never.self) { try result.get() }
+                        open -= 1
+                    }
+                }
+                // Both have read before either writes.
+                #expect(
+                    a.wait {
+                        b.loop.turn(waitingUpTo: 1); return open == 0
+                    })
+                let stored = try a.ask(now: time) { (store) throws(StoreError) in try store.bindings(of: aor, now: time)
+                }
+                #expect(stored.map(\.token) == ["token of \(round)"])
+            }
+        }
+    }
+
+    @Test func `keeps all devices that two nodes store at once`() throws {
+        try withNodes { a, b in
+            var open = 40
+            for index in 0..<20 {
+                for (node, name) in [(a, "a"), (b, "b")] {
+                    let id = "\(name)\(index)"
+                    let phone = makeBinding(token: id, instance: id, contact: "sip:\(id)@192.0.2.1", callID: id)
+                    node.store.ask(about: aor, now: start, keepsTrying: false, announcing: nil) {
+                        (store) throws(StoreError) in
+                        try store.register([phone], now: start)
+                    } then: { result in
+                        #expect(throws: Never.self) { try result.get() }
+                        open -= 1
+                    }
+                }
+            }
+            #expect(
+                a.wait {
+                    b.loop.turn(waitingUpTo: 1); return open == 0
+                })
+            let stored = try b.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start) }
+            #expect(stored.count == 40)
+        }
+    }
+
+    @Test func `lets no older REGISTER replace a newer one of another node`() throws {
+        try withNodes { a, b in
+            let newer = makeBinding(token: "new", cseq: 9, at: start + 5)
+            let older = makeBinding(token: "old", cseq: 8, at: start + 6)
+            _ = try a.ask { (store) throws(StoreError) in try store.register([newer], now: start + 5) }
+            _ = try b.ask { (store) throws(StoreError) in try store.register([older], now: start + 6) }
+            let stored = try a.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start + 6) }
+            #expect(stored == [newer])
+        }
+    }
+
+    @Test func `answers questions about one user in their order`() throws {
+        try withNodes { a, _ in
+            var seen: [Int] = []
+            for index in 0..<100 {
+                let phone = makeBinding(token: "\(index)", cseq: UInt32(index + 1))
+                a.store.ask(about: aor, now: start, keepsTrying: false, announcing: nil) { (store) throws(StoreError) in
+                    let before = try store.bindings(of: aor, now: start).map(\.token)
+                    _ = try store.register([phone], now: start)
+                    return before
+                } then: { result in
+                    #expect((try? result.get()) == (index == 0 ? [] : ["\(index - 1)"]))
+                    seen.append(index)
+                }
+            }
+            #expect(a.wait { seen.count == 100 })
+            #expect(seen == Array(0..<100))
+        }
+    }
+
+    @Test func `tells the node that holds a request of a phone that registers at another`() throws {
+        try withNodes { a, b in
+            let phone = makeBinding()
+            _ = try b.ask { (store) throws(StoreError) in try store.register([phone], now: start) }
+            var held: ([Binding], Bool)?
+            a.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+                try store.bindings(of: aor, now: start)
+            } then: {
+                held = ((try? $0.get()) ?? [], $1)
+            }
+            #expect(a.wait { held != nil })
+            #expect(held?.0 == [phone] && held?.1 == false)
+            // The same request at another node: the first one pushes.
+            var second: Bool?
+            b.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+                try store.bindings(of: aor, now: start)
+            } then: {
+                second = $1
+            }
+            #expect(b.wait { second != nil })
+            #expect(second == true)
+            let again = makeBinding(cseq: 2, at: start + 1)
+            _ = try b.ask(announcing: Array("registered".utf8)) { (store) throws(StoreError) in
+                try store.register([again], now: start + 1)
+            }
+            #expect(a.wait { a.heard == [Array("registered".utf8)] })
+            // A REGISTER that changes nothing is told too, and nobody hears of his own.
+            _ = try b.ask(announcing: Array("more".utf8)) { (store) throws(StoreError) in true }
+            #expect(a.wait { a.heard.count == 2 })
+            #expect(b.heard.isEmpty)
+        }
+    }
+
+    @Test func `needs no script that somebody has removed`() throws {
+        let server = ValkeyServer()
+        try withNodes(server) { a, _ in
+            _ = try a.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+            try flushScripts(server)
+            let again = makeBinding(token: "other", cseq: 2)
+            _ = try a.ask { (store) throws(StoreError) in try store.register([again], now: start) }
+            #expect(try a.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start) } == [again])
+        }
+    }
+
+    private func flushScripts(_ server: ValkeyServer) throws { try server.run("script flush") }
+
+    @Test func `says so when the server stands still, and keeps REGISTERs for later`() throws {
+        let server = ValkeyServer()
+        try withNodes(server, { $0.timeout = 300 }) { a, b in
+            server.stop()
+            let begin = SystemClock.monotonicMilliseconds()
+            #expect(throws: StoreError.self) {
+                try a.ask(keepsTrying: true) { (store) throws(StoreError) in
+                    try store.register([makeBinding()], now: start)
+                }
+            }
+            let first = SystemClock.monotonicMilliseconds() - begin
+            #expect(first >= 300 && first < 3000)
+            // Nobody waits for it any more.
+            #expect(throws: StoreError.self) {
+                try a.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start) }
+            }
+            #expect(SystemClock.monotonicMilliseconds() - begin - first < 300)
+            #expect(a.store.backlog == 1)
+            server.goOn()
+            #expect(a.wait { a.store.backlog == 0 && a.store.isReady })
+            #expect(b.wait { b.store.isReady })
+            #expect(b.read() == [makeBinding()])
+        }
+    }
+
+    @Test func `does not let a REGISTER that comes late replace what came after it`() throws {
+        let server = ValkeyServer()
+        try withNodes(server, { $0.timeout = 300 }) { a, b in
+            server.stop()
+            let late = makeBinding(token: "late", contact: "sip:late@192.0.2.1", callID: "late")
+            #expect(throws: StoreError.self) {
+                try a.ask(keepsTrying: true) { (store) throws(StoreError) in try store.register([late], now: start) }
+            }
+            server.goOn()
+            // The other node is faster.
+            #expect(b.wait { b.store.isReady })
+            let newer = makeBinding(token: "newer", callID: "newer", at: start + 9)
+            #expect(
+                b.wait {
+                    (try? b.ask(now: start + 9) { (store) throws(StoreError) in
+                        try store.register([newer], now: start + 9)
+                    }) != nil
+                })
+            #expect(a.wait { a.store.backlog == 0 })
+            #expect(b.read(now: start + 9) == [newer])
+        }
+    }
+
+    @Test func `tells nobody of a REGISTER that comes late and was overtaken`() throws {
+        let server = ValkeyServer()
+        try withNodes(server, { $0.timeout = 300 }) { a, b in
+            server.stop()
+            let late = makeBinding(token: "late", contact: "sip:late@192.0.2.1", callID: "late")
+            #expect(throws: StoreError.self) {
+                try a.ask(keepsTrying: true, announcing: Array("late".utf8)) { (store) throws(StoreError) in
+                    try store.register([late], now: start)
+                }
+            }
+            server.goOn()
+            let newer = makeBinding(token: "newer", callID: "newer", at: start + 9)
+            #expect(b.wait { b.store.isReady })
+            #expect(
+                b.wait {
+                    (try? b.ask(now: start + 9) { (store) throws(StoreError) in
+                        try store.register([newer], now: start + 9)
+                    }) != nil
+                })
+            var isHeld = false
+            b.store.hold(for: aor, claim: "call", now: start + 9) { (store) throws(StoreError) in
+                try store.bindings(of: aor, now: start + 9)
+            } then: { _, _ in
+                isHeld = true
+            }
+            #expect(b.wait { isHeld })
+            #expect(a.wait { a.store.backlog == 0 })
+            // Announcements come in their order: one that came before this one would have been heard.
+            _ = try a.ask(now: start + 10, announcing: Array("last".utf8)) { (store) throws(StoreError) in true }
+            #expect(b.wait { !b.heard.isEmpty })
+            #expect(b.heard == [Array("last".utf8)])
+        }
+    }
+
+    @Test func `stores what a phone said while the server was away before what it says now`() throws {
+        let server = ValkeyServer()
+        try withNodes(server, { $0.timeout = 300 }) { a, _ in
+            server.stop()
+            #expect(throws: StoreError.self) {
+                try a.ask(keepsTrying: true) { (store) throws(StoreError) in
+                    try store.register([makeBinding()], now: start)
+                }
+            }
+            server.goOn()
+            // It leaves while its REGISTER still waits, or is on its way, or is stored: what cannot be stored now waits too.
+            _ = try? a.ask(now: start + 5, keepsTrying: true) { (store) throws(StoreError) in
+                try store.remove(.all, of: aor, reason: "unregistered", now: start + 5)
+            }
+            #expect(a.wait { a.store.backlog == 0 })
+            #expect(a.read(now: start + 6) == [])
+        }
+    }
+
+    /// Holds a request, and says whether another node may push for it.
+    private func isClaimed(_ node: ValkeyNode) -> Bool? {
+        var answer: Bool?
+        node.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+            true
+        } then: {
+            answer = $1
+        }
+        #expect(node.wait { answer != nil })
+        return answer
+    }
+
+    /// Asks once more, as a node does after `claimPause`.
+    private func isClaimedStill(_ node: ValkeyNode) -> Bool? {
+        var answer: Bool?
+        node.loop.schedule(after: node.store.claimPause) {
+            node.store.claimAnew("call", of: aor) { answer = $0 }
+        }
+        #expect(node.wait { answer != nil })
+        return answer
+    }
+
+    @Test func `has one node push for a request that two have`() throws {
+        try withNodes(.shared, { $0.timeout = 300 }) { a, b in
+            _ = try b.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+            #expect(isClaimed(a) == false)
+            a.store.confirmClaim("call", of: aor)
+            a.loop.turn(waitingUpTo: 0)
+            #expect(isClaimed(b) == true)
+            #expect(isClaimedStill(b) == true)
+            // The same once more, at the node that pushes.
+            #expect(isClaimed(a) == false)
+            #expect(isClaimedStill(a) == false)
+        }
+    }
+
+    @Test func `lets another node push when the first has not said that it does`() throws {
+        try withNodes(.shared, { $0.timeout = 300 }) { a, b in
+            _ = try b.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+            #expect(isClaimed(a) == false)
+            #expect(isClaimed(b) == true)
+            #expect(isClaimedStill(b) == false)
+            #expect(isClaimedStill(a) == true)
+        }
+    }
+
+    /// The first node's request goes on without push at the very moment in which the second is told of its claim.
+    @Test func `loses no push when the server stands still for as long as a question waits`() throws {
+        let server = ValkeyServer()
+        try withNodes(server, { $0.timeout = 250 }) { a, b in
+            _ = try b.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+            server.stop()
+            a.loop.updateTime()
+            b.loop.updateTime()
+            var first: Bool?
+            var second: Bool?
+            a.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+                true
+            } then: { result, isClaimed in
+                first = (try? result.get()) != nil && !isClaimed
+            }
+            // On its way before the second node asks.
+            a.loop.turn(waitingUpTo: 0)
+            SystemClock.wait(milliseconds: 150)
+            b.loop.updateTime()
+            b.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+                true
+            } then: {
+                second = (try? $0.get()) == nil ? nil : $1
+            }
+            b.loop.turn(waitingUpTo: 0)
+            #expect(a.wait { first != nil })
+            #expect(first == false)
+            server.goOn()
+            #expect(b.wait { second != nil })
+            // Told that the other has it, which has gone on without.
+            if second == true { #expect(isClaimedStill(b) == false) }
+            _ = a.wait { a.store.isReady }
+            #expect(b.store.isReady)
+        }
+    }
+
+    @Test func `pushes rather twice than not at all when nobody can be asked`() throws {
+        let server = ValkeyServer()
+        try withNodes(server, { $0.timeout = 300 }) { a, _ in
+            kill(server.pid, SIGKILL)
+            #expect(isClaimedStill(a) == false)
+        }
+    }
+
+    @Test func `keeps no more REGISTERs than it was told to`() throws {
+        let node = try ValkeyNode(.shared, access: ValkeyAccess(ValkeyAddress("unix:///nonexistent/x"))) {
+            $0.backlog = 3
+        }
+        for index in 0..<5 {
+            #expect(throws: StoreError.self) {
+                try node.ask("user\(index)", keepsTrying: true) { (store) throws(StoreError) in
+                    try store.register([makeBinding(aor: "user\(index)")], now: start)
+                }
+            }
+        }
+        #expect(node.store.backlog == 3)
+        #expect(node.wait { node.lines.contains { $0.contains("/nonexistent/x") } })
+    }
+
+    @Test func `goes on reading when the server takes no writes, and stores later`() throws {
+        let server = ValkeyServer()
+        try withNodes(server) { a, _ in
+            _ = try a.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+            try server.run("config set min-replicas-to-write 1")
+            let again = makeBinding(token: "other", cseq: 2)
+            #expect(throws: StoreError.self) {
+                try a.ask(keepsTrying: true) { (store) throws(StoreError) in try store.register([again], now: start) }
+            }
+            var held: [Binding]?
+            a.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+                try store.bindings(of: aor, now: start)
+            } then: { result, _ in
+                held = (try? result.get()) ?? []
+            }
+            #expect(a.wait { held != nil })
+            #expect(held == [makeBinding()])
+            try server.run("config set min-replicas-to-write 0")
+            #expect(a.wait { a.store.backlog == 0 })
+            #expect(try a.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start) } == [again])
+        }
+    }
+
+    @Test func `names a password that is wrong, and goes on when it is right`() throws {
+        let server = ValkeyServer("--requirepass secret")
+        let file = server.directory + "/password"
+        try server.write("wrong\n", to: file)
+        let node = try ValkeyNode(server, access: server.access(passwordFile: file))
+        #expect(node.wait { node.lines.contains { $0.contains("WRONGPASS") && $0.contains("store_password_file") } })
+        #expect(!node.lines.contains { $0.contains("wrong\n") || $0.contains("secret") })
+        try server.write("secret\n", to: file)
+        #expect(node.connect())
+        _ = try node.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+    }
+
+    @Test func `repeats no password that the server repeats`() throws {
+        let server = ValkeyServer("--rename-command AUTH ''")
+        let file = server.directory + "/password"
+        try server.write("secret\n", to: file)
+        let node = try ValkeyNode(server, access: server.access(passwordFile: file))
+        #expect(node.wait { node.lines.contains { $0.contains("store_password_file") } })
+        #expect(!node.lines.contains { $0.contains("secret") })
+    }
+
+    @Test func `follows the master that Sentinels name, and loses nothing that was replicated`() throws {
+        let master = ValkeyServer(replicaOf: nil)
+        let replica = ValkeyServer(replicaOf: master)
+        let sentinel = try ValkeyServer(sentinelOf: master, named: "push")
+        // One of the Sentinels is away.
+        let address = try ValkeyAddress("redis+sentinel://127.0.0.1:1,127.0.0.1:\(sentinel.port)/push")
+        let node = try ValkeyNode(master, access: ValkeyAccess(address))
+        #expect(node.connect())
+        _ = try node.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+        // A Sentinel finds replicas by asking the master now and then; the write has to have reached this one.
+        try master.run("wait 1 10000")
+        #expect(node.wait { (try? sentinel.output("sentinel replicas push").contains("\(replica.port)")) == true })
+        kill(master.pid, SIGKILL)
+        #expect(node.wait { !node.store.isReady })
+        #expect(node.wait(30_000) { node.store.isReady })
+        #expect(node.read() == [makeBinding()])
+        let again = makeBinding(token: "other", cseq: 2)
+        _ = try node.ask { (store) throws(StoreError) in try store.register([again], now: start) }
+        #expect(try replica.output("role").contains("master"))
+    }
+
+    @Test func `says which master nobody knows`() throws {
+        let master = ValkeyServer(replicaOf: nil)
+        let sentinel = try ValkeyServer(sentinelOf: master, named: "push")
+        let address = try ValkeyAddress("redis+sentinel://127.0.0.1:\(sentinel.port)/pull")
+        let node = try ValkeyNode(master, access: ValkeyAccess(address))
+        #expect(node.wait { node.lines.contains { $0.contains("it knows no master pull") } })
+    }
+
+    @Test func `connects again when the server was killed`() throws {
+        let server = ValkeyServer("--appendonly yes --appendfsync always")
+        try withNodes(server) { a, _ in
+            _ = try a.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+            server.killAndRestart("--appendonly yes --appendfsync always")
+            #expect(a.wait { !a.store.isReady })
+            #expect(a.connect())
+            #expect(
+                try a.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start) } == [makeBinding()])
+        }
+    }
+}
+
+extension ValkeyServer {
+    /// One command by the server's own tool.
+    func run(_ command: String) throws { _ = try output(command) }
+
+    /// What that tool prints.
+    func output(_ command: String) throws -> String {
+        let done = directory + "/done"
+        unlink(done)
+        let shell = try ChildProcess.start(
+            "/bin/sh", arguments: ["-c", "redis-cli -s \(socket) \(command) >\(done).part; mv \(done).part \(done)"])
+        let end = SystemClock.monotonicMilliseconds() + 20_000
+        while Glibc.access(done, F_OK) != 0, SystemClock.monotonicMilliseconds() < end {
+            SystemClock.wait(milliseconds: 5)
+        }
+        shell.closeInput()
+        shell.reap()
+        return String(decoding: try FileContent.read(done), as: UTF8.self)
+    }
+
+    func write(_ text: String, to path: String) throws {
+        let file = fopen(path, "w")
+        fputs(text, file)
+        fclose(file)
+    }
+}

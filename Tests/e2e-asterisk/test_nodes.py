@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""An Asterisk and a Kamailio that share push bindings: a call at either rings the phone that registers at the other."""
+
+import re
+import time
+
+import pytest
+from conftest import ROOT
+from gateway_pair import HostSide
+from phones import apns_token
+from servers import NODES, Kamailio, wait_until
+from sip_phone import Phone
+from sleeper import apns
+from valkey import Valkey
+
+PAGE = (ROOT / "docs" / "nodes.md").read_text()
+FILES = dict(re.findall(r"```\n; /etc/asterisk/(\w+\.conf)[^\n]*\n(.*?)```", PAGE, re.S))
+STREAMS = pytest.mark.parametrize("transport", ["udp", "tcp"])
+
+
+@pytest.fixture(scope="module")
+def valkey(tmp_path_factory):
+    valkey = Valkey(tmp_path_factory.mktemp("valkey")).start()
+    yield valkey
+    valkey.stop()
+
+
+@pytest.fixture(scope="module")
+def kamailio(tmp_path_factory, simulator, valkey):
+    node = Kamailio(tmp_path_factory.mktemp("node"), HostSide(simulator), config=NODES.read_text(), wake_timeout=8)
+    node.set_up(store=valkey.url, node_uri=f"sip:127.0.0.1:{node.port}")
+    node.start().wait_engine()
+    node.wait_log("store: ", "connected")
+    yield node
+    node.stop()
+
+
+@pytest.fixture(scope="module")
+def asterisk(make_session_asterisk, valkey):
+    """With what docs/nodes.md prints; only the addresses are others, which all are of this machine here."""
+    node = make_session_asterisk("node", start=False)
+    etc = node.host_at / "etc"
+    pjsip = (etc / "pjsip.conf").read_text().replace("debug = no", "endpoint_identifier_order = username,ip")
+    node.write("pjsip.conf", pjsip + FILES["pjsip.conf"].replace("10.0.0.1,10.0.0.2", "127.0.0.1"))
+    node.write("extensions.conf", (etc / "extensions.conf").read_text() + FILES["extensions.conf"])
+    with open(etc / "pushwake.conf", "a") as f:
+        f.write(f"wake_timeout = 8\nstore = {valkey.url}\nnode_uri = sip:127.0.0.1:{node.sip_port}\n")
+    node.start()
+    node.wait_engine()
+    wait_until("the store is connected", lambda: re.search(r"store: .*connected", node.log()))
+    yield node
+    node.stop()
+
+
+class Roamer:
+    """A user whose phone registers at one node, sleeps, is pushed by another, and registers where it is told."""
+
+    def __init__(self, phones, simulator, user, transport):
+        self.phones, self.simulator, self.user, self.transport = phones, simulator, user, transport
+        self.token = apns_token()
+        self.instance = None
+
+    def register(self, address):
+        phone = self.phones(self.user, address, self.transport)
+        phone.instance = self.instance = self.instance or phone.instance
+        phone.register_at = time.monotonic()
+        assert phone.register(apns(self.token)).status == 200
+        return phone
+
+    def sleep_at(self, address):
+        self.register(address).close()
+        # Of a phone that registered elsewhere a moment ago it is not known that it sleeps.
+        time.sleep(2.1)
+
+    def wait_push(self):
+        self.simulator.wait_push(self.token)
+
+
+@pytest.fixture
+def roamer(phones, simulator, user):
+    return lambda transport="udp": Roamer(phones, simulator, user, transport)
+
+
+@pytest.fixture
+def pairs(asterisk, kamailio):
+    """Where the call is and where the phone is."""
+    here, there = asterisk.address, ("127.0.0.1", kamailio.port)
+    return {"asterisk to kamailio": (here, there), "kamailio to asterisk": (there, here)}
+
+
+WAYS = pytest.mark.parametrize("way", ["asterisk to kamailio", "kamailio to asterisk"])
+
+
+def caller(phones, here, way):
+    """One that the Asterisk knows, or one that is none of its own."""
+    return phones("caller" if way.startswith("asterisk") else "alice", here)
+
+
+def begin(pairs, way, phones, roamer, user, transport="udp"):
+    """A call for a phone that sleeps at the other node, and wakes there."""
+    here, there = pairs[way]
+    phone = roamer(transport)
+    phone.sleep_at(there)
+    call = caller(phones, here, way).call(user)
+    phone.wait_push()
+    awake = phone.register(there)
+    invite = awake.expect_request("INVITE")
+    print(f"{way}, {transport}: REGISTER to INVITE {(invite.at - awake.register_at) * 1000:.1f} ms")
+    assert invite.at - awake.register_at < 0.5
+    assert f"127.0.0.1:{there[1]};" in invite["Via"], "it came another way"
+    return call, phone, awake, invite
+
+
+@WAYS
+@STREAMS
+def test_a_phone_that_registers_at_the_other_node_rings(pairs, phones, roamer, user, way, transport):
+    call, phone, awake, invite = begin(pairs, way, phones, roamer, user, transport)
+    assert phone.token not in invite.raw and "pn-prid" not in invite.raw
+    awake.ring(invite)
+    call.expect(180)
+    awake.answer(invite)
+    call.expect(200)
+    call.end()
+    awake.reply(awake.expect_request("BYE"), 200, "OK")
+    assert len([push for push in phone.simulator.pushes(phone.token) if '"call"' in str(push).replace("'", '"')]) == 1
+
+
+@WAYS
+def test_the_phone_hangs_up(pairs, phones, roamer, user, way):
+    call, _, awake, invite = begin(pairs, way, phones, roamer, user)
+    awake.ring(invite)
+    awake.answer(invite)
+    call.expect(200)
+    assert awake.end(invite).status == 200
+    call.phone.reply(call.phone.expect_request("BYE"), 200, "OK")
+
+
+@WAYS
+def test_the_caller_gives_up(pairs, phones, roamer, user, way):
+    call, _, awake, invite = begin(pairs, way, phones, roamer, user)
+    awake.ring(invite)
+    call.expect(180)
+    call.cancel()
+    awake.reply(awake.expect_request("CANCEL"), 200, "OK")
+    awake.reply(invite, 487, "Request Terminated")
+
+
+@WAYS
+def test_the_phone_is_busy(pairs, phones, roamer, user, way):
+    call, _, awake, invite = begin(pairs, way, phones, roamer, user)
+    awake.reply(invite, 486, "Busy Here")
+    call.expect_final(486)
+
+
+def test_a_phone_that_has_registered_at_a_kamailio_a_moment_ago_rings_at_once(pairs, phones, roamer, user):
+    here, there = pairs["asterisk to kamailio"]
+    awake = roamer().register(there)
+    began = time.monotonic()
+    call = phones("caller", here).call(user)
+    assert awake.expect_request("INVITE", 2).at - began < 1
+    call.cancel()
+
+
+def test_a_phone_that_has_left_asterisk_meanwhile_is_not_there(asterisk, phones, user):
+    route = f"<sip:127.0.0.1:{asterisk.sip_port};lr;aor={user};received=sip:127.0.0.1:9>"
+    call = phones("a-node", asterisk.address).call(f"{user}-gone", [("Route", route)])
+    call.expect_final(480)
+    asterisk.wait_log("not registered here any more")
+
+
+def test_what_is_no_node_reaches_nobody(asterisk, phones, user):
+    phone = phones(user, asterisk.address)
+    assert phone.register().status == 200
+    route = f"<sip:127.0.0.1:{asterisk.sip_port + 1};lr;aor={user}>"
+    call = phones("a-node", asterisk.address).call(user, [("Route", route)])
+    call.expect_final(480)
+    assert phone.gets_nothing("INVITE", 0.2)
+
+
+def test_a_message_of_another_node_is_refused(asterisk, phones, user):
+    """202 would say that the phone gets it."""
+    assert phones("a-node", asterisk.address).message(user, "hello").status == 404

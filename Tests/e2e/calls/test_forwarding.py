@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""A failure_route looks another user up, whose phone sleeps: call forwarding. And two users looked up by one script."""
+
+import pytest
+
+from phones import no_push, rfc8599_apns, rfc8599_fcm
+
+
+@pytest.fixture(scope="module")
+def server(make_server):
+    return make_server(settings={"decline_waits": 1}, wake_timeout=3)
+
+
+@pytest.fixture
+def busy(server, wire):
+    """A desk phone that takes no call; it has no push."""
+    def make(user):
+        desk = wire.phone(server, user)
+        desk.answers["INVITE"] = (180, 486)
+        desk.register()
+        return desk
+
+    return make
+
+
+@pytest.mark.parametrize("push", [rfc8599_fcm, rfc8599_apns])
+def test_busy_the_call_goes_to_a_phone_that_sleeps(server, wire, simulator, busy, asleep, push):
+    busy(f"boss-{push.__name__}")
+    mobile = asleep(f"deputy-{push.__name__}", push)
+    call = wire.call(server, f"boss-{push.__name__}", f"X-Forward: {mobile.user}")
+    simulator.wait_event(mobile.push.token, "call")
+    assert server.held() == 1
+    wire.wake(mobile)
+    call.wait_status(200)
+    assert server.held() == 0 and [s for s in call.statuses if s >= 200] == [200]
+
+
+def test_many_in_a_row_leave_nothing_behind(server, wire, simulator, busy, asleep):
+    """Each worker of the server has had such a call, and then others."""
+    busy("boss-again")
+    mobile = asleep("deputy-again")
+    caller = wire.caller(server)
+    for number in range(4):
+        call = caller.call("boss-again", f"X-Forward: {mobile.user}")
+        simulator.wait_event(mobile.push.token, "call", after=number)
+        mobile = wire.wake(mobile)
+        call.wait_status(200)
+        call.hang_up()
+        mobile.sleep()
+    desk = wire.phone(server, "desk-after")
+    desk.register()
+    for _ in range(6):
+        caller.call("desk-after").wait_status(200)
+    assert server.held() == 0
+
+
+def test_busy_and_nobody_wakes(server, wire, simulator, busy, asleep):
+    busy("boss-alone")
+    mobile = asleep("deputy-alone")
+    call = wire.call(server, "boss-alone", f"X-Forward: {mobile.user}")
+    assert call.wait_final(8).status == 480
+    assert 2.9 < call.final.at - call.sent_at < 4
+    simulator.wait_event(mobile.push.token, "missed")
+    assert server.held() == 0
+
+
+def test_busy_and_the_caller_hangs_up(server, wire, simulator, busy, asleep):
+    busy("boss-left")
+    mobile = asleep("deputy-left")
+    call = wire.call(server, "boss-left", f"X-Forward: {mobile.user}")
+    simulator.wait_event(mobile.push.token, "call")
+    call.cancel()
+    assert call.wait_final().status == 487
+    simulator.wait_event(mobile.push.token, "cancel")
+    assert server.held() == 0
+
+
+def test_a_sleeper_that_does_not_wake_is_forwarded_to_another(server, wire, simulator, asleep):
+    first, second = asleep("first"), asleep("second")
+    call = wire.call(server, "first", "X-Forward: second")
+    simulator.wait_event(second.push.token, "call", 8)
+    wire.wake(second)
+    call.wait_status(200)
+    late = wire.again(first)
+    late.register()
+    assert late.requests("INVITE") == [] and server.held() == 0
+
+
+def test_the_one_who_is_forwarded_to_declines(server, wire, simulator, busy, asleep):
+    busy("boss-declined")
+    mobile = asleep("deputy-declines")
+    call = wire.call(server, "boss-declined", f"X-Forward: {mobile.user}")
+    simulator.wait_event(mobile.push.token, "call")
+    wire.wake(mobile, 180, 486)
+    assert call.wait_final().status == 486
+    assert server.held() == 0
+
+
+def test_forwarded_to_a_phone_that_is_awake_the_sleeper_of_that_user_joins(server, wire, simulator, busy, asleep):
+    busy("boss-both")
+    desk = wire.phone(server, "deputy-both")
+    desk.answers["INVITE"] = (180,)
+    desk.register()
+    mobile = asleep("deputy-both")
+    call = wire.call(server, "boss-both", "X-Forward: deputy-both")
+    desk.wait_request("INVITE")
+    simulator.wait_event(mobile.push.token, "call")
+    wire.wake(mobile)
+    call.wait_status(200)
+    desk.wait_request("CANCEL")
+    assert server.held() == 0
+
+
+def test_two_users_of_one_script_both_wake(server, wire, simulator, asleep):
+    desks, mobiles = [], []
+    for user in ("both-one", "both-two"):
+        desk = wire.phone(server, user)
+        desk.answers["INVITE"] = (180,)
+        desk.register()
+        desks.append(desk)
+        mobiles.append(asleep(user))
+    call = wire.call(server, "both-one", "X-Also: both-two")
+    for desk, mobile in zip(desks, mobiles):
+        desk.wait_request("INVITE")
+        simulator.wait_event(mobile.push.token, "call")
+    wire.wake(mobiles[0], 180)
+    wire.wake(mobiles[1])
+    call.wait_status(200)
+    for desk in desks:
+        desk.wait_request("CANCEL")
+    assert server.held() == 0
+
+
+@pytest.fixture(scope="module", params=[0, 1], ids=["script ends", "script goes on"])
+def group_server(request, make_server):
+    return make_server(settings={"decline_waits": 1, "lookup_goes_on": request.param}, wake_timeout=3)
+
+
+@pytest.mark.parametrize("push", [no_push, rfc8599_fcm])
+def test_of_two_users_the_second_sleeps_and_the_first_rings(group_server, wire, simulator, push):
+    awake = wire.phone(group_server, f"ahead-{push.__name__}", "tcp", push())
+    awake.answers["INVITE"] = (180,)
+    awake.register()
+    mobile = wire.phone(group_server, f"behind-{push.__name__}", "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    call = wire.call(group_server, awake.user, f"X-Also: {mobile.user}")
+    awake.wait_request("INVITE")
+    simulator.wait_event(mobile.push.token, "call")
+    wire.wake(mobile)
+    call.wait_status(200)
+    awake.wait_request("CANCEL")
+    assert len(awake.requests("INVITE")) == 1 and group_server.held() == 0
+
+
+@pytest.mark.parametrize("push", [no_push, rfc8599_fcm])
+def test_the_first_sleeps_in_a_script_that_goes_on_and_the_second_rings_once(make_server, wire, simulator, push):
+    server = make_server(settings={"decline_waits": 1, "lookup_goes_on": 1}, wake_timeout=3)
+    mobile = wire.phone(server, "sleeps-first", "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    awake = wire.phone(server, "rings-second", "tcp", push())
+    awake.answers["INVITE"] = (180,)
+    awake.register()
+    call = wire.call(server, mobile.user, f"X-Also: {awake.user}")
+    awake.wait_request("INVITE")
+    simulator.wait_event(mobile.push.token, "call")
+    assert server.held() == 1
+    wire.wake(mobile)
+    call.wait_status(200)
+    awake.wait_request("CANCEL")
+    assert len(awake.requests("INVITE")) == 1 and server.held() == 0
+
+
+def test_both_sleep_in_a_script_that_goes_on(make_server, wire, simulator):
+    server = make_server(settings={"decline_waits": 1, "lookup_goes_on": 1}, wake_timeout=3)
+    mobiles = [wire.phone(server, user, "udp", rfc8599_fcm()) for user in ("asleep-one", "asleep-two")]
+    for mobile in mobiles:
+        mobile.register()
+        mobile.sleep()
+    call = wire.call(server, "asleep-one", "X-Also: asleep-two")
+    for mobile in mobiles:
+        simulator.wait_event(mobile.push.token, "call")
+    wire.wake(mobiles[1])
+    call.wait_status(200)
+    assert server.held() == 0

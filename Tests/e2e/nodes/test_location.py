@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""Two Kamailios that share their location table, in the ways that docs/nodes.md prints: with bindings in Valkey, or without."""
+
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import sqlite3
+
+import pytest
+
+from phones import rfc8599_fcm
+from servers import NODES, ROOT, wait_until
+from test_nodes import at, is_long_asleep, is_promised
+
+PAGE = (ROOT / "docs" / "nodes.md").read_text()
+TABLES = pathlib.Path("/usr/share/kamailio/db_sqlite")
+STREAMS = pytest.mark.parametrize("transport", ["udp", "tcp"])
+
+
+def printed(way):
+    """What the page adds to a configuration: before request_route, and at its beginning."""
+    blocks = re.findall(r"```\n(server_id=1\n.*?)\n    \.\.\.\n```", PAGE, re.S)
+    found = next(block for block in blocks if way in block)
+    return found.split("\nrequest_route {\n")
+
+
+def database(directory):
+    """SQLite takes the place of the page's PostgreSQL: both nodes are of this machine."""
+    path = directory / "location.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as made:
+        made.execute("PRAGMA journal_mode=WAL")
+        for name in ("standard", "usrloc"):
+            made.executescript((TABLES / f"{name}-create.sql").read_text())
+    return path
+
+
+@pytest.fixture(params=["dmq", "database", "dmq alone"])
+def nodes(request, make_valkey, make_kamailio, tmp_path):
+    path, by_dmq = database(tmp_path), request.param.startswith("dmq")
+    shares = None if request.param.endswith("alone") else make_valkey()
+    before, first = printed("dmq_usrloc" if by_dmq else "db_mode")
+    made = []
+    for number in (1, 2):
+        node = make_kamailio(wake_timeout=8)
+        node.host = f"127.0.0.{number}"
+        made.append(node)
+    for node, other in (made, made[::-1]):
+        number = made.index(node) + 1
+        lines = before.replace("server_id=1", f"server_id={number}")
+        lines = lines.replace('"sip:10.0.0.1:5060"', f'"sip:{node.host}:{node.port}"')
+        lines = lines.replace('"sip:10.0.0.2:5060"', f'"sip:{other.host}:{other.port}"')
+        lines = lines.replace("db_postgres", "db_sqlite").replace("postgres://kamailio:PASSWORD@10.0.0.9/kamailio", f"sqlite:///{path}")
+        text = NODES.read_text().replace("127.0.0.1:@PORT@", f"{node.host}:@PORT@")
+        text = text.replace("request_route {\n", f"{lines}\nrequest_route {{\n{first.replace('10.0.0.', '127.0.0.')}\n", 1)
+        node.template = text
+        node.set_up(**{"store": shares.url, "node_uri": f"sip:{node.host}:{node.port}"} if shares else {})
+    for node in made:
+        node.start().wait_engine()
+        if shares:
+            node.wait_log("store: ", "connected")
+    if by_dmq:
+        for node in made:
+            wait_until("DMQ knows both", lambda node=node: (node.rpc("dmq.list_nodes") or "").count("active") == 2, 20)
+    return made
+
+
+def has_contact(node, user):
+    """And, of a phone that can be pushed, its binding."""
+    is_there = f"sip:{user}@" in (node.rpc("ul.lookup", "location", user) or "")
+    return is_there and (user.startswith("plain") or user in (node.rpc("pushwake.list", user) or ""))
+
+
+@STREAMS
+def test_a_phone_that_was_killed_wakes_and_rings(nodes, wire, simulator, transport):
+    a, b = nodes
+    phone = wire.phone(b, "bob", transport, rfc8599_fcm())
+    assert is_promised(phone.register())
+    wait_until("its contact is known at A", lambda: has_contact(a, "bob"))
+    phone.sleep()
+    is_long_asleep()
+    call = wire.call(a, "bob")
+    simulator.wait_push(phone.push.token)
+    phone = at(wire, b, phone)
+    registered = phone.register()
+    invite = phone.wait_request("INVITE")
+    print(f"REGISTER at B to INVITE from A: {(invite.at - registered.at) * 1000:.1f} ms")
+    assert invite.at - registered.at < 0.5
+    call.wait_status(200)
+    call.hang_up()
+    phone.wait_request("BYE")
+    assert len(phone.requests("INVITE")) == 1
+    assert len(simulator.calls(phone.push.token)) == 1
+    wait_until("nothing is held", lambda: a.held() == 0 and b.held() == 0)
+
+
+@STREAMS
+def test_a_phone_that_is_awake_at_the_other_node_rings(nodes, wire, transport):
+    a, b = nodes
+    phone = wire.phone(b, "plain-carol", transport)
+    phone.register()
+    wait_until("its contact is known at A", lambda: has_contact(a, "plain-carol"))
+    call = wire.call(a, "plain-carol")
+    phone.wait_request("INVITE")
+    call.wait_status(200)
+    call.hang_up()
+    phone.wait_request("BYE")
+
+
+def test_a_phone_rings_at_its_own_node_over_its_connection(nodes, wire):
+    _, b = nodes
+    phone = wire.phone(b, "dave", "tcp", rfc8599_fcm())
+    phone.register()
+    call = wire.call(b, "dave")
+    phone.wait_request("INVITE")
+    call.wait_status(200)
+
+
+def test_a_phone_whose_connection_is_gone_is_asleep_at_its_own_node(nodes, wire, simulator):
+    _, b = nodes
+    phone = wire.phone(b, "erin", "tcp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    b.wait_disconnected(phone.endpoint.port)
+    call = wire.call(b, "erin")
+    simulator.wait_push(phone.push.token)
+    phone = at(wire, b, phone)
+    phone.register()
+    phone.wait_request("INVITE")
+    call.wait_status(200)
+
+
+def test_a_phone_that_moves_rings_where_it_is_now(nodes, wire, simulator):
+    a, b = nodes
+    phone = wire.phone(b, "frank", "tcp", rfc8599_fcm())
+    phone.register()
+    wait_until("its contact is known at A", lambda: has_contact(a, "frank"))
+    phone.sleep()
+    is_long_asleep()
+    call = wire.call(a, "frank")
+    simulator.wait_push(phone.push.token)
+    phone = at(wire, a, phone)
+    phone.register()
+    phone.wait_request("INVITE")
+    call.wait_status(200)
+    assert len(phone.requests("INVITE")) == 1
+
+
+def test_what_a_node_has_no_connection_to_is_not_sent_over_another_one(nodes, wire):
+    """The number of a connection at B may be that of another phone's at A."""
+    a, b = nodes
+    others = [wire.phone(a, f"plain-other{number}", "tcp") for number in range(5)]
+    for other in others:
+        other.register()
+    phone = wire.phone(b, "plain-grace", "tcp")
+    phone.register()
+    wait_until("its contact is known at A", lambda: has_contact(a, "plain-grace"))
+    call = wire.call(a, "plain-grace")
+    phone.wait_request("INVITE")
+    call.wait_status(200)
+    assert not any(other.received("INVITE") for other in others)
+
+
+@pytest.mark.parametrize("nodes", ["dmq alone"], indirect=True)
+def test_a_node_that_was_away_learns_what_it_missed(nodes, wire, simulator):
+    a, b = nodes
+    a.stop()
+    phones = [wire.phone(b, f"heidi{number}", "udp", rfc8599_fcm()) for number in range(40)]
+    for phone in phones:
+        phone.register()
+        phone.sleep()
+    a.start().wait_engine()
+    wait_until("its bindings are here", lambda: all(has_contact(a, phone.user) for phone in (phones[0], phones[-1])), 20)
+    is_long_asleep()
+    call = wire.call(a, "heidi7")
+    simulator.wait_push(phones[7].push.token)
+    phone = at(wire, b, phones[7])
+    phone.register()
+    phone.wait_request("INVITE")
+    call.wait_status(200)
+
+
+@pytest.mark.parametrize("nodes", ["dmq alone"], indirect=True)
+def test_a_call_that_waits_while_the_engine_is_restarted_hears_of_the_other_node(nodes, wire, simulator):
+    a, b = nodes
+    phone = wire.phone(b, "ivan", "tcp", rfc8599_fcm())
+    phone.register()
+    wait_until("its contact is known at A", lambda: has_contact(a, "ivan"))
+    phone.sleep()
+    is_long_asleep()
+    call = wire.call(a, "ivan")
+    simulator.wait_push(phone.push.token)
+    os.kill(a.engine_pid(), signal.SIGKILL)
+    phone = at(wire, b, phone)
+    phone.register()
+    phone.wait_request("INVITE", 8)
+    call.wait_status(200)

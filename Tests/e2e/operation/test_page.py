@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""The page at /: calls as pictures, why a phone did not ring, and nothing that a caller can do to it. A real browser
+shows it, headless."""
+
+import hashlib
+import html.parser
+import re
+import urllib.parse
+
+import pytest
+
+from browser import CHROMIUM, Browser
+from http_client import TOKEN, Client, listen
+from phones import mpush_android
+from ports import free_port
+from servers import CALLS, wait_until
+
+VOID = {"meta", "link", "input", "br"}
+
+
+class Page(html.parser.HTMLParser):
+    """Reads a page: every element is closed where it should be, and the text of each is known."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.words = [], [], []
+        self.feed(text)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture
+def served(make_kamailio, tmp_path):
+    port = free_port()
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+    users = tmp_path / "users"
+    users.write_text(f"root:pushwake:{hashlib.md5(b'root:pushwake:toor').hexdigest()}\n")
+    server = make_kamailio(config=CALLS.read_text(), wake_timeout=2, settings={
+        "http_listen": str(port), "http_token_file": str(token), "http_users": str(users), "http_operators": "root"})
+    server.start().wait_engine()
+    return server, Client(port)
+
+
+def show(client, query=""):
+    answer = client.curl("/" + (f"?q={urllib.parse.quote(query)}" if query else ""))
+    assert answer.status == 200 and answer.header("content-type") == "text/html; charset=utf-8"
+    policy = answer.header("content-security-policy")
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+    page = Page(answer.body)
+    assert not [a for _, a in page.elements if "style" in a or any(name.startswith("on") for name in a)]
+    assert [a.get("src") for a in page.all("script")] == ["/live.js"]
+    return page
+
+
+def play(server, actors, user):
+    phone = actors.phone(server, user, mpush_android())
+    phone.register()
+    caller = actors.call(server, user, "call")
+    phone.wait_and_wake()
+    caller.finish()
+    return phone
+
+
+def test_a_call_has_its_picture_and_its_lines(served, actors):
+    server, client = served
+    assert "There was none since the engine started" in show(client).text
+    phone = play(server, actors, "painted")
+    page = wait_until("the end of the call", lambda: (
+        p := show(client)) and "answered after" in p.text and p)
+    assert "INVITE to painted from" in page.text and "fcm ready" in page.text
+    links = [a["href"] for a in page.all("a")]
+    assert "/?q=painted" in links
+    call_id = next(urllib.parse.unquote(link[4:]) for link in links if link.startswith("/?q=") and "%40" in link)
+    for query in ("painted", call_id):
+        found = show(client, query)
+        labels = re.findall(r"(INVITE|push \(call\)|call: accepted|REGISTER|180|200|answered)(?= |$)", found.text)
+        picture = ["INVITE", "push (call)", "call: accepted", "REGISTER", "INVITE", "180", "200"]
+        assert "caller PBX fcm phone 1" in found.text
+        places = iter(labels)
+        assert all(label in places for label in picture), labels
+        assert len(found.all("svg")) == 1 and found.all("svg")[0]["role"] == "img" and found.all("svg")[0]["aria-label"]
+        assert found.all("input")[0]["value"] == query and phone.push.token not in found.text
+    assert "Do: nothing: a call to painted rings" in show(client, "painted").text
+    assert "Nothing found" in show(client, "nobody").text
+
+
+def test_a_caller_named_script_is_text(served, wire, actors):
+    server, client = served
+    actors.phone(server, "victim", mpush_android()).register()
+    caller = wire.caller(server, name="%3Cscript%3Ealert(1)%3C%2Fscript%3E")
+    call = caller.call("victim", call_id="<script>alert(2)</script>@x")
+    assert call.wait_final(10).status == 480
+    assert "<script>alert(2)</script>@x" in show(client, "victim").text
+    for query in ("", "victim", "<script>alert(3)</script>", "\"onload=alert(4) x=\""):
+        page = show(client, query)
+        assert [a.get("src") for a in page.all("script")] == ["/live.js"]
+
+
+def test_only_operators_see_it(served):
+    server, client = served
+    for path in ("/", "/style.css", "/live.js"):
+        assert client.curl(path, operator=False).status == 401
+        assert client.curl(path, "-u", "root:toor", operator=False).status == 200
+        assert client.curl(path, "-X", "POST").status == 405
+    assert client.curl("/style.css").header("content-type").startswith("text/css")
+    assert client.curl("/live.js").header("content-type").startswith("text/javascript")
+
+
+needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="Debian's chromium is not installed")
+
+
+def signed_in(client, path):
+    return f"http://root:toor@127.0.0.1:{client.port}{path}"
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [360, 1200])
+def test_a_browser_shows_it_at_any_width(served, actors, tmp_path, width):
+    server, client = served
+    play(server, actors, "seen")
+    with Browser(tmp_path, width=width) as browser:
+        browser.open(signed_in(client, "/?q=seen"))
+        wait_until("the picture", lambda: browser.run("document.querySelectorAll('svg').length") == 1)
+        assert "REGISTER" in browser.run("document.body.textContent")
+        # Nothing is wider than the window, but for what scrolls within itself.
+        assert browser.run("document.documentElement.scrollWidth") <= browser.run("window.innerWidth")
+        assert len(browser.picture()) > 5000
+        assert not browser.complaints, browser.complaints
+
+
+@needs_chromium
+def test_an_open_page_shows_a_new_call_by_itself(served, actors, tmp_path):
+    server, client = served
+    with Browser(tmp_path) as overview, Browser(tmp_path) as search:
+        overview.open(signed_in(client, "/"))
+        search.open(signed_in(client, "/?q=lively"))
+        wait_until("both to listen", lambda: "pushwake_http_pages 2" in client.curl("/metrics").body)
+        assert "Nothing found" in search.run("document.body.textContent")
+        assert "lively" not in overview.run("document.body.textContent")
+        play(server, actors, "lively")
+        for page in (overview, search):
+            wait_until("the end of the call", lambda page=page: "answered after" in page.run("document.body.textContent"))
+        assert search.run("document.querySelectorAll('svg').length") == 1
+        # Who has put the focus into it reads: nothing moves.
+        search.run("document.querySelector('.scroll').focus()")
+        play(server, actors, "lively")
+        wait_until("the overview", lambda: overview.run("document.body.textContent").count("INVITE to lively") == 2)
+        assert search.run("document.querySelectorAll('svg').length") == 1
+        search.run("document.activeElement.blur()")
+        wait_until("the second picture", lambda: search.run("document.querySelectorAll('svg').length") == 2)
+        for page in (overview, search):
+            assert not page.complaints, page.complaints
+
+
+@needs_chromium
+def test_an_open_page_says_that_the_engine_is_gone_and_goes_on_with_the_next(make_engine, tmp_path):
+    users = tmp_path / "users"
+    users.write_text(f"root:pushwake:{hashlib.md5(b'root:pushwake:toor').hexdigest()}\n")
+    engine, client = listen(make_engine, tmp_path, http_users=users, http_operators="root")
+
+    def is_open():
+        return "pushwake_http_pages 1" in client.curl("/metrics").body
+
+    with Browser(tmp_path) as browser:
+        browser.open(signed_in(client, "/"))
+        wait_until("the page to listen", is_open)
+        engine.stop()
+        wait_until("the notice", lambda: "does not answer" in browser.run("document.getElementById('live').textContent"))
+        make_engine(http_listen=client.port, http_token_file=tmp_path / "http-token", http_users=users, http_operators="root")
+        # The next engine does not know the nonce of the last one; nobody is asked for a password again.
+        wait_until("the page to listen again", is_open, 20)
+        wait_until("the notice to go", lambda: browser.run("document.getElementById('live').textContent") == "", 20)
+
+
+@needs_chromium
+def test_without_script_there_is_all_and_a_link_to_look_again(served, actors, tmp_path):
+    server, client = served
+    play(server, actors, "plain")
+    with Browser(tmp_path) as browser:
+        browser.ask("Emulation.setScriptExecutionDisabled", value=True)
+        browser.open(signed_in(client, "/?q=plain"))
+        text = wait_until("the page", lambda: "</svg>" in browser.html() and browser.html())
+        assert '<a href="/?q=plain">Look again</a>' in text
+        link = browser.ask("DOM.querySelector", nodeId=browser.document(), selector="noscript a")["nodeId"]
+        assert browser.ask("DOM.getBoxModel", nodeId=link)["model"]["width"] > 0, "it is there to be seen"

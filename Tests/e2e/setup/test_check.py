@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""`pushwake check`: each usual mistake is named, with its line, and what is right is not complained of."""
+
+import os
+import re
+import shutil
+import socket
+import sqlite3
+import subprocess
+
+import pytest
+
+from servers import PUSHWAKE, ROOT
+
+MISTAKES = {
+    "a group that is not there": ({"engine_socket_group": "nosuchgroup"}, "engine_socket_group", "there is no group nosuchgroup"),
+    "key id": ({"apns_key_id": "ZZZ123DEFG"}, "apns_key_id", "is named after key"),
+    "small letters": ({"apns_team_id": "def123ghij"}, "apns_team_id", "write DEF123GHIJ"),
+    "twice": ({"wake_timeout": "3\nwake_timeout = 4"}, "wake_timeout", "already"),
+    "no app": ({"fcm_key1": "@fcm_key@"}, "fcm_key1", "fcm_app1 is missing"),
+    "same app": ({"fcm_app1": "com.example", "fcm_key1": "@fcm_key@", "fcm_app2": "com.example", "fcm_key2": "@fcm_key@"},
+                 "fcm_app2", "is fcm_app1 already"),
+    "socket directory": ({"engine_socket": "/nonexistent/pushwake/engine.sock"}, "engine_socket", "/nonexistent/pushwake is missing"),
+    "store directory": ({"store_path": "/nonexistent/pushwake/b.db"}, "store_path", "/nonexistent/pushwake is missing"),
+    "store is a directory": ({"store_path": "@here@"}, "store_path", "is a directory"),
+    "store is a text": ({"store_path": "@here@/notes.txt"}, "store_path", "is not an SQLite database"),
+    "engine path": ({"engine_path": "/nonexistent/pushwake"}, "engine_path", "/nonexistent/pushwake is not a program"),
+    "engine name": ({"engine_path": "pushwaker"}, "engine_path", "there is no pushwaker"),
+    "port in use": ({"fastagi_listen": "127.0.0.1:@port@"}, "fastagi_listen", "Address already in use"),
+    "open key": ({"apns_key": "@here@/open/AuthKey_@key_id@.p8"}, "apns_key", "everybody can read"),
+    "Apple's root": ({"apns_url": None, "apns_sandbox_url": None}, "ca_file", "USERTrust RSA"),
+    "keyword": ({"template_dir": "@here@/templates"}, "template_dir", "fcm.json:1:51: <from-usr> is not a keyword and goes out as it stands; did you mean <from-user>?"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def settings(tmp_path, simulator):
+    """Writes a settings file that is right but for what is given."""
+    made = simulator.settings()
+    (tmp_path / "notes.txt").write_text("no database")
+    (tmp_path / "open").mkdir()
+    key = shutil.copy(made["apns_key"], tmp_path / "open")
+    os.chmod(key, 0o644)
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates/fcm.json").write_text('{"message": {"token": "TOKEN", "data": {"who": "x <from-usr>", "a": "<date>"}}}')
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    known = {"@here@": tmp_path, "@fcm_key@": made["fcm_key"], "@port@": listener.getsockname()[1], "@key_id@": made["apns_key_id"]}
+
+    def write(changes):
+        rows = {"engine_socket": tmp_path / "engine.sock", "store_path": tmp_path / "b.db", **made, **changes}
+        text = "".join(f"{name} = {value}\n" for name, value in rows.items() if value is not None)
+        for name, value in known.items():
+            text = text.replace(name, str(value))
+        path = tmp_path / "pushwake.conf"
+        path.write_text(text)
+        return path
+
+    yield write
+    listener.close()
+
+
+def check(path, *arguments):
+    return subprocess.run([PUSHWAKE, "check", path, "--user", "root" if os.geteuid() == 0 else os.environ["USER"], *arguments],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+
+
+def test_what_is_right_is_well(settings, tmp_path):
+    done = check(settings({}))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    sqlite3.connect(tmp_path / "b.db").execute("CREATE TABLE t (a)").connection.close()
+    assert check(settings({})).returncode == 0
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_named(settings, mistake):
+    changes, setting, message = MISTAKES[mistake]
+    path = settings(changes)
+    done = check(path)
+    assert done.returncode == 1, done.stdout
+    line = next((line for line in done.stdout.splitlines() if f": {setting}: " in line and message in line), None)
+    assert line, done.stdout
+    number = int(re.match(r".*?pushwake.conf:(\d+): (error|warning): ", line)[1])
+    assert path.read_text().splitlines()[number - 1].startswith(setting)
+
+
+def test_an_open_settings_file_with_a_password(settings):
+    path = settings({"http_proxy": "user:secret@127.0.0.1:3128"})
+    path.chmod(0o644)
+    done = check(path)
+    assert done.returncode == 1 and f"everybody can read {path}" in done.stdout and "secret" not in done.stdout
+    path.chmod(0o600)
+    assert check(path).returncode == 0
+
+
+def test_a_port_that_our_own_engine_has_is_free(make_engine, free_port):
+    engine = make_engine(fastagi_listen=f"127.0.0.1:{free_port}")
+    done = check(engine.settings)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+# ---- a whole kamailio.cfg
+
+PAGE = re.search(r"```\n(#!KAMAILIO\n.*?)```", (ROOT / "docs" / "kamailio.md").read_text(), re.S)[1]
+
+
+@pytest.fixture
+def script(tmp_path, simulator):
+    """The file of docs/kamailio.md with this machine's paths, changed by pairs of what was and what shall be."""
+    def write(*changes):
+        text = re.sub(r'modparam\("pushwake", "(?:apns|fcm).*\n', "", PAGE)
+        rows = {**simulator.settings(), "store_path": tmp_path / "b.db", "engine_socket": tmp_path / "engine.sock"}
+        text = text.replace('modparam("pushwake"', "".join(f'modparam("pushwake", "{n}", "{v}")\n' for n, v in rows.items()) + 'modparam("pushwake"', 1)
+        for before, after in changes:
+            assert before in text, before
+            text = text.replace(before, after)
+        path = tmp_path / "kamailio.cfg"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_the_gateway_of_the_page_is_well(script):
+    from upstream import configuration
+
+    path = script()
+    keys = re.findall(r'^modparam\("pushwake", "(?:apns_|fcm_|ca_file|store_path|engine_socket).*\n', path.read_text(), re.M)
+    text = re.sub(r'^modparam\("pushwake", "(?:apns|fcm|secret)_.*\n', "", configuration(), flags=re.M)
+    path.write_text(text.replace("request_route {", "".join(keys) + "request_route {", 1))
+    done = check(path)
+    assert "error" not in done.stdout + done.stderr, done.stdout + done.stderr
+    path.write_text(path.read_text().replace('"use_domain", 1', '"use_domain", 0'))
+    assert "use_domain" in check(path).stdout
+
+
+def test_the_script_of_the_page_is_well(script):
+    done = check(script())
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+ARM = '    t_on_branch("PHONE");\n    t_on_reply("PRIVATE");\n'
+RELAY = 'route[RELAY] {\n    t_on_branch("PHONE");\n    if (is_method("INVITE")) { t_on_failure("BUSY"); }\n    t_relay();\n    exit;\n}\n'
+PLACES = {
+    "order": ([('loadmodule "pushwake.so"\n', ""), ('loadmodule "tm.so"', 'loadmodule "pushwake.so"\nloadmodule "tm.so"')],
+              'loadmodule "pushwake.so"', "registrar.so must be loaded before"),
+    "no module": ([('loadmodule "pushwake.so"\n', "")], "#!KAMAILIO", "is not loaded"),
+    "save": ([('pushwake_save("location")', 'save("location")')], 'save("location")', "stores no push binding"),
+    "lookup": ([("if (is_method(\"INVITE\")) { record_route(); }", "if ($rU == \"7\") { lookup(\"location\"); t_relay(); exit; }")],
+               'lookup("location"); t', "wakes nobody"),
+    "gruu": ([('modparam("registrar", "gruu_enabled", 0) ', 'modparam("registrar", "gruu_enabled", 1) ')], "gruu_enabled", "gruu_enabled is on"),
+    "long contacts": ([('"contact_max_size", 1023', '"contact_max_size", 512')], "contact_max_size", "contact_max_size"),
+    "late": ([(ARM, ""), ("case 1:  t_relay(); exit;", "case 1:  route(RELAY);"), ("branch_route[PHONE]", RELAY + "branch_route[PHONE]")],
+             't_on_failure("BUSY")', 't_on_failure("BUSY") comes after pushwake_lookup()'),
+    "a value": ([('"wake_timeout", 30', '"wake_timeout", 3000')], '"wake_timeout"', "write a number"),
+    "twice": ([('modparam("pushwake", "wake_timeout", 30)', 'modparam("pushwake", "wake_timeout", 30)\nmodparam("pushwake", "wake_timeout", 31)')],
+              '"wake_timeout", 31', "already"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", PLACES)
+def test_a_mistake_in_the_script_is_named(script, mistake):
+    changes, place, message = PLACES[mistake]
+    path = script(*changes)
+    done = check(path)
+    assert done.returncode == 1, done.stdout
+    line = next((line for line in done.stdout.splitlines() if message in line), None)
+    assert line, done.stdout
+    number = int(re.match(r".*?kamailio.cfg:(\d+): (error|warning): ", line)[1])
+    assert place in path.read_text().splitlines()[number - 1]
+
+
+def test_what_is_armed_inside_of_calls_only_is_late_too(script):
+    inside = ("if (loose_route()) { t_relay(); exit; }", "if (loose_route()) { route(RELAY); exit; }")
+    done = check(script(*PLACES["late"][0], inside))
+    assert 't_on_failure("BUSY") comes after' in done.stdout and 't_on_branch("PHONE") comes after' in done.stdout
+
+
+def test_conditions_and_includes_are_followed(script, tmp_path):
+    more = tmp_path / "more.cfg"
+    more.write_text("/* save(\"location\") */\n#!ifdef WITH_OLD\nroute[OLD] { save(\"location\"); }\n#!endif\n")
+    path = script(("branch_route[PHONE]", f'include_file "{more.name}"\nbranch_route[PHONE]'))
+    assert check(path).returncode == 0
+    done = check(path, "-A", "WITH_OLD")
+    assert done.returncode == 1 and f"{more}:3: warning: save()" in done.stdout

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""The configurations in the documents run as printed."""
+
+import re
+
+import pytest
+
+from phones import mpush_ios, no_push, rfc8599_fcm
+from servers import CALLS, ROOT
+
+
+def configuration(path):
+    """The first whole kamailio.cfg of a Markdown file."""
+    blocks = re.findall(r"^```\w*\n(#!KAMAILIO.*?)^```", (ROOT / path).read_text(), flags=re.M | re.S)
+    assert blocks, f"{path} prints no kamailio.cfg"
+    return blocks[0]
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/kamailio.md"])
+def test_the_printed_configuration_works(make_kamailio, actors, path):
+    kamailio = make_kamailio(config=configuration(path), wake_timeout=3).as_printed().start().wait_engine()
+    phone = actors.phone(kamailio, "reader", mpush_ios())
+    phone.register()
+    caller = actors.call(kamailio, "reader", "call")
+    caller.wait_status(110)
+    phone.wait_and_wake()
+    caller.finish()
+    actors.call(kamailio, "stranger", "call_fails", code=404).finish()
+    actors.phone(kamailio, "desk", no_push()).wake().wait_status(200)
+    actors.call(kamailio, "desk", "call").finish()
+
+
+SECRETS = ["pn-provider", "pn-param", "pn-prid", "pn-type", "app-id", "pn-tok", "push-token-type", "push-token-app",
+           "push-token-id", "pn-call-str", "pn-msg-snd", "pn-timeout", "pn-silent", "pn-call-remote-push-interval",
+           "pn-p256dh", "pn-auth", "pn-selector"]
+
+
+def test_the_printed_route_keeps_tokens_from_the_caller(make_kamailio, wire):
+    """RFC 8599, 13. What leads to the phone stays, and so does its PURR."""
+    kamailio = make_kamailio(config=configuration("docs/kamailio.md")).as_printed().start().wait_engine()
+    phone = wire.phone(kamailio, "private", "tcp")
+    phone.register()
+    address = phone.uri
+    phone.uri += ";pn-purr=00fa" + "".join(f";{name}=5EC:RET/+" for name in SECRETS) + ";ob"
+    call = wire.call(kamailio, "private")
+    assert call.wait_status(200).headers("Contact") == [f"<{address};pn-purr=00fa;ob>"]
+
+
+KEMI = """
+function ksr_request_route() {
+    if (KSR.is_method("CANCEL")) { if (KSR.tm.t_check_trans() > 0) { KSR.tm.t_relay(); } return; }
+    if (!KSR.is_method("ACK") && KSR.tm.t_check_trans() == 0) { return; }
+    if (KSR.siputils.has_totag() > 0) { if (KSR.rr.loose_route() > 0) { KSR.tm.t_relay(); } return; }
+    if (KSR.is_method("REGISTER")) { KSR.pushwake.save("location"); return; }
+    KSR.rr.record_route();
+    var found = KSR.pushwake.lookup("location");
+    if (found == 1) { KSR.tm.t_relay(); }
+    if (found < 0) { KSR.sl.send_reply(404, "Not Found"); }
+}
+function asleep(evname) { KSR.notice("KEMI asleep\\n"); }
+function result(evname) { KSR.notice("KEMI result " + KSR.pv.get("$pushwake(outcome)") + "\\n"); }
+"""
+
+KEMI_CONFIG = """#!KAMAILIO
+debug=2
+log_stderror=yes
+loadmodule "tm.so"
+loadmodule "sl.so"
+loadmodule "rr.so"
+loadmodule "pv.so"
+loadmodule "siputils.so"
+loadmodule "ctl.so"
+loadmodule "usrloc.so"
+loadmodule "registrar.so"
+loadmodule "pushwake.so"
+loadmodule "app_jsdt.so"
+modparam("app_jsdt", "load", "@SCRIPT@")
+modparam("usrloc", "preload", "location")
+modparam("pushwake", "failure_callback", "asleep")
+modparam("pushwake", "event_callback", "result")
+cfgengine "jsdt"
+"""
+
+
+def test_javascript_can_do_the_same(make_kamailio, actors, tmp_path):
+    script = tmp_path / "kamailio.js"
+    script.write_text(KEMI)
+    kamailio = make_kamailio(config=KEMI_CONFIG.replace("@SCRIPT@", str(script)), wake_timeout=2)
+    kamailio.as_printed().start().wait_engine()
+    phone = actors.phone(kamailio, "kemi", mpush_ios())
+    phone.register()
+    caller = actors.call(kamailio, "kemi", "call")
+    caller.wait_status(110)
+    phone.wait_and_wake()
+    caller.finish()
+    kamailio.wait_log("KEMI result accepted")
+    phone.stop()
+    actors.call(kamailio, "kemi", "call_fails", code=480).finish()
+    kamailio.wait_log("KEMI asleep")
+
+
+def test_the_printed_group_rings_who_is_awake_and_wakes_the_others(make_kamailio, wire, simulator):
+    group, = re.findall(r"^(route\[GROUP\] \{.*?^\})", (ROOT / "docs/kamailio.md").read_text(), flags=re.M | re.S)
+    config = CALLS.read_text().replace("    route(CHOICES);\n", '    if ($rU == "sales") { route(GROUP); }\n    route(CHOICES);\n')
+    config += "\n" + group.replace("127.0.0.1:5060", "127.0.0.1:@PORT@") + "\n"
+    kamailio = make_kamailio(config=config, wake_timeout=3).start().wait_engine()
+    for awake, sleeping in (("anna", "bert"), ("bert", "anna")):
+        desk = wire.phone(kamailio, awake)
+        desk.answers["INVITE"] = (180,)
+        desk.register()
+        mobile = wire.phone(kamailio, sleeping, "udp", rfc8599_fcm())
+        mobile.register()
+        mobile.sleep()
+        call = wire.call(kamailio, "sales")
+        desk.wait_request("INVITE")
+        simulator.wait_event(mobile.push.token, "call")
+        mobile = wire.wake(mobile)
+        call.wait_status(200)
+        desk.wait_request("CANCEL")
+        call.hang_up()
+        assert kamailio.held() == 0
+        for phone in (desk, mobile):
+            phone.unregister()

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief A call for which phones are woken: what it is told, and the legs it has.
+ *
+ * The engine decides (its call machine); what is kept here is what it takes to execute
+ * its verbs and to tell it what became of each leg. One call is for one AoR. A leg is
+ * the call as it goes to one contact.
+ *
+ * ORDER: a channel's lock comes before a call's, and no call stays locked while the
+ * engine is told something or a channel is touched.
+ */
+#ifndef PUSHWAKE_CALL_H
+#define PUSHWAKE_CALL_H
+
+#include <stdint.h>
+
+#include "asterisk/time.h"
+#include "asterisk/vector.h"
+
+#include "pushwake_host.h"
+
+enum pushwake__leg_state {
+	/*! The next run of PushWake() hands it to the dialplan. */
+	PUSHWAKE__LEG_QUEUED,
+	/*! It is in a dial string. */
+	PUSHWAKE__LEG_GIVEN,
+	/*! Its INVITE is out. */
+	PUSHWAKE__LEG_SENT,
+	/*! Nothing that happens to it counts any more. */
+	PUSHWAKE__LEG_OVER,
+	/*! The dialplan reaches that phone in a way of its own. */
+	PUSHWAKE__LEG_ELSEWHERE,
+};
+
+struct pushwake__leg {
+	int number;
+	enum pushwake__leg_state state;
+	/*! The highest provisional answer so far. */
+	int heard;
+	/*! The leg that it takes the place of once it is handed over; 0: none. */
+	int replaces;
+	struct pushwake__contact contact;
+	/*! Unique id of the channel that carries it. */
+	char *channel;
+	/*! Why no push brings the phone, where that is why it is rung. */
+	char *reason;
+};
+
+struct pushwake__call {
+	/*! By which the engine names it. */
+	uint64_t handle;
+	/*! Readable when a run of PushWake() has to look; it stays so once the call is over. */
+	int alert;
+	/*! Channels that carry it. */
+	int carriers;
+	/*! Runs of PushWake() that wait for its phones. */
+	int runs;
+	/*! pushwake_deserted.c looks at it soon. */
+	unsigned int is_looked_at:1;
+	/*! The engine sends verbs for it. */
+	unsigned int watched:1;
+	/*! Nobody is waited for any more. */
+	unsigned int given_up:1;
+	/*! It is over. */
+	unsigned int ended:1;
+	/*! It has waited for phones that sleep. */
+	unsigned int has_waited:1;
+	/*! A new engine has not heard of it yet. */
+	unsigned int resumes:1;
+	int event;
+	/*! The provisional answer that the caller is to hear, 0 for none. */
+	int tell;
+	/*! The best answer of its legs so far. */
+	int answer;
+	/*! The highest leg number in use. */
+	int last_leg;
+	/*! Pushes that were taken, a bit for each device. */
+	uint64_t pushed;
+	struct timeval began;
+	/*! When it is given up without a word from the engine; zero before the first wake. */
+	struct timeval deadline;
+	AST_VECTOR(, struct pushwake__leg) legs;
+	char *ticket;
+	size_t ticket_len;
+	/*! Why it was given up, when not because time is over. */
+	char *reason;
+	/*! How it ended: enum pushwake_call_end, the status, the value of a Reason header. */
+	int end_how;
+	int end_status;
+	char *end_reason;
+	char *aor;
+	char *call_id;
+	/*! Unique id of the channel that began it. */
+	char *origin;
+};
+AST_VECTOR(pushwake__calls, struct pushwake__call *);
+
+/* ---- pushwake_call.c */
+
+int pushwake__calls_start(void);
+void pushwake__calls_stop(void);
+
+/*! Whether a call waits for phones of this AoR. */
+int pushwake__calls_wait_for(const char *aor);
+
+/*! The call that this channel carries for the AoR, or a new one; a reference. `is_joining`: one that is over will do. */
+struct pushwake__call *pushwake__call_get(struct ast_channel *chan, const char *aor, int is_joining);
+
+/*! All calls that this channel carries; with `is_own` those that it began. References. */
+void pushwake__calls_of(struct pushwake__calls *calls, struct ast_channel *chan, int is_own);
+void pushwake__calls_free(struct pushwake__calls *calls);
+
+/*! A MESSAGE for the AoR, a reference; it is no longer found once it is finished. */
+struct pushwake__call *pushwake__call_begin_message(struct ast_channel *chan, const char *aor);
+void pushwake__call_finish_message(struct pushwake__call *call);
+
+/*! The call with this handle, a reference; or NULL. */
+struct pushwake__call *pushwake__call_find(uint64_t handle);
+
+/*! Runs `visit` for each call, or for each of an AoR. */
+void pushwake__calls_each(const char *aor, void (*visit)(struct pushwake__call *call, void *context), void *context);
+
+/*! The channel that began calls has been connected: they are over for other phones. */
+void pushwake__calls_answered(const char *origin);
+
+/*! Lets runs of PushWake() look. */
+void pushwake__call_alert(struct pushwake__call *call);
+
+/*! Takes the alert back, unless it is there to stay. */
+void pushwake__call_heed(struct pushwake__call *call);
+
+/*! Tells the engine how the call ended, once: enum pushwake_call_end, the status, the value of a Reason header. */
+void pushwake__call_end(struct pushwake__call *call, int how, int status, const char *reason);
+
+/*! Tells the engine how a call has ended that it watches. */
+void pushwake__call_tell_end(struct pushwake__call *call);
+
+/* ---- pushwake_deserted.c: calls whose dialplan has gone elsewhere */
+
+int pushwake__deserted_start(void);
+void pushwake__deserted_stop(void);
+
+/*! A run of PushWake() begins or ends to wait. */
+void pushwake__call_awaited(struct pushwake__call *call);
+void pushwake__call_left(struct pushwake__call *call);
+
+/*! Somebody has to take a leg, or has to hear that the wait is over: looks soon whether anybody is there. */
+void pushwake__call_look(struct pushwake__call *call);
+
+/*! The caller goes elsewhere in the dialplan: what the channel began is over. */
+void pushwake__calls_desert(struct ast_channel *chan);
+
+/* ---- pushwake_leg.c */
+
+/*! The number after the highest in use, given out when the leg is added. */
+#define PUSHWAKE__LEG_NEXT -1
+
+/*! Adds a leg; 0 when memory is short. The call is not locked. */
+int pushwake__leg_add(struct pushwake__call *call, int number, const struct pushwake__contact *contact,
+	enum pushwake__leg_state state);
+
+/*! Adds a leg for the next run of PushWake(); `reason` as in pushwake_verb. */
+void pushwake__leg_queue(struct pushwake__call *call, int number, const struct pushwake__contact *contact,
+	int replaces, const char *reason);
+
+/*! A leg of the engine's cannot be. */
+void pushwake__leg_refuse(struct pushwake__call *call, int number);
+
+/*! Hands what is queued to the dialplan: appended to the dial string. How many legs there were. */
+int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int *has_reason);
+
+/*! Legs that were handed over and not sent cannot be sent. */
+void pushwake__legs_fail_unsent(struct pushwake__call *call);
+
+/*! Legs that nobody has taken cannot be sent, and the engine hears of it although the call is over. */
+void pushwake__legs_refuse_queued(struct pushwake__call *call);
+
+/*! Whether a leg is out, or may go out without us. */
+int pushwake__legs_live(struct pushwake__call *call);
+
+/*! Whether there has been a leg to this contact. */
+int pushwake__legs_have(struct pushwake__call *call, const char *uri);
+
+/*! The next leg with this URI, which this channel now sends: its number, or 0. `matches` compares URIs. */
+int pushwake__leg_sent(struct pushwake__call *call, struct ast_channel *chan,
+	int (*matches)(const char *uri, void *context), void *context);
+
+/*! The Path that leads the leg through another node, to be freed; NULL when there is none. */
+char *pushwake__leg_path(struct pushwake__call *call, int number);
+
+/*! A phone has said something: 100 to 699. */
+void pushwake__leg_heard(struct pushwake__call *call, int number, int status);
+
+/*! The leg has ended without a word from the phone. */
+void pushwake__leg_failed(struct pushwake__call *call, int number, int status);
+
+/*! Ends a leg in favour of another one: its end does not count. */
+void pushwake__leg_close(struct pushwake__call *call, int number);
+
+/*! The channel that sends this leg, a reference; or NULL. */
+struct ast_channel *pushwake__leg_channel(struct pushwake__call *call, int number);
+
+/*! A REGISTER came while no engine answers: this contact is rung, unless it is already. */
+void pushwake__calls_join(const char *aor, const struct pushwake__contact *contact);
+
+/* ---- pushwake_node.c */
+
+/*! A contact that registered at another node, as an endpoint of this one calls it. Not 0: no endpoint here has this AoR. */
+int pushwake__node_contact(struct pushwake__contact *out, const char *aor, const pushwake_verb *verb);
+
+int pushwake__node_start(void);
+void pushwake__node_stop(void);
+
+/* ---- pushwake_verb.c, pushwake_resume.c, pushwake_show_end.c */
+
+/*! Executes a verb of the engine, in whatever thread it came to. */
+void pushwake__verb_execute(const pushwake_verb *verb);
+
+/*! Hands all calls to a new engine. */
+void pushwake__calls_resume(void);
+
+/*! Tries those again that the engine has not taken in time; whether some are left. */
+int pushwake__calls_resume_on(void);
+
+/*! Sends the request and its CANCEL to a phone that shows a call which is over. Does not wait. */
+void pushwake__show_end(const pushwake_verb *verb);
+
+/*! Of a channel that only shows the end of a call: the Reason of its CANCEL, a copy to be freed; or NULL. */
+char *pushwake__show_end_reason(struct ast_channel *chan);
+
+/*! The phone of such a channel has the INVITE. */
+void pushwake__show_end_heard(struct ast_channel *chan);
+
+/* ---- pushwake_session.c, pushwake_answer.c: what PJSIP and the channels tell */
+
+int pushwake__session_start(void);
+void pushwake__session_stop(void);
+int pushwake__answer_start(void);
+void pushwake__answer_stop(void);
+
+/* ---- pushwake_devstate.c */
+
+int pushwake__devstate_start(void);
+void pushwake__devstate_stop(void);
+
+/*! What push knows of an AoR may have changed. */
+void pushwake__devstate_changed(const char *aor);
+
+#endif /* PUSHWAKE_CALL_H */

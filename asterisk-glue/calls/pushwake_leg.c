@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Legs of a call: handed to the dialplan, sent, heard of, closed.
+ */
+#include "asterisk.h"
+
+#include "asterisk/astobj2.h"
+#include "asterisk/causes.h"
+#include "asterisk/channel.h"
+#include "asterisk/logger.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_call.h"
+
+/*! The call is locked. */
+static struct pushwake__leg *find(struct pushwake__call *call, int number)
+{
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
+		struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
+
+		if (leg->number == number) {
+			return leg;
+		}
+	}
+	return NULL;
+}
+
+/*! The call is not locked. */
+static void report(struct pushwake__call *call, int number, int status, int from_phone)
+{
+	if (call->watched && !call->ended && number > 0) {
+		pushwake_progressed(pushwake__client(), call->handle, number, status, from_phone);
+	}
+}
+
+/*! Takes the leg over. */
+static int add(struct pushwake__call *call, struct pushwake__leg leg)
+{
+	ao2_lock(call);
+	if (leg.number == PUSHWAKE__LEG_NEXT) {
+		leg.number = call->last_leg + 1;
+	}
+	/* The answer to a wake and a verb may tell of the same leg. */
+	if ((leg.number && find(call, leg.number)) || AST_VECTOR_APPEND(&call->legs, leg)) {
+		ao2_unlock(call);
+		pushwake__contact_free(leg.contact);
+		ast_free(leg.reason);
+		return 0;
+	}
+	call->last_leg = MAX(call->last_leg, leg.number);
+	ao2_unlock(call);
+	return 1;
+}
+
+int pushwake__leg_add(struct pushwake__call *call, int number, const struct pushwake__contact *contact,
+	enum pushwake__leg_state state)
+{
+	struct pushwake__leg leg = { .number = number, .state = state };
+
+	return pushwake__contact_copy(&leg.contact, contact) ? 0 : add(call, leg);
+}
+
+void pushwake__leg_queue(struct pushwake__call *call, int number, const struct pushwake__contact *contact,
+	int replaces, const char *reason)
+{
+	struct pushwake__leg leg = { .number = number, .state = PUSHWAKE__LEG_QUEUED, .replaces = replaces };
+
+	if (pushwake__contact_copy(&leg.contact, contact)) {
+		return;
+	}
+	leg.reason = ast_strlen_zero(reason) ? NULL : ast_strdup(reason);
+	if (add(call, leg)) {
+		pushwake__call_alert(call);
+		pushwake__call_look(call);
+	}
+}
+
+void pushwake__leg_refuse(struct pushwake__call *call, int number)
+{
+	report(call, number, 503, 0);
+}
+
+/*! The next leg whose place has been taken, or 0. */
+static int next_replaced(struct pushwake__call *call)
+{
+	size_t index;
+	int number = 0;
+
+	ao2_lock(call);
+	for (index = 0; !number && index < AST_VECTOR_SIZE(&call->legs); index++) {
+		struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
+
+		if (leg->state != PUSHWAKE__LEG_QUEUED) {
+			number = leg->replaces;
+			leg->replaces = 0;
+		}
+	}
+	ao2_unlock(call);
+	return number;
+}
+
+int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int *has_reason)
+{
+	size_t index;
+	int count = 0, old;
+
+	ao2_lock(call);
+	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
+		struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
+
+		if (leg->state != PUSHWAKE__LEG_QUEUED) {
+			continue;
+		}
+		count++;
+		if (ast_strlen_zero(leg->contact.endpoint)) {
+			leg->state = PUSHWAKE__LEG_ELSEWHERE;
+			continue;
+		}
+		leg->state = PUSHWAKE__LEG_GIVEN;
+		*has_reason |= leg->reason != NULL;
+		pushwake__dial_append(dial, &leg->contact);
+	}
+	ao2_unlock(call);
+	/* Not before: where no run of PushWake() takes the new leg, the old one is all there is. */
+	while ((old = next_replaced(call))) {
+		pushwake__leg_close(call, old);
+	}
+	return count;
+}
+
+void pushwake__legs_refuse_queued(struct pushwake__call *call)
+{
+	int number;
+
+	do {
+		size_t index;
+
+		number = 0;
+		ao2_lock(call);
+		for (index = 0; !number && index < AST_VECTOR_SIZE(&call->legs); index++) {
+			struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
+
+			if (leg->state == PUSHWAKE__LEG_QUEUED) {
+				leg->state = PUSHWAKE__LEG_OVER;
+				number = leg->number;
+			}
+		}
+		ao2_unlock(call);
+		if (number && call->watched) {
+			pushwake_progressed(pushwake__client(), call->handle, number, 503, 0);
+		}
+	} while (number);
+}
+
+int pushwake__legs_live(struct pushwake__call *call)
+{
+	size_t index;
+	int live = 0;
+
+	ao2_lock(call);
+	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
+		enum pushwake__leg_state state = AST_VECTOR_GET_ADDR(&call->legs, index)->state;
+
+		live |= state == PUSHWAKE__LEG_GIVEN || state == PUSHWAKE__LEG_SENT || state == PUSHWAKE__LEG_ELSEWHERE;
+	}
+	ao2_unlock(call);
+	return live;
+}
+
+int pushwake__legs_have(struct pushwake__call *call, const char *uri)
+{
+	size_t index;
+	int has = 0;
+
+	ao2_lock(call);
+	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
+		has |= !strcmp(AST_VECTOR_GET_ADDR(&call->legs, index)->contact.uri, uri);
+	}
+	ao2_unlock(call);
+	return has;
+}
+
+void pushwake__legs_fail_unsent(struct pushwake__call *call)
+{
+	int number;
+
+	do {
+		size_t index;
+
+		number = 0;
+		ao2_lock(call);
+		for (index = 0; !number && index < AST_VECTOR_SIZE(&call->legs); index++) {
+			struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
+
+			if (leg->state == PUSHWAKE__LEG_GIVEN) {
+				leg->state = PUSHWAKE__LEG_OVER;
+				number = leg->number;
+			}
+		}
+		ao2_unlock(call);
+		report(call, number, 503, 0);
+	} while (number);
+}
+
+int pushwake__leg_sent(struct pushwake__call *call, struct ast_channel *chan,
+	int (*matches)(const char *uri, void *context), void *context)
+{
+	size_t index;
+	int number = 0;
+
+	ao2_lock(call);
+	for (index = AST_VECTOR_SIZE(&call->legs); !number && index > 0; index--) {
+		struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index - 1);
+
+		if (leg->state == PUSHWAKE__LEG_GIVEN && matches(leg->contact.uri, context)) {
+			leg->state = PUSHWAKE__LEG_SENT;
+			leg->channel = ast_strdup(ast_channel_uniqueid(chan));
+			number = leg->number;
+		}
+	}
+	ao2_unlock(call);
+	report(call, number, 0, 0);
+	return number;
+}
+
+char *pushwake__leg_path(struct pushwake__call *call, int number)
+{
+	struct pushwake__leg *leg;
+	char *path;
+
+	ao2_lock(call);
+	leg = find(call, number);
+	path = leg && leg->contact.path ? ast_strdup(leg->contact.path) : NULL;
+	ao2_unlock(call);
+	return path;
+}
+
+void pushwake__leg_heard(struct pushwake__call *call, int number, int status)
+{
+	struct pushwake__leg *leg;
+	int is_new = 0;
+
+	ao2_lock(call);
+	leg = find(call, number);
+	if (leg && leg->state == PUSHWAKE__LEG_SENT) {
+		if (status >= 200) {
+			is_new = 1;
+			leg->state = PUSHWAKE__LEG_OVER;
+			/* RFC 3261, 16.7: a 6xx speaks for the user. */
+			call->answer = status >= 300 && (call->answer < 600 || status >= 600) ? status : call->answer;
+		} else if (status == 100 ? !leg->heard : leg->heard <= 100) {
+			is_new = 1;
+			leg->heard = status;
+		}
+	}
+	ao2_unlock(call);
+	if (is_new) {
+		report(call, number, status, 1);
+	}
+	if (status >= 200) {
+		pushwake__call_look(call);
+	}
+}
+
+void pushwake__leg_failed(struct pushwake__call *call, int number, int status)
+{
+	struct pushwake__leg *leg;
+	int is_new;
+
+	ao2_lock(call);
+	leg = find(call, number);
+	is_new = leg && leg->state == PUSHWAKE__LEG_SENT;
+	if (is_new) {
+		leg->state = PUSHWAKE__LEG_OVER;
+	}
+	ao2_unlock(call);
+	if (is_new) {
+		report(call, number, status, 0);
+		pushwake__call_look(call);
+	}
+}
+
+struct ast_channel *pushwake__leg_channel(struct pushwake__call *call, int number)
+{
+	struct pushwake__leg *leg;
+	char id[AST_MAX_UNIQUEID] = "";
+
+	ao2_lock(call);
+	leg = find(call, number);
+	if (leg && leg->channel) {
+		ast_copy_string(id, leg->channel, sizeof(id));
+	}
+	ao2_unlock(call);
+	return ast_strlen_zero(id) ? NULL : ast_channel_get_by_name(id);
+}
+
+void pushwake__leg_close(struct pushwake__call *call, int number)
+{
+	struct pushwake__leg *leg;
+	struct ast_channel *chan;
+	int is_sent;
+
+	ao2_lock(call);
+	leg = find(call, number);
+	is_sent = leg && leg->state == PUSHWAKE__LEG_SENT;
+	if (leg) {
+		leg->state = PUSHWAKE__LEG_OVER;
+	}
+	ao2_unlock(call);
+	chan = is_sent ? pushwake__leg_channel(call, number) : NULL;
+	if (chan) {
+		/* Dial() takes this for a phone that is not there, which hides no other's answer. */
+		ast_channel_lock(chan);
+		ast_channel_hangupcause_set(chan, AST_CAUSE_SUBSCRIBER_ABSENT);
+		ast_channel_unlock(chan);
+		ast_softhangup(chan, AST_SOFTHANGUP_EXPLICIT);
+		ast_channel_unref(chan);
+	}
+}
+
+/*! The leg that is out to the phone of this contact: its number, 0 for none, -1 when it is out to this very contact. */
+static int find_same(struct pushwake__call *call, const struct pushwake__contact *contact)
+{
+	size_t index;
+	int number = 0;
+
+	for (index = 0; number >= 0 && index < AST_VECTOR_SIZE(&call->legs); index++) {
+		const struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
+
+		if (leg->state == PUSHWAKE__LEG_OVER) {
+			continue;
+		}
+		if (!strcmp(leg->contact.uri, contact->uri)) {
+			number = -1;
+		} else if (!strcmp(S_OR(leg->contact.registration, ""), contact->registration)) {
+			number = leg->number;
+		}
+	}
+	return number;
+}
+
+static void join(struct pushwake__call *call, void *context)
+{
+	const struct pushwake__contact *contact = context;
+	int old;
+
+	ao2_lock(call);
+	old = call->ended ? -1 : find_same(call, contact);
+	ao2_unlock(call);
+	if (old >= 0) {
+		pushwake__leg_queue(call, PUSHWAKE__LEG_NEXT, contact, old, NULL);
+	}
+}
+
+void pushwake__calls_join(const char *aor, const struct pushwake__contact *contact)
+{
+	pushwake__calls_each(aor, join, (void *) contact);
+}

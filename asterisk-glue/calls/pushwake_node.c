@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Calls between nodes: to phones that have registered at another one, and from others for phones of this one.
+ *
+ * Others send an INVITE for a phone of this node with a Route that leads here and names
+ * the user, as the library wrote it when the phone registered. The call begins in the
+ * context of the nodes' endpoint, with PUSHWAKE_NODE_CONTACT as what to Dial().
+ */
+#include "asterisk.h"
+
+#include <pjsip.h>
+#include <pjsip_ua.h>
+
+#include "asterisk/astobj2.h"
+#include "asterisk/channel.h"
+#include "asterisk/logger.h"
+#include "asterisk/pbx.h"
+#include "asterisk/res_pjsip.h"
+#include "asterisk/res_pjsip_session.h"
+#include "asterisk/sorcery.h"
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_call.h"
+#include "pushwake_session.h"
+
+/*! Longest Route that is read. */
+#define MAX_ROUTE 2048
+
+/*! Whether an endpoint has this AoR. */
+static int has_aor(void *obj, void *arg, int flags)
+{
+	const struct ast_sip_endpoint *endpoint = obj;
+	char *rest = ast_strdupa(S_OR(endpoint->aors, ""));
+	char *name;
+
+	while ((name = ast_strip(strsep(&rest, ",")))) {
+		if (!strcmp(name, arg)) {
+			return CMP_MATCH | CMP_STOP;
+		}
+	}
+	return 0;
+}
+
+/*! The endpoint whose phones register under this AoR, a reference: most have its name. NULL when there is none. */
+static struct ast_sip_endpoint *endpoint_of(const char *aor)
+{
+	struct ast_sip_endpoint *endpoint = ast_sorcery_retrieve_by_id(ast_sip_get_sorcery(), "endpoint", aor);
+	struct ao2_container *all;
+
+	if (endpoint && has_aor(endpoint, (void *) aor, 0)) {
+		return endpoint;
+	}
+	ao2_cleanup(endpoint);
+	all = ast_sip_get_endpoints();
+	endpoint = all ? ao2_callback(all, 0, has_aor, (void *) aor) : NULL;
+	ao2_cleanup(all);
+	return endpoint;
+}
+
+int pushwake__node_contact(struct pushwake__contact *out, const char *aor, const pushwake_verb *verb)
+{
+	struct ast_sip_endpoint *endpoint = endpoint_of(aor);
+	char uri[PUSHWAKE__MAX_URI], path[MAX_ROUTE];
+	struct pushwake__contact contact = { .uri = uri, .behind_proxy = 1, .path = path };
+	int res;
+
+	if (!endpoint || verb->contact_uri.len >= sizeof(uri) || verb->contact_path.len >= sizeof(path)) {
+		ast_log(LOG_WARNING, "A phone of '%s' has registered at another node and cannot be called from here: %s\n", aor,
+			endpoint ? "its Contact or Path is too long" : "no endpoint has this AoR in its aors");
+		ao2_cleanup(endpoint);
+		return -1;
+	}
+	pushwake__copy(uri, sizeof(uri), verb->contact_uri);
+	pushwake__copy(path, sizeof(path), verb->contact_path);
+	contact.endpoint = (char *) ast_sorcery_object_get_id(endpoint);
+	if (ast_strlen_zero(path)) {
+		contact.path = NULL;
+		contact.behind_proxy = 0;
+	}
+	res = pushwake__contact_copy(out, &contact);
+	ao2_ref(endpoint, -1);
+	return res;
+}
+
+/*! What to Dial() for the contact of this user that the request is for; NULL when the registrar does not have it. */
+static struct ast_str *find_dial(pjsip_rx_data *rdata, const char *aor)
+{
+	const pjsip_sip_uri *target = pjsip_uri_get_uri(rdata->msg_info.msg->line.req.uri);
+	struct pushwake__contacts contacts;
+	struct ast_str *dial = NULL;
+	size_t index;
+
+	pushwake__contacts_get(&contacts, aor);
+	for (index = 0; !dial && index < AST_VECTOR_SIZE(&contacts); index++) {
+		const struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(&contacts, index);
+
+		if (pushwake__uri_matches(rdata->tp_info.pool, target, contact->uri) && (dial = ast_str_create(256))) {
+			pushwake__dial_append(&dial, contact);
+		}
+	}
+	pushwake__contacts_free(&contacts);
+	return dial;
+}
+
+/*! An INVITE comes: from another node, when its Route says so. */
+static int incoming_request(struct ast_sip_session *session, pjsip_rx_data *rdata)
+{
+	const pjsip_route_hdr *route = pjsip_msg_find_hdr(rdata->msg_info.msg, PJSIP_H_ROUTE, NULL);
+	const pjsip_uri *uri = rdata->msg_info.msg->line.req.uri;
+	pushwake_client *client = pushwake__client();
+	char text[MAX_ROUTE], aor[AST_MAX_EXTENSION * 4];
+	pushwake_str user;
+	struct ast_str *dial;
+	int len;
+
+	if (!route || !client || !session->channel || session->inv_session->state >= PJSIP_INV_STATE_CONFIRMED
+		|| (!PJSIP_URI_SCHEME_IS_SIP(uri) && !PJSIP_URI_SCHEME_IS_SIPS(uri))) {
+		return 0;
+	}
+	len = pjsip_uri_print(PJSIP_URI_IN_ROUTING_HDR, &route->name_addr, text, sizeof(text));
+	if (len <= 0 || pushwake_node_user(&user, client, (pushwake_str) { text, len }) < 0 || !user.len) {
+		return 0;
+	}
+	pushwake__copy(aor, sizeof(aor), user);
+	dial = find_dial(rdata, aor);
+	if (dial) {
+		pbx_builtin_setvar_helper(session->channel, "PUSHWAKE_NODE_CONTACT", ast_str_buffer(dial));
+	} else {
+		ast_log(LOG_NOTICE, "Another node calls a phone of '%s' that is not registered here any more\n", aor);
+	}
+	ast_free(dial);
+	return 0;
+}
+
+static union pushwake__supplement invites = { .known = {
+	.method = "INVITE",
+	/* The channel is there, and its dialplan has not begun. */
+	.priority = AST_SIP_SUPPLEMENT_PRIORITY_CHANNEL + 1,
+	.incoming_request = incoming_request,
+} };
+
+int pushwake__node_start(void)
+{
+	ast_sip_session_register_supplement(&invites.known);
+	return 0;
+}
+
+void pushwake__node_stop(void)
+{
+	ast_sip_session_unregister_supplement(&invites.known);
+}

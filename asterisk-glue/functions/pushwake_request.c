@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Copy of a REGISTER, from the request to its response.
+ *
+ * Everything is copied out of the message: when the registrar refuses a REGISTER
+ * nothing calls back, and a pointer into the packet would dangle until the next one.
+ */
+#include "asterisk.h"
+
+#include <pjsip.h>
+
+#include "asterisk/logger.h"
+#include "asterisk/res_pjsip.h"
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_host.h"
+#include "pushwake_request.h"
+
+void pushwake__request_reset(struct pushwake__request *request)
+{
+	size_t index;
+
+	for (index = 0; index < request->contact_count; index++) {
+		ast_free(request->contacts[index].uri);
+		ast_free(request->contacts[index].parameters);
+	}
+	ast_free(request->text);
+	request->text = NULL;
+	request->contact_count = 0;
+	request->header_count = 0;
+	request->is_filled = 0;
+	request->aor[0] = '\0';
+}
+
+/*! Whether the comma-separated list has this name; copies it when it does. */
+static int pick_aor(char *aor, size_t size, const char *list, const char *name)
+{
+	char *rest = ast_strdupa(list);
+	char *item;
+
+	while ((item = strsep(&rest, ","))) {
+		item = ast_strip(item);
+		if (!ast_strlen_zero(item) && !strcmp(item, name)) {
+			ast_copy_string(aor, item, size);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/*!
+ * The AoR that the To header means: "user@host" or "user" among those of the
+ * endpoint. The registrar's own answer replaces it where there is one.
+ */
+static void find_aor(struct pushwake__request *request, struct ast_sip_endpoint *endpoint, pjsip_rx_data *rdata)
+{
+	pjsip_sip_uri *uri;
+	char full[256];
+	int len;
+
+	if (!PJSIP_URI_SCHEME_IS_SIP(rdata->msg_info.to->uri) && !PJSIP_URI_SCHEME_IS_SIPS(rdata->msg_info.to->uri)) {
+		return;
+	}
+	uri = pjsip_uri_get_uri(rdata->msg_info.to->uri);
+	len = snprintf(full, sizeof(full), "%.*s@%.*s", (int) uri->user.slen, uri->user.ptr,
+		(int) uri->host.slen, uri->host.ptr);
+	if (len < 0 || (size_t) len >= sizeof(full)) {
+		return;
+	}
+	if (!pick_aor(request->aor, sizeof(request->aor), endpoint->aors, full)) {
+		full[uri->user.slen] = '\0';
+		pick_aor(request->aor, sizeof(request->aor), endpoint->aors, full);
+	}
+}
+
+/*! Whether the library has any business with this header. */
+static int is_wanted(const pjsip_hdr *header)
+{
+	return header->type != PJSIP_H_AUTHORIZATION && header->type != PJSIP_H_PROXY_AUTHORIZATION;
+}
+
+static void read_headers(struct pushwake__request *request, pjsip_msg *msg, char *at, char *end)
+{
+	pjsip_hdr *header;
+
+	for (header = msg->hdr.next; header != &msg->hdr; header = header->next) {
+		pushwake_header *slot = &request->headers[request->header_count];
+		char *colon;
+		int len;
+
+		if (request->header_count == PUSHWAKE__MAX_HEADERS || !is_wanted(header)) {
+			continue;
+		}
+		len = pjsip_hdr_print_on(header, at, end - at);
+		colon = len > 0 ? memchr(at, ':', len) : NULL;
+		if (!colon) {
+			continue;
+		}
+		slot->name = (pushwake_str) { at, colon - at };
+		at += len;
+		colon = colon + 1 < at && colon[1] == ' ' ? colon + 2 : colon + 1;
+		slot->value = (pushwake_str) { colon, at - colon };
+		request->header_count++;
+	}
+}
+
+int pushwake__request_read(struct pushwake__request *request, struct ast_sip_endpoint *endpoint, pjsip_rx_data *rdata)
+{
+	/* Printing may escape a byte as three. */
+	size_t size = (size_t) rdata->msg_info.len * 3 + 4096;
+
+	if (!rdata->msg_info.cid || !rdata->msg_info.cseq || !rdata->msg_info.to) {
+		return -1;
+	}
+	request->text = ast_malloc(size);
+	if (!request->text) {
+		return -1;
+	}
+	ast_copy_pj_str(request->call_id, &rdata->msg_info.cid->id, sizeof(request->call_id));
+	request->cseq = rdata->msg_info.cseq->cseq;
+	find_aor(request, endpoint, rdata);
+	read_headers(request, rdata->msg_info.msg, request->text, request->text + size);
+	request->is_filled = 1;
+	return 0;
+}
+
+void pushwake__request_fill(pushwake_register_request *message, const struct pushwake__request *request)
+{
+	size_t index;
+
+	message->aor = pushwake__str(request->aor);
+	message->call_id = pushwake__str(request->call_id);
+	message->headers = request->headers;
+	message->header_count = request->header_count;
+	message->cseq = request->cseq;
+	for (index = 0; index < request->contact_count; index++) {
+		message->granted_expires = MAX(message->granted_expires, request->contacts[index].granted);
+	}
+}
+
+/*! A Contact's URI when it is SIP or SIPS. */
+static pjsip_sip_uri *contact_uri(pjsip_contact_hdr *contact)
+{
+	if (contact->star || !contact->uri
+		|| (!PJSIP_URI_SCHEME_IS_SIP(contact->uri) && !PJSIP_URI_SCHEME_IS_SIPS(contact->uri))) {
+		return NULL;
+	}
+	return pjsip_uri_get_uri(contact->uri);
+}
+
+/*! The URI as text, to be freed. */
+static char *uri_text(pjsip_sip_uri *uri)
+{
+	char *text = ast_malloc(PUSHWAKE__MAX_URI);
+	int len = text ? pjsip_uri_print(PJSIP_URI_IN_CONTACT_HDR, uri, text, PUSHWAKE__MAX_URI - 1) : -1;
+
+	if (len < 0) {
+		ast_free(text);
+		return NULL;
+	}
+	text[len] = '\0';
+	return text;
+}
+
+/*! Takes the push parameters out of a URI; they come back as text, to be freed, or NULL. */
+static char *take_parameters(pjsip_sip_uri *uri)
+{
+	struct ast_str *taken = NULL;
+	pjsip_param *param = uri->other_param.next;
+	char *text = NULL;
+
+	while (param != &uri->other_param) {
+		pjsip_param *next = param->next;
+
+		if (pushwake_is_push_parameter((pushwake_str) { param->name.ptr, param->name.slen })
+			&& (taken || (taken = ast_str_create(256)))) {
+			ast_str_append(&taken, 0, "\n%.*s", (int) param->name.slen, param->name.ptr);
+			if (param->value.slen) {
+				ast_str_append(&taken, 0, "=%.*s", (int) param->value.slen, param->value.ptr);
+			}
+			pj_list_erase(param);
+		}
+		param = next;
+	}
+	if (taken) {
+		text = ast_strdup(ast_str_buffer(taken));
+		ast_free(taken);
+	}
+	return text;
+}
+
+void pushwake__request_strip(struct pushwake__request *request, pjsip_rx_data *rdata)
+{
+	pjsip_msg *msg = rdata->msg_info.msg;
+	pjsip_contact_hdr *contact = pjsip_msg_find_hdr(msg, PJSIP_H_CONTACT, NULL);
+
+	for (; contact; contact = pjsip_msg_find_hdr(msg, PJSIP_H_CONTACT, contact->next)) {
+		struct pushwake__stripped *stripped = &request->contacts[request->contact_count];
+		pjsip_sip_uri *uri = contact_uri(contact);
+
+		if (!uri || request->contact_count == PUSHWAKE__MAX_CONTACTS) {
+			continue;
+		}
+		stripped->parameters = take_parameters(uri);
+		stripped->uri = uri_text(uri);
+		stripped->granted = -1;
+		if (stripped->uri) {
+			request->contact_count++;
+		} else {
+			ast_free(stripped->parameters);
+		}
+	}
+}
+
+int pushwake__request_matches(const struct pushwake__request *request, pjsip_tx_data *tdata)
+{
+	pjsip_cid_hdr *cid = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_CALL_ID, NULL);
+	pjsip_cseq_hdr *cseq = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_CSEQ, NULL);
+	char id[sizeof(request->call_id)];
+
+	if (!request->is_filled || !cid || !cseq || (uint32_t) cseq->cseq != request->cseq) {
+		return 0;
+	}
+	ast_copy_pj_str(id, &cid->id, sizeof(id));
+	return !strcmp(id, request->call_id);
+}
+
+/*! Puts "name=value" lines back as parameters at the end of a URI. */
+static void give_parameters(pj_pool_t *pool, pjsip_sip_uri *uri, const char *parameters)
+{
+	char *rest = ast_strdupa(parameters);
+	char *item;
+
+	while ((item = strsep(&rest, "\n"))) {
+		pjsip_param *param;
+		char *value = strchr(item, '=');
+
+		/* A value with an escaped line feed comes apart here; its rest is not a name. */
+		if (!pushwake_is_push_parameter((pushwake_str) { item, strcspn(item, "=") })) {
+			continue;
+		}
+		if (value) {
+			*value++ = '\0';
+		}
+		param = PJ_POOL_ZALLOC_T(pool, pjsip_param);
+		pj_strdup2(pool, &param->name, item);
+		pj_strdup2(pool, &param->value, S_OR(value, ""));
+		pj_list_push_back(&uri->other_param, param);
+	}
+}
+
+static struct pushwake__stripped *find_stripped(struct pushwake__request *request, const char *uri)
+{
+	size_t index;
+
+	for (index = 0; uri && index < request->contact_count; index++) {
+		if (!strcmp(request->contacts[index].uri, uri)) {
+			return &request->contacts[index];
+		}
+	}
+	return NULL;
+}
+
+void pushwake__request_restore(struct pushwake__request *request, pjsip_tx_data *tdata)
+{
+	pjsip_contact_hdr *contact = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_CONTACT, NULL);
+
+	for (; contact; contact = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_CONTACT, contact->next)) {
+		pjsip_sip_uri *uri = contact_uri(contact);
+		char *text = uri ? uri_text(uri) : NULL;
+		struct pushwake__stripped *stripped = find_stripped(request, text);
+
+		if (stripped) {
+			if ((uint32_t) contact->expires != PJSIP_EXPIRES_NOT_SPECIFIED) {
+				stripped->granted = (int) MIN((uint32_t) contact->expires, (uint32_t) INT_MAX);
+			}
+			if (stripped->parameters) {
+				give_parameters(tdata->pool, uri, stripped->parameters);
+			}
+		}
+		ast_free(text);
+	}
+}
+
+int pushwake__request_names(const struct pushwake__request *request, const char *uri)
+{
+	return find_stripped((struct pushwake__request *) request, uri) != NULL;
+}
+
+void pushwake__request_drop_contact(pjsip_tx_data *tdata, const char *uri)
+{
+	pjsip_contact_hdr *contact = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_CONTACT, NULL);
+
+	while (contact) {
+		pjsip_contact_hdr *next = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_CONTACT, contact->next);
+		pjsip_sip_uri *sip = contact_uri(contact);
+		char *text = sip ? uri_text(sip) : NULL;
+
+		if (text && !strcmp(text, uri)) {
+			pj_list_erase(contact);
+		}
+		ast_free(text);
+		contact = next;
+	}
+}
+
+int pushwake__request_granted(const struct pushwake__request *request, const char *uri)
+{
+	const struct pushwake__stripped *stripped = find_stripped((struct pushwake__request *) request, uri);
+
+	return stripped ? stripped->granted : -1;
+}

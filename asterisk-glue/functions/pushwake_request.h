@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Copy of a REGISTER, from the request to its response.
+ */
+#ifndef PUSHWAKE_REQUEST_H
+#define PUSHWAKE_REQUEST_H
+
+#include <pjsip.h>
+#include <pushwake.h>
+
+struct ast_sip_endpoint;
+
+/*! More headers and contacts than these in one REGISTER are not looked at. */
+#define PUSHWAKE__MAX_HEADERS 128
+#define PUSHWAKE__MAX_CONTACTS 16
+
+/*! One Contact as the registrar gets it, and what was taken out of it. */
+struct pushwake__stripped {
+	/*! URI without its push parameters. */
+	char *uri;
+	/*! "name=value" lines for each of them; NULL when there was none. */
+	char *parameters;
+	/*! Seconds the registrar granted, -1 before it answered. */
+	int granted;
+};
+
+struct pushwake__request {
+	/*! 0: this thread has no REGISTER in hand. */
+	int is_filled;
+	uint32_t cseq;
+	char aor[256];
+	char call_id[256];
+	size_t header_count;
+	size_t contact_count;
+	pushwake_header headers[PUSHWAKE__MAX_HEADERS];
+	struct pushwake__stripped contacts[PUSHWAKE__MAX_CONTACTS];
+	/*! Text of all headers; headers[] points into it. */
+	char *text;
+};
+
+/*! Frees what it holds and empties it. */
+void pushwake__request_reset(struct pushwake__request *request);
+
+/*! Copies the headers; not 0 when the REGISTER cannot be handled. */
+int pushwake__request_read(struct pushwake__request *request, struct ast_sip_endpoint *endpoint, pjsip_rx_data *rdata);
+
+/*! The REGISTER as the library wants it; valid as long as the request. */
+void pushwake__request_fill(pushwake_register_request *message, const struct pushwake__request *request);
+
+/*! Takes the push parameters out of the Contacts before the registrar sees them. */
+void pushwake__request_strip(struct pushwake__request *request, pjsip_rx_data *rdata);
+
+/*! Whether this response answers the request. */
+int pushwake__request_matches(const struct pushwake__request *request, pjsip_tx_data *tdata);
+
+/*! Gives the Contacts of the 200 their parameters back, and learns what was granted. */
+void pushwake__request_restore(struct pushwake__request *request, pjsip_tx_data *tdata);
+
+/*! Whether the REGISTER names this contact. */
+int pushwake__request_names(const struct pushwake__request *request, const char *uri);
+
+/*! Takes a contact out of the 200. */
+void pushwake__request_drop_contact(pjsip_tx_data *tdata, const char *uri);
+
+/*! Seconds that the registrar granted this contact; -1 for one that the REGISTER does not name. */
+int pushwake__request_granted(const struct pushwake__request *request, const char *uri);
+
+/* ---- pushwake_register.c */
+
+int pushwake__register_start(void);
+void pushwake__register_stop(void);
+
+#endif /* PUSHWAKE_REQUEST_H */

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief One run of PushWake(): push, then wait for the first phone.
+ *
+ * The channel and the alerts of its calls are waited for at once, so nothing is polled: a
+ * hang-up, a REGISTER and the engine's word each end the wait when they come. What is
+ * rung and when a wait ends is decided by the engine; without one the calls wait to
+ * their own deadline for phones that were pushed before.
+ */
+#include "asterisk.h"
+
+#include <limits.h>
+
+#include "asterisk/astobj2.h"
+#include "asterisk/channel.h"
+#include "asterisk/logger.h"
+#include "asterisk/time.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_call.h"
+#include "pushwake_caller.h"
+#include "pushwake_target.h"
+#include "pushwake_wake.h"
+
+/*! How long after a run joined a Dial() the legs of that Dial() may take to be sent. */
+#define UNSENT_MS 500
+/*! A run that names more AoRs than these does not look at any. */
+#define MAX_AORS 64
+
+enum outcome {
+	/*! There are contacts to dial now. */
+	OUTCOME_RUNG,
+	/*! Phones are waited for. */
+	OUTCOME_WAITS,
+	/*! No phone that could be pushed, and no contact. */
+	OUTCOME_NOBODY,
+	/*! No phone can be reached. */
+	OUTCOME_FAILED,
+	/*! No engine answers. */
+	OUTCOME_ALONE,
+};
+
+/*! A MESSAGE is pushed, and waited for when a timeout says so. */
+static int is_waiting(const struct pushwake__wake *wake)
+{
+	return !wake->is_message || wake->timeout;
+}
+
+static void fill_request(pushwake_wake_request *request, const struct pushwake__wake *wake,
+	const struct pushwake__caller *caller, const char *aor, const char *call_id)
+{
+	request->event = wake->is_message ? PUSHWAKE_EVENT_CHAT : PUSHWAKE_EVENT_CALL;
+	request->ring_seconds = wake->timeout;
+	request->aor = pushwake__str(aor);
+	request->call_id = pushwake__str(call_id);
+	request->method = pushwake__str(wake->is_message ? "MESSAGE" : "INVITE");
+	request->from_uri = pushwake__str(caller->uri);
+	request->from_display = pushwake__str(caller->name);
+	request->to_uri = pushwake__str(caller->to);
+	request->content_type = pushwake__str(caller->type);
+	request->text = pushwake__str(caller->text);
+	request->host = PUSHWAKE_HOST_DIALPLAN;
+}
+
+/*! Keeps what the engine said of the call, and tells it when that has ended meanwhile. */
+static void take_result(struct pushwake__call *call, const pushwake_wake_result *result, int has_legs)
+{
+	int has_ended;
+
+	ao2_lock(call);
+	has_ended = call->ended;
+	call->has_waited = !has_legs && result->hold_ms > 0;
+	call->watched = result->watched != 0;
+	call->deadline = ast_tvadd(ast_tvnow(), ast_samp2tv(result->deadline_ms, 1000));
+	if (result->ticket.len) {
+		ast_free(call->ticket);
+		call->ticket = ast_malloc(result->ticket.len);
+		call->ticket_len = call->ticket ? result->ticket.len : 0;
+		if (call->ticket) {
+			memcpy(call->ticket, result->ticket.ptr, result->ticket.len);
+		}
+	}
+	if (!result->watched || (!has_legs && result->hold_ms <= 0)) {
+		call->given_up = 1;
+	}
+	ao2_unlock(call);
+	if (has_ended && result->watched) {
+		pushwake__call_tell_end(call);
+	}
+}
+
+/*! Takes the contacts over that the engine says are to be rung; how many. */
+static int take_legs(struct pushwake__wake *wake, struct pushwake__call *call, struct pushwake__contacts *contacts,
+	const pushwake_contact *asked)
+{
+	size_t index;
+	int count = 0;
+
+	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
+		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
+
+		if (asked[index].verdict != PUSHWAKE_RING) {
+			continue;
+		}
+		count++;
+		/* A run that only joins leaves them to whoever forked into it. */
+		pushwake__leg_add(call, asked[index].leg, contact,
+			wake->is_joining ? PUSHWAKE__LEG_ELSEWHERE : PUSHWAKE__LEG_GIVEN);
+		if (!wake->is_joining) {
+			pushwake__dial_append(&wake->contacts, contact);
+		}
+	}
+	return wake->is_joining ? 0 : count;
+}
+
+/*! As if there were no push: every contact that the registrar has and that was not dialled yet. */
+static void dial_anyway(struct pushwake__wake *wake, struct pushwake__call *call, struct pushwake__contacts *contacts)
+{
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
+		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
+
+		if (!pushwake__legs_have(call, contact->uri)
+			&& pushwake__leg_add(call, PUSHWAKE__LEG_NEXT, contact, PUSHWAKE__LEG_GIVEN)) {
+			pushwake__dial_append(&wake->contacts, contact);
+		}
+	}
+}
+
+/*! The user has no binding, so the engine need not be asked: what the registrar has is all there is. */
+static enum outcome ring_all(struct pushwake__wake *wake, struct pushwake__call *call, struct pushwake__contacts *contacts)
+{
+	pushwake_wake_result nothing = PUSHWAKE_WAKE_RESULT_INIT;
+
+	take_result(call, &nothing, 0);
+	if (wake->is_joining || !AST_VECTOR_SIZE(contacts)) {
+		return OUTCOME_NOBODY;
+	}
+	dial_anyway(wake, call, contacts);
+	return OUTCOME_RUNG;
+}
+
+/*! Asks the engine, which pushes. */
+static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *call)
+{
+	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
+	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
+	pushwake_client *client = pushwake__client();
+	enum outcome outcome = OUTCOME_ALONE;
+	struct pushwake__contacts contacts;
+	struct pushwake__caller caller;
+	pushwake_contact *asked;
+	size_t index;
+	int rung, status;
+
+	pushwake__contacts_get(&contacts, call->aor);
+	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
+	if (client && !pushwake_may_wake(client, pushwake__str(call->aor))) {
+		outcome = ring_all(wake, call, &contacts);
+	} else if (client && asked) {
+		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
+			pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
+		}
+		pushwake__caller_read(&caller, wake->chan, wake->is_message, call->aor);
+		fill_request(&request, wake, &caller, call->aor, call->call_id);
+		request.handle = is_waiting(wake) ? call->handle : 0;
+		request.contacts = asked;
+		request.contact_count = AST_VECTOR_SIZE(&contacts);
+		status = pushwake_wake(&result, client, &request);
+		if (status >= 0) {
+			rung = take_legs(wake, call, &contacts, asked);
+			take_result(call, &result, rung);
+			outcome = rung ? OUTCOME_RUNG : !result.bindings ? OUTCOME_NOBODY
+				: result.hold_ms > 0 || !is_waiting(wake) ? OUTCOME_WAITS : OUTCOME_FAILED;
+		} else {
+			pushwake__engine_away("PushWake", call->aor, status);
+		}
+	}
+	if (outcome == OUTCOME_ALONE) {
+		dial_anyway(wake, call, &contacts);
+	}
+	ast_free(asked);
+	pushwake__contacts_free(&contacts);
+	if (call->has_waited) {
+		pushwake__devstate_changed(call->aor);
+	}
+	return outcome;
+}
+
+/*! Hands over what has come; whether that was a phone. */
+static int take_joined(struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	struct timeval began = ast_tvnow();
+	int count = 0, has_reason = 0;
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
+		int joined = pushwake__legs_give(call, &wake->contacts, &has_reason);
+
+		if (joined && ast_tvcmp(call->began, began) < 0) {
+			began = call->began;
+		}
+		count += joined;
+	}
+	if (count) {
+		wake->status = has_reason ? "FAILED" : "WOKEN";
+		wake->woken_ms = has_reason ? 0 : (int) MIN(ast_tvdiff_ms(ast_tvnow(), began), INT_MAX);
+	}
+	return count;
+}
+
+/*! The caller may hear that a push is on its way. */
+static void tell(struct pushwake__wake *wake, struct pushwake__call *call)
+{
+	int status;
+
+	ao2_lock(call);
+	status = call->tell;
+	call->tell = 0;
+	ao2_unlock(call);
+	if (!status || ast_channel_state(wake->chan) == AST_STATE_UP) {
+		return;
+	}
+	/* Asterisk has no way to send 110 and 182. */
+	if (status == 180 && !wake->is_ringing) {
+		ast_indicate(wake->chan, AST_CONTROL_RINGING);
+	} else if (status == 183) {
+		ast_indicate(wake->chan, AST_CONTROL_PROGRESS);
+	}
+}
+
+/*! Whether no call is left that waits. */
+static int is_over(struct pushwake__calls *calls)
+{
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		const struct pushwake__call *call = AST_VECTOR_GET(calls, index);
+
+		if (!call->ended && !call->given_up) {
+			return 0;
+		}
+	}
+	return 1;
+}
+
+/*! Why nobody is waited for any more. */
+static const char *verdict(struct pushwake__calls *calls)
+{
+	const char *status = "FAILED";
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
+
+		ao2_lock(call);
+		if (call->given_up && !call->reason) {
+			status = "TIMEOUT";
+		} else if (call->reason) {
+			ast_log(LOG_WARNING, "PushWake(%s): no phone was pushed: %s\n", call->aor, call->reason);
+		}
+		ao2_unlock(call);
+	}
+	return status;
+}
+
+/*! Reads what came on the channel; not 0 when it has hung up. */
+static int take_frame(struct ast_channel *chan)
+{
+	struct ast_frame *frame = ast_read(chan);
+
+	if (!frame) {
+		return -1;
+	}
+	ast_frfree(frame);
+	return 0;
+}
+
+/*! The latest of the calls' own deadlines, or this run's. */
+static struct timeval find_deadline(const struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	struct timeval deadline = { 0, 0 };
+	size_t index;
+
+	if (wake->is_joining && wake->timeout) {
+		return ast_tvadd(ast_tvnow(), ast_tv(wake->timeout, 0));
+	}
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		const struct pushwake__call *call = AST_VECTOR_GET(calls, index);
+
+		if (ast_tvcmp(deadline, call->deadline) < 0) {
+			deadline = call->deadline;
+		}
+	}
+	return deadline;
+}
+
+static int fail_unsent(struct pushwake__calls *calls)
+{
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		pushwake__legs_fail_unsent(AST_VECTOR_GET(calls, index));
+	}
+	return 0;
+}
+
+/*! Waits for the first of: a phone, the engine's word, the deadline, a hang-up (not 0). `fds`: room for all alerts. */
+static int wait_for_one(struct pushwake__wake *wake, struct pushwake__calls *calls, int *fds)
+{
+	struct timeval deadline = find_deadline(wake, calls);
+	struct timeval began = ast_tvnow();
+	int has_unsent = wake->is_joining;
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		fds[index] = AST_VECTOR_GET(calls, index)->alert;
+	}
+	for (;;) {
+		int64_t left = ast_tvdiff_ms(deadline, ast_tvnow());
+		struct ast_channel *ready;
+		int fd = -1, pause;
+
+		for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+			/* ORDER: heeded first, so that what comes meanwhile is an alert of its own. */
+			pushwake__call_heed(AST_VECTOR_GET(calls, index));
+			tell(wake, AST_VECTOR_GET(calls, index));
+		}
+		if (take_joined(wake, calls)) {
+			return 0;
+		}
+		if (is_over(calls)) {
+			wake->status = verdict(calls);
+			return 0;
+		}
+		if (left <= 0) {
+			wake->status = wake->is_joining ? "TIMEOUT" : "UNAVAILABLE";
+			return 0;
+		}
+		if (has_unsent && ast_tvdiff_ms(ast_tvnow(), began) >= UNSENT_MS) {
+			has_unsent = fail_unsent(calls);
+		}
+		pause = (int) MIN(left, has_unsent ? UNSENT_MS : INT_MAX);
+		ready = ast_waitfor_nandfds(&wake->chan, 1, fds, AST_VECTOR_SIZE(calls), NULL, &fd, &pause);
+		if (ready && take_frame(ready)) {
+			wake->status = "FAILED";
+			return -1;
+		}
+	}
+}
+
+/*! A channel may carry any number of calls. */
+static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	int *fds = ast_calloc(AST_VECTOR_SIZE(calls) + 1, sizeof(*fds));
+	int res;
+
+	if (!fds) {
+		return 0;
+	}
+	res = wait_for_one(wake, calls, fds);
+	ast_free(fds);
+	return res;
+}
+
+/*! The deadline came without a word from an engine. */
+static void go_on_alone(struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	struct pushwake__contacts contacts;
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
+
+		pushwake__contacts_get(&contacts, call->aor);
+		dial_anyway(wake, call, &contacts);
+		pushwake__contacts_free(&contacts);
+	}
+}
+
+/*! Pushes for each call that is new; the best of what came of it. */
+static enum outcome push_all(struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	enum outcome best = OUTCOME_NOBODY;
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
+		enum outcome outcome = ast_tvzero(call->deadline) ? push(wake, call)
+			: call->given_up ? OUTCOME_FAILED : OUTCOME_WAITS;
+
+		if (outcome == OUTCOME_RUNG || best == OUTCOME_NOBODY
+			|| (outcome == OUTCOME_WAITS && best != OUTCOME_RUNG)) {
+			best = outcome;
+		}
+	}
+	return best;
+}
+
+static int run(struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	switch (push_all(wake, calls)) {
+	case OUTCOME_RUNG:
+		wake->status = "AWAKE";
+		return 0;
+	case OUTCOME_ALONE:
+		wake->status = "UNAVAILABLE";
+		return 0;
+	case OUTCOME_NOBODY:
+		wake->status = "NOBINDING";
+		return 0;
+	case OUTCOME_FAILED:
+		/* Something may have come since the last run. */
+		if (!take_joined(wake, calls)) {
+			wake->status = "FAILED";
+		}
+		return 0;
+	case OUTCOME_WAITS:
+		break;
+	}
+	if (!is_waiting(wake)) {
+		wake->status = "TIMEOUT";
+		return 0;
+	}
+	if (wake->is_ringing && ast_channel_state(wake->chan) != AST_STATE_UP) {
+		ast_indicate(wake->chan, AST_CONTROL_RINGING);
+	}
+	if (wait_for_phone(wake, calls)) {
+		return -1;
+	}
+	if (!strcmp(wake->status, "UNAVAILABLE")) {
+		go_on_alone(wake, calls);
+	}
+	return 0;
+}
+
+/*! The calls of the AoRs that are asked for by name; not 0 when there is none to be had. */
+static int collect_named(struct pushwake__calls *calls, struct pushwake__wake *wake, const struct pushwake__aors *aors)
+{
+	size_t index;
+
+	if (AST_VECTOR_SIZE(aors) > MAX_AORS) {
+		ast_log(LOG_WARNING, "PushWake(%s): more than %d AoRs\n", wake->aors, MAX_AORS);
+		return -1;
+	}
+	for (index = 0; index < AST_VECTOR_SIZE(aors); index++) {
+		const char *aor = AST_VECTOR_GET(aors, index);
+		struct pushwake__call *call = wake->is_message ? pushwake__call_begin_message(wake->chan, aor)
+			: pushwake__call_get(wake->chan, aor, wake->is_joining);
+
+		if (!call || AST_VECTOR_APPEND(calls, call)) {
+			ast_log(LOG_WARNING, "PushWake(%s): out of memory\n", wake->aors);
+			ao2_cleanup(call);
+			return -1;
+		}
+	}
+	/* What was wrong with them has been said. */
+	return AST_VECTOR_SIZE(aors) ? 0 : -1;
+}
+
+/*! A run for one call or several: what is asked for by name, or all that the channel carries. */
+static int collect(struct pushwake__calls *calls, struct pushwake__wake *wake)
+{
+	struct pushwake__aors aors;
+	int res;
+
+	if (ast_strlen_zero(wake->aors)) {
+		pushwake__calls_of(calls, wake->chan, 0);
+		return 0;
+	}
+	AST_VECTOR_INIT(calls, 0);
+	if (!wake->aors[strspn(wake->aors, "& ")]) {
+		ast_log(LOG_WARNING, "PushWake(%s): names nobody; write PushWake(aor&aor)\n", wake->aors);
+	}
+	res = pushwake__aors_read(&aors, wake->aors) ? -1 : collect_named(calls, wake, &aors);
+	pushwake__aors_free(&aors);
+	return res;
+}
+
+int pushwake__wake_run(struct pushwake__wake *wake)
+{
+	struct pushwake__calls calls;
+	int is_gone = 0;
+	size_t index;
+
+	wake->status = "FAILED";
+	if (!collect(&calls, wake)) {
+		AST_VECTOR_CALLBACK_VOID(&calls, pushwake__call_awaited);
+		is_gone = run(wake, &calls);
+		AST_VECTOR_CALLBACK_VOID(&calls, pushwake__call_left);
+	}
+	for (index = 0; wake->is_message && index < AST_VECTOR_SIZE(&calls); index++) {
+		pushwake__call_finish_message(AST_VECTOR_GET(&calls, index));
+	}
+	pushwake__calls_free(&calls);
+	return is_gone;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief One run of PushWake(), and what the dialplan has besides.
+ */
+#ifndef PUSHWAKE_WAKE_H
+#define PUSHWAKE_WAKE_H
+
+struct ast_channel;
+struct ast_str;
+
+struct pushwake__wake {
+	struct ast_channel *chan;
+	/*! Names joined by '&'; empty: those of all calls that the channel carries. */
+	const char *aors;
+	/*! Seconds; 0: the setting wake_timeout. */
+	int timeout;
+	unsigned int is_joining:1;
+	unsigned int is_message:1;
+	unsigned int is_ringing:1;
+	/*! Result: one of the words of PUSHWAKE_STATUS. */
+	const char *status;
+	/*! Result: dial string; given by the caller, appended to. */
+	struct ast_str *contacts;
+	/*! Result: milliseconds from the push to the REGISTER. */
+	int woken_ms;
+};
+
+/*! Wakes and waits; not 0 when the channel has hung up. */
+int pushwake__wake_run(struct pushwake__wake *wake);
+
+/* ---- pushwake_app.c, pushwake_function.c */
+
+int pushwake__app_start(void);
+void pushwake__app_stop(void);
+int pushwake__function_start(void);
+void pushwake__function_stop(void);
+
+#endif /* PUSHWAKE_WAKE_H */

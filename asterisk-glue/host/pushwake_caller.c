@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Who calls or writes, for the phone's screen.
+ */
+#include "asterisk.h"
+
+#include "asterisk/channel.h"
+#include "asterisk/pbx.h"
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_caller.h"
+
+static void read_variable(struct ast_channel *chan, const char *function, char *buf, size_t size)
+{
+	if (ast_func_read(chan, function, buf, size)) {
+		buf[0] = '\0';
+	}
+}
+
+static void read_message(struct pushwake__caller *caller, struct ast_channel *chan)
+{
+	char from[512];
+	char *uri, *name, *end;
+
+	read_variable(chan, "MESSAGE(body)", caller->text, sizeof(caller->text));
+	read_variable(chan, "MESSAGE_DATA(Content-Type)", caller->type, sizeof(caller->type));
+	read_variable(chan, "MESSAGE(from)", from, sizeof(from));
+	/* "Name" <sip:user@host> or the URI alone. */
+	uri = strchr(from, '<');
+	if (!uri) {
+		ast_copy_string(caller->uri, from, sizeof(caller->uri));
+		return;
+	}
+	*uri++ = '\0';
+	end = strchr(uri, '>');
+	if (end) {
+		*end = '\0';
+	}
+	name = ast_strip_quoted(ast_strip(from), "\"", "\"");
+	ast_copy_string(caller->uri, uri, sizeof(caller->uri));
+	ast_copy_string(caller->name, name, sizeof(caller->name));
+}
+
+/*! The domain of the caller's own URI, or this host's name for a caller without one. */
+static void read_domain(char *domain, size_t size, struct ast_channel *chan)
+{
+	char uri[256] = "";
+	char *at;
+
+	if (!strcmp(ast_channel_tech(chan)->type, "PJSIP")) {
+		read_variable(chan, "CHANNEL(pjsip,remote_uri)", uri, sizeof(uri));
+	}
+	at = strchr(uri, '@');
+	if (at) {
+		at[1 + strcspn(at + 1, ";?>: ")] = '\0';
+		ast_copy_string(domain, at + 1, size);
+	} else if (gethostname(domain, size - 1)) {
+		ast_copy_string(domain, "localhost", size);
+	}
+}
+
+void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *chan, int is_message, const char *aor)
+{
+	char domain[128] = "";
+
+	memset(caller, 0, sizeof(*caller));
+	snprintf(caller->to, sizeof(caller->to), "sip:%s", aor);
+	if (is_message) {
+		read_message(caller, chan);
+		return;
+	}
+	ast_channel_lock(chan);
+	ast_copy_string(caller->uri, S_COR(ast_channel_caller(chan)->id.number.valid,
+		ast_channel_caller(chan)->id.number.str, "anonymous"), sizeof(caller->uri));
+	ast_copy_string(caller->name, S_COR(ast_channel_caller(chan)->id.name.valid,
+		ast_channel_caller(chan)->id.name.str, ""), sizeof(caller->name));
+	ast_channel_unlock(chan);
+	if (!strchr(caller->uri, '@')) {
+		char number[sizeof(caller->uri)];
+
+		ast_copy_string(number, caller->uri, sizeof(number));
+		read_domain(domain, sizeof(domain), chan);
+		snprintf(caller->uri, sizeof(caller->uri), "sip:%.120s@%s", number, domain);
+	}
+}
+
+char *pushwake__caller_call_id(struct ast_channel *chan)
+{
+	char id[256] = "";
+
+	if (!strcmp(ast_channel_tech(chan)->type, "PJSIP")
+		&& !ast_func_read(chan, "CHANNEL(pjsip,call-id)", id, sizeof(id)) && !ast_strlen_zero(id)) {
+		return ast_strdup(id);
+	}
+	return ast_strdup(ast_channel_uniqueid(chan));
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Who calls.
+ */
+#ifndef PUSHWAKE_CALLER_H
+#define PUSHWAKE_CALLER_H
+
+struct ast_channel;
+
+/*! Who calls or writes, for the phone's screen. */
+struct pushwake__caller {
+	char uri[256];
+	char name[256];
+	char to[256];
+	char type[128];
+	char text[4096];
+};
+
+/*! Reads it from the channel, or, with `is_message`, from the MESSAGE in hand. */
+void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *chan, int is_message, const char *aor);
+
+/*! Call-ID of the caller's INVITE, so that its push names the call as SIP does; to be freed. */
+char *pushwake__caller_call_id(struct ast_channel *chan);
+
+#endif /* PUSHWAKE_CALLER_H */

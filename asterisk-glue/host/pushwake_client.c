@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief The client of the engine, one for all threads, and its settings.
+ */
+#include "asterisk.h"
+
+#include "asterisk/logger.h"
+
+#include "pushwake_host.h"
+
+static pushwake_client *client;
+static pushwake_settings *current;
+
+pushwake_client *pushwake__client(void)
+{
+	return __atomic_load_n(&client, __ATOMIC_ACQUIRE);
+}
+
+static int make_client(pushwake_settings *settings)
+{
+	pushwake_client *made = NULL;
+
+	if (pushwake_client_new(&made, settings) < 0 || pushwake_client_share(made) < 0) {
+		pushwake_client_free(made);
+		return -1;
+	}
+	__atomic_store_n(&client, made, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int pushwake__settings_use(pushwake_settings *settings)
+{
+	if (settings && (client ? pushwake_client_replace(client, settings) : make_client(settings)) < 0) {
+		ast_log(LOG_ERROR, "Out of memory for the client of the engine\n");
+		pushwake_settings_free(settings);
+		return -1;
+	}
+	pushwake_settings_free(current);
+	current = settings;
+	return 0;
+}
+
+pushwake_settings *pushwake__settings(void)
+{
+	return current;
+}
+
+void pushwake__settings_stop(void)
+{
+	pushwake_client_free(client);
+	client = NULL;
+	pushwake_settings_free(current);
+	current = NULL;
+}
+
+void pushwake__engine_away(const char *what, const char *aor, int status)
+{
+	pushwake_str line;
+
+	if (pushwake_client_warning(&line, pushwake__client(), status) > 0) {
+		ast_log(LOG_WARNING, "%s(%s) goes on without push: %.*s\n", what, aor, PUSHWAKE__PRINT(line));
+	}
+}

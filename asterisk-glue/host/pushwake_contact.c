@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Contacts of an AoR: as the registrar has them, and as Dial() can take them.
+ *
+ * The registrar keeps contact URIs without push parameters (see pushwake_register.c):
+ * a token may be longer than PJSIP lets a URI be, and an '&' in it would split a
+ * dial string.
+ */
+#include "asterisk.h"
+
+#include <pjsip.h>
+
+#include "asterisk/astobj2.h"
+#include "asterisk/logger.h"
+#include "asterisk/res_pjsip.h"
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_host.h"
+
+/*! Where the REGISTER came from: the address of the URI is that of the connection where rewrite_contact is on. */
+static char *flow_of(const struct ast_sip_contact *contact)
+{
+	const char *at = strchr(contact->uri, '@');
+	const char *host = at ? at + 1 : contact->uri;
+	const char *transport = strcasestr(host, ";transport=");
+	char *flow = NULL;
+
+	if (ast_asprintf(&flow, "%.*s%.*s %s:%d", (int) strcspn(host, ";?"), host,
+		transport ? (int) strcspn(transport + 1, ";?") + 1 : 0, S_OR(transport, ""),
+		contact->via_addr, contact->via_port) < 0) {
+		return NULL;
+	}
+	return flow;
+}
+
+void pushwake__contact_free(struct pushwake__contact contact)
+{
+	ast_free(contact.uri);
+	ast_free(contact.endpoint);
+	ast_free(contact.flow);
+	ast_free(contact.registration);
+	ast_free(contact.path);
+}
+
+int pushwake__contact_copy(struct pushwake__contact *to, const struct pushwake__contact *from)
+{
+	*to = *from;
+	to->uri = ast_strdup(from->uri);
+	to->endpoint = ast_strdup(from->endpoint);
+	to->flow = ast_strdup(S_OR(from->flow, ""));
+	to->registration = ast_strdup(S_OR(from->registration, ""));
+	to->path = from->path ? ast_strdup(from->path) : NULL;
+	if (to->uri && to->endpoint && to->flow && to->registration && (to->path || !from->path)) {
+		return 0;
+	}
+	pushwake__contact_free(*to);
+	memset(to, 0, sizeof(*to));
+	return -1;
+}
+
+static int add_contact(void *obj, void *arg, int flags)
+{
+	struct ast_sip_contact *contact = obj;
+	struct pushwake__contacts *contacts = arg;
+	char *flow = flow_of(contact);
+	struct pushwake__contact entry;
+	struct pushwake__contact known = {
+		.uri = (char *) contact->uri,
+		.endpoint = (char *) S_OR(contact->endpoint_name, contact->aor),
+		.flow = flow,
+		.registration = (char *) contact->call_id,
+		/* Such a contact is deleted when its connection drops. */
+		.reach = contact->prune_on_boot ? PUSHWAKE_REACH_OPEN : PUSHWAKE_REACH_DATAGRAM,
+		.behind_proxy = !ast_strlen_zero(contact->path),
+	};
+
+	if (!pushwake__contact_copy(&entry, &known) && AST_VECTOR_APPEND(contacts, entry)) {
+		pushwake__contact_free(entry);
+	}
+	ast_free(flow);
+	return 0;
+}
+
+struct pushwake__contact *pushwake__contact_find(struct pushwake__contacts *contacts, const char *uri)
+{
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
+		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
+
+		if (!strcmp(contact->uri, uri)) {
+			return contact;
+		}
+	}
+	return NULL;
+}
+
+void pushwake__contact_describe(pushwake_contact *out, const struct pushwake__contact *contact)
+{
+	out->uri = pushwake__str(contact->uri);
+	out->flow = pushwake__str(contact->flow);
+	out->registration = pushwake__str(contact->registration);
+	out->registered_ago = -1;
+	out->reachable = contact->reach;
+	out->behind_proxy = contact->behind_proxy;
+}
+
+/*! The contacts of an AoR as the registrar has them; a reference, or NULL. */
+static struct ao2_container *retrieve(const char *aor)
+{
+	struct ast_sip_aor *object = ast_sip_location_retrieve_aor(aor);
+	struct ao2_container *list;
+
+	if (!object) {
+		return NULL;
+	}
+	list = ast_sip_location_retrieve_aor_contacts(object);
+	ao2_ref(object, -1);
+	return list;
+}
+
+void pushwake__contacts_get(struct pushwake__contacts *contacts, const char *aor)
+{
+	struct ao2_container *list = retrieve(aor);
+
+	AST_VECTOR_INIT(contacts, 0);
+	if (list) {
+		ao2_callback(list, OBJ_NODATA, add_contact, contacts);
+		ao2_ref(list, -1);
+	}
+}
+
+void pushwake__contacts_free(struct pushwake__contacts *contacts)
+{
+	AST_VECTOR_CALLBACK_VOID(contacts, pushwake__contact_free);
+	AST_VECTOR_FREE(contacts);
+}
+
+static int forget(void *obj, void *arg, int flags)
+{
+	struct ast_sip_contact *contact = obj;
+
+	if (!strcmp(contact->uri, arg)) {
+		ast_sip_location_delete_contact(contact);
+		ast_verb(3, "Removed contact '%s' from AOR '%s': its phone has registered elsewhere\n",
+			contact->uri, contact->aor);
+	}
+	return 0;
+}
+
+void pushwake__contact_forget(const char *aor, const char *uri)
+{
+	struct ao2_container *list = retrieve(aor);
+
+	if (list) {
+		ao2_callback(list, OBJ_NODATA, forget, (void *) uri);
+		ao2_ref(list, -1);
+	}
+}
+
+void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact *contact)
+{
+	const char *byte;
+
+	ast_str_append(dial, 0, "%sPJSIP/%s/", ast_str_strlen(*dial) ? "&" : "", contact->endpoint);
+	for (byte = contact->uri; *byte; byte++) {
+		/* '&' parts the devices of Dial(), ',' its arguments, and the others steer how
+		 * those are taken apart. */
+		if (strchr("&,()\"\\^|", *byte) || *byte <= ' ') {
+			ast_str_append(dial, 0, "%%%02X", (unsigned char) *byte);
+		} else {
+			ast_str_append(dial, 0, "%c", *byte);
+		}
+	}
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief What Asterisk and the library give us.
+ *
+ * The module stands in four layers. A layer uses those below it alone, and the
+ * Makefile shows a file no other headers:
+ *
+ *   module/     what Asterisk loads: start and stop, console, AMI, the engine's supervisor
+ *   functions/  PushWake() and PUSHWAKE() of the dialplan, and what PJSIP's REGISTERs bring
+ *   calls/      calls for which phones are woken, their legs, and what the engine says of them
+ *   host/       settings, the client, contacts, who calls
+ */
+#ifndef PUSHWAKE_HOST_H
+#define PUSHWAKE_HOST_H
+
+#include <pushwake.h>
+
+#include "asterisk/strings.h"
+#include "asterisk/vector.h"
+
+struct ast_channel;
+struct ast_sip_contact;
+struct ast_str;
+struct ao2_container;
+
+/*! A pushwake_str of a C string; empty for NULL. */
+static inline pushwake_str pushwake__str(const char *text)
+{
+	pushwake_str str = { text, text ? strlen(text) : 0 };
+
+	return str;
+}
+
+/*! Arguments for a "%.*s" that prints a pushwake_str. */
+#define PUSHWAKE__PRINT(str) (int) MIN((str).len, 4096), (str).ptr ? (str).ptr : ""
+
+/*! Copies a pushwake_str to a C string, cut to fit. */
+void pushwake__copy(char *buf, size_t size, pushwake_str str);
+
+/* ---- pushwake_config.c */
+
+/*! Reads pushwake.conf. NULL when it has errors, which are then in the log. */
+pushwake_settings *pushwake__config_read(void);
+
+/* ---- pushwake_client.c */
+
+/*! The client of all threads. NULL while push is off, which the library takes for a client that refuses everything. */
+pushwake_client *pushwake__client(void);
+
+/*! Uses these settings from now on, and takes them over; NULL: push is off. Not 0 when memory is short. */
+int pushwake__settings_use(pushwake_settings *settings);
+
+/*! The settings in use, NULL when push is off; for load and reload only. */
+pushwake_settings *pushwake__settings(void);
+void pushwake__settings_stop(void);
+
+/*! The engine did not answer for this AoR. Says so as often as the library lets it. */
+void pushwake__engine_away(const char *what, const char *aor, int status);
+
+/* ---- pushwake_contact.c */
+
+/*! One contact of an AoR, as the dialplan can dial it. */
+struct pushwake__contact {
+	/*! URI as Asterisk keeps it: without push parameters. */
+	char *uri;
+	/*! Endpoint that registered it. */
+	char *endpoint;
+	/*! Where its REGISTER came from, as far as the registrar remembers. */
+	char *flow;
+	/*! Call-ID of its REGISTER. */
+	char *registration;
+	/*! enum pushwake_reach */
+	int reach;
+	/*! A proxy stands before the phone. */
+	int behind_proxy;
+	/*! Path (RFC 3327) by which another node reaches it; NULL for a contact that this registrar has. */
+	char *path;
+};
+AST_VECTOR(pushwake__contacts, struct pushwake__contact);
+
+/*! Fills in the contacts of an AoR; none when there is no such AoR. */
+void pushwake__contacts_get(struct pushwake__contacts *contacts, const char *aor);
+void pushwake__contacts_free(struct pushwake__contacts *contacts);
+
+/*! The one with this URI, or NULL. */
+struct pushwake__contact *pushwake__contact_find(struct pushwake__contacts *contacts, const char *uri);
+
+/*! Not 0 when memory is short; the copy is empty then. */
+int pushwake__contact_copy(struct pushwake__contact *to, const struct pushwake__contact *from);
+void pushwake__contact_free(struct pushwake__contact contact);
+
+/*! The contact as the library wants it; borrows. */
+void pushwake__contact_describe(pushwake_contact *out, const struct pushwake__contact *contact);
+
+/*! Longest URI in text form, push parameters included. */
+#define PUSHWAKE__MAX_URI 8192
+
+/*! Appends one contact to a dial string, with everything escaped that Dial() would split at. */
+void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact *contact);
+
+/*! Removes the contact with this URI from the registrar. */
+void pushwake__contact_forget(const char *aor, const char *uri);
+
+#endif /* PUSHWAKE_HOST_H */

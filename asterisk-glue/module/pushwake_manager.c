@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief AMI: PushWakeSend, PushWakeBindings, PushWakeRemove, and the event PushWakeResult.
+ */
+#include "asterisk.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+
+#include "asterisk/logger.h"
+#include "asterisk/manager.h"
+#include "asterisk/module.h"
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_call.h"
+#include "pushwake_module.h"
+#include "pushwake_query.h"
+
+struct listing {
+	struct mansession *session;
+	const char *action_id;
+};
+
+/*! Copies text into a header value: a control character would begin another header. */
+static void clean(char *buf, size_t size, pushwake_str str)
+{
+	char *byte;
+
+	pushwake__copy(buf, size, str);
+	for (byte = buf; *byte; byte++) {
+		if (iscntrl((unsigned char) *byte)) {
+			*byte = ' ';
+		}
+	}
+}
+
+/*! "expires_at" becomes "ExpiresAt", as AMI has it. */
+static void header_name(char *buf, size_t size, pushwake_str name)
+{
+	size_t from, to = 0;
+	int is_start = 1;
+
+	for (from = 0; from < name.len && to + 1 < size; from++) {
+		unsigned char byte = name.ptr[from];
+
+		if (!isalnum(byte)) {
+			is_start = 1;
+			continue;
+		}
+		buf[to++] = is_start ? toupper(byte) : byte;
+		is_start = 0;
+	}
+	buf[to] = '\0';
+}
+
+static int list_binding(void *context, const pushwake_field *fields, size_t count)
+{
+	struct listing *listing = context;
+	size_t index;
+
+	astman_append(listing->session, "Event: PushWakeBinding\r\n%s", listing->action_id);
+	for (index = 0; index < count; index++) {
+		char name[64], text[512], value[512];
+
+		header_name(name, sizeof(name), fields[index].name);
+		pushwake__field_text(&fields[index], text, sizeof(text));
+		clean(value, sizeof(value), pushwake__str(text));
+		astman_append(listing->session, "%s: %s\r\n", name, value);
+	}
+	astman_append(listing->session, "\r\n");
+	return 0;
+}
+
+/*! The header line that ties a response to its action; empty when the action had none. */
+static void read_action_id(char *line, size_t size, const struct message *message)
+{
+	const char *id = astman_get_header(message, "ActionID");
+
+	line[0] = '\0';
+	if (!ast_strlen_zero(id)) {
+		snprintf(line, size, "ActionID: %.200s\r\n", id);
+	}
+}
+
+/*! The conditions that the headers of an action say, a line each; NULL when memory is short. */
+static struct ast_str *read_conditions(const struct message *message)
+{
+	static const char *const names[][2] = {
+		{ "AOR", "aor" }, { "User", "user" }, { "Provider", "provider" }, { "Verdict", "verdict" }, { "Age", "age" },
+	};
+	struct ast_str *conditions = ast_str_create(64);
+	size_t index;
+
+	for (index = 0; conditions && index < ARRAY_LEN(names); index++) {
+		const char *value = astman_get_header(message, names[index][0]);
+
+		if (!ast_strlen_zero(value)) {
+			ast_str_append(&conditions, 0, "%s=%s\n", names[index][1], value);
+		}
+	}
+	return conditions;
+}
+
+/*! Asks with the conditions of an action; the number of rows, or a status below 0 with its text in error. */
+static int ask(const struct message *message, int kind, pushwake_row_fn on_row, void *context, char *error, size_t size)
+{
+	struct ast_str *conditions = read_conditions(message);
+	int rows;
+
+	if (!conditions) {
+		ast_copy_string(error, "out of memory", size);
+		return PUSHWAKE_ERR_UNAVAILABLE;
+	}
+	rows = pushwake__query(kind, ast_str_buffer(conditions), on_row, context, error, size);
+	ast_free(conditions);
+	return rows;
+}
+
+static int action_bindings(struct mansession *session, const struct message *message)
+{
+	char id_line[256];
+	struct listing listing = { session, id_line };
+	char error[256];
+	int rows;
+
+	read_action_id(id_line, sizeof(id_line), message);
+	/* Asked before the list begins: an error is a response, not an empty list. */
+	rows = ask(message, PUSHWAKE_QUERY_FIND, NULL, NULL, error, sizeof(error));
+	if (rows < 0) {
+		astman_send_error_va(session, message, "%s", error);
+		return 0;
+	}
+	astman_send_listack(session, message, "Push bindings will follow", "start");
+	rows = ask(message, PUSHWAKE_QUERY_FIND, list_binding, &listing, error, sizeof(error));
+	astman_send_list_complete_start(session, message, "PushWakeBindingsComplete", MAX(rows, 0));
+	astman_send_list_complete_end(session);
+	return 0;
+}
+
+static int action_remove(struct mansession *session, const struct message *message)
+{
+	const char *aor = astman_get_header(message, "AOR");
+	char id_line[256];
+	char error[256];
+	int64_t removed = 0;
+
+	read_action_id(id_line, sizeof(id_line), message);
+	if (ast_strlen_zero(aor)) {
+		astman_send_error(session, message, "PushWakeRemove needs the header AOR");
+		return 0;
+	}
+	if (ask(message, PUSHWAKE_QUERY_REMOVE_FOUND, pushwake__take_number, &removed, error, sizeof(error)) < 0) {
+		astman_send_error_va(session, message, "%s", error);
+		return 0;
+	}
+	pushwake__devstate_changed(aor);
+	astman_append(session, "Response: Success\r\n%sRemoved: %" PRId64 "\r\n\r\n", id_line, removed);
+	return 0;
+}
+
+static int action_send(struct mansession *session, const struct message *message)
+{
+	static const char *const names[][2] = {
+		{ "PushEvent", "event" }, { "AOR", "aor" }, { "Text", "text" }, { "Title", "title" }, { "From", "from" }, { "Name", "name" },
+		{ "CallID", "call-id" }, { "Platform", "platform" }, { "Package", "package" }, { "Token", "token" },
+		{ "PushType", "push-type" }, { "Environment", "environment" }, { "Service", "service" },
+		{ "P256dh", "p256dh" }, { "Auth", "auth" }, { "Selector", "selector" },
+	};
+	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
+	size_t index;
+	char id_line[256];
+	char error[256];
+	int queued = 0, status;
+
+	read_action_id(id_line, sizeof(id_line), message);
+	for (index = 0; index < ARRAY_LEN(names); index++) {
+		pushwake_send_set(&request, pushwake__str(names[index][1]),
+			pushwake__str(astman_get_header(message, names[index][0])));
+	}
+	if (!request.event_name.len || (!request.aor.len && !request.token.len)) {
+		astman_send_error(session, message, "PushWakeSend needs the headers PushEvent and AOR, or Platform and Token");
+		return 0;
+	}
+	status = pushwake_send(&queued, pushwake__client(), &request);
+	if (status < 0) {
+		pushwake__error(status, error, sizeof(error));
+		astman_send_error_va(session, message, "%s", error);
+		return 0;
+	}
+	astman_append(session, "Response: Success\r\n%sQueued: %d\r\n\r\n", id_line, queued);
+	return 0;
+}
+
+void pushwake__manager_result(const pushwake_result *result)
+{
+	char aor[256], call_id[256], provider[32], app[256], token[64], reason[256];
+
+	clean(aor, sizeof(aor), result->aor);
+	clean(call_id, sizeof(call_id), result->call_id);
+	clean(provider, sizeof(provider), result->provider);
+	clean(app, sizeof(app), result->app);
+	clean(token, sizeof(token), result->token);
+	clean(reason, sizeof(reason), result->reason);
+	manager_event(EVENT_FLAG_CALL, "PushWakeResult",
+		"ID: %" PRIu64 "\r\n"
+		"PushEvent: %s\r\n"
+		"Outcome: %s\r\n"
+		"Status: %d\r\n"
+		"BindingRemoved: %s\r\n"
+		"ElapsedUS: %" PRId64 "\r\n"
+		"AOR: %s\r\n"
+		"CallID: %s\r\n"
+		"Provider: %s\r\n"
+		"App: %s\r\n"
+		"Token: %s\r\n"
+		"Reason: %s\r\n",
+		result->id, pushwake_event_name(result->event), pushwake_outcome_name(result->outcome), result->http_status,
+		AST_YESNO(result->binding_removed), result->elapsed_us, aor, call_id, provider, app, token, reason);
+}
+
+int pushwake__manager_start(void)
+{
+	int res = 0;
+
+	res |= ast_manager_register2("PushWakeSend", EVENT_FLAG_CALL, action_send, AST_MODULE_SELF,
+		"Send one push by hand.",
+		"Headers: PushEvent (call, chat, cancel, custom, refresh, missed, elsewhere, group-chat,\n"
+		"voicemail, refer),\n"
+		"AOR, or Platform, Package and Token (with Environment, Service, P256dh, Auth, Selector\n"
+		"where it needs them), and if wanted Text, Title, From, Name, CallID and PushType. The response says how many pushes are Queued;\n"
+		"each outcome comes as an event PushWakeResult.\n");
+	res |= ast_manager_register2("PushWakeBindings", EVENT_FLAG_SYSTEM | EVENT_FLAG_REPORTING, action_bindings,
+		AST_MODULE_SELF,
+		"List the phones that can be woken.",
+		"Headers: AOR, or none for all; User (a pattern with * and ?), Provider, Verdict (a part of\n"
+		"what it says) and Age (+2d: registered longer ago than that, -1h: since then) leave some\n"
+		"of them. One event PushWakeBinding each, tokens shortened, then PushWakeBindingsComplete.\n");
+	res |= ast_manager_register2("PushWakeRemove", EVENT_FLAG_SYSTEM, action_remove, AST_MODULE_SELF,
+		"Remove the push bindings of a user.",
+		"Headers: AOR, and if wanted Provider. The response says how many were Removed.\n");
+	return res;
+}
+
+void pushwake__manager_stop(void)
+{
+	ast_manager_unregister("PushWakeSend");
+	ast_manager_unregister("PushWakeBindings");
+	ast_manager_unregister("PushWakeRemove");
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pushwake_lookup(): who is awake rings, who sleeps is pushed and waited for.
+ */
+#include <string.h>
+
+#include "core/parser/parse_content.h"
+#include "core/parser/parse_cseq.h"
+#include "core/parser/parse_from.h"
+#include "core/parser/parse_to.h"
+#include "core/parser/parse_uri.h"
+#include "core/route.h"
+#include "core/ut.h"
+#include "pushwake_functions.h"
+
+static int plain(sip_msg_t *msg, str *table, str *uri)
+{
+	int found = uri != NULL ? pw.registrar.lookup_uri(msg, table, uri) : pw.registrar.lookup(msg, table);
+
+	if(found > 0) {
+		pw_quiet_over(msg);
+		return PW_AWAKE;
+	}
+	return found == -3 ? PW_ERROR : PW_NOBODY;
+}
+
+/* A GRUU names one phone, and the registrar knows best which. */
+static int is_gruu(str *uri)
+{
+	sip_uri_t parsed;
+
+	return parse_uri(uri->s, uri->len, &parsed) == 0 && parsed.gr.s != NULL;
+}
+
+/* Whether a request of this kind may wake anybody. Only headers that every request's
+ * way needs are looked at. */
+static int is_initial(sip_msg_t *msg)
+{
+	return pushwake_method_wakes(pw_client, pw_in(&msg->first_line.u.request.method), 0)
+		   && (msg->to != NULL || parse_headers(msg, HDR_TO_F, 0) == 0) && msg->to != NULL && parse_to_header(msg) == 0
+		   && get_to(msg)->tag_value.len == 0;
+}
+
+static int has_headers(sip_msg_t *msg)
+{
+	return parse_headers(msg, HDR_EOH_F, 0) == 0 && msg->callid != NULL && parse_from_header(msg) == 0;
+}
+
+int pw_ask(pw_hold_plan_t *plan, pushwake_contact *asked, sip_msg_t *msg, str *table, str *aor, pw_contacts_t *known)
+{
+	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
+	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
+	pushwake_header *headers;
+	int status;
+
+	headers = pw_headers(msg, &request.header_count);
+	if(headers == NULL) {
+		return 0;
+	}
+	plan->handle = pw_hold_handle();
+	request.headers = headers;
+	request.request_uri = pw_in(&msg->first_line.u.request.uri);
+	request.method = pw_in(&msg->first_line.u.request.method);
+	request.from_tag = pw_in(&get_from(msg)->tag_value);
+	request.aor = pw_in(aor);
+	request.domain = pw_in(table);
+	request.handle = plan->handle;
+	if(msg->cseq != NULL) {
+		str2int(&get_cseq(msg)->number, &request.cseq);
+	}
+	request.text.ptr = get_body(msg);
+	if(request.text.ptr != NULL) {
+		request.text.len = msg->buf + msg->len - request.text.ptr;
+	}
+	request.contacts = asked;
+	request.contact_count = (size_t)known->n;
+	status = pushwake_wake(&result, pw_client, &request);
+	if(status < 0) {
+		pw_engine_away("pushwake_lookup", status);
+	}
+	pkg_free(headers);
+	plan->table = *table;
+	plan->aor = *aor;
+	plan->ticket = result.ticket;
+	plan->is_held = result.hold_ms > 0;
+	plan->deadline_ms = result.deadline_ms;
+	plan->contacts = known;
+	plan->asked = asked;
+	return status >= 0 && result.watched;
+}
+
+static int is_held(const str *ruid, const pw_contacts_t *known, const pushwake_contact *asked)
+{
+	int i;
+
+	for(i = 0; i < known->n; i++) {
+		if(STR_EQ(known->v[i].ruid, *ruid)) {
+			return asked[i].verdict == PUSHWAKE_HOLD;
+		}
+	}
+	return 0;
+}
+
+static int fits(unsigned int len, const char *text, str *out)
+{
+	out->s = (char *)text;
+	out->len = (int)len;
+	return out->len > 0;
+}
+
+/* What lookup() does with the first contact: it becomes the Request-URI. */
+static int branch_to_ruri(sip_msg_t *msg, branch_t *b)
+{
+	str s;
+	flag_t flags = 0;
+
+	if(!fits(b->len, b->uri, &s) || rewrite_uri(msg, &s) < 0) {
+		return -1;
+	}
+	reset_dst_uri(msg);
+	if((fits(b->dst_uri_len, b->dst_uri, &s) && set_dst_uri(msg, &s) < 0)
+			|| (fits(b->path_len, b->path, &s) && set_path_vector(msg, &s) < 0)
+			|| (fits(b->instance_len, b->instance, &s) && set_instance(msg, &s) < 0)
+			|| (fits(b->ruid_len, b->ruid, &s) && set_ruid(msg, &s) < 0)
+			|| (fits(b->location_ua_len, b->location_ua, &s) && set_ua(msg, &s) < 0)) {
+		return -1;
+	}
+	msg->reg_id = b->reg_id;
+	msg->otcpid = b->otcpid;
+	set_ruri_q(b->q);
+	getbflagsval(0, &flags);
+	setbflagsval(0, flags | b->flags);
+	if(b->force_send_socket != NULL) {
+		set_force_socket(msg, b->force_send_socket);
+	}
+	return 0;
+}
+
+/* Looks up all contacts as branches, drops those of sleeping phones, and makes the
+ * first that is left the Request-URI. Returns how many are awake, -1 on error. */
+static int lookup_awake(
+		sip_msg_t *msg, str *table, str *uri, const pw_contacts_t *known, const pushwake_contact *asked)
+{
+	unsigned int first = nr_branches, i;
+	branch_t *b;
+	str ruid;
+	str target = uri != NULL ? *uri : *GET_RURI(msg);
+	int found;
+
+	if(pw.registrar.lookup_to_dset(msg, table, &target) <= 0) {
+		return 0;
+	}
+	for(i = first; i < nr_branches;) {
+		b = get_sip_branch((int)i);
+		if(b != NULL && fits(b->ruid_len, b->ruid, &ruid) && is_held(&ruid, known, asked)) {
+			drop_sip_branch((int)i);
+		} else {
+			i++;
+		}
+	}
+	if(nr_branches == first) { /* append_branches=0: the registrar gives one contact at most */
+		for(i = 0; (int)i < known->n && asked[i].verdict == PUSHWAKE_HOLD; i++) {
+		}
+		if((int)i < known->n) {
+			pw_contact_append(msg, &known->v[i], NULL);
+		}
+	}
+	found = (int)(nr_branches - first);
+	if(found > 0) {
+		b = get_sip_branch((int)first);
+		if(b == NULL || branch_to_ruri(msg, b) < 0) {
+			return -1;
+		}
+		drop_sip_branch((int)first);
+	}
+	return found;
+}
+
+/* All phones of this user sleep; those that the script has found before, for the same request, ring meanwhile. */
+static int ring_others(sip_msg_t *msg)
+{
+	branch_t *first = nr_branches > 0 ? get_sip_branch(0) : NULL;
+
+	if(first == NULL || branch_to_ruri(msg, first) < 0) {
+		return 0;
+	}
+	drop_sip_branch(0);
+	return 1;
+}
+
+static int hold_and_ring(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
+{
+	str table = plan->table;
+	int awake, held;
+
+	/* ORDER: the transaction first, since its lumps and its request are copied
+	 * before lookup changes the Request-URI */
+	held = pw_hold(msg, plan);
+	if(held <= 0) {
+		pushwake_request_ended(pw_client, plan->handle, PUSHWAKE_CALL_FAILED, 500, 0, pw_in(NULL));
+	}
+	if(held == 0) {
+		return PW_HELD; /* a retransmission: tm has answered it */
+	}
+	if(held < 0) {
+		LM_ERR("cannot hold %.*s, routing it as it is\n", plan->aor.len, plan->aor.s);
+		return plain(msg, &table, uri);
+	}
+	pw_quiet_over(msg);
+	awake = lookup_awake(msg, &table, uri, plan->contacts, plan->asked);
+	if(awake > 0 || (awake == 0 && ring_others(msg))) {
+		return PW_AWAKE;
+	}
+	/* in a failure_route the caller may have heard more than that */
+	if(msg->REQ_METHOD == METHOD_INVITE && pw.tm.t_gett()->uas.status < 100) {
+		pw.tm.t_reply(msg, 100, "Trying");
+	}
+	return PW_HELD;
+}
+
+static int lookup_aor(sip_msg_t *msg, str *table, str *uri, str *aor)
+{
+	pw_hold_plan_t plan = {.keeps_uri = 0};
+	pushwake_contact *asked;
+	pw_contacts_t known;
+	int ret;
+
+	if(pw_contacts_get(&known, table, aor) < 0) {
+		return PW_ERROR;
+	}
+	pw_contacts_keep_method(&known, msg->REQ_METHOD);
+	asked = pw_contacts_describe(&known);
+	if(asked == NULL) {
+		pw_contacts_free(&known);
+		return PW_ERROR;
+	}
+	ret = pw_ask(&plan, asked, msg, table, aor, &known) ? hold_and_ring(msg, uri, &plan) : plain(msg, table, uri);
+	pkg_free(asked);
+	pw_contacts_free(&known);
+	return ret;
+}
+
+static int lookup(sip_msg_t *msg, str *table, str *uri)
+{
+	tm_cell_t *t;
+	str target, aor, key;
+	int ret;
+
+	/* a route of its own may be called from everywhere, and KEMI has no check: the parser cannot tell */
+	if((get_route_type() & (REQUEST_ROUTE | FAILURE_ROUTE)) == 0) {
+		LM_ERR("pushwake_lookup() is for a request_route or failure_route, and for what they call\n");
+		return PW_ERROR;
+	}
+	if(!is_initial(msg)) {
+		return plain(msg, table, uri);
+	}
+	target = uri != NULL ? *uri : *GET_RURI(msg);
+	if(pw_aor(&aor, &target) < 0 || pushwake_may_wake(pw_client, pw_in(&aor)) == 0 || is_gruu(&target)
+			|| !has_headers(msg)) {
+		return plain(msg, table, uri);
+	}
+	t = pw.tm.t_gett();
+	if((t == NULL || t == T_UNDEFINED) && pw.xtm.t_check_trans(msg) == 0) {
+		return PW_HELD; /* a retransmission: tm has answered it */
+	}
+	/* pw_aor() has one buffer, and what is called below may use it */
+	if(pw_copy(&key, aor.s, aor.len) < 0) {
+		return PW_ERROR;
+	}
+	ret = lookup_aor(msg, table, uri, &key);
+	pkg_free(key.s);
+	return ret;
+}
+
+int ki_pushwake_lookup(sip_msg_t *msg, str *table)
+{
+	return lookup(msg, table, NULL);
+}
+
+int ki_pushwake_lookup_uri(sip_msg_t *msg, str *table, str *uri)
+{
+	return lookup(msg, table, uri != NULL && uri->len > 0 ? uri : NULL);
+}

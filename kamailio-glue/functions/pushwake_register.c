@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pushwake_save(): a REGISTER is saved, its push binding stored, then answered.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/data_lump_rpl.h"
+#include "core/parser/parse_cseq.h"
+#include "core/parser/parse_to.h"
+#include "core/parser/parse_uri.h"
+#include "core/trim.h"
+#include "core/ut.h"
+#include "modules/registrar/rerrno.h"
+#include "pushwake_functions.h"
+
+#define PW_SAVE_NO_REPLY 0x02
+#define PW_SAVE_PREPARE 0x10
+
+/* The REGISTER as the library wants it. */
+typedef struct pw_register {
+	pushwake_register_request request;
+	pushwake_header *headers;
+	str aor;
+	str callid;
+} pw_register_t;
+
+/* `uri`: the user it is for, where that is not To. */
+static int register_read(pw_register_t *r, sip_msg_t *msg, str *uri)
+{
+	pushwake_register_request empty = PUSHWAKE_REGISTER_REQUEST_INIT;
+	unsigned int cseq = 0;
+	str aor;
+
+	memset(r, 0, sizeof(*r));
+	r->request = empty;
+	if(msg->REQ_METHOD != METHOD_REGISTER || parse_headers(msg, HDR_EOH_F, 0) < 0 || msg->callid == NULL
+			|| msg->cseq == NULL || parse_to_header(msg) < 0) {
+		return -1;
+	}
+	if(str2int(&get_cseq(msg)->number, &cseq) < 0 || pw_aor(&aor, uri != NULL ? uri : &get_to(msg)->uri) < 0) {
+		return -1;
+	}
+	r->headers = pw_headers(msg, &r->request.header_count);
+	if(r->headers == NULL) {
+		return -1;
+	}
+	r->request.headers = r->headers;
+	if(pw_copy(&r->aor, aor.s, aor.len) < 0) {
+		pkg_free(r->headers);
+		return -1;
+	}
+	r->callid = msg->callid->body;
+	trim_trailing(&r->callid);
+	r->request.aor = pw_in(&r->aor);
+	r->request.call_id = pw_in(&r->callid);
+	r->request.cseq = cseq;
+	return 0;
+}
+
+static void register_free(pw_register_t *r)
+{
+	pkg_free(r->headers);
+	pkg_free(r->aor.s);
+}
+
+static void warn_problems(const pw_register_t *r, const pushwake_register_result *result)
+{
+	size_t i;
+
+	for(i = 0; i < result->problem_count; i++) {
+		LM_WARN("REGISTER call-id=%.*s user=%.*s %.*s\n", r->callid.len, r->callid.s, r->aor.len, r->aor.s,
+				PW_FMT(result->problem_list[i]));
+	}
+}
+
+/* What the library wants in the reply. */
+static void add_headers(sip_msg_t *msg, const pushwake_register_result *result)
+{
+	char text[256];
+	size_t i;
+	int n;
+
+	if(result->feature_caps.len > 0) {
+		add_lump_rpl(msg, (char *)result->feature_caps.ptr, (int)result->feature_caps.len, LUMP_RPL_HDR);
+		return;
+	}
+	for(i = 0; i < result->reply_header_count; i++) {
+		n = snprintf(text, sizeof(text), "%.*s: %.*s\r\n", PW_FMT(result->reply_headers[i].name),
+				PW_FMT(result->reply_headers[i].value));
+		if(n > 0 && n < (int)sizeof(text)) {
+			add_lump_rpl(msg, text, n, LUMP_RPL_HDR);
+		}
+	}
+}
+
+static int refuse(sip_msg_t *msg, const pushwake_register_result *result)
+{
+	str reason = pw_out(result->reply_reason);
+
+	add_headers(msg, result);
+	pw.sl.freply(msg, result->reply_code, &reason);
+	return -1;
+}
+
+/* save() was told not to reply, so its failures are answered here, the way plain
+ * save() does: with the registrar's own code and headers. */
+static void reply_failure(sip_msg_t *msg)
+{
+	str reason = str_init("Server Internal Error");
+
+	if(pw.registrar_reply != NULL) {
+		pw.registrar_reply(msg);
+	} else {
+		pw.sl.freply(msg, 500, &reason);
+	}
+}
+
+static void reply_success(sip_msg_t *msg)
+{
+	str ok = str_init("OK");
+	str extension = str_init("Bad Extension");
+
+	if(pw.registrar_error != NULL && *pw.registrar_error == R_PATH_UNSUP) {
+		pw.sl.freply(msg, 420, &extension);
+	} else {
+		pw.sl.freply(msg, 200, &ok);
+	}
+}
+
+static int granted(const pw_contacts_t *contacts)
+{
+	time_t now = time(NULL);
+	int i, best = -1;
+
+	for(i = 0; i < contacts->n; i++) {
+		if(contacts->v[i].expires == 0) {
+			return 0x7fffffff;
+		}
+		if(contacts->v[i].expires - now > best) {
+			best = (int)(contacts->v[i].expires - now);
+		}
+	}
+	return best;
+}
+
+/* 0, or the status of an engine that is away. */
+static int store_binding(sip_msg_t *msg, str *table, pw_register_t *r, pushwake_register_result *out, int warned)
+{
+	int status = pushwake_register(out, pw_client, &r->request);
+
+	if(status < 0) {
+		pw_engine_away("pushwake_save", status);
+		return status;
+	}
+	if(!warned) {
+		warn_problems(r, out);
+	}
+	if(out->outcome == PUSHWAKE_REGISTER_STORED) {
+		update_stat(pw_count.stored, 1);
+	} else if(out->outcome == PUSHWAKE_REGISTER_IGNORED) {
+		update_stat(pw_count.ignored, 1);
+	}
+	add_headers(msg, out);
+	pw_contacts_forget(table, &r->aor, out->stale_list, out->stale_count);
+	return 0;
+}
+
+/* What the engine says of requests that are held here; not now: the supervisor does it. */
+static void execute_verbs(const pushwake_register_result *result, pw_contacts_t *contacts)
+{
+	size_t i;
+
+	for(i = 0; i < result->verb_count; i++) {
+		if(pw_execute(&result->verbs[i], contacts) != 0) {
+			pw_verb_later(&result->verbs[i]);
+		}
+	}
+}
+
+static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *r, str *uri)
+{
+	pushwake_register_result check = PUSHWAKE_REGISTER_RESULT_INIT;
+	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
+	pushwake_contact *asked;
+	pw_contacts_t contacts;
+	int i, status, saved, quiet, warned = 0;
+
+	status = pushwake_register_check(&check, pw_client, &r->request);
+	if(status == PUSHWAKE_OK) {
+		warned = check.problem_count > 0;
+		warn_problems(r, &check);
+		if(check.reply_code != 0) {
+			return refuse(msg, &check);
+		}
+	}
+	if(pw.registrar_error != NULL) {
+		*pw.registrar_error = R_UL_GET_R; /* what a save() that fails without a word means */
+	}
+	quiet = flags | PW_SAVE_NO_REPLY | PW_SAVE_PREPARE;
+	saved = uri != NULL ? pw.registrar.save_uri(msg, table, quiet, uri) : pw.registrar.save(msg, table, quiet);
+	if(saved < 0) {
+		if(!(flags & PW_SAVE_NO_REPLY)) {
+			reply_failure(msg);
+		}
+		return saved;
+	}
+	if(pw_contacts_get(&contacts, table, &r->aor) == 0) {
+		pw_contacts_keep(&contacts, &r->callid, (int)r->request.cseq);
+		r->request.granted_expires = granted(&contacts);
+	}
+	for(i = 0; i < contacts.n; i++) {
+		pw_flow_print(contacts.v[i].flow, &msg->rcv);
+	}
+	asked = pw_contacts_describe(&contacts);
+	r->request.domain = pw_in(table);
+	r->request.contacts = asked;
+	r->request.contact_count = asked != NULL ? (size_t)contacts.n : 0;
+	status = store_binding(msg, table, r, &result, warned);
+	if(!(flags & PW_SAVE_NO_REPLY)) {
+		reply_success(msg);
+	}
+	/* ORDER: after the 200, so that the phone is done with its REGISTER when the
+	 * INVITE comes, and outside of the usrloc lock */
+	pw_leg_in_hand(msg);
+	if(status < 0) {
+		pw_join(table, &r->aor, &contacts);
+	} else {
+		execute_verbs(&result, &contacts);
+	}
+	pw_leg_in_hand(NULL);
+	if(asked != NULL) {
+		pkg_free(asked);
+	}
+	pw_contacts_free(&contacts);
+	return saved;
+}
+
+int ki_pushwake_save_flags(sip_msg_t *msg, str *table, int flags)
+{
+	pw_register_t r;
+	int ret;
+
+	if(register_read(&r, msg, NULL) < 0) {
+		return pw.registrar.save(msg, table, flags);
+	}
+	ret = save_and_store(msg, table, flags, &r, NULL);
+	if(ret < 0 && !(flags & PW_SAVE_NO_REPLY)) {
+		msg->msg_flags |= FL_MSG_NOREPLY; /* it has been answered, whatever sl_reply_error() thinks */
+	}
+	register_free(&r);
+	return ret;
+}
+
+int pw_save_for(sip_msg_t *msg, str *table, str *uri, pushwake_str account)
+{
+	pw_register_t r;
+	int ret;
+
+	if(register_read(&r, msg, uri) < 0) {
+		return -1;
+	}
+	r.request.account = account;
+	ret = save_and_store(msg, table, 0, &r, uri);
+	register_free(&r);
+	return ret;
+}
+
+int ki_pushwake_save(sip_msg_t *msg, str *table)
+{
+	return ki_pushwake_save_flags(msg, table, 0);
+}

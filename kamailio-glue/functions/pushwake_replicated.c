@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Contacts that other nodes replicate (dmq_usrloc), where no store is shared: each is read
+ * like a REGISTER, so that its phone can be pushed from here, and joins requests that are
+ * held here. What a phone says of push in its Contact comes along; other headers do not.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "core/globals.h"
+#include "core/locking.h"
+#include "core/mem/mem.h"
+#include "core/mem/shm_mem.h"
+#include "pushwake_functions.h"
+
+/* A node that has just started is sent all contacts of the others at once. */
+#define PW_MOST_REPLICATED 1000000
+/* The supervisor has more to do. */
+#define PW_REPLICATED_AT_ONCE 32
+
+typedef struct pw_replicated {
+	struct pw_replicated *next;
+	str table; /* the texts follow it, each with a NUL */
+	str aor;
+	str ruid;
+} pw_replicated_t;
+
+typedef struct pw_replicated_list {
+	gen_lock_t lock;
+	int count;
+	pw_replicated_t *first;
+	pw_replicated_t *last;
+} pw_replicated_list_t;
+
+static pw_replicated_list_t *list = NULL;
+
+static void put_text(str *to, const str *from, char **at)
+{
+	to->s = *at;
+	to->len = from->len;
+	memcpy(*at, from->s, from->len);
+	(*at)[from->len] = '\0';
+	*at += from->len + 1;
+}
+
+/* Under usrloc's lock: nothing is asked, and nobody waited for. */
+static void on_contact(ucontact_t *contact, int type, void *param)
+{
+	pw_replicated_t *entry;
+	char *at;
+
+	if(contact->server_id == server_id || list->count >= PW_MOST_REPLICATED) {
+		return;
+	}
+	entry = shm_malloc(sizeof(*entry) + contact->domain->len + contact->aor->len + contact->ruid.len + 3);
+	if(entry == NULL) {
+		SHM_MEM_ERROR;
+		return;
+	}
+	at = (char *)(entry + 1);
+	put_text(&entry->table, contact->domain, &at);
+	put_text(&entry->aor, contact->aor, &at);
+	put_text(&entry->ruid, &contact->ruid, &at);
+	entry->next = NULL;
+	lock_get(&list->lock);
+	if(list->last != NULL) {
+		list->last->next = entry;
+	} else {
+		list->first = entry;
+	}
+	list->last = entry;
+	list->count++;
+	lock_release(&list->lock);
+	pw_supervisor_wake();
+}
+
+int pw_replicated_init(pushwake_settings *settings)
+{
+	pushwake_str store = pushwake_settings_text(settings, pw_text("store"));
+
+	/* what other nodes store is known here already */
+	if(memchr(store.ptr, ':', store.len) != NULL) {
+		return 0;
+	}
+	list = shm_malloc(sizeof(*list));
+	if(list == NULL) {
+		SHM_MEM_ERROR;
+		return -1;
+	}
+	memset(list, 0, sizeof(*list));
+	if(lock_init(&list->lock) == NULL) {
+		return -1;
+	}
+	return pw.usrloc.register_ulcb(UL_CONTACT_INSERT | UL_CONTACT_UPDATE, on_contact, NULL) < 0 ? -1 : 0;
+}
+
+static pw_replicated_t *take(void)
+{
+	pw_replicated_t *entry;
+
+	lock_get(&list->lock);
+	entry = list->first;
+	if(entry != NULL) {
+		list->first = entry->next;
+		list->last = list->first != NULL ? list->last : NULL;
+		list->count--;
+	}
+	lock_release(&list->lock);
+	return entry;
+}
+
+/* No engine has taken it yet. */
+static void put_back(pw_replicated_t *entry)
+{
+	lock_get(&list->lock);
+	entry->next = list->first;
+	list->first = entry;
+	list->last = list->last != NULL ? list->last : entry;
+	list->count++;
+	lock_release(&list->lock);
+}
+
+/* The Contact as its phone sent it, in pkg memory. 0 or -1. */
+static int print_contact(str *out, const pw_contact_t *c, int expires)
+{
+	int size = c->uri.len + c->instance.len + 64;
+
+	out->s = pkg_malloc(size);
+	if(out->s == NULL) {
+		PKG_MEM_ERROR;
+		return -1;
+	}
+	out->len = snprintf(out->s, size, "<%.*s>%s%.*s%s;expires=%d", c->uri.len, c->uri.s,
+			c->instance.len > 0 ? ";+sip.instance=\"" : "", c->instance.len, c->instance.s,
+			c->instance.len > 0 ? "\"" : "", expires);
+	return 0;
+}
+
+/* 0, or the status of an engine that is away. */
+static int learn(pw_contacts_t *contacts, str *table, str *aor)
+{
+	pushwake_register_request request = PUSHWAKE_REGISTER_REQUEST_INIT;
+	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
+	pw_contact_t *c = &contacts->v[0];
+	pushwake_contact *asked = pw_contacts_describe(contacts);
+	pushwake_header header = {pw_text("Contact"), {NULL, 0}};
+	str value;
+	size_t i;
+	int status = PUSHWAKE_OK;
+
+	/* 0 would take it away */
+	request.granted_expires = c->expires == 0 ? 0x7fffffff : MAX((int32_t)(c->expires - time(NULL)), 1);
+	if(asked != NULL && print_contact(&value, c, request.granted_expires) == 0) {
+		header.value = pw_in(&value);
+		request.aor = pw_in(aor);
+		request.call_id = pw_in(&c->callid);
+		request.cseq = (uint32_t)c->cseq;
+		request.headers = &header;
+		request.header_count = 1;
+		request.domain = pw_in(table);
+		request.contacts = asked;
+		request.contact_count = 1;
+		status = pushwake_register(&result, pw_client, &request);
+		if(status == PUSHWAKE_OK) {
+			pw_contacts_forget(table, aor, result.stale_list, result.stale_count);
+			for(i = 0; i < result.verb_count; i++) {
+				if(pw_execute(&result.verbs[i], contacts) != 0) {
+					pw_verb_later(&result.verbs[i]);
+				}
+			}
+		}
+		pkg_free(value.s);
+	}
+	if(asked != NULL) {
+		pkg_free(asked);
+	}
+	return status;
+}
+
+/* Keeps the one that the entry is about. */
+static void keep(pw_contacts_t *contacts, const str *ruid)
+{
+	pw_contact_t *c = pw_contact_find(contacts, ruid);
+
+	if(c != NULL) {
+		contacts->v[0] = *c;
+	}
+	contacts->n = c != NULL;
+}
+
+void pw_replicated_take(void)
+{
+	pw_replicated_t *entry;
+	pw_contacts_t contacts;
+	int i, status;
+
+	for(i = 0; list != NULL && list->first != NULL && i < PW_REPLICATED_AT_ONCE && (entry = take()) != NULL; i++) {
+		status = pw_contacts_get(&contacts, &entry->table, &entry->aor);
+		if(status == 0) {
+			keep(&contacts, &entry->ruid);
+			status = contacts.n > 0 ? learn(&contacts, &entry->table, &entry->aor) : PUSHWAKE_OK;
+			pw_contacts_free(&contacts);
+		}
+		if(status == PUSHWAKE_ERR_UNAVAILABLE || status == PUSHWAKE_ERR_TIMEOUT) {
+			put_back(entry);
+			return;
+		}
+		shm_free(entry);
+	}
+	if(list != NULL && list->first != NULL) {
+		pw_supervisor_wake();
+	}
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * event_route[pushwake:upstream] runs for each REGISTER that the gateway sends, in the
+ * process that sends it. $du is where it goes, and the script may set another: with
+ * dispatcher, the server that answers. tm's own event for local requests comes too
+ * late: the destination is resolved by then.
+ */
+#include <string.h>
+
+#include "core/dset.h"
+#include "core/fmsg.h"
+#include "core/kemi.h"
+#include "core/parser/msg_parser.h"
+#include "core/route.h"
+#include "pushwake_functions.h"
+
+#define PW_EVENT "pushwake:upstream"
+#define PW_MAX_URI 512
+
+static int event_route = -1;
+
+int pw_server_init(void)
+{
+	int route = route_lookup(&event_rt, PW_EVENT);
+
+	if(route >= 0 && event_rt.rlist[route] != NULL) {
+		event_route = route;
+	}
+	return 0;
+}
+
+static void run(sip_msg_t *msg)
+{
+	sr_kemi_eng_t *keng = sr_kemi_eng_get();
+	str event = str_init(PW_EVENT);
+	int before = get_route_type();
+
+	/* ORDER: no callbacks around it. tm's would give back the transaction of the request that this process has in hand. */
+	set_route_type(EVENT_ROUTE);
+	if(keng != NULL && pw_event_callback.len > 0) {
+		if(sr_kemi_route(keng, msg, EVENT_ROUTE, &pw_event_callback, &event) < 0) {
+			LM_ERR("event_callback failed\n");
+		}
+	} else if(event_route >= 0) {
+		run_top_route(event_rt.rlist[event_route], msg, 0);
+	}
+	set_route_type(before);
+}
+
+str pw_server_of(const pushwake_upstream *order)
+{
+	static char text[PW_MAX_URI];
+	const pushwake_str *known = order->next_hop.len > 0 ? &order->next_hop : &order->request_uri;
+	str hop = {(char *)order->next_hop.ptr, (int)order->next_hop.len};
+	str first = {(char *)known->ptr, (int)known->len};
+	int was_new = ruri_get_forking_state();
+	sip_msg_t *msg;
+
+	if(event_route < 0 && (sr_kemi_eng_get() == NULL || pw_event_callback.len <= 0)) {
+		return hop;
+	}
+	msg = faked_msg_next();
+	if(set_dst_uri(msg, &first) < 0) {
+		return hop;
+	}
+	run(msg);
+	if(msg->dst_uri.len > 0 && msg->dst_uri.len <= PW_MAX_URI
+			&& (msg->dst_uri.len != first.len || memcmp(msg->dst_uri.s, first.s, first.len) != 0)) {
+		memcpy(text, msg->dst_uri.s, msg->dst_uri.len);
+		hop.s = text;
+		hop.len = msg->dst_uri.len;
+	}
+	reset_dst_uri(msg);
+	/* of the request that this process has in hand */
+	if(was_new) {
+		ruri_mark_new();
+	} else {
+		ruri_mark_consumed();
+	}
+	return hop;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A held request is a tm transaction with a blind branch: a branch without a
+ * destination that keeps the transaction open while the engine waits for phones. A
+ * blind branch that counts as ended (487, no buffer) is passed over by tm, so a
+ * request is kept open, or not, by one field. Legs are real branches. What becomes of
+ * them is decided by the engine; here it is done.
+ */
+#ifndef PUSHWAKE_HELD_H
+#define PUSHWAKE_HELD_H
+
+#include <stdint.h>
+
+#include "core/locking.h"
+#include "modules/tm/h_table.h"
+#include "pushwake_contact.h"
+
+/* tm has bitmaps of 32 bits for its branches. */
+#define PW_MAX_BRANCHES 32
+/* A script that takes longer between lookup and relay has lost its way. */
+#define PW_BUSY_MS 2000
+/* tm prefers every other code to this one. */
+#define PW_WORST 799
+/* What tm passes over, and what makes it ignore whatever still comes for the branch. */
+#define PW_ENDED 487
+
+/* A contact that the engine gave a leg before the script relayed: known again by its ruid. */
+typedef struct pw_named_leg {
+	int leg;
+	int later; /* the script relays to it from its failure_route, if at all */
+	str ruid;
+} pw_named_leg_t;
+
+/* In shared memory. Born with the blind branch, freed with the transaction. Fields
+ * past the slot's are guarded by the reply lock of the transaction. */
+typedef struct pw_hold {
+	struct pw_hold *next;
+	struct pw_hold *prev;
+	unsigned int slot;
+	int linked; /* verbs find it */
+	uint64_t handle;
+	int64_t began_ms;
+	unsigned int tindex;
+	unsigned int tlabel;
+	volatile int busy; /* its script is not done with it: no branch may be added */
+	int blind;         /* index of the blind branch */
+	int held;          /* the blind branch keeps it open */
+	int yields;        /* not now: the script's failure_route has its turn, and contacts left to try */
+	int quiet;         /* T_CANCELED is lent to it: the script's t_relay() shall send nothing and say nothing */
+	int over;          /* a final answer is chosen, or the script has taken it elsewhere: no more legs */
+	int64_t joins_until; /* it has, and asked for legs until then; 0: it has not */
+	int answered;      /* a 2xx is on its way through tm */
+	int cancelled;
+	int expired;       /* nobody came */
+	int resumes;       /* a new engine has not heard of it yet; of the supervisor's process alone */
+	int failure_status; /* what tm shall answer when no leg has an answer */
+	int last_leg;
+	int answered_leg;  /* of the 2xx that goes to the caller */
+	int unsent_leg;    /* the last that could not be sent: the engine decides again when it hears of it */
+	int legs[PW_MAX_BRANCHES];   /* leg of each branch; 0: none of ours */
+	unsigned int closed;         /* branches that a later leg of their device replaced */
+	unsigned int heard_trying;   /* branches of which 100, more than 100, a failure was reported */
+	unsigned int heard_ringing;
+	unsigned int failed;
+	int64_t stream_ms;           /* since then a leg is out over a connection, unanswered; 0: none is */
+	uint64_t pushed;             /* devices whose push was taken */
+	ticks_t lifetime;            /* of the transaction, from the end of its script; 0: tm bounds none */
+	int keeps_uri;               /* within a dialog: only where it is sent changes, not its Request-URI */
+	str aor;
+	str table;
+	str ticket;
+	str reason;                  /* of the CANCEL, in shared memory of its own */
+	int named_count;
+	pw_named_leg_t *named;
+} pw_hold_t;
+
+/* What the engine said of a request that is to be held. */
+typedef struct pw_hold_plan {
+	uint64_t handle;
+	str table;
+	str aor;
+	pushwake_str ticket;
+	int is_held;       /* keep it open although no leg is out */
+	int keeps_uri;     /* a request within a dialog */
+	int64_t deadline_ms;
+	const pw_contacts_t *contacts;
+	const pushwake_contact *asked; /* verdict and leg of each contact */
+} pw_hold_plan_t;
+
+/* pushwake_hold.c */
+
+/* Once, before the forks. Not undone: tm frees its transactions, and with them
+ * what is held, after the other modules. */
+int pw_holds_init(void);
+
+/* A number that no other request of this Kamailio has. */
+uint64_t pw_hold_handle(void);
+
+/* Milliseconds since it was given out. */
+int64_t pw_handle_age_ms(uint64_t handle);
+
+/* Holds msg: transaction, saved lumps, blind branch. 1: held, 0: a retransmission,
+ * -1: cannot. */
+int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan);
+
+/* The held request with this handle, or NULL. Its transaction is referenced and the
+ * current one; *t must be given back with pw.tm.unref_cell(). */
+pw_hold_t *pw_hold_find(tm_cell_t **t, str *aor, uint64_t handle);
+
+/* Which of what is held. */
+enum pw_holds {
+	PW_HOLDS_ALL,
+	PW_HOLDS_WAITING,     /* for phones that sleep */
+	PW_HOLDS_OVER_STREAMS /* stream_ms is set */
+};
+
+/* Visits what is held, oldest first: for the AoR in this table, or, when both are NULL, for everybody. The transaction is
+ * referenced and the current one meanwhile; the one before is again after that. Returns how many there were. */
+typedef void (*pw_hold_fn)(tm_cell_t *t, pw_hold_t *hold, void *context);
+int pw_holds_each(str *table, str *aor, enum pw_holds which, pw_hold_fn visit, void *context);
+
+/* 1 the first time: it has its final answer. */
+int pw_hold_unlink(pw_hold_t *hold);
+
+/* The request is held from now on, or no longer, for who counts them. */
+void pw_hold_counts(pw_hold_t *hold, int held);
+
+/* Lets the transaction live as long from now as it was given when its script ended: its phones, or whom
+ * failure_route chooses, begin to ring now. */
+void pw_hold_prolong(tm_cell_t *t, const pw_hold_t *hold);
+
+/* pushwake_leg.c */
+int pw_leg_init(void);
+
+/* Legs are added while the script runs for this message; NULL: no longer. */
+void pw_leg_in_hand(sip_msg_t *msg);
+
+/* The rest of it under the reply lock. */
+
+/* Whether legs may still be added. */
+int pw_leg_allowed(const tm_cell_t *t, const pw_hold_t *hold);
+
+/* The leg of a branch, 0 for one that is none of ours. */
+int pw_leg_of(tm_cell_t *t, pw_hold_t *hold, int branch);
+
+/* The branch of a leg, -1 for none. */
+int pw_leg_branch(tm_cell_t *t, pw_hold_t *hold, int leg);
+
+/* Sends the request to a contact as `leg`; the branch of the leg that it replaces is
+ * closed. 0, or -1 when it could not be sent. */
+int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, int replaces);
+
+/* Ends a branch without that its end counts. */
+void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch);
+
+/* The same where nothing can be sent to the phone any more. */
+void pw_leg_drop(tm_cell_t *t, pw_hold_t *hold, int branch);
+
+/* Sends a leg's datagram once more, if nothing came back yet. */
+void pw_leg_resend(tm_cell_t *t, pw_hold_t *hold, int leg);
+
+/* Whether a leg, or a branch of the script's, may still be answered. */
+int pw_leg_pending(const tm_cell_t *t, const pw_hold_t *hold);
+
+/* Whether the script has relayed to this contact that the engine gave a leg. */
+int pw_leg_relayed(tm_cell_t *t, pw_hold_t *hold, int named);
+
+/* Contacts that the engine gave a leg are left to the script's failure_route (serial forking). */
+int pw_leg_reserved(tm_cell_t *t, pw_hold_t *hold);
+
+/* The blind branch keeps the request open, or no longer. */
+void pw_blind_open(tm_cell_t *t, pw_hold_t *hold);
+void pw_blind_close(tm_cell_t *t, pw_hold_t *hold);
+
+/* pushwake_watch.c: what tm tells of a held request. */
+
+/* The request that is held in this transaction by this handle, or NULL; 0: the last one. */
+pw_hold_t *pw_hold_in(tm_cell_t *t, uint64_t handle);
+int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold);
+
+/* The script is done with it, and verbs may change it from now on. 1: contacts are left to try that nobody knew of when
+ * the others failed. Under the reply lock. */
+int pw_watch_close(tm_cell_t *t, pw_hold_t *hold);
+
+/* A failure_route has run for it. Under the reply lock. */
+void pw_watch_failure_route(tm_cell_t *t, pw_hold_t *hold);
+
+/* Reports legs that tm gave up without a word to us. */
+void pw_watch_scan(void);
+
+/* Reports that a leg has failed before its phone has heard of it. */
+void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status);
+
+/* pushwake_script.c: what the script that runs in this process has held. */
+int pw_script_init(void);
+int pw_script_has(const pw_hold_t *hold);
+
+/* It has just held this request, which is busy until it ends. */
+void pw_script_holds(tm_cell_t *t, pw_hold_t *hold);
+
+/* It goes on although the request that it has just held has nowhere to go: until its end nothing is relayed, and no reply
+ * sent. -1: it has held none. */
+int pw_quiet_begin(sip_msg_t *msg);
+
+/* Under the reply lock. */
+void pw_quiet_end(tm_cell_t *t, pw_hold_t *hold);
+
+/* The script that goes on has found somebody else for its request: what it relays goes out again. */
+void pw_quiet_over(sip_msg_t *msg);
+
+/* pushwake_stream.c: legs whose connection ends before any answer. */
+int pw_stream_init(void);
+
+/* Under the reply lock: legs may have gone out over connections. */
+void pw_stream_watch(tm_cell_t *t, pw_hold_t *hold);
+
+/* In the supervisor: fails the legs whose connection is gone. 1: look soon again. */
+int pw_stream_scan(void);
+
+/* pushwake_end.c */
+
+/* Nobody is waited for any more: what legs answered is sent, or `status`. */
+void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status);
+
+/* All legs have timed out, and the script has contacts left: its failure_route runs. */
+void pw_yield(tm_cell_t *t, pw_hold_t *hold);
+
+/* For tm's callback: the blind branch timed out, because no engine said anything. */
+void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code);
+
+/* Sends the caller a provisional answer with a To tag. */
+void pw_tell(tm_cell_t *t, pw_hold_t *hold, int status);
+
+/* pushwake_keep_waiting(): phones may join what the script's failure_route has sent elsewhere. */
+int ki_pushwake_keep_waiting(sip_msg_t *msg, int seconds);
+
+/* pushwake_late.c: INVITE and CANCEL for a phone that comes after the end. */
+void pw_show_end(const pushwake_verb *verb);
+
+/* pushwake_verb.c */
+
+enum pw_executed {
+	PW_DONE,
+	PW_LATER, /* not now, its script is at work */
+	PW_GONE   /* a phone is to ring for a request that is over */
+};
+
+/* Does what the engine says. `contacts` are those of the REGISTER in hand, or NULL. */
+enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts);
+
+/* pushwake_join.c: without an engine, the contacts of a REGISTER join what is held. */
+void pw_join(str *table, str *aor, pw_contacts_t *contacts);
+
+/* pushwake_resume.c: hands what is held to a new engine. */
+void pw_resume_all(void);
+
+/* Tries those again that the engine has not taken in time. */
+void pw_resume_on(void);
+
+#endif /* PUSHWAKE_HELD_H */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Without an engine a REGISTER still releases what is held for its user: its contacts
+ * become legs, and a device's new one takes the place of its old one.
+ */
+#include "pushwake_held.h"
+
+/* The leg of this device that may still be answered; 0: none. -1: it is out to this very contact. */
+static int leg_of_device(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *contact)
+{
+	int b, leg = 0;
+
+	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		if(b == hold->blind || (hold->closed & (1u << b)) || t->uac[b].last_received >= 200) {
+			continue;
+		}
+		if(STR_EQ(t->uac[b].ruid, contact->ruid) && STR_EQ(t->uac[b].uri, contact->uri)) {
+			return -1;
+		}
+		if(STR_EQ(t->uac[b].ruid, contact->ruid)
+				|| (contact->instance.len > 0 && STR_EQ(t->uac[b].instance, contact->instance))) {
+			leg = pw_leg_of(t, hold, b);
+		}
+	}
+	return leg;
+}
+
+static void join(tm_cell_t *t, pw_hold_t *hold, void *context)
+{
+	pw_contacts_t *contacts = context;
+	int i, old;
+
+	if(hold->busy) {
+		return;
+	}
+	pw.reply_lock(t);
+	for(i = 0; i < contacts->n && pw_leg_allowed(t, hold) && (hold->joins_until == 0 || pw_now_ms() < hold->joins_until);
+			i++) {
+		old = leg_of_device(t, hold, &contacts->v[i]);
+		if(old >= 0 && pw_contact_takes(&contacts->v[i], t->uas.request->REQ_METHOD)
+				&& pw_leg_add(t, hold, &contacts->v[i], hold->last_leg + 1, old) == 0) {
+			update_stat(pw_count.joined, 1);
+		}
+	}
+	pw.reply_unlock(t);
+}
+
+void pw_join(str *table, str *aor, pw_contacts_t *contacts)
+{
+	int ruri_is_new = ruri_get_forking_state();
+
+	if(contacts->n == 0) {
+		return;
+	}
+	pw_holds_each(table, aor, PW_HOLDS_ALL, join, contacts);
+	if(ruri_is_new) {
+		ruri_mark_new(); /* clear_branches() says that it is used up */
+	}
+}

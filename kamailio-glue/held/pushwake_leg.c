@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Legs: branches that are added, replaced and closed while a request is held. All of
+ * it runs under the reply lock of the transaction, so that no answer comes in between.
+ */
+#include <string.h>
+
+#include "core/action.h"
+#include "core/dset.h"
+#include "core/script_cb.h"
+#include "core/timer.h"
+#include "modules/tm/t_cancel.h"
+#include "modules/tm/t_funcs.h"
+#include "modules/tm/t_reply.h"
+#include "modules/tm/timer.h"
+#include "pushwake_held.h"
+
+int pw_leg_allowed(const tm_cell_t *t, const pw_hold_t *hold)
+{
+	return t->uas.status < 200 && !(t->flags & T_CANCELED) && !hold->answered && !hold->over;
+}
+
+int pw_leg_of(tm_cell_t *t, pw_hold_t *hold, int branch)
+{
+	int i;
+
+	if(branch < 0 || branch >= t->nr_of_outgoings || branch >= PW_MAX_BRANCHES || branch == hold->blind) {
+		return 0;
+	}
+	if(hold->legs[branch] == 0 && t->uac[branch].ruid.len > 0) {
+		for(i = 0; i < hold->named_count; i++) {
+			if(STR_EQ(hold->named[i].ruid, t->uac[branch].ruid)) {
+				hold->legs[branch] = hold->named[i].leg;
+				break;
+			}
+		}
+	}
+	return hold->legs[branch];
+}
+
+int pw_leg_branch(tm_cell_t *t, pw_hold_t *hold, int leg)
+{
+	int b;
+
+	for(b = t->nr_of_outgoings - 1; b >= 0; b--) {
+		if(leg > 0 && !(hold->closed & (1u << b)) && pw_leg_of(t, hold, b) == leg) {
+			return b;
+		}
+	}
+	return -1;
+}
+
+void pw_blind_close(tm_cell_t *t, pw_hold_t *hold)
+{
+	pw_hold_counts(hold, 0);
+	if(t->uac[hold->blind].last_received < 200 && t->uac[hold->blind].request.buffer == NULL) {
+		t->uac[hold->blind].last_received = PW_ENDED;
+	}
+}
+
+void pw_blind_open(tm_cell_t *t, pw_hold_t *hold)
+{
+	int ended = t->uac[hold->blind].last_received;
+
+	if((ended == PW_ENDED || ended == PW_WORST) && t->uac[hold->blind].request.buffer == NULL) {
+		t->uac[hold->blind].last_received = 0;
+		t->uac[hold->blind].reply = NULL;
+	}
+	pw_hold_counts(hold, t->uac[hold->blind].last_received == 0);
+}
+
+int pw_leg_pending(const tm_cell_t *t, const pw_hold_t *hold)
+{
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings; b++) {
+		if(b != hold->blind && t->uac[b].last_received < 200) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+int pw_leg_relayed(tm_cell_t *t, pw_hold_t *hold, int named)
+{
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings; b++) {
+		if(pw_leg_of(t, hold, b) == hold->named[named].leg) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+int pw_leg_reserved(tm_cell_t *t, pw_hold_t *hold)
+{
+	int i;
+
+	for(i = 0; i < hold->named_count; i++) {
+		if(hold->named[i].later && !pw_leg_relayed(t, hold, i)) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+void pw_leg_drop(tm_cell_t *t, pw_hold_t *hold, int branch)
+{
+	hold->closed |= 1u << branch;
+	/* tm looks for a ruid and URI that it has already before it adds a branch */
+	t->uac[branch].ruid.len = 0;
+	if(t->uac[branch].last_received < 200) {
+		t->uac[branch].last_received = PW_ENDED;
+		t->uac[branch].reply = NULL;
+	}
+}
+
+void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch)
+{
+	struct cancel_info cancel;
+
+	if(branch < 0 || branch == hold->blind) {
+		return;
+	}
+	if(t->uac[branch].last_received >= 200) {
+		pw_leg_drop(t, hold, branch);
+		return;
+	}
+	if(!is_invite(t)) { /* nothing else can be cancelled (RFC 3261, 9.1) */
+		stop_rb_retr(&t->uac[branch].request);
+	} else if(prepare_cancel_branch(t, branch, 1)) {
+		init_cancel_info(&cancel);
+		cancel.cancel_bitmap = 1u << branch;
+		/* Also when nothing came back, which RFC 3261, 9.1 would have wait: a stopped phone reads INVITE and CANCEL
+		 * in their order once it goes on, and one whose first answer was lost would ring for ever. */
+		pw.tm.cancel_uacs(t, &cancel, F_CANCEL_B_FORCE_C);
+	}
+	pw_leg_drop(t, hold, branch);
+}
+
+/* A branch that failed must not keep its contact from being tried again. */
+static void forget_failed(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *contact)
+{
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings; b++) {
+		if(b != hold->blind && t->uac[b].last_received >= 300 && STR_EQ(t->uac[b].ruid, contact->ruid)) {
+			pw_leg_of(t, hold, b);
+			t->uac[b].ruid.len = 0;
+		}
+	}
+}
+
+/* The message whose script this process runs, NULL in the supervisor's. */
+static sip_msg_t *in_hand = NULL;
+static int is_appending = 0;
+
+/* What a branch route logs bears the prefix (log_prefix) of its request. */
+static int on_branch_route(sip_msg_t *msg, unsigned int flags, void *param)
+{
+	if(is_appending) {
+		log_prefix_set(msg);
+	}
+	return 1;
+}
+
+int pw_leg_init(void)
+{
+	return register_script_cb(on_branch_route, PRE_SCRIPT_CB | BRANCH_CB, NULL);
+}
+
+void pw_leg_in_hand(sip_msg_t *msg)
+{
+	in_hand = msg;
+}
+
+/* ORDER: the branch route is tm's, of one process: what another request left there
+ * must not run for this one, nor this one's for the next. The lock's depth is put
+ * back because t_append_branches() forgets its own when memory is short. */
+static int append(tm_cell_t *t, pw_contact_t *contact, int keeps_uri)
+{
+	int depth = t->reply_rec_lock_level;
+	str any = STR_NULL;
+	int added = -1;
+
+	clear_branches();
+	pw.set_branch_route(0);
+	is_appending = 1;
+	if(pw_contact_append(t->uas.request, contact, keeps_uri ? GET_RURI(t->uas.request) : NULL) == 0) {
+		added = pw.tm.t_append_branches(&any);
+	}
+	is_appending = 0;
+	log_prefix_set(in_hand);
+	t->reply_rec_lock_level = depth;
+	pw.set_branch_route(0);
+	clear_branches();
+	return added;
+}
+
+int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, int replaces)
+{
+	int old = pw_leg_branch(t, hold, replaces);
+	int before = t->nr_of_outgoings;
+	int old_len = 0, added;
+
+	if(old >= 0) {
+		old_len = t->uac[old].ruid.len;
+		t->uac[old].ruid.len = 0;
+	}
+	forget_failed(t, hold, contact);
+	pw_hold_prolong(t, hold);
+	added = append(t, contact, hold->keeps_uri);
+	if(t->nr_of_outgoings > before && t->nr_of_outgoings <= PW_MAX_BRANCHES) {
+		hold->legs[t->nr_of_outgoings - 1] = leg;
+		if(leg > hold->last_leg) {
+			hold->last_leg = leg;
+		}
+	}
+	/* ORDER: the new branch first: closing the last open one would leave tm without any */
+	if(added > 0) {
+		pw_leg_close(t, hold, old);
+		pw_stream_watch(t, hold);
+		return 0;
+	}
+	if(old >= 0) {
+		t->uac[old].ruid.len = old_len;
+	}
+	if(t->nr_of_outgoings > before) {
+		hold->failed |= 1u << (t->nr_of_outgoings - 1); /* known, and reported by who asked for it */
+	}
+	return -1;
+}
+
+void pw_leg_resend(tm_cell_t *t, pw_hold_t *hold, int leg)
+{
+	int b = pw_leg_branch(t, hold, leg);
+
+	if(b < 0 || t->uac[b].last_received >= 100 || t->uac[b].request.buffer == NULL
+			|| t->uac[b].request.dst.proto != PROTO_UDP) {
+		return;
+	}
+	pw.send_buffer(&t->uac[b].request, t->uac[b].request.buffer, t->uac[b].request.buffer_len);
+}

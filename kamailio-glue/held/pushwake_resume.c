@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A new engine learns what is still held here, and goes on where the old one ended.
+ */
+#include <string.h>
+
+#include "core/mem/mem.h"
+#include "pushwake_held.h"
+
+/* The leg that is out to this contact. */
+static void find_leg(pushwake_contact *asked, tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *contact)
+{
+	int b;
+
+	for(b = t->nr_of_outgoings - 1; b >= 0; b--) {
+		if(b < PW_MAX_BRANCHES && !(hold->closed & (1u << b)) && t->uac[b].last_received < 200
+				&& STR_EQ(t->uac[b].ruid, contact->ruid)) {
+			asked->leg = pw_leg_of(t, hold, b);
+			asked->leg_status = t->uac[b].last_received;
+			return;
+		}
+	}
+}
+
+static int ask(tm_cell_t *t, pw_hold_t *hold)
+{
+	pushwake_resume_request request = PUSHWAKE_RESUME_REQUEST_INIT;
+	pw_contacts_t contacts;
+	pushwake_contact *asked;
+	int i, status = PUSHWAKE_ERR_NOT_FOUND;
+
+	if(pw_contacts_get(&contacts, &hold->table, &hold->aor) < 0) {
+		return status;
+	}
+	asked = pw_contacts_describe(&contacts);
+	if(asked != NULL) {
+		pw.reply_lock(t);
+		for(i = 0; i < contacts.n; i++) {
+			find_leg(&asked[i], t, hold, &contacts.v[i]);
+		}
+		pw.reply_unlock(t);
+		request.handle = hold->handle;
+		request.ticket = pw_in(&hold->ticket);
+		request.pushed = hold->pushed;
+		request.age_ms = pw_now_ms() - hold->began_ms;
+		request.contacts = asked;
+		request.contact_count = (size_t)contacts.n;
+		request.last_leg = hold->last_leg;
+		status = pushwake_resume(pw_client, &request);
+		pkg_free(asked);
+	}
+	pw_contacts_free(&contacts);
+	return status;
+}
+
+/* A round: the engine is asked about them until it is silent, and those that are left come later. */
+typedef struct pw_resumed {
+	int status;
+	int is_new; /* it has not heard of any */
+} pw_resumed_t;
+
+/* Those that it has taken; whether some are left. */
+static int taken = 0;
+static int resumes = 0;
+
+static int is_silent(int status)
+{
+	return status == PUSHWAKE_ERR_UNAVAILABLE || status == PUSHWAKE_ERR_TIMEOUT;
+}
+
+static void resume(tm_cell_t *t, pw_hold_t *hold, void *context)
+{
+	pw_resumed_t *round = context;
+
+	hold->resumes = (hold->resumes || round->is_new) && !hold->over;
+	if(hold->resumes && !is_silent(round->status)) {
+		round->status = ask(t, hold);
+		hold->resumes = is_silent(round->status);
+		taken += round->status == PUSHWAKE_OK;
+	}
+	resumes |= hold->resumes;
+}
+
+static void resume_round(int is_new)
+{
+	pw_resumed_t round = {PUSHWAKE_OK, is_new};
+
+	resumes = 0;
+	pw_holds_each(NULL, NULL, PW_HOLDS_ALL, resume, &round);
+	if(taken > 0 && !resumes) {
+		LM_NOTICE("%d held requests go on with the new engine\n", taken);
+		taken = 0;
+	}
+}
+
+void pw_resume_all(void)
+{
+	resume_round(1);
+}
+
+void pw_resume_on(void)
+{
+	if(resumes) {
+		resume_round(0);
+	}
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A request went over TCP, TLS or WebSocket, and its connection ends before any answer:
+ * the system took the socket of a phone that sleeps. tm would wait for its timer. The
+ * core has one place for a function that hears of closed connections, which tcpops
+ * takes, so the supervisor looks after them while such a request is young.
+ */
+#include "core/mem/shm_mem.h"
+#include "core/tcp_conn.h"
+#include "modules/tm/t_reply.h"
+#include "pushwake_held.h"
+
+/* A phone that is there has said something by then; others are looked at as often as
+ * everything else that is held. */
+#define PW_YOUNG_MS 2000
+
+/* The supervisor looks often: nobody has to wake it. */
+static volatile int *is_watching = NULL;
+
+int pw_stream_init(void)
+{
+	is_watching = shm_malloc(sizeof(*is_watching));
+	if(is_watching == NULL) {
+		SHM_MEM_ERROR;
+		return -1;
+	}
+	*is_watching = 0;
+	return 0;
+}
+
+/* A leg that is out over a connection and of which nothing was heard. */
+static int is_silent_stream(tm_cell_t *t, pw_hold_t *hold, int b)
+{
+	const tm_ua_client_t *branch = &t->uac[b];
+	int proto = branch->request.dst.proto;
+
+	return b != hold->blind && !(hold->closed & (1u << b)) && branch->last_received < 100
+		   && branch->request.buffer != NULL
+		   && (proto == PROTO_TCP || proto == PROTO_TLS || proto == PROTO_WS || proto == PROTO_WSS)
+		   && pw_leg_of(t, hold, b) > 0;
+}
+
+static int first_silent_stream(tm_cell_t *t, pw_hold_t *hold, int from)
+{
+	int b;
+
+	for(b = from; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		if(is_silent_stream(t, hold, b)) {
+			return b;
+		}
+	}
+	return -1;
+}
+
+void pw_stream_watch(tm_cell_t *t, pw_hold_t *hold)
+{
+	if(first_silent_stream(t, hold, 0) < 0) {
+		return;
+	}
+	hold->stream_ms = pw_now_ms();
+	__sync_synchronize();
+	if(!*is_watching) {
+		pw_supervisor_wake();
+	}
+}
+
+/* Asks as the core does when it sends. */
+static int is_connected(const tm_ua_client_t *branch)
+{
+	const struct dest_info *to = &branch->request.dst;
+	struct tcp_connection *connection;
+	struct ip_addr ip;
+
+	su2ip_addr(&ip, (union sockaddr_union *)&to->to);
+	connection = tcpconn_get(to->id, &ip, su_getport(&to->to), NULL, 0);
+	if(connection == NULL) {
+		return 0;
+	}
+	tcpconn_put(connection);
+	return 1;
+}
+
+/* The leg is over as if it could not have been sent. The lock is given back. */
+static void lose(tm_cell_t *t, pw_hold_t *hold, int b)
+{
+	struct cancel_info cancel;
+
+	if(pw_leg_reserved(t, hold)) {
+		/* serial forking: the script's failure_route has its turn */
+		pw_leg_failed(t, hold, b, 408);
+		hold->yields = hold->held;
+		pw_blind_close(t, hold);
+		init_cancel_info(&cancel);
+		if(pw.relay_reply(t, FAKED_REPLY, b, 408, &cancel, 1) == RPS_COMPLETED) {
+			pw.cleanup_timers(t);
+		}
+		return;
+	}
+	pw_leg_failed(t, hold, b, 503);
+	pw_leg_drop(t, hold, b);
+	if(!hold->held && !pw_leg_pending(t, hold)) {
+		pw_blind_open(t, hold); /* the engine says what now */
+	}
+	pw.reply_unlock(t);
+}
+
+/* Says through `again` whether it has to be looked at soon again. */
+static void look_after(tm_cell_t *t, pw_hold_t *hold, void *again)
+{
+	int64_t since = hold->stream_ms;
+	int b = 0;
+
+	if(hold->busy) {
+		*(int *)again = 1;
+		return;
+	}
+	for(;;) {
+		pw.reply_lock(t);
+		if(!pw_leg_allowed(t, hold)) {
+			pw.reply_unlock(t);
+			return;
+		}
+		b = first_silent_stream(t, hold, b);
+		while(b >= 0 && is_connected(&t->uac[b])) {
+			b = first_silent_stream(t, hold, b + 1);
+		}
+		if(b < 0) {
+			break;
+		}
+		lose(t, hold, b++);
+	}
+	if(first_silent_stream(t, hold, 0) < 0) {
+		hold->stream_ms = 0;
+	}
+	pw.reply_unlock(t);
+	*(int *)again |= hold->stream_ms != 0 && pw_now_ms() - since < PW_YOUNG_MS;
+}
+
+int pw_stream_scan(void)
+{
+	int again = 0;
+
+	/* ORDER: before the table is read: what comes later wakes the supervisor */
+	*is_watching = 0;
+	__sync_synchronize();
+	pw_holds_each(NULL, NULL, PW_HOLDS_OVER_STREAMS, look_after, &again);
+	*is_watching = again;
+	return again;
+}

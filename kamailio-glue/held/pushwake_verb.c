@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the engine says is done here: in the process that asked it, or in the
+ * supervisor's.
+ */
+#include <string.h>
+
+#include "pushwake_held.h"
+
+/* How long a worker may take from its question to the hold. */
+#define PW_UNHELD_MS 250
+
+/* Ends in NUL, which is not counted. */
+static int copy_text(str *to, pushwake_str from, char **at, const char *end)
+{
+	if(from.len >= (size_t)(end - *at)) {
+		return -1;
+	}
+	to->s = *at;
+	to->len = (int)from.len;
+	if(from.len > 0) {
+		memcpy(*at, from.ptr, from.len);
+	}
+	(*at)[from.len] = '\0';
+	*at += from.len + 1;
+	return 0;
+}
+
+/* A phone that registered at another node: the registrar here may know nothing of it. */
+static pw_contact_t *contact_elsewhere(pw_contact_t *out, const pushwake_verb *verb)
+{
+	static char texts[4096];
+	char *at = texts;
+	const char *end = texts + sizeof(texts);
+
+	memset(out, 0, sizeof(*out));
+	if(verb->contact_uri.len == 0 || copy_text(&out->uri, verb->contact_uri, &at, end) < 0
+			|| copy_text(&out->ruid, verb->contact, &at, end) < 0
+			|| copy_text(&out->path, verb->contact_path, &at, end) < 0
+			|| copy_text(&out->received, verb->contact_flow, &at, end) < 0) {
+		return NULL;
+	}
+	if(out->path.len > 0) {
+		out->received.len = 0;
+	}
+	out->q = Q_UNSPECIFIED;
+	out->methods = ~0u;
+	out->tcpconn_id = -1;
+	return out;
+}
+
+/* A request that is about to end is tried again until it has: then its phone is told. */
+static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
+{
+	str key = pw_out(verb->contact);
+	pw_contact_t *contact = pw_contact_find(contacts, &key);
+	pw_contacts_t found = {NULL, 0};
+	pw_contact_t elsewhere;
+	int allowed, added = -1;
+
+	if(contact == NULL && pw_contacts_get(&found, &hold->table, &hold->aor) == 0) {
+		contact = pw_contact_find(&found, &key);
+	}
+	if(contact == NULL) {
+		contact = contact_elsewhere(&elsewhere, verb);
+	}
+	pw.reply_lock(t);
+	allowed = pw_leg_allowed(t, hold);
+	if(allowed && contact != NULL && pw_contact_takes(contact, t->uas.request->REQ_METHOD)) {
+		added = pw_leg_add(t, hold, contact, verb->leg, verb->replaces);
+	}
+	pw.reply_unlock(t);
+	if(added == 0) {
+		update_stat(pw_count.joined, 1);
+	} else if(allowed) {
+		hold->unsent_leg = verb->leg;
+		pushwake_progressed(pw_client, hold->handle, verb->leg, 503, 0);
+	}
+	pw_contacts_free(&found);
+	return allowed ? PW_DONE : PW_LATER;
+}
+
+static enum pw_executed execute(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
+{
+	switch(verb->kind) {
+		case PUSHWAKE_VERB_RING:
+			return ring(t, hold, verb, contacts);
+		case PUSHWAKE_VERB_RESEND:
+			pw.reply_lock(t);
+			pw_leg_resend(t, hold, verb->leg);
+			pw.reply_unlock(t);
+			break;
+		case PUSHWAKE_VERB_CLOSE:
+			pw.reply_lock(t);
+			if(pw_leg_allowed(t, hold)) {
+				pw_leg_close(t, hold, pw_leg_branch(t, hold, verb->leg));
+			}
+			pw.reply_unlock(t);
+			break;
+		case PUSHWAKE_VERB_HOLD:
+			pw.reply_lock(t);
+			if(pw_leg_allowed(t, hold)) {
+				pw_blind_open(t, hold);
+			}
+			pw.reply_unlock(t);
+			break;
+		case PUSHWAKE_VERB_GIVE_UP:
+			if(verb->leg == 0 || verb->leg != hold->unsent_leg) {
+				pw_give_up(t, hold, verb->status);
+			}
+			break;
+		case PUSHWAKE_VERB_PUSHED:
+			if(verb->leg >= 0 && verb->leg < 64) {
+				hold->pushed |= (uint64_t)1 << verb->leg;
+			}
+			break;
+		case PUSHWAKE_VERB_TELL:
+			pw_tell(t, hold, verb->status);
+			break;
+		default:
+			LM_DBG("verb %d is of a later release\n", verb->kind);
+	}
+	return PW_DONE;
+}
+
+enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts)
+{
+	tm_cell_t *before = pw.tm.t_gett();
+	int branch = pw.tm.t_gett_branch();
+	int ruri_is_new = ruri_get_forking_state();
+	str aor = pw_out(verb->aor);
+	pw_hold_t *hold;
+	tm_cell_t *t;
+	enum pw_executed done = PW_DONE;
+
+	if(verb->kind == PUSHWAKE_VERB_SHOW_END) {
+		pw_show_end(verb);
+		return PW_DONE;
+	}
+	hold = pw_hold_find(&t, &aor, verb->handle);
+	if(hold == NULL) {
+		pw.tm.t_sett(before, branch);
+		/* it is over, or its worker has asked the engine and not held it yet */
+		return pw_handle_age_ms(verb->handle) < PW_UNHELD_MS ? PW_LATER
+			   : verb->kind == PUSHWAKE_VERB_RING		   ? PW_GONE
+														   : PW_DONE;
+	}
+	if(hold->busy && pw_now_ms() - hold->began_ms < PW_BUSY_MS) {
+		done = PW_LATER;
+	} else {
+		done = execute(t, hold, verb, contacts);
+	}
+	pw.tm.unref_cell(t);
+	pw.tm.t_sett(before, branch);
+	if(ruri_is_new) {
+		ruri_mark_new(); /* clear_branches() says that it is used up */
+	}
+	return done;
+}

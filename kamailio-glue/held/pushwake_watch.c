@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What tm tells of a held request goes to the engine: answers of legs, the CANCEL, the
+ * final answer. The callbacks run in whatever process tm works in.
+ */
+#include <string.h>
+
+#include "core/mem/shm_mem.h"
+#include "core/parser/parse_cseq.h"
+#include "core/route.h"
+#include "core/trim.h"
+#include "core/xavp.h"
+#include "modules/tm/t_cancel.h"
+#include "modules/tm/t_hooks.h"
+#include "pushwake_held.h"
+
+static void report(pw_hold_t *hold, int leg, int status, int from_phone)
+{
+	if(leg > 0) {
+		pushwake_progressed(pw_client, hold->handle, leg, status, from_phone);
+	}
+}
+
+/* RFC 3261, 16.7: a 6xx speaks for the user, and nobody else is waited for. Runs
+ * before tm takes the reply lock to look at the answer. */
+static void on_declined(tm_cell_t *t, pw_hold_t *hold)
+{
+	pw.reply_lock(t);
+	pw_blind_close(t, hold);
+	hold->over = 1;
+	pw.reply_unlock(t);
+}
+
+/* A 2xx counts whatever was decided about its branch meanwhile: somebody has picked up.
+ * Says whether the caller has had its final answer before. */
+static int on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
+{
+	int is_over;
+
+	pw.reply_lock(t);
+	is_over = t->uas.status >= 200;
+	hold->answered = 1;
+	if(!is_over && hold->answered_leg == 0) { /* of two at once the first goes to the caller */
+		hold->answered_leg = pw_leg_of(t, hold, branch);
+	}
+	if((hold->closed & (1u << branch)) && t->uas.status < 200 && t->uac[branch].last_received >= 300) {
+		t->uac[branch].last_received = 183;
+	}
+	pw.reply_unlock(t);
+	return is_over;
+}
+
+/* Serial forking: when the contacts that were tried have failed, failure_route is to try
+ * the next ones although phones are still waited for. */
+static void on_failed(tm_cell_t *t, pw_hold_t *hold, int branch)
+{
+	int b;
+
+	pw.reply_lock(t);
+	hold->failed |= 1u << branch;
+	for(b = 0; b < t->nr_of_outgoings && (b == hold->blind || b == branch || t->uac[b].last_received >= 200); b++) {
+	}
+	if(b == t->nr_of_outgoings && hold->held && pw_leg_reserved(t, hold)) {
+		pw_blind_close(t, hold);
+		hold->yields = 1;
+	}
+	pw.reply_unlock(t);
+}
+
+static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
+{
+	int branch = pw.tm.t_gett_branch();
+	unsigned int bit;
+	int leg;
+
+	if(branch < 0 || branch >= PW_MAX_BRANCHES || reply == NULL || reply == FAKED_REPLY || reply->cseq == NULL
+			|| get_cseq(reply)->method_id == METHOD_CANCEL) {
+		return;
+	}
+	bit = 1u << branch;
+	if(code >= 200 && code < 300) {
+		if(on_answered(t, hold, branch)) {
+			report(hold, pw_leg_of(t, hold, branch), code, 1);
+		}
+		return; /* on_final() tells whose answer it was */
+	}
+	if((hold->closed & bit) || (code == 487 && hold->cancelled)) {
+		return; /* replaced; or the answer to a CANCEL, which declines nothing */
+	}
+	leg = pw_leg_of(t, hold, branch);
+	if(code < 200) {
+		if(code == 100 ? !(hold->heard_trying & bit) : !(hold->heard_ringing & bit)) {
+			hold->heard_trying |= bit;
+			hold->heard_ringing |= code > 100 ? bit : 0;
+			report(hold, leg, code, 1);
+		}
+		return;
+	}
+	if(code >= 600 && (t->flags & T_DISABLE_6xx)) {
+		code = 486; /* the configuration wants it to be one phone's answer */
+	} else if(code >= 600) {
+		on_declined(t, hold);
+	}
+	on_failed(t, hold, branch);
+	report(hold, leg, code, 1);
+}
+
+/* Legs of which nothing was heard would delay the 487 of a CANCEL until their timer. */
+static void close_silent_legs(tm_cell_t *t, pw_hold_t *hold)
+{
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		/* without a buffer it is blind: the one of another user's wait */
+		if(b != hold->blind && t->uac[b].last_received < 100 && t->uac[b].request.buffer != NULL) {
+			pw_leg_close(t, hold, b);
+		}
+	}
+}
+
+/* ORDER: before tm marks the transaction as cancelled, so that no leg slips in. Branches
+ * that ring get their CANCEL from tm. */
+static void on_cancel(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *cancel)
+{
+	struct hdr_field *h;
+
+	pw.reply_lock(t);
+	if(t->uas.status < 200 && !hold->answered) {
+		hold->cancelled = 1;
+		if(cancel != NULL && hold->reason.s == NULL && parse_headers(cancel, HDR_EOH_F, 0) == 0) {
+			for(h = cancel->headers; h != NULL; h = h->next) {
+				if(h->name.len == 6 && strncasecmp(h->name.s, "Reason", 6) == 0) {
+					shm_str_dup(&hold->reason, &h->body);
+					break;
+				}
+			}
+		}
+		pw_blind_close(t, hold);
+		t->flags |= T_CANCELED;
+		close_silent_legs(t, hold);
+	}
+	pw.reply_unlock(t);
+}
+
+static void on_final(pw_hold_t *hold, int code)
+{
+	int how = PUSHWAKE_CALL_FAILED;
+
+	if(!pw_hold_unlink(hold)) {
+		return;
+	}
+	hold->over = 1;
+	if(code < 300 && code != hold->failure_status) {
+		how = PUSHWAKE_CALL_ANSWERED;
+		update_stat(pw_count.answered, 1);
+	} else if(hold->cancelled || code == 487) {
+		how = PUSHWAKE_CALL_CANCELLED;
+		update_stat(pw_count.cancelled, 1);
+	} else if(hold->expired) {
+		update_stat(pw_count.timed_out, 1);
+	}
+	pushwake_request_ended(pw_client, hold->handle, how, code,
+			how == PUSHWAKE_CALL_ANSWERED ? hold->answered_leg : 0, pw_in(&hold->reason));
+}
+
+static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)
+{
+	pw_hold_t *hold = (pw_hold_t *)*params->param;
+
+	if(type & TMCB_E2ECANCEL_IN) {
+		on_cancel(t, hold, params->req);
+	} else if(type & TMCB_RESPONSE_IN) {
+		on_reply(t, hold, params->rpl, params->code);
+	} else if(type & TMCB_ON_FAILURE) {
+		pw_unanswered(t, hold, params->req, params->code);
+	} else if(type & TMCB_REQUEST_FWDED) {
+		/* A relay that fails must not end what phones may still join: replies of the
+		 * script that come of it are not sent (sl_reply_error, send_reply). */
+		if(pw_script_has(hold) && params->req != NULL) {
+			params->req->msg_flags |= FL_MSG_NOREPLY;
+		}
+		/* failure_route tries another contact, under the reply lock */
+		if(hold->yields) {
+			hold->yields = 0;
+			pw_blind_open(t, hold);
+		}
+	} else if(type & TMCB_RESPONSE_OUT) {
+		if(params->code >= 200) {
+			on_final(hold, params->code);
+		}
+	} else if(type & TMCB_DESTROY) {
+		on_final(hold, 408);
+	}
+}
+
+static void hold_free(void *param)
+{
+	pw_hold_t *hold = param;
+
+	pw_hold_unlink(hold);
+	if(hold->reason.s != NULL) {
+		shm_free(hold->reason.s);
+	}
+	shm_free(hold);
+}
+
+int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold)
+{
+	return pw.tm.register_tmcb(msg, t,
+				   TMCB_E2ECANCEL_IN | TMCB_ON_FAILURE | TMCB_REQUEST_FWDED | TMCB_RESPONSE_IN
+						   | TMCB_RESPONSE_OUT | TMCB_DESTROY,
+				   on_transaction, hold, hold_free)
+					   > 0
+				   ? 0
+				   : -1;
+}
+
+/* The route that branches of this request run when they come later: its own, or the
+ * one that is there for all. With KEMI it is a number of a function. */
+static void keep_branch_route(tm_cell_t *t)
+{
+	int route;
+
+	if(t->on_branch != 0) {
+		t->on_branch_delayed = t->on_branch;
+	}
+	if(t->on_branch_delayed == 0 && sr_kemi_eng_get() == NULL) {
+		route = route_lookup(&branch_rt, "PUSHWAKE");
+		t->on_branch_delayed = route > 0 && branch_rt.rlist[route] != NULL ? route : 0;
+	}
+}
+
+void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status)
+{
+	hold->failed |= 1u << branch;
+	report(hold, pw_leg_of(t, hold, branch), status, 0);
+}
+
+/* Legs whose request could not be sent, or that timed out: tm has ended them without
+ * asking anybody. */
+static void report_failed(tm_cell_t *t, pw_hold_t *hold)
+{
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		if(b == hold->blind || (hold->closed & (1u << b)) || (hold->failed & (1u << b))
+				|| t->uac[b].last_received < 300) {
+			continue;
+		}
+		pw_leg_failed(t, hold, b, t->uac[b].last_received);
+	}
+}
+
+/* The CANCEL came while the script was adding branches, which tm does without the lock:
+ * whoever it has missed is ended here. */
+static void cancel_missed(tm_cell_t *t, pw_hold_t *hold)
+{
+	struct cancel_info missed;
+
+	close_silent_legs(t, hold);
+	init_cancel_info(&missed);
+	pw.tm.prepare_to_cancel(t, &missed.cancel_bitmap, 0);
+	if(missed.cancel_bitmap != 0) {
+		pw.tm.cancel_uacs(t, &missed, 0);
+	}
+	if(!pw_leg_pending(t, hold)) {
+		pw.reply_unsafe(t, t->uas.request, 487, "Request Terminated");
+	}
+}
+
+static int is_kept(str *xavp)
+{
+	return xavp != NULL && xavp->len > 0 && xavp_get(xavp, NULL) != NULL;
+}
+
+/* Serial forking: t_load_contacts() has put contacts aside, for failure_route to try later. */
+static int keeps_contacts(void)
+{
+	return is_kept(pw.contacts_avp) || is_kept(pw.contact_flows_avp);
+}
+
+/* Legs that the script has not relayed to: it could not, or will later. */
+static void report_unsent(tm_cell_t *t, pw_hold_t *hold)
+{
+	int i, is_later = keeps_contacts();
+
+	for(i = 0; i < hold->named_count; i++) {
+		if(!pw_leg_relayed(t, hold, i)) {
+			hold->named[i].later = is_later;
+			report(hold, hold->named[i].leg, is_later ? -1 : 503, 0);
+		}
+	}
+}
+
+/* Legs that the script's failure_route has relayed to. */
+static void report_sent(tm_cell_t *t, pw_hold_t *hold)
+{
+	int i;
+
+	for(i = 0; i < hold->named_count; i++) {
+		if(hold->named[i].later && pw_leg_relayed(t, hold, i)) {
+			hold->named[i].later = 0;
+			report(hold, hold->named[i].leg, 0, 0);
+		}
+	}
+}
+
+static int is_watched(const struct tm_callback volatile *callback, uint64_t handle)
+{
+	return callback->callback == on_transaction && (handle == 0 || ((const pw_hold_t *)callback->param)->handle == handle);
+}
+
+pw_hold_t *pw_hold_in(tm_cell_t *t, uint64_t handle)
+{
+	struct tm_callback volatile *callback = t->tmcb_hl.first;
+
+	while(callback != NULL && !is_watched(callback, handle)) {
+		callback = callback->next;
+	}
+	return callback != NULL ? callback->param : NULL;
+}
+
+int pw_watch_close(tm_cell_t *t, pw_hold_t *hold)
+{
+	int must_yield = 0;
+
+	pw_quiet_end(t, hold);
+	keep_branch_route(t);
+	if(is_invite(t) && t->end_of_life != 0 && (s_ticks_t)(t->end_of_life - get_ticks_raw()) > 0) {
+		hold->lifetime = t->end_of_life - get_ticks_raw();
+	}
+	if(hold->cancelled && t->uas.status < 200) {
+		cancel_missed(t, hold);
+	} else if(pw_leg_allowed(t, hold)) {
+		if(!hold->held && !pw_leg_pending(t, hold) && hold->named_count > 0) {
+			/* nothing went out: the engine says what now */
+			pw_blind_open(t, hold);
+		}
+		report_failed(t, hold);
+		report_unsent(t, hold);
+		pw_stream_watch(t, hold);
+		must_yield = !pw_leg_pending(t, hold) && pw_leg_reserved(t, hold);
+	}
+	hold->busy = 0;
+	return must_yield;
+}
+
+void pw_watch_failure_route(tm_cell_t *t, pw_hold_t *hold)
+{
+	if(pw_leg_allowed(t, hold)) {
+		report_sent(t, hold);
+		report_failed(t, hold);
+		pw_stream_watch(t, hold);
+	}
+}
+
+static void look_after(tm_cell_t *t, pw_hold_t *hold, void *context)
+{
+	int must_yield;
+
+	if(hold->busy) {
+		return;
+	}
+	pw.reply_lock(t);
+	report_failed(t, hold);
+	must_yield = !pw_leg_pending(t, hold) && pw_leg_reserved(t, hold);
+	pw.reply_unlock(t);
+	if(must_yield) {
+		pw_yield(t, hold);
+	}
+}
+
+void pw_watch_scan(void)
+{
+	pw_holds_each(NULL, NULL, PW_HOLDS_WAITING, look_after, NULL);
+}

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Contacts of a user: copied out of usrloc, made into branches, deleted.
+ */
+#include "pushwake_contact.h"
+
+#include <string.h>
+
+#include <stdio.h>
+
+#include "core/cfg/cfg_ctx.h"
+#include "core/ip_addr.h"
+#include "core/forward.h"
+#include "core/globals.h"
+#include "core/parser/parse_rr.h"
+#include "core/parser/parse_uri.h"
+#include "core/strutils.h"
+#include "core/tcp_conn.h"
+#include "core/ut.h"
+
+#define PW_AOR_SIZE 512
+
+/* What the registrar was told about its keys. */
+static struct {
+	int known;
+	int case_sensitive;
+	str realm_prefix;
+} keys;
+
+static void learn_keys(void)
+{
+	static str group = str_init("registrar");
+	static str case_name = str_init("case_sensitive");
+	static str realm_name = str_init("realm_prefix");
+	static str realm_old = str_init("realm_pref");
+	cfg_ctx_t *ctx = NULL;
+	void *value = NULL;
+	unsigned int type = 0;
+
+	keys.known = 1;
+	if(cfg_register_ctx(&ctx, NULL) < 0) {
+		return;
+	}
+	if(cfg_get_by_name(ctx, &group, NULL, &case_name, &value, &type) == 0 && type == CFG_VAR_INT) {
+		keys.case_sensitive = (int)(long)value;
+	}
+	if((cfg_get_by_name(ctx, &group, NULL, &realm_old, &value, &type) == 0
+			   || cfg_get_by_name(ctx, &group, NULL, &realm_name, &value, &type) == 0)
+			&& type == CFG_VAR_STR && value != NULL) {
+		keys.realm_prefix = *(str *)value;
+	}
+}
+
+int pw_aor(str *aor, str *uri)
+{
+	static char buffer[PW_AOR_SIZE];
+	sip_uri_t parsed;
+	str host, lower;
+	int user_len;
+
+	if(!keys.known) {
+		learn_keys();
+	}
+	if(uri == NULL || uri->s == NULL || parse_uri(uri->s, uri->len, &parsed) < 0) {
+		return -1;
+	}
+	if(parsed.user.len <= 0 || parsed.user.len + parsed.host.len + 1 > PW_AOR_SIZE) {
+		return -1;
+	}
+	aor->s = buffer;
+	aor->len = parsed.user.len;
+	if(un_escape(&parsed.user, aor) < 0) {
+		return -1;
+	}
+	user_len = aor->len;
+	if(pw.usrloc.use_domain) {
+		host = parsed.host;
+		if(keys.realm_prefix.len > 0 && keys.realm_prefix.len < host.len
+				&& memcmp(keys.realm_prefix.s, host.s, keys.realm_prefix.len) == 0) {
+			host.s += keys.realm_prefix.len;
+			host.len -= keys.realm_prefix.len;
+		}
+		buffer[aor->len++] = '@';
+		memcpy(buffer + aor->len, host.s, host.len);
+		aor->len += host.len;
+	}
+	lower = *aor;
+	if(keys.case_sensitive) {
+		lower.s += user_len;
+		lower.len -= user_len;
+	}
+	strlower(&lower);
+	return 0;
+}
+
+static int copy(str *to, const str *from, char **at)
+{
+	to->s = *at;
+	to->len = from->s != NULL ? from->len : 0;
+	if(to->len > 0) {
+		memcpy(*at, from->s, to->len);
+	}
+	/* tm compares with strstr() in places */
+	(*at)[to->len] = '\0';
+	*at += to->len + 1;
+	return to->len;
+}
+
+static size_t text_size(const ucontact_t *c)
+{
+	return (size_t)c->c.len + c->ruid.len + c->instance.len + c->received.len + c->path.len
+		   + c->user_agent.len + c->callid.len + 7;
+}
+
+static void copy_contact(pw_contact_t *to, const ucontact_t *from, char **at)
+{
+	copy(&to->uri, &from->c, at);
+	copy(&to->ruid, &from->ruid, at);
+	copy(&to->instance, &from->instance, at);
+	copy(&to->received, &from->received, at);
+	copy(&to->path, &from->path, at);
+	copy(&to->user_agent, &from->user_agent, at);
+	copy(&to->callid, &from->callid, at);
+	to->cseq = from->cseq;
+	to->q = from->q;
+	to->cflags = from->cflags;
+	to->reg_id = from->reg_id;
+	to->methods = from->methods;
+	to->flow[0] = '\0';
+	/* of a table that nodes share: its connection is another's */
+	to->tcpconn_id = from->server_id == server_id ? from->tcpconn_id : -1;
+	to->sock = from->server_id == server_id ? from->sock : NULL;
+	to->expires = from->expires;
+	to->modified = from->last_modified;
+}
+
+static int copy_record(pw_contacts_t *out, const urecord_t *record)
+{
+	const ucontact_t *c;
+	time_t now = time(NULL);
+	size_t size = 0;
+	int n = 0;
+	char *at;
+
+	for(c = record->contacts; c != NULL; c = c->next) {
+		if(VALID_CONTACT(c, now)) {
+			size += sizeof(pw_contact_t) + text_size(c);
+			n++;
+		}
+	}
+	if(n == 0) {
+		return 0;
+	}
+	out->v = pkg_malloc(size);
+	if(out->v == NULL) {
+		PKG_MEM_ERROR;
+		return -1;
+	}
+	at = (char *)(out->v + n);
+	for(c = record->contacts; c != NULL && out->n < n; c = c->next) {
+		if(VALID_CONTACT(c, now)) {
+			copy_contact(&out->v[out->n++], c, &at);
+		}
+	}
+	return 0;
+}
+
+int pw_contacts_get(pw_contacts_t *out, str *table, str *aor)
+{
+	udomain_t *domain;
+	urecord_t *record;
+	int status = 0;
+	int found;
+
+	out->v = NULL;
+	out->n = 0;
+	if(pw.usrloc.get_udomain(table->s, &domain) < 0) {
+		LM_ERR("usrloc has no table [%.*s]\n", table->len, table->s);
+		return -1;
+	}
+	pw.usrloc.lock_udomain(domain, aor);
+	found = pw.usrloc.get_urecord(domain, aor, &record);
+	if(found == 0) {
+		status = copy_record(out, record);
+		pw.usrloc.release_urecord(record);
+	} else if(found < 0) {
+		status = -1;
+	}
+	pw.usrloc.unlock_udomain(domain, aor);
+	return status;
+}
+
+void pw_contacts_free(pw_contacts_t *list)
+{
+	if(list->v != NULL) {
+		pkg_free(list->v);
+	}
+	list->v = NULL;
+	list->n = 0;
+}
+
+pw_contact_t *pw_contact_find(pw_contacts_t *list, const str *ruid)
+{
+	int i;
+
+	for(i = 0; list != NULL && i < list->n; i++) {
+		if(STR_EQ(list->v[i].ruid, *ruid)) {
+			return &list->v[i];
+		}
+	}
+	return NULL;
+}
+
+void pw_contacts_keep(pw_contacts_t *list, str *callid, int cseq)
+{
+	int i, n = 0;
+
+	for(i = 0; i < list->n; i++) {
+		if(list->v[i].cseq == cseq && STR_EQ(list->v[i].callid, *callid)) {
+			list->v[n++] = list->v[i];
+		}
+	}
+	list->n = n;
+}
+
+/* The far end of an open connection; 0 when it is gone. */
+static int connection_of(const pw_contact_t *c, struct receive_info *out)
+{
+#ifdef USE_TCP
+	struct tcp_connection *connection;
+	int open;
+
+	if(c->tcpconn_id > 0) {
+		connection = tcpconn_get(c->tcpconn_id, 0, 0, 0, 0);
+		if(connection != NULL) {
+			open = connection->state == S_CONN_OK;
+			if(open && out != NULL) {
+				*out = connection->rcv;
+			}
+			tcpconn_put(connection);
+			return open;
+		}
+	}
+#endif
+	return 0;
+}
+
+static int needs_connection(const pw_contact_t *c)
+{
+	sip_uri_t uri;
+
+	if(c->tcpconn_id > 0) {
+		return 1;
+	}
+	return parse_uri(c->uri.s, c->uri.len, &uri) == 0
+		   && (uri.proto == PROTO_TCP || uri.proto == PROTO_TLS || uri.proto == PROTO_WS || uri.proto == PROTO_WSS);
+}
+
+/* The registrar's path_check_local: a Path whose first hop is this server begins with
+ * the second. */
+static void skip_own_path(str *path, str *next)
+{
+	sip_uri_t uri;
+
+	if(pw.path_check_local == NULL || *pw.path_check_local <= 0 || parse_uri(next->s, next->len, &uri) < 0
+			|| !check_self(&uri.host, 0, 0)) {
+		return;
+	}
+	if(path->len > next->len + 3) {
+		path->s += next->len + 3;
+		path->len -= next->len + 3;
+		if(get_path_dst_uri(path, next) == 0) {
+			return;
+		}
+	}
+	path->len = 0;
+	next->len = 0;
+}
+
+/* A Path that leads no further than here is no proxy of the phone's: nodes that share a location table have one each. */
+static int is_behind_proxy(const pw_contact_t *c)
+{
+	str path = c->path, next = STR_NULL;
+
+	if(path.len > 0 && get_path_dst_uri(&path, &next) == 0) {
+		skip_own_path(&path, &next);
+	}
+	return path.len > 0;
+}
+
+int pw_contact_reach(const pw_contact_t *c)
+{
+	/* behind a Path the connection is the edge proxy's, not the phone's */
+	if(is_behind_proxy(c) || !needs_connection(c)) {
+		return PUSHWAKE_REACH_DATAGRAM;
+	}
+	if(connection_of(c, NULL)) {
+		return PUSHWAKE_REACH_OPEN;
+	}
+	/* behind a NAT nobody but the phone can open another; the URI ends in NUL */
+	return c->received.len > 0 || strstr(c->uri.s, ";alias=") != NULL ? PUSHWAKE_REACH_LOST : PUSHWAKE_REACH_CLOSED;
+}
+
+int pw_contact_takes(const pw_contact_t *c, unsigned int method)
+{
+	return pw.method_filtering == NULL || *pw.method_filtering == 0 || (method & c->methods) != 0;
+}
+
+void pw_contacts_keep_method(pw_contacts_t *list, unsigned int method)
+{
+	int i, n = 0;
+
+	for(i = 0; i < list->n; i++) {
+		if(pw_contact_takes(&list->v[i], method)) {
+			list->v[n++] = list->v[i];
+		}
+	}
+	list->n = n;
+}
+
+static const char *proto_name(int proto)
+{
+	switch(proto) {
+		case PROTO_TCP:
+			return "tcp";
+		case PROTO_TLS:
+			return "tls";
+		case PROTO_SCTP:
+			return "sctp";
+		case PROTO_WS:
+		case PROTO_WSS:
+			return "ws";
+		default:
+			return "udp";
+	}
+}
+
+void pw_flow_print(char flow[PW_FLOW_SIZE], struct receive_info *from)
+{
+	int is_v6 = from->src_ip.af == AF_INET6;
+
+	snprintf(flow, PW_FLOW_SIZE, "sip:%s%s%s:%u;transport=%s", is_v6 ? "[" : "", ip_addr2a(&from->src_ip),
+			is_v6 ? "]" : "", from->src_port, proto_name(from->proto));
+}
+
+str pw_contact_target(pw_contact_t *c, char flow[PW_FLOW_SIZE])
+{
+	struct receive_info from;
+	str path = c->path, next = STR_NULL;
+
+	if(path.len > 0 && get_path_dst_uri(&path, &next) == 0) {
+		skip_own_path(&path, &next);
+		if(next.len > 0) {
+			return next;
+		}
+	}
+	if(c->received.len > 0) {
+		return c->received;
+	}
+	next.s = flow;
+	next.len = 0;
+	/* tm takes the number of a connection only from lookup(); an address it finds by itself */
+	if(connection_of(c, &from)) {
+		pw_flow_print(flow, &from);
+		next.len = (int)strlen(flow);
+	}
+	return next;
+}
+
+int pw_contact_append(sip_msg_t *msg, pw_contact_t *c, str *uri)
+{
+	char flow[PW_FLOW_SIZE];
+	str path = c->path;
+	str next = STR_NULL, target;
+	branch_t *branch;
+
+	if(path.len > 0) {
+		if(get_path_dst_uri(&path, &next) < 0) {
+			LM_ERR("bad Path of contact <%.*s>\n", c->uri.len, c->uri.s);
+			return -1;
+		}
+		skip_own_path(&path, &next);
+	}
+	target = pw_contact_target(c, flow);
+	if(uri != NULL && target.len == 0) {
+		target = c->uri;
+	}
+	branch = ksr_push_branch(msg, uri != NULL ? uri : &c->uri, target.len > 0 ? &target : NULL, next.len > 0 ? &path : NULL, c->q,
+			c->cflags, c->sock, c->instance.len > 0 ? &c->instance : NULL,
+			c->instance.len > 0 ? c->reg_id : 0, &c->ruid, &c->user_agent);
+	if(branch == NULL) {
+		LM_ERR("no branch for contact <%.*s>\n", c->uri.len, c->uri.s);
+		return -1;
+	}
+	branch->otcpid = c->tcpconn_id;
+	return 0;
+}
+
+/* Where it registered from, as far as the registrar remembers. */
+static void learn_flow(pw_contact_t *c)
+{
+	struct receive_info from;
+
+	if(c->flow[0] != '\0') {
+		return;
+	}
+	if(connection_of(c, &from)) {
+		pw_flow_print(c->flow, &from);
+	} else if(c->received.len > 0 && c->received.len < PW_FLOW_SIZE - 16) {
+		snprintf(c->flow, sizeof(c->flow), "%.*s%s", c->received.len, c->received.s,
+				strstr(c->received.s, ";transport=") != NULL ? "" : ";transport=udp");
+	}
+}
+
+pushwake_contact *pw_contacts_describe(pw_contacts_t *list)
+{
+	pushwake_contact *out = pkg_malloc((list->n + 1) * sizeof(*out));
+	time_t now = time(NULL);
+	int i;
+
+	if(out == NULL) {
+		PKG_MEM_ERROR;
+		return NULL;
+	}
+	memset(out, 0, (list->n + 1) * sizeof(*out));
+	for(i = 0; i < list->n; i++) {
+		pw_contact_t *c = &list->v[i];
+
+		learn_flow(c);
+		out[i].uri = pw_in(&c->uri);
+		out[i].instance = pw_in(&c->instance);
+		out[i].key = pw_in(&c->ruid);
+		out[i].flow = pw_text(c->flow);
+		out[i].registration = pw_in(&c->callid);
+		out[i].registered_ago = c->modified > 0 && c->modified <= now ? (int32_t)(now - c->modified) : -1;
+		out[i].reachable = pw_contact_reach(c);
+		out[i].behind_proxy = is_behind_proxy(c);
+		out[i].path = pw_in(&c->path);
+	}
+	return out;
+}
+
+/* A phone with several flows (RFC 5626) has a contact for each; the registrar itself
+ * replaces the one whose reg-id comes again. */
+static int is_one_of_several_flows(const urecord_t *record, const ucontact_t *flow)
+{
+	const ucontact_t *c;
+
+	if(flow->reg_id <= 0 || flow->instance.len <= 0) {
+		return 0;
+	}
+	for(c = record->contacts; c != NULL; c = c->next) {
+		if(c->reg_id > 0 && c->reg_id != flow->reg_id && STR_EQ(c->instance, flow->instance)) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static void forget_one(urecord_t *record, pushwake_str uri)
+{
+	ucontact_t *c, *next;
+
+	for(c = record->contacts; c != NULL; c = next) {
+		next = c->next;
+		if((size_t)c->c.len == uri.len && memcmp(c->c.s, uri.ptr, uri.len) == 0 && !is_one_of_several_flows(record, c)) {
+			pw.usrloc.delete_ucontact(record, c);
+		}
+	}
+}
+
+void pw_contacts_forget(str *table, str *aor, const pushwake_str *uris, size_t count)
+{
+	udomain_t *domain;
+	urecord_t *record;
+	size_t i;
+
+	if(count == 0 || pw.usrloc.get_udomain(table->s, &domain) < 0) {
+		return;
+	}
+	pw.usrloc.lock_udomain(domain, aor);
+	if(pw.usrloc.get_urecord(domain, aor, &record) == 0) {
+		for(i = 0; i < count; i++) {
+			forget_one(record, uris[i]);
+		}
+		pw.usrloc.release_urecord(record);
+	}
+	pw.usrloc.unlock_udomain(domain, aor);
+}

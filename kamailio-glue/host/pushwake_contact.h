@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PUSHWAKE_CONTACT_H
+#define PUSHWAKE_CONTACT_H
+
+#include "core/dset.h"
+#include "pushwake_host.h"
+
+/* "sip:" address ":" port ";transport=..." */
+#define PW_FLOW_SIZE 96
+
+/* A copy of one usrloc contact: no usrloc lock may be held while the engine or tm
+ * is asked. All strings point into the list they came with. */
+typedef struct pw_contact {
+	str uri;
+	str ruid;
+	str instance;
+	str received;
+	str path;
+	str user_agent;
+	str callid;
+	int cseq;
+	int q;
+	unsigned int cflags;
+	unsigned int reg_id;
+	unsigned int methods;
+	int tcpconn_id;
+	struct socket_info *sock;
+	time_t expires; /* 0: never */
+	char flow[PW_FLOW_SIZE];  /* address and transport that it registered from; empty: not known */
+	time_t modified;
+} pw_contact_t;
+
+typedef struct pw_contacts {
+	pw_contact_t *v;
+	int n;
+} pw_contacts_t;
+
+/* The registrar's key of a SIP URI; *aor points to static memory. 0 or -1. */
+int pw_aor(str *aor, str *uri);
+
+/* Copies the unexpired contacts of an AoR, in the order of usrloc. 0 or -1. */
+int pw_contacts_get(pw_contacts_t *out, str *table, str *aor);
+void pw_contacts_free(pw_contacts_t *list);
+
+/* Keeps only what this REGISTER inserted or updated (Call-ID and CSeq). */
+void pw_contacts_keep(pw_contacts_t *list, str *callid, int cseq);
+
+/* Keeps only what takes this method, where the registrar's method_filtering asks. */
+void pw_contacts_keep_method(pw_contacts_t *list, unsigned int method);
+
+/* enum pushwake_reach. */
+int pw_contact_reach(const pw_contact_t *c);
+
+/* Whether the phone takes this method, where the registrar's method_filtering asks. */
+int pw_contact_takes(const pw_contact_t *c, unsigned int method);
+
+/* Where a request to it has to go other than its URI says: what the registrar has as
+ * received, the next proxy of its Path, or the far end of its connection, which is
+ * written to `flow`. Empty: the URI. */
+str pw_contact_target(pw_contact_t *c, char flow[PW_FLOW_SIZE]);
+
+/* The address and transport that a request came from. */
+void pw_flow_print(char flow[PW_FLOW_SIZE], struct receive_info *from);
+
+/* What the engine wants to know of each: in pkg memory, to be freed. NULL: no memory. */
+pushwake_contact *pw_contacts_describe(pw_contacts_t *list);
+
+/* Adds it to the destination set as lookup() would; with a uri that one is what the
+ * phone is asked for. 0 or -1. */
+int pw_contact_append(sip_msg_t *msg, pw_contact_t *c, str *uri);
+
+/* The one with this ruid, or NULL. */
+pw_contact_t *pw_contact_find(pw_contacts_t *list, const str *ruid);
+
+/* Removes contacts from usrloc by URI. */
+void pw_contacts_forget(str *table, str *aor, const pushwake_str *uris, size_t count);
+
+#endif /* PUSHWAKE_CONTACT_H */

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The module stands in four layers. A layer uses those below it alone, and the
+ * Makefile shows a file no other headers:
+ *
+ *   module/     what Kamailio loads
+ *     pushwake_mod        exports, init, the processes
+ *     pushwake_param      modparams out of the settings table
+ *     pushwake_supervisor the child process that runs the engine
+ *     pushwake_rpc        pushwake.stats and the rest
+ *     pushwake_kemi       the functions for Lua, Python, JavaScript
+ *   functions/  what a script calls
+ *     pushwake_register   pushwake_save(): REGISTER
+ *     pushwake_upstream   pushwake_save_upstream(): REGISTERs for a SIP server behind
+ *     pushwake_continue   what that server answered goes on with the phone's REGISTER
+ *     pushwake_registers  which of them are held; pushwake_server: where they go
+ *     pushwake_lookup     pushwake_lookup(): INVITE, MESSAGE
+ *     pushwake_dialog     pushwake_in_dialog(): requests within a call
+ *     pushwake_send       pushwake_send()
+ *     pushwake_removed    contacts that somebody removes by hand
+ *     pushwake_replicated contacts that other nodes replicate
+ *     pushwake_result     event_route[pushwake:result] and $pushwake(...)
+ *   held/       requests that are held
+ *     pushwake_hold       the table of them
+ *     pushwake_script     what the script at work has held, until it ends
+ *     pushwake_watch      what tm tells of them goes to the engine
+ *     pushwake_verb       what the engine says is done
+ *     pushwake_leg        branches that come, are replaced, and go
+ *     pushwake_stream     legs whose connection ends before any answer
+ *     pushwake_end        the end of a wait: the best answer, failure_route, 480
+ *     pushwake_late       a phone that comes after the end
+ *     pushwake_join       REGISTERs while there is no engine
+ *     pushwake_resume     a new engine learns what is held
+ *   host/       what Kamailio and the library give us
+ *     pushwake_host       the modules we need, the client, counters, the log
+ *     pushwake_version    lets one .so load into every release of its series
+ *     pushwake_contact    what usrloc knows about an AoR
+ *     pushwake_headers    a message as the library reads it, texts as Kamailio does
+ *     pushwake_note       what processes leave for the supervisor
+ */
+#ifndef PUSHWAKE_HOST_H
+#define PUSHWAKE_HOST_H
+
+#include <stdint.h>
+
+#include "core/sr_module.h"
+#include "core/dprint.h"
+#include "core/counters.h"
+#include "core/kemi.h"
+#include "core/mem/mem.h"
+#include "core/parser/msg_parser.h"
+#include "core/str.h"
+#include "modules/registrar/api.h"
+#include "modules/sl/sl.h"
+#include "modules/tm/t_reply.h"
+#include "modules/tm/tm_load.h"
+#include "modules/usrloc/usrloc.h"
+#include "pushwake.h"
+
+/* Kamailio counts in int, the library in size_t. */
+static inline pushwake_str pw_in(const str *s)
+{
+	pushwake_str out = {NULL, 0};
+
+	if(s != NULL && s->s != NULL && s->len > 0) {
+		out.ptr = s->s;
+		out.len = (size_t)s->len;
+	}
+	return out;
+}
+
+/* The other way round; borrowed, and without a NUL. */
+static inline str pw_out(pushwake_str s)
+{
+	str out = {(char *)s.ptr, (int)s.len};
+
+	return out;
+}
+
+static inline pushwake_str pw_text(const char *s)
+{
+	pushwake_str out = {s, strlen(s)};
+	return out;
+}
+
+/* For printing with %.*s. */
+#define PW_FMT(s) (int)(s).len, ((s).ptr != NULL ? (s).ptr : "")
+
+/* What other modules and the library give us, bound in mod_init. */
+typedef struct pw_binds {
+	struct tm_binds tm;
+	tm_xapi_t xtm;
+	sl_api_t sl;
+	registrar_api_t registrar;
+	usrloc_api_t usrloc;
+	cmd_function save_lumps;              /* tm: t_save_lumps() */
+	void (*reply_lock)(tm_cell_t *t);     /* tm: lock of one transaction, recursive */
+	void (*reply_unlock)(tm_cell_t *t);
+	int (*reply_unsafe)(tm_cell_t *t, sip_msg_t *msg, unsigned int code, char *text); /* tm: lock held */
+	enum rps (*relay_reply)(tm_cell_t *t, sip_msg_t *reply, int branch, unsigned int status,
+			struct cancel_info *cancel, int put_on_wait); /* tm: takes the lock held, and gives it back */
+	void (*cleanup_timers)(tm_cell_t *t);
+	void (*set_branch_route)(unsigned int route);
+	int (*send_buffer)(struct retr_buf *rb, void *buf, int len);
+	str *contacts_avp;                    /* tm: its parameters of these names, for serial forking */
+	str *contact_flows_avp;
+	int (*registrar_reply)(sip_msg_t *m); /* registrar: replies as plain save() would */
+	int *registrar_error;                 /* registrar: rerrno */
+	int *method_filtering;                /* registrar: its parameters of these names */
+	int *path_check_local;
+} pw_binds_t;
+
+extern pw_binds_t pw;
+extern pushwake_client *pw_client;
+
+/* Counters, also shown by kamcmd stats. */
+typedef struct pw_counters {
+	stat_var *stored;      /* REGISTERs with a binding stored */
+	stat_var *ignored;     /* REGISTERs with push parameters that cannot be used */
+	stat_var *unavailable; /* requests that went on without the engine */
+	stat_var *held;        /* requests held */
+	stat_var *joined;      /* branches added to held requests */
+	stat_var *answered;
+	stat_var *cancelled;
+	stat_var *timed_out;
+	stat_var *holding;     /* held right now */
+} pw_counters_t;
+extern pw_counters_t pw_count;
+
+/* With KEMI: names of the functions for event_route[pushwake:...] and failure_route[PUSHWAKE]. */
+extern str pw_event_callback;
+extern str pw_failure_callback;
+
+/* pushwake_host.c */
+
+/* Finds tm, sl, usrloc and registrar. 0, or -1 after a word in the log. */
+int pw_bind_modules(void);
+
+/* Monotonic. */
+int64_t pw_now_ms(void);
+
+/* A line of the library for Kamailio's log. */
+void pw_log(int level, const char *name, pushwake_str message);
+
+/* pushwake_version.c: whether tm's structs are those that this module was built with; says so when not. */
+int pw_core_fits(void);
+
+/* pushwake_headers.c */
+
+/* A copy in pkg memory that ends in NUL, to be freed; 0, or -1 when memory is short. */
+int pw_copy(str *to, const char *from, size_t len);
+
+/* All headers that are parsed, in pkg memory, to be freed; NULL: no memory. */
+pushwake_header *pw_headers(sip_msg_t *msg, size_t *count);
+
+/* pushwake_note.c */
+
+/* Kind of a note that is no verb of the engine's: this contact of this AoR is gone. */
+#define PW_NOTE_REMOVED (-1)
+#define PW_MAX_NOTE 2048
+
+/* A verb that cannot be executed yet: its request is just being held, or its script
+ * is at work. Texts follow one another. */
+typedef struct pw_note {
+	pushwake_verb verb;
+	int64_t since_ms;
+	char text[PW_MAX_NOTE];
+} pw_note_t;
+
+int pw_notes_init(void);
+
+/* The supervisor executes this verb later. */
+void pw_verb_later(const pushwake_verb *verb);
+
+/* The supervisor looks after connections at once. */
+void pw_supervisor_wake(void);
+
+/* For the supervisor: readable when there are notes, and when it was woken. */
+int pw_notes_fd(void);
+int pw_wake_fd(void);
+
+/* The next note; 0: there is none. */
+int pw_note_take(pw_note_t *note);
+
+/* Copies a verb with its texts, but for those that do not fit; returns the size of the note. */
+size_t pw_note_write(pw_note_t *note, const pushwake_verb *verb);
+
+#endif /* PUSHWAKE_HOST_H */

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * RPC: pushwake.stats, .list, .show, .trace, .send, .remove, .reload.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/rpc.h"
+#include "pushwake_module.h"
+
+/* Module ctl sends no answer of more than 32 kB (binrpc_max_body_size) and no fault of more than 255 bytes. A story
+ * takes up to 17 kB, so none is begun behind this much. */
+#define STORIES_BEGIN_WITHIN (12 * 1024)
+#define LONGEST_FAULT 200
+#define MOST_WORDS 64
+
+typedef struct pw_reply {
+	rpc_t *rpc;
+	void *context;
+	/* The struct that all fields go into; NULL: each row has one of its own. */
+	void *whole;
+	int failed;
+	/* Bytes so far, and those behind which no request is begun; 0 for no end. */
+	size_t size;
+	size_t enough;
+} pw_reply_t;
+
+/* Says why the engine did not do it. */
+static void fault(rpc_t *rpc, void *c, int status)
+{
+	pushwake_str why = pushwake_client_error(pw_client);
+
+	if(why.len > LONGEST_FAULT) why.len = LONGEST_FAULT;
+	rpc->fault(c,
+			status == PUSHWAKE_ERR_NOT_FOUND ? 404 : status == PUSHWAKE_ERR_INVALID_ARGUMENT ? 400 : 500, "%s: %.*s", pushwake_status_name(status), PW_FMT(why));
+}
+
+/* Kamailio wants names with a NUL and integers of 32 bits. */
+static int add_field(pw_reply_t *reply, void *row, const pushwake_field *field)
+{
+	char name[64], number[32];
+	str text;
+
+	snprintf(name, sizeof(name), "%.*s", PW_FMT(field->name));
+	if(field->text.ptr != NULL) {
+		text.s = (char *)field->text.ptr;
+		text.len = (int)field->text.len;
+		return reply->rpc->struct_add(row, "S", name, &text);
+	}
+	if(field->number == (int64_t)(int)field->number) {
+		return reply->rpc->struct_add(row, "d", name, (int)field->number);
+	}
+	snprintf(number, sizeof(number), "%lld", (long long)field->number);
+	return reply->rpc->struct_add(row, "s", name, number);
+}
+
+/* A line of a request's story, and not the row that begins a request. */
+static int is_line(const pushwake_field *fields, size_t count)
+{
+	static const char first[] = "at_ms";
+
+	return count > 0 && fields[0].name.len == sizeof(first) - 1
+		   && memcmp(fields[0].name.ptr, first, sizeof(first) - 1) == 0;
+}
+
+static int on_row(void *context, const pushwake_field *fields, size_t count)
+{
+	pw_reply_t *reply = context;
+	void *row = reply->whole;
+	size_t i;
+
+	if(reply->enough > 0 && reply->size > reply->enough && !is_line(fields, count)) {
+		return 1;
+	}
+	if(row == NULL && reply->rpc->add(reply->context, "{", &row) < 0) {
+		reply->failed = 1;
+		return 1;
+	}
+	for(i = 0; i < count; i++) {
+		if(add_field(reply, row, &fields[i]) < 0) {
+			reply->failed = 1;
+			return 1;
+		}
+		reply->size += fields[i].name.len + fields[i].text.len + 8;
+	}
+	return 0;
+}
+
+static int ask(pw_reply_t *reply, int kind, const pushwake_str *words, size_t count)
+{
+	int rows = pushwake_query_words(pw_client, kind, words, count, on_row, reply);
+
+	if(rows < 0) {
+		fault(reply->rpc, reply->context, rows);
+	} else if(reply->failed) {
+		reply->rpc->fault(reply->context, 500, "answer too large");
+		rows = -1;
+	}
+	return rows;
+}
+
+/* All parameters; -1 after a fault. */
+static int read_words(rpc_t *rpc, void *c, pushwake_str *words)
+{
+	str parameter = STR_NULL;
+	int count = 0;
+
+	while(rpc->scan(c, "*.S", &parameter) == 1) {
+		if(count == MOST_WORDS) {
+			rpc->fault(c, 400, "more than %d parameters", MOST_WORDS);
+			return -1;
+		}
+		words[count++] = pw_in(&parameter);
+	}
+	return count;
+}
+
+/* `usage`: of a command that takes a user, else NULL. */
+static void query(rpc_t *rpc, void *c, int kind, const char *usage)
+{
+	pw_reply_t reply = {.rpc = rpc, .context = c, .enough = kind == PUSHWAKE_QUERY_TRACE ? STORIES_BEGIN_WITHIN : 0};
+	pushwake_str words[MOST_WORDS];
+	int count = read_words(rpc, c, words);
+
+	if(count == 0 && usage != NULL) {
+		rpc->fault(c, 400, "which user? %s", usage);
+	} else if(count >= 0) {
+		ask(&reply, kind, words, (size_t)count);
+	}
+}
+
+static void rpc_stats(rpc_t *rpc, void *c)
+{
+	pw_reply_t reply = {.rpc = rpc, .context = c};
+	const stat_export_t *stat;
+	char name[64];
+
+	/* One struct: JSON-RPC keeps only the last one of an answer that is not an array. */
+	if(rpc->add(c, "{", &reply.whole) < 0 || ask(&reply, PUSHWAKE_QUERY_STATS, NULL, 0) < 0) {
+		return;
+	}
+	for(stat = pw_stats; stat->name != NULL; stat++) {
+		snprintf(name, sizeof(name), "kamailio_%s", stat->name);
+		rpc->struct_add(reply.whole, "d", name, (int)get_stat_val(*stat->stat_pointer));
+	}
+}
+
+static void rpc_list(rpc_t *rpc, void *c)
+{
+	query(rpc, c, PUSHWAKE_QUERY_FIND, NULL);
+}
+
+static void rpc_show(rpc_t *rpc, void *c)
+{
+	query(rpc, c, PUSHWAKE_QUERY_FIND, "pushwake.show AOR [NAME=VALUE ...]");
+}
+
+static void rpc_trace(rpc_t *rpc, void *c)
+{
+	query(rpc, c, PUSHWAKE_QUERY_TRACE, NULL);
+}
+
+static void rpc_remove(rpc_t *rpc, void *c)
+{
+	query(rpc, c, PUSHWAKE_QUERY_REMOVE_FOUND, "pushwake.remove AOR [NAME=VALUE ...]");
+}
+
+static void rpc_reload(rpc_t *rpc, void *c)
+{
+	query(rpc, c, PUSHWAKE_QUERY_RELOAD, NULL);
+}
+
+static void rpc_send(rpc_t *rpc, void *c)
+{
+	pushwake_str words[MOST_WORDS];
+	int queued = 0, status, count = read_words(rpc, c, words);
+
+	if(count < 0) {
+		return;
+	}
+	status = pushwake_send_words(&queued, pw_client, words, (size_t)count);
+	if(status < 0) {
+		fault(rpc, c, status);
+		return;
+	}
+	rpc->add(c, "d", queued);
+}
+
+static const char *stats_doc[2] = {"Counters of the engine and of this module.", NULL};
+static const char *list_doc[2] = {"Bindings of a user, or all. Parameters, all optional: AOR, and conditions NAME=VALUE (user, provider, verdict, age).", NULL};
+static const char *show_doc[2] = {"Bindings of a user. Parameters: AOR, and conditions NAME=VALUE.", NULL};
+static const char *trace_doc[2] = {"What happened to a request, line by line, or the newest ones. Parameter: Call-ID or AOR (optional).", NULL};
+static const char *remove_doc[2] = {"Removes the bindings of a user. Parameters: AOR, and conditions NAME=VALUE (provider).", NULL};
+static const char *reload_doc[2] = {"Reads keys, templates and the engine's settings file again; a row for each problem and each setting.", NULL};
+static const char *send_doc[2] = {"Pushes to a user or a token. Parameters: EVENT AOR [TEXT], or EVENT platform=... token=... and others by name.", NULL};
+
+/* clang-format off */
+rpc_export_t pw_rpcs[] = {
+	{"pushwake.stats",  rpc_stats,  stats_doc,  0},
+	{"pushwake.list",   rpc_list,   list_doc,   RET_ARRAY},
+	{"pushwake.show",   rpc_show,   show_doc,   RET_ARRAY},
+	{"pushwake.trace",  rpc_trace,  trace_doc,  RET_ARRAY},
+	{"pushwake.remove", rpc_remove, remove_doc, 0},
+	{"pushwake.reload", rpc_reload, reload_doc, RET_ARRAY},
+	{"pushwake.send",   rpc_send,   send_doc,   0},
+	{0, 0, 0, 0}
+};
+/* clang-format on */
