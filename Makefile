@@ -258,10 +258,11 @@ bench: build ## CPU per push against a bare nghttp2 client and others, per woken
 	$(PYTHON) scripts/bench_nodes.py
 	$(PYTHON) scripts/bench_page.py
 
-load: build ## proof under load: 300 calls/s at one node and at two, races of CANCEL, lost packets; nothing is left of any call
+load: build ## proof under load: 300 calls/s at one node and at two, races of CANCEL, lost packets; nothing is left of any call. A million pushes through a random mix of faults
 	@scripts/setup.sh --bench
 	@$(MAKE) --no-print-directory -C Benchmarks
 	$(PYTHON) scripts/load_calls.py
+	$(PYTHON) scripts/load_pushes.py
 
 fuzz: setup ## a minute of libFuzzer for each target
 	@for target in register request template answer message upstream agi row settings key http1 http2; do Fuzz/run $$target 60 || exit 1; done

@@ -104,7 +104,7 @@ static void send_ack(uint32_t index, int status)
     call *c = &calls[index];
     message m;
     request(&m, index, "ACK", status < 300 ? c->target : user_uri(c->user), 1, status < 300 ? "a" : "i");
-    if (status < 300) add(&m, "Route: %s\r\n", c->route);
+    if (status < 300 && *c->route) add(&m, "Route: %s\r\n", c->route);
     add(&m, "To: %s\r\n", c->to);
     end(&m);
     send_to(caller_socket, &m, caller_node(index));

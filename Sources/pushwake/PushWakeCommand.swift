@@ -24,7 +24,8 @@ extension PushWakeCommand {
     static func main() {
         // The runtime reads them there, and would show the help to everybody.
         guard !CommandLine.arguments.isEmpty else {
-            Console.write("pushwake: cannot read its arguments from /proc/self/cmdline; mount /proc\n", to: STDERR_FILENO)
+            Console.write(
+                "pushwake: cannot read its arguments from /proc/self/cmdline; mount /proc\n", to: STDERR_FILENO)
             Glibc.exit(1)
         }
         do {

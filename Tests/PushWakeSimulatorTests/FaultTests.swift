@@ -304,7 +304,7 @@ import Testing
         #expect(ledger.duplicates == 1)
         #expect(ledger.copies == 2 && ledger.unheard == 1)
         // The same again with other words: its time to live is shorter by then.
-        let later = PushIdentity(token: [1], body: [3])
+        let later = PushIdentity(token: [1], body: [4])
         #expect(ledger.enter(later, isAnswered: true) && ledger.distinct == 2 && ledger.copies == 3)
     }
 

@@ -23,13 +23,14 @@ class Browser:
     """One window with one page."""
 
     def __init__(self, directory, width=1200):
+        self.width = width
         self.profile = tempfile.mkdtemp(prefix="profile-", dir=directory)
         # What the policy refuses, and what the script fails at.
         self.complaints = []
         self._stack = contextlib.ExitStack()
         self._process = subprocess.Popen([
             CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-            f"--user-data-dir={self.profile}", f"--window-size={width},900", "--remote-debugging-port=0",
+            f"--user-data-dir={self.profile}", "--remote-debugging-port=0",
             "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self._stack.callback(self._end)
         try:
@@ -57,6 +58,8 @@ class Browser:
         self._text, self._answers, self._serial = "", {}, 0
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
+        # A window has 500 pixels at least.
+        self.ask("Emulation.setDeviceMetricsOverride", width=self.width, height=900, deviceScaleFactor=1, mobile=False)
 
     def _end(self):
         self._process.terminate()
@@ -103,13 +106,21 @@ class Browser:
     def _take(self, message):
         if "id" in message:
             self._answers[message["id"]] = message
+        elif message["method"] == "Page.loadEventFired":
+            self._is_loaded = True
         elif message["method"] == "Runtime.exceptionThrown":
             self.complaints.append(message["params"]["exceptionDetails"])
         elif message["method"] == "Log.entryAdded" and message["params"]["entry"]["source"] in ("security", "javascript"):
             self.complaints.append(message["params"]["entry"])
 
     def open(self, url):
+        """Goes there, and waits until all is there that the page names."""
+        self._is_loaded = False
         self.ask("Page.navigate", url=url)
+        end = time.monotonic() + 30
+        while not self._is_loaded:
+            assert time.monotonic() < end, f"{url} does not come"
+            self._receive()
 
     def run(self, script):
         """What a script of one expression gives."""

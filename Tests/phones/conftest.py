@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[1] / "e2e")]
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE / "stacks"), str(HERE / "proxies"), str(HERE.parent / "e2e")]
 
 from baresip import Baresip  # noqa: E402
 from linphone import Linphone  # noqa: E402

@@ -66,6 +66,9 @@ extension CallStory {
         if fate.heard == 408 || fate.hasRung && fate.heard < 200 { return "\(phone) rang" }
         if fate.heard >= 300 { return "\(phone) \(fate.hasRung ? "rang and " : "")declined (\(fate.heard))" }
         if fate.heard > 0 { return "\(phone) had the request (\(fate.heard)) and did not ring" }
+        if case .failed(..<300)? = end?.how, fate.isAccepted {
+            return "\(provider(device)) accepted the push to \(phone)"
+        }
         if fate.isLate { return "\(phone) came after the end" }
         if fate.hasRegistered && fate.lastLeg != nil { return "\(phone) registered, was rung and did not answer" }
         if let sleep = sleepWords(for: fate, phone, device) { return sleep }

@@ -86,7 +86,7 @@ def test_a_phone_that_was_killed_wakes_and_rings(nodes, wire, simulator, transpo
     registered = phone.register()
     invite = phone.wait_request("INVITE")
     print(f"REGISTER at B to INVITE from A: {(invite.at - registered.at) * 1000:.1f} ms")
-    assert invite.at - registered.at < 0.5
+    assert invite.at - registered.at < 2
     call.wait_status(200)
     call.hang_up()
     phone.wait_request("BYE")

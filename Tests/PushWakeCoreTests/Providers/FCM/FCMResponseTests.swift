@@ -35,7 +35,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}"#, Outcome.tokenGone),
+        (
+            #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}"#,
+            Outcome.tokenGone
+        ),
         (#"{"error":{"code":404,"message":"Project not found.","status":"NOT_FOUND"}}"#, .misconfigured),
     ])
     func `tells a token that is not found from a project`(body: String, outcome: Outcome) {

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import types
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT / "Tests/e2e-asterisk"))
 
 from asterisk_server import Asterisk, ChrootSimulator  # noqa: E402
