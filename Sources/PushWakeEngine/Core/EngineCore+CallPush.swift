@@ -191,6 +191,7 @@ extension EngineCore {
         entry.isAccepted = isAccepted
         entry.job = nil
         for follower in entry.followers { pushEnded(follower.device, follower.request, isAccepted) }
+        entry.dropForgotten()
     }
 
     private func pushRetried(_ device: Int, _ request: HeldRequest) {

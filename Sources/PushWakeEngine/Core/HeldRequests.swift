@@ -111,6 +111,8 @@ final class HeldRequest {
     let trace: TraceID
     /// What is measured of it.
     var times: RequestTimes
+    /// Nobody finds it any more.
+    var isForgotten = false
     /// When a device was pushed first, until it registers: what a wake is measured from.
     var pushedAt: [Int: Int64] = [:]
     /// When the machine is asked next, and the timer that will ask it.
@@ -196,6 +198,9 @@ final class RequestPushes {
         var hasWoken = false
         /// Who wants to hear of its outcome.
         var followers: [(request: HeldRequest, device: Int)] = []
+
+        /// They and their pushes know each other, and would stay for ever.
+        func dropForgotten() { followers.removeAll { $0.request.isForgotten } }
     }
 
     var entries: [String: Entry] = [:]
@@ -218,8 +223,9 @@ final class RequestPushes {
         return new
     }
 
-    /// Nobody finds the request any more: what is told of a push is not for it, and it goes.
+    /// Nobody finds the request any more: it goes, once its pushes have ended and its story has heard of that.
     func forget(_ request: HeldRequest) {
-        for entry in entries.values { entry.followers.removeAll { $0.request === request } }
+        request.isForgotten = true
+        for entry in entries.values where entry.isAccepted != nil { entry.dropForgotten() }
     }
 }
