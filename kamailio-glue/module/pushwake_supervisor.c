@@ -70,9 +70,10 @@ static void take_notes(void)
  * the engine is told, once it knows of the end. */
 static int must_wait(const pw_note_t *note, int64_t waited_ms)
 {
-	switch(waited_ms > 2 * PW_BUSY_MS ? PW_DONE : pw_execute(&note->verb, NULL)) {
+	switch(pw_execute(&note->verb, NULL)) {
 		case PW_LATER:
-			return 1;
+			/* however late this process is itself, it has tried */
+			return waited_ms <= 2 * PW_BUSY_MS;
 		case PW_GONE:
 			if(waited_ms < PW_END_MS) {
 				return 1;
