@@ -201,7 +201,9 @@ private struct CallSequence: ~Copyable {
     private mutating func reachLeg() {
         let open = host.openLegs
         let leg = open.isEmpty ? random.pick([0, -1, .max, .min]) : random.pick(open)
-        if random.oneIn(4) { machine.postponed(leg: leg) } else { machine.sent(leg: leg, now: now) }
+        let isSent = !random.oneIn(4)
+        host.willReach(leg: leg, isSent: isSent)
+        if isSent { machine.sent(leg: leg, now: now) } else { machine.postponed(leg: leg) }
     }
 
     /// Nobody has woken, and the host tries it elsewhere.

@@ -13,6 +13,8 @@ struct ModelHost {
         var canBePushed = false
         var showsCallAtOnce = false
         var leg: Int?
+        /// The host has come to that leg.
+        var isSent = true
         var heard = Heard.nothing
         var contact = ""
         var push = Push.none
@@ -108,7 +110,9 @@ struct ModelHost {
         guard status >= 100, let index = devices.firstIndex(where: { $0.leg == leg }) else { return }
         guard end == nil else {
             // It registered when the request ended, and was never sent it.
-            guard host == .proxy, status >= 300, !isFromPhone, devices[index].heard == .nothing else { return }
+            guard host == .proxy || !devices[index].isSent, status >= 300, !isFromPhone,
+                devices[index].heard == .nothing
+            else { return }
             devices[index].leg = nil
             devices[index].heardOverSIP = false
             registering = index
@@ -134,6 +138,12 @@ struct ModelHost {
             devices[index].leg = nil
             devices[index].heard = .nothing
         }
+    }
+
+    /// The host comes to a leg, or puts it off.
+    mutating func willReach(leg: Int, isSent: Bool) {
+        guard end == nil, let index = devices.firstIndex(where: { $0.leg == leg }) else { return }
+        devices[index].isSent = isSent
     }
 
     mutating func willLoseProvider(_ index: Int) {
@@ -236,6 +246,7 @@ struct ModelHost {
         devices[device].leg = leg
         devices[device].contact = contact
         devices[device].heard = .nothing
+        devices[device].isSent = host == .proxy
     }
 
     private mutating func giveUp(_ status: Int, _ now: Int64) {
