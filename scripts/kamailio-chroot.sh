@@ -29,11 +29,12 @@ make_root() {
 
 # The sources are copied, since they are newer than what was built last time.
 build_module() {
+    # Whole: what a release has moved or dropped would be built as well.
+    rm -rf "$root/pushwake/kamailio-glue" "$root/pushwake/include" "$root/pushwake/objects"
     mkdir -p "$root/pushwake/scripts"
     cp "$here/scripts/kamailio-headers.sh" "$root/pushwake/scripts/"
     cp -R "$here/kamailio-glue" "$here/include" "$root/pushwake/"
     cp "$here/.build/stage/lib/libpushwake.so.1" "$root/pushwake/" || fail "run make build first"
-    rm -f "$root/pushwake/kamailio-glue/pushwake.so"
     if [ -n "${KAMAILIO_SOURCE:-}" ] && [ ! -d "$root/pushwake/source" ]; then
         cp -R "$KAMAILIO_SOURCE" "$root/pushwake/source"
     fi

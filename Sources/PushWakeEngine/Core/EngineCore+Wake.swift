@@ -107,7 +107,9 @@ extension EngineCore {
         if let earlier { request.rung = earlier.rung }
         if isClaimed { request.pushes.turn = .perhapsOfAnother }
         calls.add(request)
-        let verbs = perform(request.machine.start(now: now), request)
+        var first = request.machine.start(now: now)
+        if message.isLeftToPushes { first.removeAll { if case .hold = $0 { true } else { false } } }
+        let verbs = perform(first, request)
         request.times.isBeginning = false
         if let earlier { end(earlier, .timedOut) }
         answer.awake = awake(request)
