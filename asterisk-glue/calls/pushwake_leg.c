@@ -131,28 +131,35 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 	return count;
 }
 
+/*! Ends one leg in this state: whether there was one, and its number. */
+static int end_one(struct pushwake__call *call, enum pushwake__leg_state state, int *number)
+{
+	size_t index;
+	int found = 0;
+
+	ao2_lock(call);
+	for (index = 0; !found && index < AST_VECTOR_SIZE(&call->legs); index++) {
+		struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
+
+		if (leg->state == state) {
+			leg->state = PUSHWAKE__LEG_OVER;
+			*number = leg->number;
+			found = 1;
+		}
+	}
+	ao2_unlock(call);
+	return found;
+}
+
 void pushwake__legs_refuse_queued(struct pushwake__call *call)
 {
 	int number;
 
-	do {
-		size_t index;
-
-		number = 0;
-		ao2_lock(call);
-		for (index = 0; !number && index < AST_VECTOR_SIZE(&call->legs); index++) {
-			struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
-
-			if (leg->state == PUSHWAKE__LEG_QUEUED) {
-				leg->state = PUSHWAKE__LEG_OVER;
-				number = leg->number;
-			}
-		}
-		ao2_unlock(call);
-		if (number && call->watched) {
+	while (end_one(call, PUSHWAKE__LEG_QUEUED, &number)) {
+		if (number > 0 && call->watched) {
 			pushwake_progressed(pushwake__client(), call->handle, number, 503, 0);
 		}
-	} while (number);
+	}
 }
 
 int pushwake__legs_live(struct pushwake__call *call)
@@ -187,22 +194,9 @@ void pushwake__legs_fail_unsent(struct pushwake__call *call)
 {
 	int number;
 
-	do {
-		size_t index;
-
-		number = 0;
-		ao2_lock(call);
-		for (index = 0; !number && index < AST_VECTOR_SIZE(&call->legs); index++) {
-			struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
-
-			if (leg->state == PUSHWAKE__LEG_GIVEN) {
-				leg->state = PUSHWAKE__LEG_OVER;
-				number = leg->number;
-			}
-		}
-		ao2_unlock(call);
+	while (end_one(call, PUSHWAKE__LEG_GIVEN, &number)) {
 		report(call, number, 503, 0);
-	} while (number);
+	}
 }
 
 int pushwake__leg_sent(struct pushwake__call *call, struct ast_channel *chan,
