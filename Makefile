@@ -185,9 +185,13 @@ KAMAILIO_CORE = $(wildcard $(addprefix Tests/e2e/*/test_,$(addsuffix .py,silent 
 test-kamailio: kamailio-trixie kamailio-sid ## the core of test-e2e on Kamailio 6.0 and 6.1, in chroots (needs build, root)
 
 kamailio-%:
-	@root=$$($(AS_ROOT) scripts/kamailio-chroot.sh $*) && \
-	    $(AS_ROOT) env KAMAILIO_ROOT=$$root KAMAILIO_MODULE=$$root/pushwake/pushwake.so \
-	        $(PYTHON) -m pytest -q -p no:cacheprovider --dist loadgroup -n 3 $(KAMAILIO_CORE)
+	@rm -rf .build/pytest/kamailio-$*
+	@root=$$($(AS_ROOT) scripts/kamailio-chroot.sh $*) || exit; \
+	    run() { $(AS_ROOT) env KAMAILIO_ROOT=$$root KAMAILIO_MODULE=$$root/pushwake/pushwake.so \
+	        $(call PYTEST,kamailio-$*) "$$@" $(KAMAILIO_CORE); }; \
+	    run --dist loadgroup -n 3 && exit; \
+	    [ $$? = $(TESTS_FAILED) ] && echo "---- failed beside others, once more:" && \
+	    run -v --last-failed --last-failed-no-failures none
 
 # Other releases than this one build the C module and the packages in a chroot, around the same Swift output.
 test-packages: build ## packages in fresh Debian 12 and 13, and sid's Asterisk: install, ring, upgrade, downgrade, purge (needs root)
