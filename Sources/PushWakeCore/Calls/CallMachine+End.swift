@@ -25,15 +25,6 @@ extension CallMachine {
         return verbs
     }
 
-    /// Nobody holds the request, a text that its sender knows as accepted: what is left of it are its pushes.
-    public mutating func leftToPushes() -> [CallVerb] {
-        guard end == nil else { return [] }
-        end = .failed(202)
-        isHeld = false
-        declineAt = nil
-        return [.note(.ended(.failed(202)))]
-    }
-
     /// Pushes the end to a device that must hear of it.
     mutating func tellEnd(_ how: CallEnd, _ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
         guard isCall, policy.pushesEnd, mustHear(devices[index], of: how) else { return }

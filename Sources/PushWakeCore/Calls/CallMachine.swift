@@ -68,6 +68,17 @@ public struct CallMachine: ~Copyable {
         return verbs
     }
 
+    /// Begins a request that nobody holds, a text that its sender knows as accepted, and ends it: what is left of it are its
+    /// pushes, which are of use until then.
+    public mutating func startUnheld(until: Int64, now: Int64) -> [CallVerb] {
+        endsAt = until
+        var verbs: [CallVerb] = []
+        for index in devices.indices { begin(index, now, &verbs) }
+        end = .failed(202)
+        verbs.append(.note(.ended(.failed(202))))
+        return verbs
+    }
+
     private mutating func begin(_ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
         let device = devices[index].device
         let known = devices[index].reachable

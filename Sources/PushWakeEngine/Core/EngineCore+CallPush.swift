@@ -20,20 +20,11 @@ extension EngineCore {
         (entry.isAccepted, entry.job) = (nil, nil)
         if !entry.followers.contains(where: { $0.request === request }) { entry.followers.append((request, device)) }
         let push = CallPush(
-            push: Push(binding, request.content), chosen: chosen, deadline: self.deadline(of: request) ?? deadline,
+            push: Push(binding, request.content), chosen: chosen, deadline: deadline,
             askedAt: SystemClock.wallSeconds(), isPrompt: request.times.isBeginning)
         if request.pushes.turn != .own { return leaveToOtherNode(push, request) }
         if let refusal = refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
         deliverInTime(push, request)
-    }
-
-    /// Seconds for which a text whose sender knows it as accepted waits for its turn or for its provider, at most.
-    private static let longestText: Int64 = 3600
-
-    /// Monotonic milliseconds at which a push is of no use any more that does not end with a wait; nil for all others.
-    private func deadline(of request: HeldRequest) -> Int64? {
-        guard request.message.isLeftToPushes else { return nil }
-        return SystemClock.monotonicMilliseconds() + min(Int64(request.content.timeToLive), Self.longestText) * 1000
     }
 
     /// Another node pushes for this request: here the phone is only waited for, unless that node turns out not to push.

@@ -11,6 +11,8 @@ extension EngineCore {
     static let retention: Int64 = 60_000
     /// Milliseconds past its wait after which a request counts as abandoned by its host.
     private static let abandonment: Int64 = 300_000
+    /// Milliseconds for which a text that nobody holds waits for its turn, or for its provider.
+    private static func life(ofText content: PushContent) -> Int64 { min(Int64(content.timeToLive), 3600) * 1000 }
     /// Seconds since its REGISTER for which a phone counts as awake where the host knows no contacts.
     private static let blindWindow: Int64 = 5
 
@@ -107,8 +109,10 @@ extension EngineCore {
         if let earlier { request.rung = earlier.rung }
         if isClaimed { request.pushes.turn = .perhapsOfAnother }
         calls.add(request)
-        var first = request.machine.start(now: now)
-        if message.isLeftToPushes { first.removeAll { if case .hold = $0 { true } else { false } } }
+        let first =
+            message.isLeftToPushes
+            ? request.machine.startUnheld(until: now + Self.life(ofText: request.content), now: now)
+            : request.machine.start(now: now)
         let verbs = perform(first, request)
         request.times.isBeginning = false
         if let earlier { end(earlier, .timedOut) }
@@ -122,10 +126,7 @@ extension EngineCore {
         answer.isWatched = message.handle != 0
         answer.limit = request.forgetAt - now - Self.abandonment
         if answer.isWatched { answer.ticket = request.ticket }
-        if message.isLeftToPushes {
-            dispatch(perform(request.machine.leftToPushes(), request))
-            calls.end(request, forgetAt: now + Self.retention)
-        }
+        if message.isLeftToPushes { calls.end(request, forgetAt: now + Self.retention) }
         schedule(request, now)
         return answer
     }

@@ -46,8 +46,8 @@ import Testing
 
     @Test func `a text that nobody holds is pushed, whatever time and its phone do`() {
         let call = HeldCall(Self.alice, Self.bob, event: .chat, host: .dialplan, wakeTimeout: 2000)
-        #expect(call.start() == "ring 1 a, push 1 chat, hold")
-        #expect(call.leaveToPushes() == "")
+        #expect(call.startUnheld(for: 3_600_000) == "ring 1 a, push 1 chat")
+        #expect(call.lastDeadline == 3_600_000)
         #expect(call.ended == .failed(202) && call.deadline == nil)
         #expect(call.wait(10_000) == "")
         #expect(call.register("bob", at: .udp("b1")) == "")

@@ -9,6 +9,8 @@ final class HeldCall {
     private var machine: CallMachine
     private(set) var now: Int64 = 1_000_000
     private(set) var notes: [CallNote] = []
+    /// Of the last push, milliseconds from when it went.
+    private(set) var lastDeadline: Int64?
     /// Provisional answers that the caller was sent.
     private(set) var told: [Int] = []
     private let devices: [CallDevice]
@@ -72,7 +74,7 @@ final class HeldCall {
     func `continue`(for time: Int64) -> String { say(machine.continued(until: now + time, now: now)) }
 
     /// Nobody holds the request.
-    func leaveToPushes() -> String { say(machine.leftToPushes()) }
+    func startUnheld(for time: Int64) -> String { say(machine.startUnheld(until: now + time, now: now)) }
 
     func end(_ how: CallEnd) -> String { say(machine.ended(how, now: now)) }
 
@@ -114,7 +116,9 @@ final class HeldCall {
             case .giveUp(let status): said.append("give up \(status)")
             case .ringAndCancel(let contact, let reason):
                 said.append("show end \(contact) \(reason.split(separator: ";").dropFirst().first ?? "")")
-            case .push(let device, let event, _): said.append("push \(device) \(event.name)")
+            case .push(let device, let event, let deadline):
+                said.append("push \(device) \(event.name)")
+                lastDeadline = deadline - now
             case .dropPush(let device): said.append("drop \(device)")
             case .tell(let status): told.append(status)
             case .note(let note): notes.append(note)

@@ -19,7 +19,7 @@ import Testing
         private(set) lazy var peer = InnerPeer { [unowned self] in kinds.append($0.kind) }
     }
 
-    @Test func `waits for other news, and goes with what is urgent`() {
+    @Test func `waits for others of its kind, and goes with what is urgent`() {
         let listener = Listener()
         listener.peer.begin(draft: Self.message(.result))
         #expect(listener.peer.needsSending(isUrgent: false))
