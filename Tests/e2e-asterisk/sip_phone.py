@@ -64,6 +64,9 @@ class Message:
 
 
 class Phone:
+    # Where a call of its own wants to be sent media; else where nobody listens.
+    media_port = None
+
     def __init__(self, user, server, transport="udp", password=None, port=0):
         self.user, self.server, self.transport = user, server, transport
         self.password = password or user + "-secret"
@@ -296,7 +299,7 @@ class Call:
         self.headers = list(headers)
         self.routes = []
         self.started = time.monotonic()
-        self._send("INVITE", self.target, self.cseq, self.branch, headers, SDP.format(port=free_port()))
+        self._send("INVITE", self.target, self.cseq, self.branch, headers, SDP.format(port=phone.media_port or free_port()))
 
     def authenticate(self):
         """Answers the challenge to the INVITE."""
@@ -306,7 +309,7 @@ class Call:
         self.branch = "z9hG4bK" + token()
         self.to = f"<sip:{self.number}@{self.phone.server[0]}>"
         headers = [*self.headers, ("Authorization", answer)]
-        self._send("INVITE", self.target, self.cseq, self.branch, headers, SDP.format(port=free_port()))
+        self._send("INVITE", self.target, self.cseq, self.branch, headers, SDP.format(port=self.phone.media_port or free_port()))
 
     def _send(self, method, uri, cseq, branch, headers=(), body=""):
         phone = self.phone

@@ -28,40 +28,9 @@
 /*! Longest Route that is read. */
 #define MAX_ROUTE 2048
 
-/*! Whether an endpoint has this AoR. */
-static int has_aor(void *obj, void *arg, int flags)
-{
-	const struct ast_sip_endpoint *endpoint = obj;
-	char *rest = ast_strdupa(S_OR(endpoint->aors, ""));
-	char *name;
-
-	while ((name = ast_strip(strsep(&rest, ",")))) {
-		if (!strcmp(name, arg)) {
-			return CMP_MATCH | CMP_STOP;
-		}
-	}
-	return 0;
-}
-
-/*! The endpoint whose phones register under this AoR, a reference: most have its name. NULL when there is none. */
-static struct ast_sip_endpoint *endpoint_of(const char *aor)
-{
-	struct ast_sip_endpoint *endpoint = ast_sorcery_retrieve_by_id(ast_sip_get_sorcery(), "endpoint", aor);
-	struct ao2_container *all;
-
-	if (endpoint && has_aor(endpoint, (void *) aor, 0)) {
-		return endpoint;
-	}
-	ao2_cleanup(endpoint);
-	all = ast_sip_get_endpoints();
-	endpoint = all ? ao2_callback(all, 0, has_aor, (void *) aor) : NULL;
-	ao2_cleanup(all);
-	return endpoint;
-}
-
 int pushwake__node_contact(struct pushwake__contact *out, const char *aor, const pushwake_verb *verb)
 {
-	struct ast_sip_endpoint *endpoint = endpoint_of(aor);
+	struct ast_sip_endpoint *endpoint = pushwake__endpoint_of(aor);
 	char uri[PUSHWAKE__MAX_URI], path[MAX_ROUTE];
 	struct pushwake__contact contact = { .uri = uri, .behind_proxy = 1, .path = path };
 	int res;

@@ -86,9 +86,9 @@ public enum Decimal {
         if isFirst && value == 0 { return }
         // Halves, then pairs, then digits, all at once: the first digit comes to lie in the lowest byte.
         let halves = value / 10_000 | (value % 10_000) << 32
-        let hundreds = (halves &* 10_486 >> 20) & 0x0000_007F_0000_007F
+        let hundreds = ((halves &* 10_486) >> 20) & 0x0000_007F_0000_007F
         let pairs = hundreds | (halves &- hundreds &* 100) << 16
-        let tens = (pairs &* 103 >> 10) & 0x000F_000F_000F_000F
+        let tens = ((pairs &* 103) >> 10) & 0x000F_000F_000F_000F
         let digits = tens | (pairs &- tens &* 10) << 8
         let first = isFirst ? digits.trailingZeroBitCount & ~7 : 0
         var text = (digits | 0x3030_3030_3030_3030) >> UInt64(first)
