@@ -212,6 +212,14 @@ int pushwake__node_contact(struct pushwake__contact *out, const char *aor, const
 int pushwake__node_start(void);
 void pushwake__node_stop(void);
 
+/* ---- pushwake_node_text.c */
+
+/*! The contact as MessageSend() takes it: its Path goes with the URI, and becomes a Route when the MESSAGE is sent. */
+void pushwake__node_text_append(struct ast_str **dial, const struct pushwake__contact *contact);
+
+int pushwake__node_text_start(void);
+void pushwake__node_text_stop(void);
+
 /* ---- pushwake_verb.c, pushwake_resume.c, pushwake_show_end.c */
 
 /*! Executes a verb of the engine, in whatever thread it came to. */
