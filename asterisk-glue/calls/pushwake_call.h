@@ -237,6 +237,9 @@ void pushwake__show_end(const pushwake_verb *verb);
 /*! Of a channel that only shows the end of a call: the Reason of its CANCEL, a copy to be freed; or NULL. */
 char *pushwake__show_end_reason(struct ast_channel *chan);
 
+/*! Its Call-ID as pushes name it, a copy to be freed; or NULL. */
+char *pushwake__show_end_call_id(struct ast_channel *chan);
+
 /*! The phone of such a channel has the INVITE. */
 void pushwake__show_end_heard(struct ast_channel *chan);
 
