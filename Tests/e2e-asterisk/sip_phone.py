@@ -269,9 +269,14 @@ class Phone:
         return call
 
     def message(self, number, text):
+        return self.expect_response(self.begin_message(number, text), "MESSAGE")
+
+    def begin_message(self, target, text, headers=()):
+        """Sends a MESSAGE to a number or a whole URI; its Call-ID."""
+        number = re.sub("^sip:|@.*", "", target)
         call_id = token(16)
-        self.send(
-            f"MESSAGE sip:{number}@{self.server[0]}:{self.server[1]} SIP/2.0",
+        self.last_message = (
+            f"MESSAGE {target if target.startswith('sip:') else f'sip:{number}@{self.server[0]}:{self.server[1]}'} SIP/2.0",
             [
                 ("Via", self._via()),
                 ("Max-Forwards", 70),
@@ -279,10 +284,16 @@ class Phone:
                 ("To", f"<sip:{number}@{self.server[0]}>"),
                 ("Call-ID", call_id),
                 ("CSeq", "1 MESSAGE"),
+                *headers,
             ],
             text,
         )
-        return self.expect_response(call_id, "MESSAGE")
+        self.repeat()
+        return call_id
+
+    def repeat(self):
+        """The last MESSAGE once more, as when no answer came."""
+        self.send(*self.last_message)
 
 
 class Call:

@@ -7,12 +7,13 @@ import pathlib
 import re
 import signal
 import sqlite3
+import subprocess
 import time
 
 import pytest
 
 from phones import rfc8599_fcm
-from servers import NODES, ROOT, wait_until
+from servers import NODES, PUSHWAKE, ROOT, wait_until
 from test_nodes import at, is_long_asleep, is_promised
 
 PAGE = (ROOT / "docs" / "nodes.md").read_text()
@@ -230,3 +231,14 @@ def test_after_a_restart_the_connection_of_a_sleeper_is_nobody_elses(make_kamail
     woken.wait_request("INVITE")
     call.wait_status(200)
     assert [other.requests("INVITE") for other in others] == [[], []]
+
+
+def test_who_has_no_server_id_is_told_so(make_kamailio):
+    node = make_kamailio()
+    before = printed("dmq_usrloc")[0].replace("server_id=1\n", "").replace("10.0.0.1:5060", f"127.0.0.1:{node.port}")
+    node.template = NODES.read_text().replace("request_route {\n", f"{before}\nrequest_route {{\n", 1)
+    node.set_up()
+    node.start().wait_engine()
+    node.wait_log("server_id is not set", "write server_id=1")
+    done = subprocess.run([PUSHWAKE, "check", node.config], capture_output=True, text=True, check=False)
+    assert "without server_id they count as this one's" in done.stdout + done.stderr
