@@ -106,7 +106,8 @@ let package = Package(
             ],
             swiftSettings: common, linkerSettings: executableLinking),
         .testTarget(
-            name: "PushWakeCoreTests", dependencies: ["PushWakeCore"], exclude: ["Fixtures"], swiftSettings: common),
+            name: "PushWakeCoreTests", dependencies: ["PushWakeCore", "PushWakeTransport"], exclude: ["Fixtures"],
+            swiftSettings: common),
         .testTarget(
             name: "PushWakeTransportTests",
             dependencies: ["PushWakeSystem", "PushWakeTransport", "PushWakeSimulator", "COpenSSL", "CNGHTTP2"],
