@@ -4,7 +4,7 @@
 
 All of their text is the program's own: what its argument parser knows of itself, and its table of settings.
 
-usage: scripts/manpages.py PROGRAM DIRECTORY
+usage: scripts/docs/manpages.py PROGRAM DIRECTORY
 """
 
 import datetime
@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 # Whose newest date is the date of the pages.
-CHANGELOG = pathlib.Path(__file__).resolve().parents[1] / "debian" / "changelog"
+CHANGELOG = pathlib.Path(__file__).resolve().parents[2] / "debian" / "changelog"
 SOCKET = ("/run/pushwake/engine.sock", "Socket between the engine and who asks it, unless engine_socket says otherwise.")
 SETTINGS = ("/etc/pushwake/pushwake.conf", "Settings of an engine that systemd runs (pushwake.service).")
 EXITS = [("0", "Done."), ("1", "What was asked for failed."), ("2", "Wrong usage, or a file that cannot be read.")]
@@ -47,7 +47,7 @@ class Page:
         self.name, self.section = name, section
         version, date = release
         self.lines = [
-            r'.\" SPDX-License-Identifier: MIT', r'.\" Made by scripts/manpages.py from the program itself.',
+            r'.\" SPDX-License-Identifier: MIT', r'.\" Made by scripts/docs/manpages.py from the program itself.',
             f'.TH {escaped(name.upper())} {section} "{date}" "PushWake {version}" "PushWake"',
             ".SH NAME", rf"{escaped(name)} \- {escaped(what[0].lower() + what.rstrip('.')[1:])}"]
 

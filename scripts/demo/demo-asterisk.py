@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "Tests" / "e2e-asterisk"), str(ROOT / "Tests" / "e2e")]
 
 from asterisk_server import Asterisk, ChrootSimulator  # noqa: E402
@@ -40,7 +40,7 @@ class Timeline:
 
 def prepare():
     print("Asterisk 22 in a chroot (made by the first run, which takes some minutes) ...", flush=True)
-    made = subprocess.run([ROOT / "scripts/asterisk-chroot.sh"], stdout=subprocess.PIPE, text=True, check=True)
+    made = subprocess.run([ROOT / "scripts/chroot/asterisk-chroot.sh"], stdout=subprocess.PIPE, text=True, check=True)
     root = made.stdout.strip()
     build = ["make", "-s", "--no-print-directory", "-C", ROOT / "asterisk-glue", f"ASTERISK_ROOT={root}"]
     subprocess.run(build, stdout=subprocess.DEVNULL, check=True)

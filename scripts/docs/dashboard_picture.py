@@ -20,7 +20,7 @@ import matplotlib.dates  # noqa: E402
 import matplotlib.pyplot  # noqa: E402
 import matplotlib.ticker  # noqa: E402
 
-DASHBOARD = pathlib.Path(__file__).resolve().parents[1] / "examples" / "grafana.json"
+DASHBOARD = pathlib.Path(__file__).resolve().parents[2] / "examples" / "grafana.json"
 UNITS = {"s": "s", "reqps": "/s", "d": " d", "percentunit": ""}
 COLUMN, ROW = 0.55, 0.36
 """Inches of a unit of the dashboard's grid."""

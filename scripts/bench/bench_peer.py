@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Sends pushes with a Python library, for scripts/bench.py: bench_peer.py aioapns|httpx PORT DIR COUNT CONCURRENCY."""
+"""Sends pushes with a Python library, for scripts/bench/bench.py: bench_peer.py aioapns|httpx PORT DIR COUNT CONCURRENCY."""
 import asyncio
 import json
 import os

@@ -5,7 +5,7 @@
 A Kamailio registrar stands behind the gateway of docs/gateway.md. Phones register once, over UDP, with X-PIID, and are
 gone. The engine and the gateway are killed once on the way, and the registrar is away for two intervals near the end.
 
-usage: scripts/gateway-scale.py [--accounts 10000] [--expires 60] [--intervals 10]
+usage: scripts/load/gateway-scale.py [--accounts 10000] [--expires 60] [--intervals 10]
 Prints a line for each interval, CPU and memory. Exit status 1: a registration was lost, or REGISTERs came in a wave.
 """
 
@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "e2e"))
 
 from servers import Kamailio, Simulator, wait_until  # noqa: E402

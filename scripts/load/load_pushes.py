@@ -22,9 +22,9 @@ import time
 import urllib.request
 from pathlib import Path
 
-from call_servers import free_port
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "Tests/e2e"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts/bench"), str(ROOT / "Tests/e2e")]
+from call_servers import free_port  # noqa: E402
 from servers import PUSHWAKE  # noqa: E402
 
 PATIENCE = 300

@@ -19,7 +19,7 @@ set -eu
 # Where Debian puts kamailio, and what an ordinary user's PATH leaves out.
 PATH=$PATH:/usr/sbin:/usr/local/sbin
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 version=$(kamailio -v 2>/dev/null | sed -n 's/^version: kamailio \([^ ]*\).*/\1/p')
 [ -n "$version" ] || {
 	echo "kamailio-headers: kamailio is not installed; try: apt-get install kamailio" >&2

@@ -3,7 +3,7 @@
 #
 # Puts on this Debian what a target of the Makefile needs; does nothing when all is there. Starts no service.
 #
-# usage: scripts/setup.sh [OPTION...]
+# usage: scripts/make/setup.sh [OPTION...]
 #   none          what `make build` needs: compilers, libraries, Kamailio and its headers
 #   --asterisk    what `make build-asterisk` needs, in place of that: Asterisk's headers, no Kamailio
 #   --prebuilt    without what only Swift needs: its output is in .build/stage already
@@ -13,7 +13,7 @@
 #   --packages    also what `make deb` needs
 #   --test-packages  also what `make test-packages` needs
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 compiler='gcc libc6-dev make ca-certificates python3'
 swift='g++ pkg-config git libssl-dev libnghttp2-dev libjansson-dev libsqlite3-dev libhiredis-dev'
@@ -76,7 +76,7 @@ if [ -n "$missing" ]; then
     log=$(mktemp)
     trap restore_policy EXIT
     trap 'exit 1' HUP INT TERM
-    printf '#!/bin/sh\n# PushWake: scripts/setup.sh starts no service\nexit 101\n' >"$log.policy"
+    printf '#!/bin/sh\n# PushWake: scripts/make/setup.sh starts no service\nexit 101\n' >"$log.policy"
     # What a run that was killed has left is ours, not the host's.
     if [ -e $policy ] && ! grep -q '^# PushWake:' $policy; then $as_root mv -f $policy $policy.before-pushwake; fi
     $as_root install -m 755 "$log.policy" $policy
@@ -112,7 +112,7 @@ if [ -n "$bench_too" ]; then
         [ -d "${flags%/cflags}/modules/http_async_client" ] || rm -f "$flags"
     done
 fi
-scripts/kamailio-headers.sh
+scripts/make/kamailio-headers.sh
 
 # Two push clients from PyPI; make bench goes on without them.
 venv=.cache/bench-venv

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import bench_engine
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / ".build/bench"
 PEER_PYTHON = ROOT / ".cache/bench-venv/bin/python"
 PUSHWAKE = ROOT / ".build/stage/bin/pushwake"
@@ -165,7 +165,7 @@ def peers(keys):
     for module in ("aioapns", "httpx"):
         if PEER_PYTHON.exists():
             found.append(Client(f"{module} (Python)", lambda port, count, streams, module=module: [
-                PEER_PYTHON, ROOT / "scripts/bench_peer.py", module, port, keys.directory, count, streams],
+                PEER_PYTHON, ROOT / "scripts/bench/bench_peer.py", module, port, keys.directory, count, streams],
                 count_scale=0.02))
     return found
 

@@ -4,18 +4,18 @@
 # Makes a fresh minimal Debian in a directory: a copy of .cache/fresh-SUITE, which debootstrap makes once. It starts no
 # services.
 #
-# usage: scripts/fresh-chroot.sh SUITE DIR
+# usage: scripts/chroot/fresh-chroot.sh SUITE DIR
 #
 # Needs root and debootstrap. DEBIAN_MIRROR chooses another mirror.
 set -eu
 
-here=$(cd "$(dirname "$0")/.." && pwd)
+here=$(cd "$(dirname "$0")/../.." && pwd)
 suite=${1:?usage: fresh-chroot.sh SUITE DIR}
 copy=${2:?usage: fresh-chroot.sh SUITE DIR}
 root=$here/.cache/fresh-$suite
 name=fresh-chroot
 recipe=1
-. "$here/scripts/chroot.sh"
+. "$here/scripts/chroot/chroot.sh"
 
 lock_root
 : >"$log"

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 BENCH = ROOT / ".build/bench"
 sys.path.insert(0, str(ROOT / "Tests/e2e"))
 

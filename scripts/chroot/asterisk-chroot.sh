@@ -4,16 +4,16 @@
 # Makes a Debian sid with Asterisk 22 under .cache/asterisk-sid, once, for the
 # build and the tests of asterisk-glue. Debian 12 has no asterisk package.
 #
-# usage: scripts/asterisk-chroot.sh [DIR]      prints DIR when it is complete
+# usage: scripts/chroot/asterisk-chroot.sh [DIR]      prints DIR when it is complete
 #
 # Needs root and debootstrap. DEBIAN_MIRROR chooses another mirror.
 set -eu
 
-here=$(cd "$(dirname "$0")/.." && pwd)
+here=$(cd "$(dirname "$0")/../.." && pwd)
 root=${1:-$here/.cache/asterisk-sid}
 name=asterisk-chroot
 recipe=1
-. "$here/scripts/chroot.sh"
+. "$here/scripts/chroot/chroot.sh"
 
 if is_made $recipe; then
     echo "$root"

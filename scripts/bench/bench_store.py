@@ -5,7 +5,7 @@ the server for one, and how long an answer takes at 300 a second; beside it the 
 
 Starts Valkey (or Redis), the simulator and an engine. Needs `make build` and `make setup-test`.
 
-usage: scripts/bench_store.py [--users 100000] [--cluster] [--memory]
+usage: scripts/bench/bench_store.py [--users 100000] [--cluster] [--memory]
     --cluster: three masters in place of one server    --memory: new bindings of nodes alone
 """
 
@@ -17,8 +17,8 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "Tests" / "e2e"), str(ROOT / "scripts")]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "Tests" / "e2e"))
 
 from bench_engine import AOR, CALL_ID, CSEQ, GRANTED, HEADER_NAME, HEADER_VALUE, REPLY, Engine, message  # noqa: E402
 from servers import PUSHWAKE, Simulator, wait_until  # noqa: E402

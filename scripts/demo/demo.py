@@ -5,7 +5,7 @@
 Starts the simulator and Kamailio on free loopback ports, plays one call per provider with SIPp as caller and
 phone, and prints each call's timeline. Exit status 1: a phone did not ring.
 
-usage: scripts/demo.py [--keep]    --keep: leave the directory with configuration and logs
+usage: scripts/demo/demo.py [--keep]    --keep: leave the directory with configuration and logs
 """
 
 import argparse
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "e2e"))
 
 from phones import Caller, Phone, mpush_ios, rfc8599_apns, rfc8599_fcm  # noqa: E402

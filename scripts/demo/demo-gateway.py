@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "Tests" / "e2e-asterisk"), str(ROOT / "Tests" / "e2e")]
 
 from asterisk_server import Asterisk, ChrootSimulator  # noqa: E402
@@ -42,7 +42,7 @@ class Timeline:
 
 def prepare():
     print("Asterisk 22 in a chroot (made by the first run, which takes some minutes) ...", flush=True)
-    made = subprocess.run([ROOT / "scripts/asterisk-chroot.sh"], stdout=subprocess.PIPE, text=True, check=True)
+    made = subprocess.run([ROOT / "scripts/chroot/asterisk-chroot.sh"], stdout=subprocess.PIPE, text=True, check=True)
     return made.stdout.strip()
 
 

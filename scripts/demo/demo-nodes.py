@@ -5,7 +5,7 @@
 Starts Valkey (or Redis), the simulator and both Kamailios on free loopback ports, and prints each call's timeline. The last
 call comes while Valkey stands still. Exit status 1: a phone did not ring.
 
-usage: scripts/demo-nodes.py [--keep]    --keep: leave the directory with configuration and logs
+usage: scripts/demo/demo-nodes.py [--keep]    --keep: leave the directory with configuration and logs
 """
 
 import argparse
@@ -15,7 +15,7 @@ import shutil
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "e2e"))
 
 from phones import rfc8599_fcm  # noqa: E402

@@ -20,7 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from call_servers import CallNodes, CallServer, make_keys, settle
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
+from call_servers import CallNodes, CallServer, make_keys, settle  # noqa: E402
 
 LOAD = ["--cancel", 10, "--busy", 5, "--never", 5]
 RACE = ["--race", 100]

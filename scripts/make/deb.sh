@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 #
 # Builds the Debian packages for the release it runs on, from what `make build` has left in .build/stage, and puts them
-# into .build/deb. Needs no network: what it takes is here after `make build` and scripts/setup.sh --packages.
+# into .build/deb. Needs no network: what it takes is here after `make build` and scripts/make/setup.sh --packages.
 #
-# usage: scripts/deb.sh
+# usage: scripts/make/deb.sh
 #
 # Kamailio's module is built where Kamailio is installed, Asterisk's where asterisk-dev is.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 PATH=$PATH:/usr/sbin
 
 fail() {
@@ -17,7 +17,7 @@ fail() {
 }
 
 for tool in dpkg-buildpackage dh; do
-    command -v $tool >/dev/null || fail "$tool is missing; run scripts/setup.sh --packages"
+    command -v $tool >/dev/null || fail "$tool is missing; run scripts/make/setup.sh --packages"
 done
 [ -e .build/stage/man/pushwake.1 ] || fail ".build/stage is missing or old; run make build, or make build-asterisk"
 
@@ -26,7 +26,7 @@ profiles=pkg.pushwake.prebuilt
 needed=
 if command -v kamailio >/dev/null; then
     needed=.cache/kamailio-$(kamailio -v | sed -n 's/^version: kamailio \([^ ]*\).*/\1/p')
-    [ -f "$needed/cflags" ] || fail "$needed is missing; run scripts/kamailio-headers.sh"
+    [ -f "$needed/cflags" ] || fail "$needed is missing; run scripts/make/kamailio-headers.sh"
 else
     profiles=$profiles,pkg.pushwake.nokamailio
 fi
