@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-import CNGHTTP2
 import PushWakeCore
 import Testing
 
+@testable import PushWakeSimulator
 @testable import PushWakeTransport
 
 /// Random numbers that come again in the next run.
@@ -19,22 +19,32 @@ struct SplitMix: RandomNumberGenerator {
     }
 }
 
+/// Takes every request and says the same.
+private final class SameAnswer: RequestValidator {
+    var isFCM: Bool { false }
+
+    func validate(_ request: ReceivedRequest, stream: Int32) -> Reaction {
+        Reaction(
+            answer: ProviderAnswer(status: 200, headers: [.init("apns-id", "1-2-3")], body: Array("{}".utf8)))
+    }
+    func answerLeaves(_ reaction: Reaction) {}
+    func later(_ milliseconds: Int64, _ action: @escaping () -> Void) {}
+    func postpone(_ effect: FaultRule.Effect) {}
+    func count(_ change: (inout SimulatorCounters) -> Void) {}
+}
+
 @Suite struct `A hostile peer` {
     /// Both ends in memory, one request each way; gives the bytes that the server sent.
     func answerBytes() throws -> [UInt8] {
         let client = try HTTP2ClientSession(limits: HTTPAnswerLimits(), streamCap: 100)
-        let server = try HTTP2ServerSession(limits: HTTPServerLimits())
+        let validator = SameAnswer()
+        let server = try #require(HTTP2Conversation(validator: validator, maxStreams: 1000))
+        defer { withExtendedLifetime(validator) {} }
         var exchanges: [HTTPExchange] = []
         var sent: [UInt8] = []
         func pump() throws {
             for _ in 0..<4 {
                 try feed(gather { client.gather(into: $0, position: 0) }) { server.receive($0) }
-                for request in server.takeComplete() {
-                    server.respond(
-                        request.stream,
-                        HTTPResponse(
-                            status: 200, headers: [.init(name: "apns-id", value: "1-2-3")], body: Array("{}".utf8)))
-                }
                 let bytes = try gather { server.gather(into: $0) }
                 sent += bytes
                 feed(bytes) { client.receive($0) }

@@ -3,6 +3,7 @@
 import PushWakeCore
 import Testing
 
+@testable import PushWakeSimulator
 @testable import PushWakeSystem
 @testable import PushWakeTransport
 
@@ -54,14 +55,14 @@ import Testing
 
     @Test func `refuses TLS 1.1`() throws {
         let bench = try Workbench()
-        try bench.serve(from: .tls10, to: .tls11)
+        try bench.serve(versions: Workbench.tls10...Workbench.tls11)
         #expect(try problem(bench: bench)?.contains("version") == true)
         #expect(bench.connections.isEmpty)
     }
 
     @Test func `speaks TLS 1.2 where the server has nothing newer`() throws {
         let bench = try Workbench()
-        try bench.serve(to: .tls12)
+        try bench.serve(versions: Workbench.tls12...Workbench.tls12)
         #expect(try problem(bench: bench) == nil)
     }
 
@@ -73,17 +74,13 @@ import Testing
 
     @Test func `shows its certificate to a server that asks for one`() throws {
         let bench = try Workbench()
-        let issued = try bench.authority.issueServer()
-        let tls = try TLSContext.server(identity: issued.identity, clientCAs: [bench.authority.certificate])
-        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-        let server = try HTTPServer(loop: bench.loop, listening: address, tls: tls, handler: bench)
+        try bench.serve()
         let client = try bench.authority.issueClient(
             "Apple Push Services: com.example.phone", userID: "com.example.phone")
         let identity = try TLSIdentity(certificatePEM: client.certificatePEM + client.keyPEM, keyPEM: client.keyPEM)
-        let pool = try bench.makePool(port: server.address.port, identity: identity)
+        let pool = try bench.makePool(identity: identity)
         #expect(bench.send(pool)?.response?.status == 200)
-        #expect(bench.connections.first?.clientCertificate?.subject("UID") == "com.example.phone")
-        server.close()
+        #expect(bench.connections.first?.certificate?.subject("UID") == "com.example.phone")
     }
 
     @Test func `reaches a server through a proxy's tunnel`() throws {

@@ -3,24 +3,29 @@
 import PushWakeCore
 import Testing
 
+@testable import PushWakeSimulator
 @testable import PushWakeSystem
 @testable import PushWakeTransport
 
 /// A loop, a CA, a server with a script, and pools to it: all in one thread, on loopback.
-final class Workbench: HTTPServerHandler {
+final class Workbench: ServerScript {
     let loop: Loop
     let authority: CertificateAuthority
     let caFile: String
-    private(set) var server: HTTPServer?
-    var connections: [HTTPServerConnection] = []
+    private(set) var server: ScriptedServer?
+    var connections: [ServedConnection] = []
     var received: [(connection: Int, stream: Int32, path: String)] = []
-    var closeReasons: [String] = []
+    /// Connections that have ended.
+    var closed = 0
     /// Answers a request, or not; 200 with the path in a header by default.
-    var script: (HTTPServerRequest, HTTPServerConnection) -> Void = { request, connection in
+    var script: (ScriptedRequest, ServedConnection) -> Void = { request, connection in
         connection.respond(
             request.stream, HTTPResponse(status: 200, headers: [.init(name: "x-path", value: request.path)]))
     }
-    var onOpened: (HTTPServerConnection) -> Void = { _ in }
+    var onOpened: (ServedConnection) -> Void = { _ in }
+
+    /// Versions of TLS on the wire.
+    static let (tls10, tls11, tls12, tls13) = (0x0301, 0x0302, 0x0303, 0x0304)
 
     init() throws {
         loop = try Loop()
@@ -34,14 +39,19 @@ final class Workbench: HTTPServerHandler {
     @discardableResult
     func serve(
         hosts: [String] = ["localhost", "127.0.0.1", "::1"], days: Int = 30,
-        limits: HTTPServerLimits = HTTPServerLimits(), protocols: [TLSContext.ApplicationProtocol] = [.http2, .http1],
-        from minimum: TLSContext.Version = .tls12, to maximum: TLSContext.Version = .tls13, port: UInt16 = 0
-    ) throws -> HTTPServer {
+        maxStreams: UInt32 = 1000, protocols: [String] = ["h2", "http/1.1"],
+        versions: ClosedRange<Int> = Workbench.tls12...Workbench.tls13, port: UInt16 = 0
+    ) throws -> ScriptedServer {
         let issued = try authority.issueServer(hosts, days: days)
-        let tls = try TLSContext.server(
-            identity: issued.identity, protocols: protocols, from: minimum, to: maximum)
+        let files = try (certificate: TemporaryFile.make(issued.certificatePEM), key: TemporaryFile.make(issued.keyPEM))
+        defer {
+            TemporaryFile.remove(files.certificate)
+            TemporaryFile.remove(files.key)
+        }
+        let context = try ServerContext(files: files, protocols: protocols, versions: versions)
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: port))
-        let server = try HTTPServer(loop: loop, listening: address, tls: tls, limits: limits, handler: self)
+        let server = try ScriptedServer(
+            loop: loop, listening: address, context: context, maxStreams: maxStreams, script: self)
         self.server = server
         return server
     }
@@ -78,17 +88,17 @@ final class Workbench: HTTPServerHandler {
         return result
     }
 
-    func opened(_ connection: HTTPServerConnection) {
+    func opened(_ connection: ServedConnection) {
         connections.append(connection)
         onOpened(connection)
     }
 
-    func received(_ request: HTTPServerRequest, on connection: HTTPServerConnection) {
+    func received(_ request: ScriptedRequest, on connection: ServedConnection) {
         received.append((connection.id, request.stream, request.path))
         script(request, connection)
     }
 
-    func closed(_ connection: HTTPServerConnection, reason: String) { closeReasons.append(reason) }
+    func closed(_ connection: ServedConnection) { closed += 1 }
 }
 
 func makeRequest(_ path: String, body: String = "{}") -> HTTPRequest {

@@ -3,6 +3,7 @@
 import PushWakeCore
 import Testing
 
+@testable import PushWakeSimulator
 @testable import PushWakeSystem
 @testable import PushWakeTransport
 
@@ -25,7 +26,7 @@ import Testing
             held.append(request.stream)
             guard held.count == 50 else { return }
             for stream in held { connection.respond(stream, HTTPResponse(status: 200)) }
-            connection.turnEnds()
+            connection.flush()
             connection.abort()
             // More than the client keeps to itself until the end of its turn.
             send("/late", body: String(repeating: "x", count: 60_000))
@@ -57,7 +58,7 @@ import Testing
                 // The server's end is on its way while the client writes.
                 if let connection = bench.connections.last, !connection.isClosed {
                     connection.close()
-                    connection.turnEnds()
+                    connection.flush()
                 }
                 pool.send(makeRequest("/second\(number)"), deadline: .max) { results.append($0) }
             }
