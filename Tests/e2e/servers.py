@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Kamailio with the module, the engine alone, and the provider simulator, each in a directory of its own."""
 
+import contextlib
 import datetime
 import ipaddress
 import json
@@ -25,7 +26,7 @@ LIBRARY = pathlib.Path(os.environ.get("PUSHWAKE_LIB_DIR", STAGE / "lib")) / "lib
 MODULE = pathlib.Path(os.environ.get("KAMAILIO_MODULE", STAGE / "lib" / "kamailio" / "pushwake.so"))
 MODULES = next(p for p in pathlib.Path("/usr/lib").glob("*/kamailio/modules") if p.is_dir())
 CONFIG = pathlib.Path(__file__).parent / "kamailio.cfg"
-# A Kamailio of another release in a directory of its own (scripts/kamailio-chroot.sh), which sees the same files.
+# A Kamailio of another release in a directory of its own (scripts/chroot/kamailio-chroot.sh), which sees the same files.
 KAMAILIO_ROOT = os.environ.get("KAMAILIO_ROOT")
 IN_ROOT = ('for d in /tmp /dev /proc /sys "$1"; do mkdir -p "$0$d" && mount --rbind "$d" "$0$d" || exit 1; done; '
            'root=$0; shift; exec chroot "$root" kamailio "$@"')
@@ -37,6 +38,16 @@ NODES = pathlib.Path(__file__).parent / "nodes.cfg"
 PATIENCE = 3000
 """engine_timeout: with the 100 ms that are shipped, a request goes on without push when the machine has much else to do,
 as it should. What follows from that has tests of its own, which set it to something else."""
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    """A process stands still: it takes what it is sent, and answers nothing."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def wait_until(what, predicate, seconds=10, step=0.02):

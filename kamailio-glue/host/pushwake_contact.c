@@ -93,19 +93,6 @@ int pw_aor(str *aor, str *uri)
 	return 0;
 }
 
-static int copy(str *to, const str *from, char **at)
-{
-	to->s = *at;
-	to->len = from->s != NULL ? from->len : 0;
-	if(to->len > 0) {
-		memcpy(*at, from->s, to->len);
-	}
-	/* tm compares with strstr() in places */
-	(*at)[to->len] = '\0';
-	*at += to->len + 1;
-	return to->len;
-}
-
 static size_t text_size(const ucontact_t *c)
 {
 	return (size_t)c->c.len + c->ruid.len + c->instance.len + c->received.len + c->path.len
@@ -121,13 +108,13 @@ static int is_connection_known(const ucontact_t *c)
 
 static void copy_contact(pw_contact_t *to, const ucontact_t *from, char **at)
 {
-	copy(&to->uri, &from->c, at);
-	copy(&to->ruid, &from->ruid, at);
-	copy(&to->instance, &from->instance, at);
-	copy(&to->received, &from->received, at);
-	copy(&to->path, &from->path, at);
-	copy(&to->user_agent, &from->user_agent, at);
-	copy(&to->callid, &from->callid, at);
+	to->uri = pw_put(at, pw_in(&from->c));
+	to->ruid = pw_put(at, pw_in(&from->ruid));
+	to->instance = pw_put(at, pw_in(&from->instance));
+	to->received = pw_put(at, pw_in(&from->received));
+	to->path = pw_put(at, pw_in(&from->path));
+	to->user_agent = pw_put(at, pw_in(&from->user_agent));
+	to->callid = pw_put(at, pw_in(&from->callid));
 	to->cseq = from->cseq;
 	to->q = from->q;
 	to->cflags = from->cflags;

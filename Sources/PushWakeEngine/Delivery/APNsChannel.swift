@@ -6,7 +6,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Pushes to one Apple environment with one key: one provider token, one connection pool.
-final class APNsChannel: PooledChannel {
+final class APNsChannel: ProviderChannel {
     let label: String
     var breaker: Breaker
     let loop: Loop

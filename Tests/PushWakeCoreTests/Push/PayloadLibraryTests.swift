@@ -8,7 +8,7 @@ import Testing
         var out: [UInt8] = []
         try #require(template).render(
             PayloadValues(binding: binding, content: content, pushType: "voip", now: 1_700_000_000), into: &out)
-        return try #require(JSONReader.parse(out), "\(String(decoding: out, as: UTF8.self))")
+        return try #require(JSON.parse(out), "\(String(decoding: out, as: UTF8.self))")
     }
 
     @Test(arguments: BuiltInPayloads.Family.allCases, PushEvent.allCases)
@@ -98,7 +98,7 @@ import Testing
         var binding = Samples.voip
         binding.attributes["pn-call-str"] = "IC"
         let value = try render(PayloadLibrary(.flexisip).apns(app: "", .voip), binding, Samples.content(.call))
-        let expected = JSONReader.parse(
+        let expected = JSON.parse(
             """
             {"aps":{"sound":"","loc-key":"IC","loc-args":["Alice"],"call-id":"call-1@192.0.2.9",
             "uuid":"<urn:uuid:1>","send-time":"2023-11-14 22:13:20"},"from-uri":"sip:alice@example.com",
@@ -110,7 +110,7 @@ import Testing
     @Test func `has every field of Flexisip's remote payload`() throws {
         let value = try render(
             PayloadLibrary(.flexisip).apns(app: "", .alert), Samples.remote, Samples.content(.groupChat))
-        let expected = JSONReader.parse(
+        let expected = JSON.parse(
             """
             {"aps":{"alert":{"loc-key":"GC_MSG","loc-args":["Alice"]},"sound":"empty","mutable-content":1,"badge":1},
             "from-uri":"sip:alice@example.com","display-name":"Alice","call-id":"call-1@192.0.2.9","pn_ttl":40,

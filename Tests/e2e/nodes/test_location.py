@@ -77,22 +77,39 @@ def has_contact(node, user):
     return is_there and (user.startswith("plain") or user in (node.rpc("pushwake.list", user) or ""))
 
 
-@STREAMS
-def test_a_phone_that_was_killed_wakes_and_rings(nodes, wire, simulator, transport):
-    a, b = nodes
-    phone = wire.phone(b, "bob", transport, rfc8599_fcm())
-    assert is_promised(phone.register())
-    wait_until("its contact is known at A", lambda: has_contact(a, "bob"))
-    phone.sleep()
-    is_long_asleep()
-    call = wire.call(a, "bob")
-    simulator.wait_push(phone.push.token)
-    phone = at(wire, b, phone)
+@pytest.fixture
+def called(nodes, wire, simulator):
+    """A phone of B that was killed and is called at A, and pushed: the call, and the phone."""
+    def make(user, transport="tcp"):
+        a, b = nodes
+        phone = wire.phone(b, user, transport, rfc8599_fcm())
+        assert is_promised(phone.register())
+        wait_until("its contact is known at A", lambda: has_contact(a, user))
+        phone.sleep()
+        is_long_asleep()
+        call = wire.call(a, user)
+        simulator.wait_push(phone.push.token)
+        return call, phone
+
+    return make
+
+
+def wakes(wire, node, phone, call, seconds=5):
+    """The phone registers at a node, is rung and answers: the phone, its REGISTER's answer and the INVITE."""
+    phone = at(wire, node, phone)
     registered = phone.register()
-    invite = phone.wait_request("INVITE")
+    invite = phone.wait_request("INVITE", seconds)
+    call.wait_status(200)
+    return phone, registered, invite
+
+
+@STREAMS
+def test_a_phone_that_was_killed_wakes_and_rings(nodes, wire, simulator, called, transport):
+    a, b = nodes
+    call, phone = called("bob", transport)
+    phone, registered, invite = wakes(wire, b, phone, call)
     print(f"REGISTER at B to INVITE from A: {(invite.at - registered.at) * 1000:.1f} ms")
     assert invite.at - registered.at < 2
-    call.wait_status(200)
     call.hang_up()
     phone.wait_request("BYE")
     assert len(phone.requests("INVITE")) == 1
@@ -130,25 +147,12 @@ def test_a_phone_whose_connection_is_gone_is_asleep_at_its_own_node(nodes, wire,
     b.wait_disconnected(phone.endpoint.port)
     call = wire.call(b, "erin")
     simulator.wait_push(phone.push.token)
-    phone = at(wire, b, phone)
-    phone.register()
-    phone.wait_request("INVITE")
-    call.wait_status(200)
+    wakes(wire, b, phone, call)
 
 
-def test_a_phone_that_moves_rings_where_it_is_now(nodes, wire, simulator):
-    a, b = nodes
-    phone = wire.phone(b, "frank", "tcp", rfc8599_fcm())
-    phone.register()
-    wait_until("its contact is known at A", lambda: has_contact(a, "frank"))
-    phone.sleep()
-    is_long_asleep()
-    call = wire.call(a, "frank")
-    simulator.wait_push(phone.push.token)
-    phone = at(wire, a, phone)
-    phone.register()
-    phone.wait_request("INVITE")
-    call.wait_status(200)
+def test_a_phone_that_moves_rings_where_it_is_now(nodes, wire, called):
+    call, phone = called("frank")
+    phone, *_ = wakes(wire, nodes[0], phone, call)
     assert len(phone.requests("INVITE")) == 1
 
 
@@ -180,27 +184,15 @@ def test_a_node_that_was_away_learns_what_it_missed(nodes, wire, simulator):
     is_long_asleep()
     call = wire.call(a, "heidi7")
     simulator.wait_push(phones[7].push.token)
-    phone = at(wire, b, phones[7])
-    phone.register()
-    phone.wait_request("INVITE")
-    call.wait_status(200)
+    wakes(wire, b, phones[7], call)
 
 
 @pytest.mark.parametrize("nodes", ["dmq alone"], indirect=True)
-def test_a_call_that_waits_while_the_engine_is_restarted_hears_of_the_other_node(nodes, wire, simulator):
+def test_a_call_that_waits_while_the_engine_is_restarted_hears_of_the_other_node(nodes, wire, called):
     a, b = nodes
-    phone = wire.phone(b, "ivan", "tcp", rfc8599_fcm())
-    phone.register()
-    wait_until("its contact is known at A", lambda: has_contact(a, "ivan"))
-    phone.sleep()
-    is_long_asleep()
-    call = wire.call(a, "ivan")
-    simulator.wait_push(phone.push.token)
+    call, phone = called("ivan")
     os.kill(a.engine_pid(), signal.SIGKILL)
-    phone = at(wire, b, phone)
-    phone.register()
-    phone.wait_request("INVITE", 8)
-    call.wait_status(200)
+    wakes(wire, b, phone, call, 8)
 
 
 def test_after_a_restart_the_connection_of_a_sleeper_is_nobody_elses(make_kamailio, wire, simulator, tmp_path):

@@ -17,11 +17,11 @@ import Testing
         #expect(origin == HTTPOrigin(host: "pnm.cloudsoftphone.com"))
         #expect(request[":path"] == "/pnm2/send")
         #expect(request["content-type"] == "application/json")
-        return try #require(JSONReader.parse(request.body))
+        return try #require(JSON.parse(request.body))
     }
 
     @Test func `announces a call with every field of the contract`() throws {
-        let expected = JSONReader.parse(
+        let expected = JSON.parse(
             """
             {"verb":"NotifyIncomingCall","AppId":"com.acrobits.softphone.voip","DeviceToken":"dG9r+/=",
             "Selector":"12869E0E:7C3A0D14","Id":"call-1@192.0.2.9","Domain":"example.com","Media":"audio","Badge":"0",
@@ -76,7 +76,7 @@ import Testing
 
 @Suite struct `Acrobits response` {
     private func verdict(_ status: Int, _ body: String) -> Verdict {
-        AcrobitsResponse.verdict(HTTPResponse(status: status), JSONReader.parse(body))
+        AcrobitsResponse.verdict(HTTPResponse(status: status), JSON.parse(body))
     }
 
     @Test(arguments: [
