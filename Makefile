@@ -119,7 +119,7 @@ demo-gateway: setup-test build ## a phone registered through a gateway rings beh
 SIDE_BY_SIDE := MAKE="$(MAKE)" $(PYTHON) scripts/make/side_by_side.py
 
 test: setup-test build build-tests ## everything: unit tests, ABI checks, end to end
-	@$(SIDE_BY_SIDE) e2e-together asterisk-together kamailio-trixie $(SOCKET_SUITES) test-unit test-docs -- test-abi e2e-alone asterisk-alone
+	@$(SIDE_BY_SIDE) e2e-together asterisk-together kamailio-trixie stores-trixie $(SOCKET_SUITES) test-unit test-docs -- test-abi e2e-alone asterisk-alone
 
 build-tests: unmoved
 	$(SWIFT) build --build-tests
@@ -190,6 +190,22 @@ kamailio-%:
 	    run() { $(AS_ROOT) env KAMAILIO_ROOT=$$root KAMAILIO_MODULE=$$root/pushwake/pushwake.so \
 	        $(call PYTEST,kamailio-$*) "$$@" $(KAMAILIO_CORE); }; \
 	    run --dist loadgroup -n 3 && exit; \
+	    [ $$? = $(TESTS_FAILED) ] && echo "---- failed beside others, once more:" && \
+	    run -v --last-failed --last-failed-no-failures none
+
+# What nodes share, as later releases have it: the store's suites with both servers, and nodes with Valkey.
+SHARED_SUITES := '^PushWakeStoreTests\..*/(Valkey[A-Za-z]*|NodeNameTests|BindingStoreContractTests|PURRContractTests)\.swift:'
+
+stores-%: build-tests ## the shared store on the Valkey and Redis of a later Debian (needs build, root)
+	@rm -rf .build/pytest/stores-$*
+	@servers=$$($(AS_ROOT) scripts/store-servers.sh $*) || exit; \
+	    for server in valkey redis; do \
+	        echo "---- $$($$servers/$$server-server --version)"; \
+	        PUSHWAKE_VALKEY=$$servers/$$server-server $(RUN_SUITES) $(SHARED_SUITES) || exit; \
+	    done; \
+	    run() { PUSHWAKE_VALKEY=$$servers/valkey-server $(call PYTEST,stores-$*) "$$@" \
+	        Tests/e2e/nodes/test_nodes_cluster.py Tests/e2e/nodes/test_nodes_secured.py; }; \
+	    run --dist loadgroup -n 2 && exit; \
 	    [ $$? = $(TESTS_FAILED) ] && echo "---- failed beside others, once more:" && \
 	    run -v --last-failed --last-failed-no-failures none
 

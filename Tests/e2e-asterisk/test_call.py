@@ -20,6 +20,8 @@ def test_a_sleeping_phone_rings(sleeper, caller, user, transport, parameters):
     invite = awake.expect_request("INVITE")
     assert invite.at - awake.woken_at < 0.5
     assert "pn-" not in invite.uri and phone.token not in invite.raw
+    # The push names the call so.
+    assert invite["X-Push-ID"] == call.call_id != invite["Call-ID"]
     awake.ring(invite)
     awake.answer(invite)
     call.expect(200)
@@ -83,6 +85,7 @@ def shown_end(phone):
     """The Reason headers of the CANCEL that follows an INVITE for a call that is over."""
     invite = phone.expect_request("INVITE")
     assert "The Caller" in invite["From"] or "caller" in invite["From"]
+    assert invite["X-Push-ID"] and invite["X-Push-ID"] != invite["Call-ID"]
     phone.ring(invite)
     cancel = phone.expect_request("CANCEL")
     phone.reply(cancel, 200, "OK")

@@ -60,15 +60,16 @@ def wait_until(what, predicate, seconds=10, step=0.02):
     raise AssertionError(f"{what}: not within {seconds} s")
 
 
-def certificate_with_key():
-    """PEM of a certificate for 127.0.0.1 that signs itself, and of its key."""
+def certificate_with_key(name=None):
+    """PEM of a certificate for 127.0.0.1, or for this name alone, that signs itself, and of its key."""
     key = rsa.generate_private_key(65537, 2048)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    names = x509.SubjectAlternativeName([x509.DNSName(name) if name else x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name or "127.0.0.1")])
     now = datetime.datetime.now(datetime.timezone.utc)
-    made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    made = (x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
             .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(hours=1))
             .not_valid_after(now + datetime.timedelta(days=1))
-            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False).sign(key, hashes.SHA256()))
+            .add_extension(names, False).sign(key, hashes.SHA256()))
     return made.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 

@@ -12,6 +12,7 @@
 #include "core/locking.h"
 #include "core/mem/mem.h"
 #include "core/mem/shm_mem.h"
+#include "core/sr_module.h"
 #include "pushwake_functions.h"
 
 /* A node that has just started is sent all contacts of the others at once. */
@@ -70,6 +71,10 @@ int pw_replicated_init(pushwake_settings *settings)
 {
 	pushwake_str store = pushwake_settings_text(settings, pw_text("store"));
 
+	if(server_id == 0 && module_loaded("dmq_usrloc")) {
+		LM_WARN("dmq_usrloc brings contacts of other nodes, and server_id is not set: they count as this node's, and their phones are not woken "
+				"from here; write server_id=1, and another number on each node\n");
+	}
 	/* what other nodes store is known here already */
 	if(memchr(store.ptr, ':', store.len) != NULL) {
 		return 0;

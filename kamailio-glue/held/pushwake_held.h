@@ -195,6 +195,9 @@ void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status);
 int pw_script_init(void);
 int pw_script_has(const pw_hold_t *hold);
 
+/* Whether it has held the transaction that is the current one. */
+int pw_script_holds_current(void);
+
 /* It has just held this request, which is busy until it ends. */
 void pw_script_holds(tm_cell_t *t, pw_hold_t *hold);
 

@@ -323,6 +323,11 @@ static int add_blind(tm_cell_t *t, pw_hold_t *hold, int64_t deadline_ms)
 	/* in a route that goes on after t_suspend() tm does not wait for the branch that this names */
 	t->async_backup.blind_uac = suspended;
 	hold->blind = t->nr_of_outgoings - 1;
+	/* t_relay() marks where its branches begin, and get_redirects() and t_drop_replies() look for that mark: what comes
+	 * late, without t_relay(), begins here */
+	if(added >= 0) {
+		t->uac[hold->blind].flags |= TM_UAC_FLAG_FB;
+	}
 	return added;
 }
 

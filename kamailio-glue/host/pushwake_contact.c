@@ -99,6 +99,13 @@ static size_t text_size(const ucontact_t *c)
 		   + c->user_agent.len + c->callid.len + 7;
 }
 
+/* Its connection is another node's, where nodes share the table. In that mode usrloc also keeps the number beyond a
+ * restart, though the count begins anew: somebody else may have it now. */
+static int is_connection_known(const ucontact_t *c)
+{
+	return c->server_id == server_id && (pw.usrloc.db_mode != DB_ONLY || c->last_modified > up_since);
+}
+
 static void copy_contact(pw_contact_t *to, const ucontact_t *from, char **at)
 {
 	to->uri = pw_put(at, pw_in(&from->c));
@@ -114,8 +121,7 @@ static void copy_contact(pw_contact_t *to, const ucontact_t *from, char **at)
 	to->reg_id = from->reg_id;
 	to->methods = from->methods;
 	to->flow[0] = '\0';
-	/* of a table that nodes share: its connection is another's */
-	to->tcpconn_id = from->server_id == server_id ? from->tcpconn_id : -1;
+	to->tcpconn_id = is_connection_known(from) ? from->tcpconn_id : -1;
 	to->sock = from->server_id == server_id ? from->sock : NULL;
 	to->expires = from->expires;
 	to->modified = from->last_modified;

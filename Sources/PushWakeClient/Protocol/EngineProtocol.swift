@@ -173,5 +173,7 @@ public enum EngineProtocol {
         case sendsUpstream = 168
         /// `enum pushwake_host`.
         case hostKind = 92
+        /// 1: the caller offers video.
+        case video = 93
     }
 }

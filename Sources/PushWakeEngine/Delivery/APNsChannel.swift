@@ -52,6 +52,7 @@ final class APNsChannel: ProviderChannel {
 
     /// Makes sure that the builder has a token that is good now.
     private func renewToken() -> Bool {
+        if generation > 0, credential.usableGeneration(now: loop.wallSeconds) == generation { return true }
         switch credential.authorization(now: loop.wallSeconds) {
         case .use(let authorization, let current):
             if current != generation { (builder.authorization, generation) = (authorization, current) }

@@ -91,9 +91,10 @@ final class Delivery {
             var problems: [String] = []
             channels.reopen(provider, keepsUnchanged: true, problems: &problems)
             // One broken file among many is not logged again when another one changes.
-            for problem in problems where knownProblems[provider]?.contains(problem) != true { log(.warning, problem) }
+            let news = problems.filter { knownProblems[provider]?.contains($0) != true }
+            for problem in news { log(.warning, problem) }
             knownProblems[provider] = problems
-            log(.notice, "the keys for \(provider.name) have changed and were read again")
+            if news.isEmpty { log(.notice, "the keys for \(provider.name) have changed and were read again") }
             if provider == .webpush { onVAPIDKey?(channels.vapidKey) }
         }
     }

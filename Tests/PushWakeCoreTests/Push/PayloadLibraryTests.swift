@@ -76,8 +76,22 @@ import Testing
         let value = try render(
             PayloadLibrary(.mizutech).fcm(app: "", .chat, .ios), Samples.android, Samples.content(.chat))
         #expect(value.at("message.apns.headers.apns-priority") == .string("5"))
+        // Apple wants a time; Google puts the app's own topic.
+        let expiration = try #require(value.at("message.apns.headers.apns-expiration")?.string)
+        #expect(.string(expiration) == value.at("message.data.expires-at"))
+        #expect((Int64(expiration) ?? 0) > 1_000_000_000)
+        #expect(value.at("message.apns.headers.apns-topic") == nil)
         #expect(value.at("message.android") == nil)
         #expect(value.at("message.webpush") == nil)
+    }
+
+    @Test func `keeps the Web Push section for a browser behind FCM`() throws {
+        let value = try render(
+            PayloadLibrary(.mizutech).fcm(app: "", .chat, .web), Samples.android, Samples.content(.chat))
+        #expect(value.at("message.webpush.headers.ttl") == .string("40"))
+        #expect(value.at("message.data.ncallid") != nil)
+        #expect(value.at("message.android") == nil)
+        #expect(value.at("message.apns") == nil)
     }
 
     @Test func `has every field of Flexisip's PushKit payload`() throws {

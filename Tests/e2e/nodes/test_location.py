@@ -7,11 +7,13 @@ import pathlib
 import re
 import signal
 import sqlite3
+import subprocess
+import time
 
 import pytest
 
 from phones import rfc8599_fcm
-from servers import NODES, ROOT, wait_until
+from servers import NODES, PUSHWAKE, ROOT, wait_until
 from test_nodes import at, is_long_asleep, is_promised
 
 PAGE = (ROOT / "docs" / "nodes.md").read_text()
@@ -60,6 +62,9 @@ def nodes(request, make_valkey, make_kamailio, tmp_path):
         node.start().wait_engine()
         if shares:
             node.wait_log("store: ", "connected")
+    # connections of the second in which Kamailio began are taken for those of the run before
+    begun = int(time.time())
+    wait_until("a second later", lambda: int(time.time()) > begun)
     if by_dmq:
         for node in made:
             wait_until("DMQ knows both", lambda node=node: (node.rpc("dmq.list_nodes") or "").count("active") == 2, 20)
@@ -188,3 +193,44 @@ def test_a_call_that_waits_while_the_engine_is_restarted_hears_of_the_other_node
     call, phone = called("ivan")
     os.kill(a.engine_pid(), signal.SIGKILL)
     wakes(wire, b, phone, call, 8)
+
+
+def test_after_a_restart_the_connection_of_a_sleeper_is_nobody_elses(make_kamailio, wire, simulator, tmp_path):
+    """usrloc keeps the number of the connection, and the count of connections begins anew."""
+    lines = "\n".join(f'modparam("usrloc", {setting})' for setting in (
+        f'"db_url", "sqlite:///{database(tmp_path)}"', '"db_mode", 3', '"handle_lost_tcp", 0'))
+    server = make_kamailio(wake_timeout=6)
+    server.template = server.template.replace("request_route {\n", f'loadmodule "db_sqlite.so"\n{lines}\nrequest_route {{\n', 1)
+    server.set_up()
+    server.start().wait_engine()
+    phone = wire.phone(server, "anna", "tcp", rfc8599_fcm())
+    phone.parameters = ";reg-id=1"
+    phone.register(600, None, "Supported: outbound, path")
+    second = phone.again()
+    second.parameters = ";reg-id=2"
+    second.register(600, None, "Supported: outbound, path")
+    phone.sleep()
+    second.sleep()
+    server.stop()
+    server.start().wait_engine()
+    others = [wire.phone(server, user, "tcp") for user in ("bob", "bea")]
+    for other in others:
+        other.register()
+    call = wire.call(server, "anna")
+    simulator.wait_event(phone.push.token, "call")
+    woken = wire.again(phone)
+    woken.register()
+    woken.wait_request("INVITE")
+    call.wait_status(200)
+    assert [other.requests("INVITE") for other in others] == [[], []]
+
+
+def test_who_has_no_server_id_is_told_so(make_kamailio):
+    node = make_kamailio()
+    before = printed("dmq_usrloc")[0].replace("server_id=1\n", "").replace("10.0.0.1:5060", f"127.0.0.1:{node.port}")
+    node.template = NODES.read_text().replace("request_route {\n", f"{before}\nrequest_route {{\n", 1)
+    node.set_up()
+    node.start().wait_engine()
+    node.wait_log("server_id is not set", "write server_id=1")
+    done = subprocess.run([PUSHWAKE, "check", node.config], capture_output=True, text=True, check=False)
+    assert "without server_id they count as this one's" in done.stdout + done.stderr

@@ -4,12 +4,14 @@ import PushWakeCore
 import Testing
 
 @Suite struct `Acrobits request` {
-    private func build(_ event: PushEvent, text: String = "", sentAt: Int64 = 1_700_000_000) throws -> JSONValue {
+    private func build(
+        _ event: PushEvent, text: String = "", sentAt: Int64 = 1_700_000_000, hasVideo: Bool = false
+    ) throws -> JSONValue {
         var binding = Binding(
             provider: .acrobits, app: "com.acrobits.softphone.voip", token: "dG9r+/=", dialect: .acrobitsTuple)
         binding.attributes["pn-selector"] = "12869E0E:7C3A0D14"
         var content = Samples.content(event, text: text)
-        content.sentAt = sentAt
+        (content.sentAt, content.hasVideo) = (sentAt, hasVideo)
         let builder = try #require(AcrobitsRequest(settings: AcrobitsSettings()))
         let (origin, request) = try builder.build(binding, content, now: 1_700_000_007)
         #expect(origin == HTTPOrigin(host: "pnm.cloudsoftphone.com"))
@@ -26,6 +28,10 @@ import Testing
             "UserDisplayName":"Alice","UserName":"alice","Sound":"default","Timestamp":"1700000000"}
             """)
         #expect(try build(.call) == expected)
+    }
+
+    @Test func `says that the caller offers video`() throws {
+        #expect(try build(.call, hasVideo: true)["Media"] == .string("video"))
     }
 
     @Test(arguments: [
