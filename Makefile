@@ -198,7 +198,7 @@ SHARED_SUITES := '^PushWakeStoreTests\..*/(Valkey[A-Za-z]*|NodeNameTests|Binding
 
 stores-%: build-tests ## the shared store on the Valkey and Redis of a later Debian (needs build, root)
 	@rm -rf .build/pytest/stores-$*
-	@servers=$$($(AS_ROOT) scripts/store-servers.sh $*) || exit; \
+	@servers=$$($(AS_ROOT) scripts/chroot/store-servers.sh $*) || exit; \
 	    for server in valkey redis; do \
 	        echo "---- $$($$servers/$$server-server --version)"; \
 	        PUSHWAKE_VALKEY=$$servers/$$server-server $(RUN_SUITES) $(SHARED_SUITES) || exit; \

@@ -5,22 +5,22 @@
 # programs that run them on this system: DIR/pushwake/valkey-server and DIR/pushwake/redis-server. Trixie has
 # Valkey 8.1 and Redis 8.0. Tests take the one that PUSHWAKE_VALKEY names.
 #
-# usage: scripts/store-servers.sh SUITE     prints the directory of both
+# usage: scripts/chroot/store-servers.sh SUITE     prints the directory of both
 #
 # Needs root. DEBIAN_MIRROR chooses another mirror.
 set -eu
 
-here=$(cd "$(dirname "$0")/.." && pwd)
+here=$(cd "$(dirname "$0")/../.." && pwd)
 suite=${1:?usage: store-servers.sh trixie|sid}
 root=$here/.cache/kamailio-$suite-root
 name=store-servers
-. "$here/scripts/chroot.sh"
+. "$here/scripts/chroot/chroot.sh"
 
 # Once it is there its module is left alone: tests may be using it.
 lock_root
 if [ ! -e "$root/.pushwake-recipe" ]; then
     exec 9>&-
-    "$here/scripts/kamailio-chroot.sh" "$suite" >/dev/null
+    "$here/scripts/chroot/kamailio-chroot.sh" "$suite" >/dev/null
     lock_root
 fi
 log=$root.servers.log
