@@ -25,7 +25,7 @@ STAGE := .build/stage
 
 # 1: what Swift makes is in $(STAGE) already, made on a host that has Swift.
 PREBUILT ?=
-SETUP    := scripts/setup.sh $(if $(PREBUILT),--prebuilt)
+SETUP    := scripts/make/setup.sh $(if $(PREBUILT),--prebuilt)
 
 # -static-stdlib has to reach the compiler too: it chooses which Foundation the executable links.
 # Exclusive access is checked in debug builds and by the tests; the check per access costs the hot path 3 %.
@@ -67,7 +67,7 @@ build-swift: unmoved ## library and program alone
 	@install -m 644 $(DIST)/release/libPushWakeABI.so $(STAGE)/lib/libpushwake.so.1
 	@ln -sf libpushwake.so.1 $(STAGE)/lib/libpushwake.so
 	@install -m 644 include/pushwake.h $(STAGE)/include/pushwake.h
-	@$(PYTHON) scripts/manpages.py $(STAGE)/bin/pushwake $(STAGE)/man
+	@$(PYTHON) scripts/docs/manpages.py $(STAGE)/bin/pushwake $(STAGE)/man
 	@mkdir -p $(STAGE)/completions
 	@for shell in bash zsh fish; do \
 	    $(STAGE)/bin/pushwake --generate-completion-script $$shell > $(STAGE)/completions/$$shell || exit 1; \
@@ -81,10 +81,10 @@ build-swift:
 endif
 
 function-order: ## write anew in which order the library's functions stand (needs setup-test; then build again)
-	@scripts/setup.sh --bench
+	@scripts/make/setup.sh --bench
 	@$(MAKE) -C Benchmarks --no-print-directory
 	@PUSHWAKE_SYMBOLS=1 $(MAKE) --no-print-directory build
-	$(PYTHON) scripts/function_order.py $(STAGE)/lib/libpushwake.so.1 > .build/functions.order
+	$(PYTHON) scripts/bench/function_order.py $(STAGE)/lib/libpushwake.so.1 > .build/functions.order
 	@mv .build/functions.order Sources/PushWakeABI/functions.order
 
 build-kamailio: ## Kamailio's module alone (needs build-swift)
@@ -101,25 +101,25 @@ build-asterisk: ## library, program and Asterisk's module, where asterisk-dev is
 
 deb: build ## Debian packages for this release into .build/deb
 	@$(SETUP) --packages
-	@scripts/deb.sh
+	@scripts/make/deb.sh
 
 demo: setup-test build ## a sleeping phone rings behind a real Kamailio
-	$(PYTHON) scripts/demo.py
+	$(PYTHON) scripts/demo/demo.py
 
 demo-nodes: setup-test build ## the same behind two Kamailios that share bindings in Valkey or Redis
-	$(PYTHON) scripts/demo-nodes.py
+	$(PYTHON) scripts/demo/demo-nodes.py
 
 demo-asterisk: setup-test build ## the same behind a real Asterisk 22, in a chroot (needs root)
-	$(AS_ROOT) $(PYTHON) scripts/demo-asterisk.py
+	$(AS_ROOT) $(PYTHON) scripts/demo/demo-asterisk.py
 
 demo-gateway: setup-test build ## a phone registered through a gateway rings behind an untouched Asterisk 22, in a chroot (needs root)
-	$(AS_ROOT) $(PYTHON) scripts/demo-gateway.py
+	$(AS_ROOT) $(PYTHON) scripts/demo/demo-gateway.py
 
 # What is independent runs side by side, since most of it waits; what measures comes last and has the machine to itself.
-SIDE_BY_SIDE := MAKE="$(MAKE)" $(PYTHON) scripts/side_by_side.py
+SIDE_BY_SIDE := MAKE="$(MAKE)" $(PYTHON) scripts/make/side_by_side.py
 
 test: setup-test build build-tests ## everything: unit tests, ABI checks, end to end
-	@$(SIDE_BY_SIDE) e2e-together asterisk-together kamailio-trixie $(SOCKET_SUITES) test-unit test-docs -- test-abi e2e-alone asterisk-alone
+	@$(SIDE_BY_SIDE) e2e-together asterisk-together kamailio-trixie stores-trixie $(SOCKET_SUITES) test-unit test-docs -- test-abi e2e-alone asterisk-alone
 
 build-tests: unmoved
 	$(SWIFT) build --build-tests
@@ -186,28 +186,44 @@ test-kamailio: kamailio-trixie kamailio-sid ## the core of test-e2e on Kamailio 
 
 kamailio-%:
 	@rm -rf .build/pytest/kamailio-$*
-	@root=$$($(AS_ROOT) scripts/kamailio-chroot.sh $*) || exit; \
+	@root=$$($(AS_ROOT) scripts/chroot/kamailio-chroot.sh $*) || exit; \
 	    run() { $(AS_ROOT) env KAMAILIO_ROOT=$$root KAMAILIO_MODULE=$$root/pushwake/pushwake.so \
 	        $(call PYTEST,kamailio-$*) "$$@" $(KAMAILIO_CORE); }; \
 	    run --dist loadgroup -n 3 && exit; \
 	    [ $$? = $(TESTS_FAILED) ] && echo "---- failed beside others, once more:" && \
 	    run -v --last-failed --last-failed-no-failures none
 
+# What nodes share, as later releases have it: the store's suites with both servers, and nodes with Valkey.
+SHARED_SUITES := '^PushWakeStoreTests\..*/(Valkey[A-Za-z]*|NodeNameTests|BindingStoreContractTests|PURRContractTests)\.swift:'
+
+stores-%: build-tests ## the shared store on the Valkey and Redis of a later Debian (needs build, root)
+	@rm -rf .build/pytest/stores-$*
+	@servers=$$($(AS_ROOT) scripts/store-servers.sh $*) || exit; \
+	    for server in valkey redis; do \
+	        echo "---- $$($$servers/$$server-server --version)"; \
+	        PUSHWAKE_VALKEY=$$servers/$$server-server $(RUN_SUITES) $(SHARED_SUITES) || exit; \
+	    done; \
+	    run() { PUSHWAKE_VALKEY=$$servers/valkey-server $(call PYTEST,stores-$*) "$$@" \
+	        Tests/e2e/nodes/test_nodes_cluster.py Tests/e2e/nodes/test_nodes_secured.py; }; \
+	    run --dist loadgroup -n 2 && exit; \
+	    [ $$? = $(TESTS_FAILED) ] && echo "---- failed beside others, once more:" && \
+	    run -v --last-failed --last-failed-no-failures none
+
 # Other releases than this one build the C module and the packages in a chroot, around the same Swift output.
 test-packages: build ## packages in fresh Debian 12 and 13, and sid's Asterisk: install, ring, upgrade, downgrade, purge (needs root)
 	@$(SETUP) --test-packages
-	@for suite in $(SUITES) asterisk; do $(AS_ROOT) scripts/deb-chroot.sh $$suite || exit 1; done
+	@for suite in $(SUITES) asterisk; do $(AS_ROOT) scripts/chroot/deb-chroot.sh $$suite || exit 1; done
 	$(AS_ROOT) env PUSHWAKE_SUITES="$(SUITES)" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/packages
 
 test-phones: ## PJSIP, Linphone and baresip with a real Kamailio, and through the gateway at an Asterisk (needs build, root)
-	@scripts/setup.sh --phones
+	@scripts/make/setup.sh --phones
 	$(AS_ROOT) $(PYTHON) -m pytest -q -p no:cacheprovider Tests/phones
 
 docs: build ## write docs/settings.md from the settings table
 	$(STAGE)/bin/pushwake settings > docs/settings.md
 
 test-docs: ## what the documents name exists; docs/settings.md is what the settings table says (needs build)
-	@$(PYTHON) scripts/check_references.py
+	@$(PYTHON) scripts/docs/check_references.py
 	@$(STAGE)/bin/pushwake settings | diff -u docs/settings.md - || { echo "run: make docs"; exit 1; }
 
 MANUALS  = $(DESTDIR)$(PREFIX)/share/man
@@ -255,18 +271,18 @@ uninstall: ## remove what install copied
 	$(if $(DESTDIR),,ldconfig)
 
 bench: build ## CPU per push against a bare nghttp2 client and others, per woken call against tsilo; what an open page costs
-	@scripts/setup.sh --bench
+	@scripts/make/setup.sh --bench
 	@$(MAKE) --no-print-directory -C Benchmarks
-	$(PYTHON) scripts/bench.py
-	$(PYTHON) scripts/bench_calls.py
-	$(PYTHON) scripts/bench_nodes.py
-	$(PYTHON) scripts/bench_page.py
+	$(PYTHON) scripts/bench/bench.py
+	$(PYTHON) scripts/bench/bench_calls.py
+	$(PYTHON) scripts/bench/bench_nodes.py
+	$(PYTHON) scripts/bench/bench_page.py
 
 load: build ## proof under load: 300 calls/s at one node and at two, races of CANCEL, lost packets; nothing is left of any call. A million pushes through a random mix of faults
-	@scripts/setup.sh --bench
+	@scripts/make/setup.sh --bench
 	@$(MAKE) --no-print-directory -C Benchmarks
-	$(PYTHON) scripts/load_calls.py
-	$(PYTHON) scripts/load_pushes.py
+	$(PYTHON) scripts/load/load_calls.py
+	$(PYTHON) scripts/load/load_pushes.py
 
 fuzz: setup ## a minute of libFuzzer for each target
 	@for target in register request template answer message upstream agi row settings key http1 http2; do Fuzz/run $$target 60 || exit 1; done

@@ -18,7 +18,7 @@ let safe: [SwiftSetting] = common + [.strictMemorySafety()]
 // builds because a target's linker settings follow it into the test bundle.
 // lld: gold leaves local Swift names in the table of exported symbols.
 let isDistribution = Context.environment["PUSHWAKE_DIST"] != nil
-/// For scripts/function_order.py and profilers.
+/// For scripts/bench/function_order.py and profilers.
 let keepsSymbols = Context.environment["PUSHWAKE_SYMBOLS"] != nil
 let strip = keepsSymbols ? [] : ["-Xlinker", "-s"]
 // Packed, a relative relocation takes a bit where it took 24 bytes.
@@ -106,7 +106,8 @@ let package = Package(
             ],
             swiftSettings: common, linkerSettings: executableLinking),
         .testTarget(
-            name: "PushWakeCoreTests", dependencies: ["PushWakeCore"], exclude: ["Fixtures"], swiftSettings: common),
+            name: "PushWakeCoreTests", dependencies: ["PushWakeCore", "PushWakeTransport"], exclude: ["Fixtures"],
+            swiftSettings: common),
         .testTarget(
             name: "PushWakeTransportTests",
             dependencies: ["PushWakeSystem", "PushWakeTransport", "PushWakeSimulator", "COpenSSL", "CNGHTTP2"],

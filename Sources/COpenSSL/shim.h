@@ -162,7 +162,6 @@ static inline int copenssl_set_server_name(SSL *ssl, const char *name)
 {
     return (int)SSL_set_tlsext_host_name(ssl, name);
 }
-static inline X509 *copenssl_peer_certificate(const SSL *ssl) { return SSL_get1_peer_certificate(ssl); }
 static inline EVP_PKEY *copenssl_make_p256(void) { return EVP_EC_gen("P-256"); }
 static inline EVP_PKEY *copenssl_make_rsa(unsigned int bits) { return EVP_RSA_gen(bits); }
 /* RSASSA-PSS with MGF1 and a salt as long as the hash (RFC 7518, 3.5). */

@@ -51,6 +51,9 @@ public protocol SharedStore: AnyObject {
     /// The nodes that share it, those that were there within the last seconds.
     func nodes(then: @escaping (Result<[SharedNode], StoreError>) -> Void)
 
+    /// What this node is called or where it is, as far as another node says the same of itself.
+    var sharedNames: [String] { get }
+
     /// What another node announced.
     var onAnnouncement: ([UInt8]) -> Void { get set }
     /// Announcements may have been missed.

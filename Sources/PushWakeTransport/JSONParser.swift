@@ -24,10 +24,10 @@ public enum JSONParser {
             throw Failure(message: "longer than \(limit) bytes", line: 0, column: 0)
         }
         var error = json_error_t()
-        var root = load(text, 0, &error)
+        var root = load(text[...], 0, &error)
         // One integer of more than 64 bits, in a field that nobody reads, must not hide all others.
         if root == nil, json_error_code(&error) == json_error_numeric_overflow {
-            root = load(text, JSON_DECODE_INT_AS_REAL, &error)
+            root = load(text[...], JSON_DECODE_INT_AS_REAL, &error)
         }
         guard let root else {
             let message = withUnsafeBytes(of: error.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
@@ -38,12 +38,31 @@ public enum JSONParser {
     }
 
     private static func load(
-        _ text: [UInt8], _ more: Int32, _ error: inout json_error_t
+        _ text: ArraySlice<UInt8>, _ more: Int32, _ error: inout json_error_t
     ) -> UnsafeMutablePointer<json_t>? {
         let flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL | more
         return text.withUnsafeBytes { bytes in
             json_loadb(bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count, Int(flags), &error)
         }
+    }
+
+    /// Whether a text is one JSON object. Builds no values, because a push service need not look into most payloads.
+    public static func isObject(_ text: [UInt8]) -> Bool {
+        var error = json_error_t()
+        guard let root = load(text[...], JSON_DECODE_INT_AS_REAL, &error) else { return false }
+        defer { cjansson_release(root) }
+        return root.pointee.type == JSON_OBJECT
+    }
+
+    /// Where the value that begins at `start` ends, whatever comes behind it; nil where none begins.
+    public static func end(ofValueAt start: Int, in text: [UInt8]) -> Int? {
+        guard text.indices.contains(start) else { return nil }
+        var error = json_error_t()
+        guard let root = load(text[start...], JSON_DISABLE_EOF_CHECK | JSON_DECODE_INT_AS_REAL, &error) else {
+            return nil
+        }
+        cjansson_release(root)
+        return start + Int(error.position)
     }
 
     /// Parses text.

@@ -239,13 +239,16 @@ import Testing
         (#"{"rules":[{"close":"now"}]}"#, "line 1: rules[0].close must be fin or rst"),
         (#"{"rules":[{"goaway":{"code":"BYE"}}]}"#, "line 1: rules[0].goaway.code must be an HTTP/2 error code"),
         (#"{"rules":[{"every":0}]}"#, "line 1: rules[0].every must be 1 or more"),
-        ("{", "line 1, column 2: this is not JSON: expected '\"'"),
+        ("{", "line 1, column 1: this is not JSON: string or '}' expected near end of file"),
         (
             "{\"streams\": {},\n \"rules\": [{\"status\": 500},\n  {\"provider\": \"apns\",\n   \"goaway\": {\"code\": \"BYE\"}}]}",
             "line 4: rules[1].goaway.code must be an HTTP/2 error code"
         ),
-        ("{\n \"rules\": [\n  {\"status\": 503,}\n ]\n}", "line 3, column 18: this is not JSON: expected '\"'"),
-        (#"{"rules":[],"rules":[]}"#, "line 1: script.rules stands there twice"),
+        (
+            "{\n \"rules\": [\n  {\"status\": 503,}\n ]\n}",
+            "line 3, column 18: this is not JSON: string or '}' expected near '}'"
+        ),
+        (#"{"rules":[],"rules":[]}"#, #"line 1, column 19: this is not JSON: duplicate object key near '"rules"'"#),
         (#"{"apns":{"topics":["a",5]}}"#, "line 1: apns.topics must be a list of bundle ids"),
         (
             #"{"rules":[{"no_answer":true,"status":503}]}"#,

@@ -16,7 +16,7 @@ final class RunningSimulator {
         var headers: [String: String] = [:]
         var body = ""
 
-        var json: JSONValue? { try? JSONReader.read(Array(body.utf8)) }
+        var json: JSONValue? { try? JSONParser.parse(Array(body.utf8)) }
     }
 
     let directory: String
@@ -39,7 +39,7 @@ final class RunningSimulator {
         origin = server.origin
         controlOrigin = server.controlOrigin ?? server.origin
         stop = server.stopper
-        settings = try JSONReader.read(try FileContent.read(directory + "/files/simulator.json"))
+        settings = try JSONParser.parse(try FileContent.read(directory + "/files/simulator.json"))
         let argument = Unmanaged.passRetained(server).toOpaque()
         pthread_create(
             &thread, nil,
@@ -61,7 +61,7 @@ final class RunningSimulator {
 
     /// One line of the log per request.
     func log() throws -> [JSONValue] {
-        try FileContent.read(directory + "/log").split(separator: 0x0A).map { try JSONReader.read(Array($0)) }
+        try FileContent.read(directory + "/log").split(separator: 0x0A).map { try JSONParser.parse(Array($0)) }
     }
 
     func counters() -> JSONValue? { send("/_simulator/counters", method: "GET", to: controlOrigin).json }

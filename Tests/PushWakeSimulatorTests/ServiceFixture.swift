@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeTransport
 
 @testable import PushWakeSimulator
 
@@ -78,5 +79,5 @@ enum ServiceFixture {
 
 extension ProviderAnswer {
     /// The body as JSON.
-    var json: JSONValue? { try? JSONReader.read(body) }
+    var json: JSONValue? { try? JSONParser.parse(body) }
 }

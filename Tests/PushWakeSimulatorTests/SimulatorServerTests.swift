@@ -42,7 +42,7 @@ import Testing
 
     @Test func `exchanges an assertion for a token that FCM takes`() throws {
         try with { (simulator) throws in
-            let account = try JSONReader.read(try FileContent.read(simulator.settings["fcm_key"]?.string ?? ""))
+            let account = try JSONParser.parse(try FileContent.read(simulator.settings["fcm_key"]?.string ?? ""))
             let signer = try Signer(pem: Array((account["private_key"]?.string ?? "").utf8))
             let now = SystemClock.wallSeconds()
             let assertion = try simulator.makeToken(
@@ -207,9 +207,9 @@ import Testing
         }
         let after = try files.map { try FileContent.read("\(first.directory)/files/\($0)") }
         #expect(before[0] == after[0])
-        let account = try JSONReader.read(after[1])
+        let account = try JSONParser.parse(after[1])
         #expect(account["token_uri"]?.string == "\(second.origin)/token")
-        let earlier = try JSONReader.read(before[1])
+        let earlier = try JSONParser.parse(before[1])
         #expect(account["private_key"] == earlier["private_key"])
         #expect(first.settings["apns_key"] == second.settings["apns_key"])
     }

@@ -45,6 +45,46 @@ import Testing
             try JSONParser.parse([UInt8](repeating: 0x20, count: 100), limit: 99)
         }
         #expect(throws: JSONParser.Failure.self) { try JSONParser.parse([UInt8](repeating: 0x5B, count: 100_000)) }
+        let deep = String(repeating: "[", count: 2049) + String(repeating: "]", count: 2049)
+        #expect(throws: JSONParser.Failure.self) { try JSONParser.parse(deep) }
         #expect(throws: JSONParser.Failure.self) { try JSONParser.parse([0x22, 0xFF, 0x22]) }
+    }
+
+    @Test(arguments: [
+        "", " ", "{", "}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "[1,]", "01", "1.", "-", "1e", "tru", #""a"#, #""\x""#,
+        #""\u12""#, "\"\u{1}\"", "{} {}", "nul", "[1 2]", #"{"a":1,"a":1}"#, #""\ud834""#,
+    ])
+    func `refuses what RFC 8259 does not allow, and what readers disagree about`(text: String) {
+        #expect(throws: JSONParser.Failure.self) { try JSONParser.parse(text) }
+        #expect(!JSONParser.isObject(Array(#"{"a":\#(text)"#.utf8)))
+    }
+
+    @Test(
+        arguments: [
+            [0x22, 0xC0, 0xAF, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xF5, 0x22], [0x22, 0xE2, 0x82],
+        ] as [[UInt8]])
+    func `refuses broken UTF-8`(bytes: [UInt8]) {
+        #expect(throws: JSONParser.Failure.self) { try JSONParser.parse(bytes) }
+    }
+
+    @Test func `reads escapes and surrogate pairs`() throws {
+        #expect(try JSONParser.parse(#""\u0041\n\"\\\/\ud834\udd1e""#) == .string("A\n\"\\/𝄞"))
+    }
+
+    @Test(arguments: [
+        ("{}", true), (#" {"a":{"b":[1,2,{"c":"\n"}]}} "#, true), ("[]", false), ("1", false), ("{}}", false),
+        (#"{"a":99999999999999999999}"#, true), ("", false),
+    ])
+    func `tells an object from other documents`(text: String, isObject: Bool) {
+        #expect(JSONParser.isObject(Array(text.utf8)) == isObject)
+    }
+
+    @Test(arguments: [
+        (#"{"a":1} x"#, 0, 7), (#"{"a":12,"b":2}"#, 5, 7), (#"["x" ,2]"#, 1, 4), ("true,", 0, 4), ("]", 0, nil),
+        ("", 0, nil),
+        ("1", 7, nil),
+    ])
+    func `says where a value within a text ends`(text: String, start: Int, end: Int?) {
+        #expect(JSONParser.end(ofValueAt: start, in: Array(text.utf8)) == end)
     }
 }

@@ -160,6 +160,7 @@ class Asterisk:
         self.write("manager.conf", MANAGER_CONF.format(port=self.ami_port))
         self.write("pjsip.conf", PJSIP_CONF.format(sip=self.sip_port))
         self.write("rtp.conf", "[general]\nrtpstart = {}\nrtpend = {}\n".format(*block().media))
+        self.write("indications.conf", "[general]\ncountry = us\n[us]\ndescription = United States\nringcadence = 2000,4000\nring = 440+480/2000,0/4000\n")
         for empty in ("extensions.conf", "queues.conf", "musiconhold.conf", "features.conf"):
             self.write(empty, "")
 

@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture(scope="session")
 def chroot():
     """The Debian sid with Asterisk, made by the first run and kept."""
-    script = ROOT / "scripts" / "asterisk-chroot.sh"
+    script = ROOT / "scripts/chroot/asterisk-chroot.sh"
     path = subprocess.run([script], check=True, capture_output=True, text=True).stdout.strip()
     return pathlib.Path(path).resolve()
 
@@ -154,6 +154,14 @@ def frozen(phones, asterisk, simulator, user):
         return Frozen(phones, at or asterisk, simulator, of or user, *arguments, **options)
 
     return make
+
+
+@pytest.fixture
+def desk(phones, asterisk, user):
+    """A phone of this test's user that is awake, and has no push."""
+    phone = phones(user, asterisk.address)
+    assert phone.register().status == 200
+    return phone
 
 
 @pytest.fixture

@@ -64,6 +64,9 @@ class Message:
 
 
 class Phone:
+    # Where a call of its own wants to be sent media; else where nobody listens.
+    media_port = None
+
     def __init__(self, user, server, transport="udp", password=None, port=0):
         self.user, self.server, self.transport = user, server, transport
         self.password = password or user + "-secret"
@@ -266,9 +269,14 @@ class Phone:
         return call
 
     def message(self, number, text):
+        return self.expect_response(self.begin_message(number, text), "MESSAGE")
+
+    def begin_message(self, target, text, headers=()):
+        """Sends a MESSAGE to a number or a whole URI; its Call-ID."""
+        number = re.sub("^sip:|@.*", "", target)
         call_id = token(16)
-        self.send(
-            f"MESSAGE sip:{number}@{self.server[0]}:{self.server[1]} SIP/2.0",
+        self.last_message = (
+            f"MESSAGE {target if target.startswith('sip:') else f'sip:{number}@{self.server[0]}:{self.server[1]}'} SIP/2.0",
             [
                 ("Via", self._via()),
                 ("Max-Forwards", 70),
@@ -276,10 +284,16 @@ class Phone:
                 ("To", f"<sip:{number}@{self.server[0]}>"),
                 ("Call-ID", call_id),
                 ("CSeq", "1 MESSAGE"),
+                *headers,
             ],
             text,
         )
-        return self.expect_response(call_id, "MESSAGE")
+        self.repeat()
+        return call_id
+
+    def repeat(self):
+        """The last MESSAGE once more, as when no answer came."""
+        self.send(*self.last_message)
 
 
 class Call:
@@ -296,7 +310,7 @@ class Call:
         self.headers = list(headers)
         self.routes = []
         self.started = time.monotonic()
-        self._send("INVITE", self.target, self.cseq, self.branch, headers, SDP.format(port=free_port()))
+        self._send("INVITE", self.target, self.cseq, self.branch, headers, SDP.format(port=phone.media_port or free_port()))
 
     def authenticate(self):
         """Answers the challenge to the INVITE."""
@@ -306,7 +320,7 @@ class Call:
         self.branch = "z9hG4bK" + token()
         self.to = f"<sip:{self.number}@{self.phone.server[0]}>"
         headers = [*self.headers, ("Authorization", answer)]
-        self._send("INVITE", self.target, self.cseq, self.branch, headers, SDP.format(port=free_port()))
+        self._send("INVITE", self.target, self.cseq, self.branch, headers, SDP.format(port=self.phone.media_port or free_port()))
 
     def _send(self, method, uri, cseq, branch, headers=(), body=""):
         phone = self.phone

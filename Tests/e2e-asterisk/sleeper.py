@@ -14,6 +14,16 @@ def fcm(token):
     return f";pn-provider=fcm;pn-param=pushwake-simulator;pn-prid={token}"
 
 
+def finish(call, phone, invite):
+    """The phone rings, answers, and is hung up."""
+    phone.ring(invite)
+    call.expect(180)
+    phone.answer(invite)
+    call.expect(200)
+    call.end()
+    phone.reply(phone.expect_request("BYE"), 200, "OK")
+
+
 class Sleeper:
     """A phone that registers, goes to sleep, and wakes at a new port when it is pushed."""
 

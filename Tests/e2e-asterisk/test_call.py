@@ -20,6 +20,8 @@ def test_a_sleeping_phone_rings(sleeper, caller, user, transport, parameters):
     invite = awake.expect_request("INVITE")
     assert invite.at - awake.woken_at < 0.5
     assert "pn-" not in invite.uri and phone.token not in invite.raw
+    # The push names the call so.
+    assert invite["X-Push-ID"] == call.call_id != invite["Call-ID"]
     awake.ring(invite)
     awake.answer(invite)
     call.expect(200)
@@ -83,6 +85,7 @@ def shown_end(phone):
     """The Reason headers of the CANCEL that follows an INVITE for a call that is over."""
     invite = phone.expect_request("INVITE")
     assert "The Caller" in invite["From"] or "caller" in invite["From"]
+    assert invite["X-Push-ID"] and invite["X-Push-ID"] != invite["Call-ID"]
     phone.ring(invite)
     cancel = phone.expect_request("CANCEL")
     phone.reply(cancel, 200, "OK")
@@ -111,15 +114,13 @@ def test_a_phone_that_was_pushed_hears_of_the_hang_up(sleeper, caller, user):
     assert "cancel" in str(phone.pushes[1]["body"])
 
 
-def test_a_phone_that_was_pushed_hears_of_an_answer_elsewhere(sleeper, phones, caller, user, asterisk):
+def test_a_phone_that_was_pushed_hears_of_an_answer_elsewhere(sleeper, desk, caller, user):
     phone = sleeper(fcm)
-    awake = phones(user, asterisk.address)
-    awake.register()
     call = caller.call(user)
-    invite = awake.expect_request("INVITE")
-    awake.ring(invite)
+    invite = desk.expect_request("INVITE")
+    desk.ring(invite)
     phone.simulator.wait_push(phone.token)
-    awake.answer(invite)
+    desk.answer(invite)
     call.expect(200)
     wait_until("a second push", lambda: len(phone.pushes) == 2)
     assert "elsewhere" in str(phone.pushes[1]["body"]) or "cancel" in str(phone.pushes[1]["body"])
@@ -127,37 +128,33 @@ def test_a_phone_that_was_pushed_hears_of_an_answer_elsewhere(sleeper, phones, c
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_who_is_awake_rings_at_once_and_the_sleeper_answers(sleeper, phones, caller, user, asterisk, transport):
+def test_who_is_awake_rings_at_once_and_the_sleeper_answers(sleeper, desk, caller, user, transport):
     phone = sleeper(transport=transport)
-    awake = phones(user, asterisk.address)
-    assert awake.register().status == 200
     call = caller.call(user)
-    first = awake.expect_request("INVITE")
-    awake.ring(first)
+    first = desk.expect_request("INVITE")
+    desk.ring(first)
     call.expect(180)
     joined = phone.wait_and_wake()
     second = joined.expect_request("INVITE")
     joined.ring(second)
     joined.answer(second)
     call.expect(200)
-    awake.expect_request("CANCEL")
+    desk.expect_request("CANCEL")
     call.end()
     joined.reply(joined.expect_request("BYE"), 200, "OK")
 
 
-def test_who_is_awake_answers_and_the_sleeper_is_left_alone(sleeper, phones, caller, user, asterisk):
+def test_who_is_awake_answers_and_the_sleeper_is_left_alone(sleeper, desk, caller, user):
     phone = sleeper()
-    awake = phones(user, asterisk.address)
-    awake.register()
     call = caller.call(user)
-    invite = awake.expect_request("INVITE")
-    awake.ring(invite)
+    invite = desk.expect_request("INVITE")
+    desk.ring(invite)
     phone.simulator.wait_push(phone.token)
-    awake.answer(invite)
+    desk.answer(invite)
     call.expect(200)
     assert any("cause=200" in reason for reason in shown_end(phone.wake()))
     call.end()
-    awake.reply(awake.expect_request("BYE"), 200, "OK")
+    desk.reply(desk.expect_request("BYE"), 200, "OK")
 
 
 def test_two_sleepers_wake_and_the_second_answers(sleeper, caller, user):
@@ -201,9 +198,7 @@ def test_one_declines_and_the_other_answers_later(sleeper, caller, user):
     late.reply(late.expect_request("BYE"), 200, "OK")
 
 
-def test_a_phone_without_push_is_called_as_ever(phones, caller, user, asterisk):
-    desk = phones(user, asterisk.address)
-    desk.register()
+def test_a_phone_without_push_is_called_as_ever(desk, caller, user):
     call = caller.call(user)
     desk.reply(desk.expect_request("INVITE"), 486, "Busy Here")
     started = time.monotonic()

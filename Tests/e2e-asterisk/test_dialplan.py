@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Function, device state, MESSAGE, and arguments that are wrong."""
 
+import socket
+
 import pytest
 from phones import apns_token, fcm_token
+from ports import free_port
 from servers import wait_until
 from sleeper import apns, fcm
 
@@ -64,6 +67,32 @@ def test_an_endpoint_whose_aor_has_another_name(asterisk, caller, sleeper, user)
     assert "went on with WOKEN" in woken(asterisk, caller, sleeper, f"PJSIP/desk-{user}", user)
     log = run(asterisk, caller, f"d{user}", f"PushWake(desk-{user},1)", "Verbose(0,went on with ${PUSHWAKE_STATUS})")
     assert f"write PushWake(PJSIP/desk-{user})" in log and "went on with NOBINDING" in log
+
+
+def test_who_has_been_answered_by_a_menu_hears_ringing_while_the_phone_wakes(asterisk, caller, sleeper, user):
+    phone = sleeper()
+    asterisk.add_extension(f"m{user}", "Answer()", f"PushWake({user},10,r)", "Echo()")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as media:
+        media.bind(("127.0.0.1", free_port()))
+        media.settimeout(5)
+        caller.media_port = media.getsockname()[1]
+        call = caller.call(f"m{user}")
+        call.expect(200)
+        for _ in range(20):
+            assert len(media.recv(2048)) > 12
+    phone.wait_and_wake()
+    call.end()
+
+
+@pytest.mark.parametrize("written", ["PJSIP/door-{user}", "gate-{user}"])
+def test_a_contact_that_stands_in_the_configuration_is_dialled_through_its_endpoint(asterisk, caller, user, written):
+    with open(asterisk.host_at / "etc/pjsip.conf", "a") as file:
+        file.write(f"\n[door-{user}]\ntype = endpoint\ncontext = phones\ndisallow = all\nallow = ulaw\naors = gate-{user}\n"
+                   f"[gate-{user}]\ntype = aor\ncontact = sip:door@127.0.0.1:9\n")
+    asterisk.cli("module reload res_pjsip.so")
+    wait_until("the endpoint", lambda: f"door-{user}" in asterisk.cli("pjsip show endpoints"))
+    log = run(asterisk, caller, f"s{user}", f"PushWake({written.format(user=user)},1)", "Verbose(0,dial ${PUSHWAKE_CONTACTS}.)")
+    assert f"dial PJSIP/door-{user}/sip:door@127.0.0.1:9." in log
 
 
 @pytest.mark.parametrize("written, remedy", [

@@ -18,11 +18,9 @@ def data(push):
 
 
 @pytest.fixture
-def ringing(sleeper, phones, caller, user, asterisk):
+def ringing(sleeper, desk, caller, user, asterisk):
     """A call that rings at a desk phone while a mobile one sleeps."""
     phone = sleeper(fcm)
-    desk = phones(user, asterisk.address)
-    desk.register()
     call = caller.call(user)
     invite = desk.expect_request("INVITE")
     desk.ring(invite)
@@ -93,11 +91,9 @@ def test_nobody_comes_in_time(sleeper, caller, user, asterisk):
     wait_until("it hears of it", lambda: events(phone) == ["call", "missed"])
 
 
-def test_nobody_answers_and_the_call_goes_to_voicemail(sleeper, phones, caller, user, asterisk):
+def test_nobody_answers_and_the_call_goes_to_voicemail(sleeper, desk, caller, user, asterisk):
     """The phone that rang knows; the one that slept has missed the call, whatever the caller does next."""
     phone = sleeper(fcm)
-    desk = phones(user, asterisk.address)
-    desk.register()
     asterisk.add_extension(
         f"vm-{user}", f"PushWake({user},2)", f"Dial(${{PUSHWAKE_CONTACTS}}&Local/{user}@pushwake,3)",
         "Verbose(0,to voicemail after ${DIALSTATUS})", "Answer()", "Wait(1)", "Hangup()")  # fmt: skip
@@ -110,12 +106,10 @@ def test_nobody_answers_and_the_call_goes_to_voicemail(sleeper, phones, caller, 
 
 
 @pytest.fixture
-def in_a_mailbox(sleeper, phones, caller, user, asterisk):
+def in_a_mailbox(sleeper, desk, caller, user, asterisk):
     """The caller has left Dial() for a mailbox, while a phone still sleeps that is awaited for so many seconds."""
     def make(parameters, seconds):
         phone = sleeper(parameters)
-        desk = phones(user, asterisk.address)
-        desk.register()
         asterisk.add_extension(
             f"box-{user}", f"PushWake({user},{seconds})", f"Dial(${{PUSHWAKE_CONTACTS}}&Local/{user}@pushwake,2)",
             "Answer()", "Wait(30)", "Hangup()")  # fmt: skip

@@ -1,26 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Calls, and what the dialplan asks, while the engine stands still; and channels that carry very many calls."""
 
-import contextlib
-import os
-import signal
 import threading
 import time
 
 import pytest
 from faint_engine import FaintEngine
-from servers import Engine, wait_until
+from servers import Engine, stopped, wait_until
 from sleeper import fcm
-
-
-@contextlib.contextmanager
-def stopped(asterisk):
-    engine = asterisk.engine_pid()
-    os.kill(engine, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(engine, signal.SIGCONT)
 
 
 def stat(asterisk, name):
@@ -31,7 +18,7 @@ def stat(asterisk, name):
 def test_a_hang_up_while_the_engine_is_asked_reaches_it(make_asterisk, sleeper, phones):
     asterisk = make_asterisk(settings={"wake_timeout": 60})
     phone = sleeper(fcm, at=asterisk, of="100")
-    with stopped(asterisk):
+    with stopped(asterisk.engine_pid()):
         call = phones("caller", asterisk.address).call("100")
         asterisk.wait_log('"PushWake(100')
         time.sleep(0.3)  # it has been asked, and nothing tells of that
@@ -63,7 +50,7 @@ def test_what_the_dialplan_asks_does_not_wait_for_an_engine_that_stands_still(ma
         "ask", "Verbose(0,asked)", *["Verbose(0,${PUSHWAKE(100,count)} ${PUSHWAKE(100,provider)} ${DEVICE_STATE(PushWake:100)})"] * 3,
         "Verbose(0,told)", "Hangup(17)")
     before = len(asterisk.log())
-    with stopped(asterisk):
+    with stopped(asterisk.engine_pid()):
         call = phones("caller", asterisk.address).call("ask")
         asterisk.wait_log("asked", since=before)
         began = time.monotonic()
@@ -79,7 +66,7 @@ def test_without_an_engine_phones_that_come_at_once_both_ring(make_asterisk, sle
     for phone in sleepers:
         phone.simulator.wait_push(phone.token)
     woken = []
-    with stopped(asterisk):
+    with stopped(asterisk.engine_pid()):
         threads = [threading.Thread(target=lambda phone=phone: woken.append(phone.wake())) for phone in sleepers]
         for thread in threads:
             thread.start()

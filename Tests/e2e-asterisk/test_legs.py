@@ -6,7 +6,7 @@ import time
 import pytest
 from phones import apns_token, fcm_token
 from servers import wait_until
-from sleeper import apns, fcm
+from sleeper import apns, fcm, finish
 
 TRANSPORTS = ["udp", "tcp"]
 # settings.md: silent_after
@@ -28,15 +28,6 @@ def trusting(make_session_asterisk):
 @pytest.fixture
 def trusting_caller(phones, trusting):
     return phones("caller", trusting.address)
-
-
-def finish(call, phone, invite):
-    phone.ring(invite)
-    call.expect(180)
-    phone.answer(invite)
-    call.expect(200)
-    call.end()
-    phone.reply(phone.expect_request("BYE"), 200, "OK")
 
 
 @pytest.mark.parametrize("parameters", [apns, fcm])
@@ -99,10 +90,8 @@ def test_a_phone_whose_connection_ends_while_it_is_dialled_is_pushed_at_once(fro
     finish(call, awake, awake.expect_request("INVITE"))
 
 
-def test_a_suspended_phone_joins_another_that_rings(frozen, phones, caller, user, asterisk):
+def test_a_suspended_phone_joins_another_that_rings(frozen, desk, caller, user):
     phone = frozen()
-    desk = phones(user, asterisk.address)
-    desk.register()
     call = caller.call(user)
     first = desk.expect_request("INVITE")
     desk.ring(first)
@@ -116,10 +105,8 @@ def test_a_suspended_phone_joins_another_that_rings(frozen, phones, caller, user
     call.end()
 
 
-def test_a_suspended_phone_joins_after_another_has_declined(frozen, phones, caller, user, asterisk):
+def test_a_suspended_phone_joins_after_another_has_declined(frozen, desk, caller, user):
     phone = frozen()
-    desk = phones(user, asterisk.address)
-    desk.register()
     call = caller.call(user)
     desk.reply(desk.expect_request("INVITE"), 486, "Busy Here")
     awake = phone.wait_and_wake()

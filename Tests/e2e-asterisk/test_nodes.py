@@ -7,10 +7,10 @@ import time
 import pytest
 from conftest import ROOT
 from gateway_pair import HostSide
-from phones import apns_token
+from phones import apns_token, fcm_token
 from servers import NODES, Kamailio, wait_until
 from sip_phone import Phone
-from sleeper import apns
+from sleeper import apns, fcm
 from valkey import Valkey
 
 PAGE = (ROOT / "docs" / "nodes.md").read_text()
@@ -55,16 +55,17 @@ def asterisk(make_session_asterisk, valkey):
 class Roamer:
     """A user whose phone registers at one node, sleeps, is pushed by another, and registers where it is told."""
 
-    def __init__(self, phones, simulator, user, transport):
+    def __init__(self, phones, simulator, user, transport, gets_texts):
         self.phones, self.simulator, self.user, self.transport = phones, simulator, user, transport
-        self.token = apns_token()
+        # What has a token for PushKit alone gets calls alone.
+        self.token, self.parameters = (fcm_token(), fcm) if gets_texts else (apns_token(), apns)
         self.instance = None
 
     def register(self, address):
         phone = self.phones(self.user, address, self.transport)
         phone.instance = self.instance = self.instance or phone.instance
         phone.register_at = time.monotonic()
-        assert phone.register(apns(self.token)).status == 200
+        assert phone.register(self.parameters(self.token)).status == 200
         return phone
 
     def sleep_at(self, address):
@@ -78,7 +79,7 @@ class Roamer:
 
 @pytest.fixture
 def roamer(phones, simulator, user):
-    return lambda transport="udp": Roamer(phones, simulator, user, transport)
+    return lambda transport="udp", gets_texts=False: Roamer(phones, simulator, user, transport, gets_texts)
 
 
 @pytest.fixture
@@ -177,6 +178,85 @@ def test_what_is_no_node_reaches_nobody(asterisk, phones, user):
     assert phone.gets_nothing("INVITE", 0.2)
 
 
-def test_a_message_of_another_node_is_refused(asterisk, phones, user):
+# ---- MESSAGEs
+
+
+@WAYS
+@STREAMS
+def test_a_message_reaches_a_phone_that_wakes_at_the_other_node(asterisk, pairs, phones, roamer, user, way, transport):
+    here, there = pairs[way]
+    phone = roamer(transport, gets_texts=True)
+    phone.sleep_at(there)
+    sender = phones("caller" if way.startswith("asterisk") else "alice", here)
+    request = sender.begin_message(held_by_asterisk(asterisk, user) if way.startswith("asterisk") else user, "Are you up?")
+    phone.wait_push()
+    awake = phone.register(there)
+    message = awake.expect_request("MESSAGE")
+    assert message.body == "Are you up?" and message["Content-Type"] == "text/plain"
+    assert f"127.0.0.1:{there[1]};" in message["Via"], "it came another way"
+    assert "pushwake-route" not in message.raw and not message.all("Route") and phone.token not in message.raw
+    awake.reply(message, 200, "OK")
+    # An Asterisk that holds a MESSAGE has accepted it long ago.
+    assert sender.expect_response(request, "MESSAGE").status == (202 if way.startswith("asterisk") else 200)
+    assert awake.gets_nothing("MESSAGE", 0.7), "sent twice"
+
+
+def held_by_asterisk(asterisk, user):
+    """An extension that waits with a MESSAGE until a phone of this user wakes; it sends as docs/asterisk.md prints."""
+    with open(asterisk.host_at / "etc/extensions.conf", "a") as f:
+        f.write(f"[messages](+)\nexten => wait-{user},1,PushWake({user},10,m)\n same => n,Goto({user},next)\n")
+    asterisk.cli("dialplan reload")
+    return f"wait-{user}"
+
+
+def test_what_the_phone_says_of_a_message_goes_back_to_its_node(pairs, phones, roamer, user):
+    here, there = pairs["kamailio to asterisk"]
+    phone = roamer(gets_texts=True)
+    phone.sleep_at(there)
+    sender = phones("alice", here)
+    request = sender.begin_message(user, "Are you up?")
+    phone.wait_push()
+    awake = phone.register(there)
+    awake.reply(awake.expect_request("MESSAGE"), 603, "Decline")
+    assert sender.expect_response(request, "MESSAGE").status == 603
+
+
+def test_a_message_that_is_sent_again_reaches_the_phone_once(asterisk, phones, user):
+    phone = phones(user, asterisk.address)
+    assert phone.register().status == 200
+    node = phones("a-node", asterisk.address)
+    route = ("Route", f"<sip:127.0.0.1:{asterisk.sip_port};lr;aor={user};received=sip:127.0.0.1:9>")
+    text = "x" * 900
+    request = node.begin_message(phone.contact, text, [route])
+    message = phone.expect_request("MESSAGE")
+    assert message.body == text and int(message["Max-Forwards"]) == 69
+    node.repeat()
+    phone.reply(message, 200, "OK")
+    assert node.expect_response(request, "MESSAGE").status == 200
+    node.repeat()
+    assert node.expect_response(request, "MESSAGE").status == 200
+    assert phone.gets_nothing("MESSAGE", 0.3)
+
+
+def test_a_message_for_a_phone_that_has_left_asterisk_is_not_taken(asterisk, phones, user):
+    node = phones("a-node", asterisk.address)
+    route = ("Route", f"<sip:127.0.0.1:{asterisk.sip_port};lr;aor={user};received=sip:127.0.0.1:9>")
+    request = node.begin_message(f"sip:{user}-gone@127.0.0.1:9", "hello", [route])
+    assert node.expect_response(request, "MESSAGE").status == 480
+
+
+def test_a_message_of_another_node_that_names_no_phone_is_refused(asterisk, phones, user):
     """202 would say that the phone gets it."""
     assert phones("a-node", asterisk.address).message(user, "hello").status == 404
+
+
+def test_a_phone_cannot_send_messages_past_the_dialplan(asterisk, phones, user):
+    """As a node does: its endpoint has another message_context."""
+    phone = phones(user, asterisk.address)
+    contact = f"sip:nobody@127.0.0.1:{phone.port}"
+    assert phone.register(contact=contact).status == 200
+    caller = phones("caller", asterisk.address)
+    route = ("Route", f"<sip:127.0.0.1:{asterisk.sip_port};lr;aor={user};received=sip:127.0.0.1:9>")
+    request = caller.begin_message(contact, "hello", [route])
+    assert caller.expect_response(request, "MESSAGE").status == 404
+    assert phone.gets_nothing("MESSAGE", 0.3)

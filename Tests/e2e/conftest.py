@@ -72,6 +72,21 @@ def make_server(tmp_path_factory, simulator):
         server.stop()
 
 
+@pytest.fixture(scope="module")
+def make_provider(tmp_path_factory):
+    """A simulator that plays the same rules for all tests of a file."""
+    started = []
+
+    def make(*rules):
+        started.append(Simulator(tmp_path_factory.mktemp("provider"), {"rules": list(rules)}))
+        started[-1].start()
+        return started[-1]
+
+    yield make
+    for provider in started:
+        provider.stop()
+
+
 @pytest.fixture
 def make_valkey(tmp_path):
     """Servers that nodes share."""
@@ -93,7 +108,7 @@ def make_node(make_kamailio):
     """A Kamailio that shares its bindings with others; it has a location table of its own."""
     def make(valkey, *, is_connected=True, **settings):
         node = make_kamailio(config=NODES.read_text(), wake_timeout=settings.pop("wake_timeout", 8))
-        node.set_up(store=valkey.url, node_uri=f"sip:127.0.0.1:{node.port}", **settings)
+        node.set_up(**{"store": valkey.url, "node_uri": f"sip:127.0.0.1:{node.port}", **settings})
         node.start().wait_engine()
         if is_connected:
             node.wait_log("store: ", "connected")
@@ -150,6 +165,15 @@ def actors(tmp_path, simulator):
         def phone(self, server, user, push, **options):
             phone = Phone(server, user, push, tmp_path, simulator, **options)
             made.append(phone)
+            return phone
+
+        def answered(self, server, user, push):
+            """The phone of a call that has woken it and was answered and ended."""
+            phone = self.phone(server, user, push)
+            phone.register()
+            caller = self.call(server, user, "call")
+            phone.wait_and_wake()
+            caller.finish()
             return phone
 
         @property

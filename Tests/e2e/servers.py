@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Kamailio with the module, the engine alone, and the provider simulator, each in a directory of its own."""
 
+import contextlib
 import datetime
 import ipaddress
 import json
@@ -25,7 +26,7 @@ LIBRARY = pathlib.Path(os.environ.get("PUSHWAKE_LIB_DIR", STAGE / "lib")) / "lib
 MODULE = pathlib.Path(os.environ.get("KAMAILIO_MODULE", STAGE / "lib" / "kamailio" / "pushwake.so"))
 MODULES = next(p for p in pathlib.Path("/usr/lib").glob("*/kamailio/modules") if p.is_dir())
 CONFIG = pathlib.Path(__file__).parent / "kamailio.cfg"
-# A Kamailio of another release in a directory of its own (scripts/kamailio-chroot.sh), which sees the same files.
+# A Kamailio of another release in a directory of its own (scripts/chroot/kamailio-chroot.sh), which sees the same files.
 KAMAILIO_ROOT = os.environ.get("KAMAILIO_ROOT")
 IN_ROOT = ('for d in /tmp /dev /proc /sys "$1"; do mkdir -p "$0$d" && mount --rbind "$d" "$0$d" || exit 1; done; '
            'root=$0; shift; exec chroot "$root" kamailio "$@"')
@@ -39,6 +40,16 @@ PATIENCE = 3000
 as it should. What follows from that has tests of its own, which set it to something else."""
 
 
+@contextlib.contextmanager
+def stopped(pid):
+    """A process stands still: it takes what it is sent, and answers nothing."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
 def wait_until(what, predicate, seconds=10, step=0.02):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -49,15 +60,16 @@ def wait_until(what, predicate, seconds=10, step=0.02):
     raise AssertionError(f"{what}: not within {seconds} s")
 
 
-def certificate_with_key():
-    """PEM of a certificate for 127.0.0.1 that signs itself, and of its key."""
+def certificate_with_key(name=None):
+    """PEM of a certificate for 127.0.0.1, or for this name alone, that signs itself, and of its key."""
     key = rsa.generate_private_key(65537, 2048)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    names = x509.SubjectAlternativeName([x509.DNSName(name) if name else x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name or "127.0.0.1")])
     now = datetime.datetime.now(datetime.timezone.utc)
-    made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    made = (x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
             .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(hours=1))
             .not_valid_after(now + datetime.timedelta(days=1))
-            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False).sign(key, hashes.SHA256()))
+            .add_extension(names, False).sign(key, hashes.SHA256()))
     return made.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 

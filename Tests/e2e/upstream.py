@@ -67,10 +67,17 @@ def configuration():
     return text.replace("192.0.2.10", "127.0.0.1")
 
 
-def make_registrar(make_kamailio, expires=3600, min_expires=0, nonce=300, route="", modparams=""):
-    text = REGISTRAR.replace("@EXPIRES@", str(expires)).replace("@MIN_EXPIRES@", str(min_expires))
-    text = text.replace("@MODPARAMS@", modparams)
-    return make_kamailio(config=text.replace("@NONCE@", str(nonce)).replace("@ROUTE@", route)).start()
+def registrar_config(expires=3600, min_expires=0, nonce=300, route="", modparams=""):
+    """The SIP server behind the gateway: a plain Kamailio registrar that asks for digest."""
+    values = {"EXPIRES": expires, "MIN_EXPIRES": min_expires, "NONCE": nonce, "ROUTE": route, "MODPARAMS": modparams}
+    text = REGISTRAR
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", str(value))
+    return text
+
+
+def make_registrar(make_kamailio, **values):
+    return make_kamailio(config=registrar_config(**values)).start()
 
 
 def make_gateway(make_kamailio, registrar, tmp_path, **settings):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A real Valkey or Redis, in a directory of its own: started, stopped, killed and stood still by tests; a cluster of them;
-and a way to one that can be cut."""
+"""A real Valkey or Redis, in a directory of its own: started, stopped, killed and stood still by tests; a cluster of
+them; some that a Sentinel watches; and a way to one that can be cut."""
 
 import os
 import pathlib
@@ -14,13 +14,16 @@ from servers import wait_until
 
 # Debian's server is another name of a program in the package of the tools, which starts no service.
 PROGRAMS = ["/usr/bin/valkey-server", "/usr/bin/redis-server", "/usr/bin/valkey-check-rdb", "/usr/bin/redis-check-rdb"]
+# Another release than this system's.
+PROGRAMS = [os.environ["PUSHWAKE_VALKEY"]] if "PUSHWAKE_VALKEY" in os.environ else PROGRAMS
 
 
 class Valkey:
-    """`with_tls` listens with the certificate and key of this file alone."""
+    """`with_tls` listens with the certificate and key of this file alone; `password` is what its default user has."""
 
-    def __init__(self, directory, *arguments, with_tls=None):
+    def __init__(self, directory, *arguments, with_tls=None, password=None, sentinel=None):
         self.directory, self.port, self.arguments, self.with_tls = directory, free_port(), list(arguments), with_tls
+        self.password, self.sentinel = password, sentinel
         self.process = None
         self.program = next(pathlib.Path(p) for p in PROGRAMS if os.access(p, os.X_OK))
 
@@ -28,9 +31,19 @@ class Valkey:
         listen = ["--port", self.port]
         if self.with_tls:
             listen = ["--port", 0, "--tls-port", self.port, "--tls-cert-file", self.with_tls, "--tls-key-file",
-                      self.with_tls, "--tls-ca-cert-file", self.with_tls, "--tls-auth-clients", "no"]
-        command = ["redis-server", "--bind", "127.0.0.1", "--dir", self.directory, "--save", "", "--appendonly", "yes",
-                   "--appendfsync", "always", *listen, *self.arguments]
+                      self.with_tls, "--tls-ca-cert-file", self.with_tls, "--tls-auth-clients", "no", "--tls-replication", "yes"]
+        if self.password:
+            listen += ["--requirepass", self.password]
+        command = ["redis-server"]
+        if self.sentinel is not None:
+            # It writes to its file.
+            own = self.directory / "sentinel.conf"
+            own.write_text(self.sentinel)
+            command += [own, "--sentinel"]
+        else:
+            listen += ["--save", "", "--appendonly", "yes", "--appendfsync", "always"]
+            listen += ["--masterauth", self.password] if self.password else []
+        command += ["--bind", "127.0.0.1", "--dir", self.directory, *listen, *self.arguments]
         self.process = subprocess.Popen([str(word) for word in command], executable=self.program,
                                         stdin=subprocess.DEVNULL, stdout=(self.directory / "valkey.log").open("ab"),
                                         stderr=subprocess.STDOUT)
@@ -46,8 +59,10 @@ class Valkey:
         return f"{'rediss' if self.with_tls else 'redis'}://127.0.0.1:{self.port}"
 
     def run(self, *words):
-        done = subprocess.run(["redis-cli", "-h", "127.0.0.1", "-p", str(self.port), *map(str, words)],
-                              capture_output=True, text=True, check=True)
+        secure = ["--tls", "--cacert", str(self.with_tls)] if self.with_tls else []
+        done = subprocess.run(["redis-cli", "-h", "127.0.0.1", "-p", str(self.port), *secure, *map(str, words)],
+                              capture_output=True, text=True, check=True,
+                              env={**os.environ, **({"REDISCLI_AUTH": self.password} if self.password else {})})
         return done.stdout.strip()
 
     def stand_still(self):
@@ -67,17 +82,22 @@ class Valkey:
 
 
 class Cluster:
-    """Three masters and a replica of each. After so many milliseconds without a word a node counts as gone."""
+    """Three masters and a replica of each. After so many milliseconds without a word a node counts as gone. With a
+    `name` the nodes are told by that name, not by their address; what else there is goes to each server."""
 
     NODE_TIMEOUT = 800
 
-    def __init__(self, directory):
-        self.servers = []
+    def __init__(self, directory, *arguments, name=None, **options):
+        self.servers, self.name = [], name
+        if name:
+            arguments += ("--cluster-announce-hostname", name, "--cluster-preferred-endpoint-type", "hostname")
+        if options.get("with_tls"):
+            arguments += ("--tls-cluster", "yes")
         for number in range(6):
             run = directory / f"cluster-{number}"
             run.mkdir()
-            self.servers.append(Valkey(run, "--cluster-enabled", "yes", "--cluster-port", free_port(),
-                                       "--cluster-node-timeout", self.NODE_TIMEOUT, "--cluster-require-full-coverage", "no"))
+            self.servers.append(Valkey(run, "--cluster-enabled", "yes", "--cluster-port", free_port(), "--cluster-node-timeout",
+                                       self.NODE_TIMEOUT, "--cluster-require-full-coverage", "no", *arguments, **options))
 
     def start(self):
         for server in self.servers:
@@ -91,7 +111,8 @@ class Cluster:
     @property
     def url(self):
         """Two of its nodes will do."""
-        return "redis+cluster://" + ",".join(f"127.0.0.1:{server.port}" for server in self.servers[:2])
+        hosts = ",".join(f"{self.name or '127.0.0.1'}:{server.port}" for server in self.servers[:2])
+        return f"{'rediss' if self.servers[0].with_tls else 'redis'}+cluster://{hosts}"
 
     def master_of(self, key):
         """The server that has a key."""
@@ -100,6 +121,12 @@ class Cluster:
             if first <= slot <= last:
                 return next(server for server in self.servers if server.port == port)
         raise AssertionError(f"nobody has {key}")
+
+    def replica_of(self, master):
+        own = master.run("cluster", "myid")
+        follower = master.run("cluster", "replicas", own).split()[1]
+        port = int(follower.partition("@")[0].rpartition(":")[2])
+        return next(server for server in self.servers if server.port == port)
 
     def _living(self):
         return [server for server in self.servers if server.process.poll() is None]
@@ -115,6 +142,40 @@ class Cluster:
 
     def stop(self):
         for server in self.servers:
+            server.stop()
+
+
+class Watched:
+    """A master, a replica of it, and a Sentinel that alone decides, half a second after a master has gone. `rules` are a
+    user's of the servers, `sentinel_rules` the same user's of the Sentinel."""
+
+    def __init__(self, directory, rules, sentinel_rules, **options):
+        password = options["password"]
+        self.servers = []
+        for number in range(2):
+            run = directory / f"watched-{number}"
+            run.mkdir()
+            follows = ["--replicaof", "127.0.0.1", self.servers[0].port] if number else []
+            self.servers.append(Valkey(run, *follows, "--user", *rules, **options))
+        run = directory / "sentinel"
+        run.mkdir()
+        self.sentinel = Valkey(run, "--user", *sentinel_rules, sentinel=(
+            f"sentinel monitor push 127.0.0.1 {self.servers[0].port} 1\nsentinel auth-pass push {password}\n"
+            "sentinel down-after-milliseconds push 500\nsentinel failover-timeout push 3000\n"), **options)
+
+    def start(self):
+        for server in [*self.servers, self.sentinel]:
+            server.start()
+        wait_until("the replica follows", lambda: "link_status:up" in self.servers[1].run("info", "replication"), 20)
+        wait_until("the Sentinel knows it", lambda: str(self.servers[1].port) in self.sentinel.run("sentinel", "replicas", "push"), 20)
+        return self
+
+    @property
+    def url(self):
+        return f"{'rediss' if self.sentinel.with_tls else 'redis'}+sentinel://127.0.0.1:{self.sentinel.port}/push"
+
+    def stop(self):
+        for server in [*self.servers, self.sentinel]:
             server.stop()
 
 

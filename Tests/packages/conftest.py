@@ -109,4 +109,4 @@ def pytest_sessionstart():
         pytest.exit("chroot needs root; run it with sudo", 1)
     for tool in ("lintian", "mandoc"):
         if subprocess.run(["which", tool], capture_output=True, check=False).returncode:
-            pytest.exit(f"{tool} is missing: run scripts/setup.sh --test-packages", 1)
+            pytest.exit(f"{tool} is missing: run scripts/make/setup.sh --test-packages", 1)

@@ -25,7 +25,7 @@ class Debian:
     @classmethod
     def make(cls, suite):
         path = pathlib.Path(tempfile.mkdtemp(prefix="pushwake-debian-", dir="/var/tmp"))
-        subprocess.run([ROOT / "scripts/fresh-chroot.sh", suite, path], check=True)
+        subprocess.run([ROOT / "scripts/chroot/fresh-chroot.sh", suite, path], check=True)
         # The copy of a directory has its mode too.
         path.chmod(0o755)
         return cls(path, suite)

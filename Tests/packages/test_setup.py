@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scripts/setup.sh on a fresh Debian: it installs what building needs, and starts nothing."""
+"""scripts/make/setup.sh on a fresh Debian: it installs what building needs, and starts nothing."""
 
 import shutil
 import subprocess
@@ -33,14 +33,14 @@ def test_when_apt_fails_the_policy_is_gone_and_the_packages_are_named(fresh):
     lists = fresh / "etc/apt/sources.list"
     before = lists.read_text()
     lists.write_text("deb file:/nonexistent bookworm main\n")
-    done = fresh.run("/pushwake/scripts/setup.sh", check=False)
+    done = fresh.run("/pushwake/scripts/make/setup.sh", check=False)
     lists.write_text(before)
     assert done.returncode == 1 and "setup: apt-get could not install" in done.stderr and "kamailio" in done.stderr
     assert not (fresh / POLICY).exists()
 
 
 def test_building_needs_no_test_tools_and_starts_no_kamailio(fresh):
-    fresh.run("/pushwake/scripts/setup.sh")
+    fresh.run("/pushwake/scripts/make/setup.sh")
     assert installed(fresh, "kamailio", "gcc", "libssl-dev") == {"kamailio", "gcc", "libssl-dev"}
     assert installed(fresh, "sip-tester", "python3-pytest", "debootstrap", "debhelper", "kamailio-tls-modules") == set()
     assert fresh.processes() == []
@@ -51,22 +51,22 @@ def test_the_policy_of_the_host_comes_back(fresh):
     policy = fresh / POLICY
     policy.write_text("#!/bin/sh\n# the host's own\nexit 0\n")
     policy.chmod(0o755)
-    fresh.run("/pushwake/scripts/setup.sh", "--packages")
+    fresh.run("/pushwake/scripts/make/setup.sh", "--packages")
     assert "debhelper" in installed(fresh, "debhelper")
     assert "the host's own" in policy.read_text()
     assert not (fresh / (POLICY + ".before-pushwake")).exists()
 
 
 def test_an_option_that_is_none_is_named():
-    done = subprocess.run([ROOT / "scripts/setup.sh", "--all"], capture_output=True, text=True, check=False)
+    done = subprocess.run([ROOT / "scripts/make/setup.sh", "--all"], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "there is no option --all" in done.stderr
 
 
 def test_deb_says_what_is_missing(tmp_path):
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
-    done = subprocess.run([tmp_path / "scripts/deb.sh"], capture_output=True, text=True, check=False)
+    done = subprocess.run([tmp_path / "scripts/make/deb.sh"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "run make build" in done.stderr or "run scripts/setup.sh --packages" in done.stderr
+    assert "run make build" in done.stderr or "run scripts/make/setup.sh --packages" in done.stderr
 
 
 def test_what_swift_makes_is_asked_for_where_there_is_none(tmp_path):

@@ -58,7 +58,7 @@ class Machine:
 @pytest.fixture(scope="module")
 def machine(suite, packages, simulator, tmp_path_factory):
     if not shutil.which("systemd-nspawn"):
-        pytest.skip("systemd-nspawn is missing: run scripts/setup.sh --test-packages")
+        pytest.skip("systemd-nspawn is missing: run scripts/make/setup.sh --test-packages")
     debian = Debian.make(suite)
     made = None
     try:

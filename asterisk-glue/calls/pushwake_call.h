@@ -212,6 +212,14 @@ int pushwake__node_contact(struct pushwake__contact *out, const char *aor, const
 int pushwake__node_start(void);
 void pushwake__node_stop(void);
 
+/* ---- pushwake_node_text.c */
+
+/*! The contact as MessageSend() takes it: its Path goes with the URI, and becomes a Route when the MESSAGE is sent. */
+void pushwake__node_text_append(struct ast_str **dial, const struct pushwake__contact *contact);
+
+int pushwake__node_text_start(void);
+void pushwake__node_text_stop(void);
+
 /* ---- pushwake_verb.c, pushwake_resume.c, pushwake_show_end.c */
 
 /*! Executes a verb of the engine, in whatever thread it came to. */
@@ -228,6 +236,9 @@ void pushwake__show_end(const pushwake_verb *verb);
 
 /*! Of a channel that only shows the end of a call: the Reason of its CANCEL, a copy to be freed; or NULL. */
 char *pushwake__show_end_reason(struct ast_channel *chan);
+
+/*! Its Call-ID as pushes name it, a copy to be freed; or NULL. */
+char *pushwake__show_end_call_id(struct ast_channel *chan);
 
 /*! The phone of such a channel has the INVITE. */
 void pushwake__show_end_heard(struct ast_channel *chan);

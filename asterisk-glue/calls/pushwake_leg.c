@@ -121,7 +121,11 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 		}
 		leg->state = PUSHWAKE__LEG_GIVEN;
 		*has_reason |= leg->reason != NULL;
-		pushwake__dial_append(dial, &leg->contact);
+		if (call->event == PUSHWAKE_EVENT_CHAT) {
+			pushwake__node_text_append(dial, &leg->contact);
+		} else {
+			pushwake__dial_append(dial, &leg->contact);
+		}
 	}
 	ao2_unlock(call);
 	/* Not before: where no run of PushWake() takes the new leg, the old one is all there is. */

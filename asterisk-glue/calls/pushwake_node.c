@@ -5,7 +5,8 @@
  *
  * Others send an INVITE for a phone of this node with a Route that leads here and names
  * the user, as the library wrote it when the phone registered. The call begins in the
- * context of the nodes' endpoint, with PUSHWAKE_NODE_CONTACT as what to Dial().
+ * context of the nodes' endpoint, with PUSHWAKE_NODE_CONTACT as what to Dial(). What
+ * becomes of a MESSAGE is in pushwake_node_text.c.
  */
 #include "asterisk.h"
 
@@ -28,40 +29,9 @@
 /*! Longest Route that is read. */
 #define MAX_ROUTE 2048
 
-/*! Whether an endpoint has this AoR. */
-static int has_aor(void *obj, void *arg, int flags)
-{
-	const struct ast_sip_endpoint *endpoint = obj;
-	char *rest = ast_strdupa(S_OR(endpoint->aors, ""));
-	char *name;
-
-	while ((name = ast_strip(strsep(&rest, ",")))) {
-		if (!strcmp(name, arg)) {
-			return CMP_MATCH | CMP_STOP;
-		}
-	}
-	return 0;
-}
-
-/*! The endpoint whose phones register under this AoR, a reference: most have its name. NULL when there is none. */
-static struct ast_sip_endpoint *endpoint_of(const char *aor)
-{
-	struct ast_sip_endpoint *endpoint = ast_sorcery_retrieve_by_id(ast_sip_get_sorcery(), "endpoint", aor);
-	struct ao2_container *all;
-
-	if (endpoint && has_aor(endpoint, (void *) aor, 0)) {
-		return endpoint;
-	}
-	ao2_cleanup(endpoint);
-	all = ast_sip_get_endpoints();
-	endpoint = all ? ao2_callback(all, 0, has_aor, (void *) aor) : NULL;
-	ao2_cleanup(all);
-	return endpoint;
-}
-
 int pushwake__node_contact(struct pushwake__contact *out, const char *aor, const pushwake_verb *verb)
 {
-	struct ast_sip_endpoint *endpoint = endpoint_of(aor);
+	struct ast_sip_endpoint *endpoint = pushwake__endpoint_of(aor);
 	char uri[PUSHWAKE__MAX_URI], path[MAX_ROUTE];
 	struct pushwake__contact contact = { .uri = uri, .behind_proxy = 1, .path = path };
 	int res;
@@ -84,53 +54,56 @@ int pushwake__node_contact(struct pushwake__contact *out, const char *aor, const
 	return res;
 }
 
-/*! What to Dial() for the contact of this user that the request is for; NULL when the registrar does not have it. */
-static struct ast_str *find_dial(pjsip_rx_data *rdata, const char *aor)
-{
-	const pjsip_sip_uri *target = pjsip_uri_get_uri(rdata->msg_info.msg->line.req.uri);
-	struct pushwake__contacts contacts;
-	struct ast_str *dial = NULL;
-	size_t index;
-
-	pushwake__contacts_get(&contacts, aor);
-	for (index = 0; !dial && index < AST_VECTOR_SIZE(&contacts); index++) {
-		const struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(&contacts, index);
-
-		if (pushwake__uri_matches(rdata->tp_info.pool, target, contact->uri) && (dial = ast_str_create(256))) {
-			pushwake__dial_append(&dial, contact);
-		}
-	}
-	pushwake__contacts_free(&contacts);
-	return dial;
-}
-
-/*! An INVITE comes: from another node, when its Route says so. */
-static int incoming_request(struct ast_sip_session *session, pjsip_rx_data *rdata)
+int pushwake__node_find(struct pushwake__contact *out, pjsip_rx_data *rdata)
 {
 	const pjsip_route_hdr *route = pjsip_msg_find_hdr(rdata->msg_info.msg, PJSIP_H_ROUTE, NULL);
 	const pjsip_uri *uri = rdata->msg_info.msg->line.req.uri;
 	pushwake_client *client = pushwake__client();
 	char text[MAX_ROUTE], aor[AST_MAX_EXTENSION * 4];
+	struct pushwake__contacts contacts;
 	pushwake_str user;
-	struct ast_str *dial;
-	int len;
+	size_t index;
+	int len, found = 0;
 
-	if (!route || !client || !session->channel || session->inv_session->state >= PJSIP_INV_STATE_CONFIRMED
-		|| (!PJSIP_URI_SCHEME_IS_SIP(uri) && !PJSIP_URI_SCHEME_IS_SIPS(uri))) {
-		return 0;
+	if (!route || !client || (!PJSIP_URI_SCHEME_IS_SIP(uri) && !PJSIP_URI_SCHEME_IS_SIPS(uri))) {
+		return -1;
 	}
 	len = pjsip_uri_print(PJSIP_URI_IN_ROUTING_HDR, &route->name_addr, text, sizeof(text));
 	if (len <= 0 || pushwake_node_user(&user, client, (pushwake_str) { text, len }) < 0 || !user.len) {
-		return 0;
+		return -1;
 	}
 	pushwake__copy(aor, sizeof(aor), user);
-	dial = find_dial(rdata, aor);
+	pushwake__contacts_get(&contacts, aor);
+	for (index = 0; !found && index < AST_VECTOR_SIZE(&contacts); index++) {
+		const struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(&contacts, index);
+
+		found = pushwake__uri_matches(rdata->tp_info.pool, pjsip_uri_get_uri(uri), contact->uri)
+			&& !pushwake__contact_copy(out, contact);
+	}
+	pushwake__contacts_free(&contacts);
+	if (!found) {
+		ast_log(LOG_NOTICE, "Another node has a request for a phone of '%s' that is not registered here any more\n", aor);
+	}
+	return found;
+}
+
+/*! An INVITE comes: from another node, when its Route says so. */
+static int incoming_request(struct ast_sip_session *session, pjsip_rx_data *rdata)
+{
+	struct pushwake__contact contact;
+	struct ast_str *dial;
+
+	if (!session->channel || session->inv_session->state >= PJSIP_INV_STATE_CONFIRMED
+		|| pushwake__node_find(&contact, rdata) <= 0) {
+		return 0;
+	}
+	dial = ast_str_create(256);
 	if (dial) {
+		pushwake__dial_append(&dial, &contact);
 		pbx_builtin_setvar_helper(session->channel, "PUSHWAKE_NODE_CONTACT", ast_str_buffer(dial));
-	} else {
-		ast_log(LOG_NOTICE, "Another node calls a phone of '%s' that is not registered here any more\n", aor);
 	}
 	ast_free(dial);
+	pushwake__contact_free(contact);
 	return 0;
 }
 

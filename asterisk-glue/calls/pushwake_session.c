@@ -161,6 +161,23 @@ static void take_route(const struct sent *sent, pjsip_tx_data *tdata)
 	ast_free(path);
 }
 
+/*! Says which push the INVITE belongs to: its own Call-ID is another one (Acrobits, Push Notification Mediator). */
+static void add_push_id(const char *call_id, pjsip_tx_data *tdata)
+{
+	if (!ast_strlen_zero(call_id)) {
+		ast_sip_add_header(tdata, "X-Push-ID", call_id);
+	}
+}
+
+/*! The INVITE of a channel that only shows the end of a call. */
+static void outgoing_end(struct ast_sip_session *session, pjsip_tx_data *tdata)
+{
+	char *call_id = pushwake__show_end_call_id(session->channel);
+
+	add_push_id(call_id, tdata);
+	ast_free(call_id);
+}
+
 static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tdata)
 {
 	const pjsip_uri *uri = tdata->msg->line.req.uri;
@@ -174,9 +191,11 @@ static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tda
 	}
 	sent = sent_new(session->channel, tdata);
 	if (!sent) {
+		outgoing_end(session, tdata);
 		return;
 	}
 	take_route(sent, tdata);
+	add_push_id(sent->call ? sent->call->call_id : NULL, tdata);
 	store = ast_sip_session_alloc_datastore(&session_info, session_info.type);
 	if (!store) {
 		sent_free(sent);

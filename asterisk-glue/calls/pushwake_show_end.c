@@ -29,42 +29,56 @@ struct shown {
 	char *aor;
 	char *uri;
 	char *reason;
+	char *call_id;
 	char *from;
 };
 
 static int shown_count;
-
-static void reason_free(void *data)
-{
-	ast_free(data);
-}
-
-static const struct ast_datastore_info reason_info = {
-	.type = "pushwake end",
-	.destroy = reason_free,
-};
 
 static void shown_free(struct shown *shown)
 {
 	ast_free(shown->aor);
 	ast_free(shown->uri);
 	ast_free(shown->reason);
+	ast_free(shown->call_id);
 	ast_free(shown->from);
 	ast_free(shown);
 }
 
-char *pushwake__show_end_reason(struct ast_channel *chan)
+static void end_free(void *data)
+{
+	shown_free(data);
+}
+
+/*! On the channel: what it shows the end of. */
+static const struct ast_datastore_info end_info = {
+	.type = "pushwake end",
+	.destroy = end_free,
+};
+
+/*! A copy of what the channel knows of the call; NULL when it shows the end of none. */
+static char *end_text(struct ast_channel *chan, size_t offset)
 {
 	struct ast_datastore *store;
-	char *reason = NULL;
+	char *text = NULL;
 
 	ast_channel_lock(chan);
-	store = ast_channel_datastore_find(chan, &reason_info, NULL);
+	store = ast_channel_datastore_find(chan, &end_info, NULL);
 	if (store) {
-		reason = ast_strdup(store->data);
+		text = ast_strdup(*(char **) ((char *) store->data + offset));
 	}
 	ast_channel_unlock(chan);
-	return reason;
+	return text;
+}
+
+char *pushwake__show_end_reason(struct ast_channel *chan)
+{
+	return end_text(chan, offsetof(struct shown, reason));
+}
+
+char *pushwake__show_end_call_id(struct ast_channel *chan)
+{
+	return end_text(chan, offsetof(struct shown, call_id));
 }
 
 void pushwake__show_end_heard(struct ast_channel *chan)
@@ -72,7 +86,7 @@ void pushwake__show_end_heard(struct ast_channel *chan)
 	struct ast_datastore *store;
 
 	ast_channel_lock(chan);
-	store = ast_channel_datastore_find(chan, &reason_info, NULL);
+	store = ast_channel_datastore_find(chan, &end_info, NULL);
 	ast_channel_unlock(chan);
 	if (store) {
 		/* A 100 is nothing that a channel hears of. */
@@ -92,11 +106,14 @@ static void read_user(char *user, size_t size, const char *uri)
 /*! What Dial() would set: who calls, and why the channel will be hung up. */
 static int prepare(struct ast_channel *chan, struct shown *shown)
 {
-	struct ast_datastore *store = ast_datastore_alloc(&reason_info, NULL);
+	struct ast_datastore *store = ast_datastore_alloc(&end_info, NULL);
+	struct shown *kept = ast_calloc(1, sizeof(*kept));
 	struct ast_party_connected_line connected;
 	char user[256];
 
-	if (!store) {
+	if (!store || !kept) {
+		ast_datastore_free(store);
+		ast_free(kept);
 		return -1;
 	}
 	read_user(user, sizeof(user), shown->from);
@@ -104,8 +121,10 @@ static int prepare(struct ast_channel *chan, struct shown *shown)
 	connected.id.number.valid = 1;
 	connected.id.number.str = user;
 	connected.id.number.presentation = AST_PRES_ALLOWED;
-	store->data = shown->reason;
-	shown->reason = NULL;
+	kept->reason = shown->reason;
+	kept->call_id = shown->call_id;
+	shown->reason = shown->call_id = NULL;
+	store->data = kept;
 	ast_channel_lock(chan);
 	ast_channel_datastore_add(chan, store);
 	ast_channel_set_connected_line(chan, &connected, NULL);
@@ -183,9 +202,10 @@ void pushwake__show_end(const pushwake_verb *verb)
 	shown->aor = ast_strndup(verb->aor.ptr, verb->aor.len);
 	shown->uri = ast_strndup(verb->contact.ptr, verb->contact.len);
 	shown->reason = ast_strndup(verb->reason.ptr, verb->reason.len);
+	shown->call_id = ast_strndup(verb->call_id.ptr, verb->call_id.len);
 	shown->from = ast_strndup(verb->from_uri.ptr, verb->from_uri.len);
 	ast_module_ref(AST_MODULE_SELF);
-	if (!shown->aor || !shown->uri || !shown->reason || !shown->from
+	if (!shown->aor || !shown->uri || !shown->reason || !shown->call_id || !shown->from
 		|| ast_pthread_create_detached_background(&thread, NULL, run, shown)) {
 		ast_module_unref(AST_MODULE_SELF);
 		ast_atomic_fetchadd_int(&shown_count, -1);

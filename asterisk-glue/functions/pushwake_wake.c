@@ -425,11 +425,14 @@ static int run(struct pushwake__wake *wake, struct pushwake__calls *calls)
 		wake->status = "TIMEOUT";
 		return 0;
 	}
-	if (wake->is_ringing && ast_channel_state(wake->chan) != AST_STATE_UP) {
+	if (wake->is_ringing) { /* who has been answered already, by a menu, hears the tone */
 		ast_indicate(wake->chan, AST_CONTROL_RINGING);
 	}
 	if (wait_for_phone(wake, calls)) {
 		return -1;
+	}
+	if (wake->is_ringing && ast_channel_state(wake->chan) == AST_STATE_UP) {
+		ast_indicate(wake->chan, -1);
 	}
 	if (!strcmp(wake->status, "UNAVAILABLE")) {
 		go_on_alone(wake, calls);

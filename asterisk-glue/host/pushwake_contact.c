@@ -14,6 +14,7 @@
 #include "asterisk/astobj2.h"
 #include "asterisk/logger.h"
 #include "asterisk/res_pjsip.h"
+#include "asterisk/sorcery.h"
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
@@ -60,15 +61,47 @@ int pushwake__contact_copy(struct pushwake__contact *to, const struct pushwake__
 	return -1;
 }
 
+/*! Whether an endpoint has this AoR. */
+static int has_aor(void *obj, void *arg, int flags)
+{
+	const struct ast_sip_endpoint *endpoint = obj;
+	char *rest = ast_strdupa(S_OR(endpoint->aors, ""));
+	char *name;
+
+	while ((name = ast_strip(strsep(&rest, ",")))) {
+		if (!strcmp(name, arg)) {
+			return CMP_MATCH | CMP_STOP;
+		}
+	}
+	return 0;
+}
+
+struct ast_sip_endpoint *pushwake__endpoint_of(const char *aor)
+{
+	struct ast_sip_endpoint *endpoint = ast_sorcery_retrieve_by_id(ast_sip_get_sorcery(), "endpoint", aor);
+	struct ao2_container *all;
+
+	if (endpoint && has_aor(endpoint, (void *) aor, 0)) {
+		return endpoint;
+	}
+	ao2_cleanup(endpoint);
+	all = ast_sip_get_endpoints();
+	endpoint = all ? ao2_callback(all, 0, has_aor, (void *) aor) : NULL;
+	ao2_cleanup(all);
+	return endpoint;
+}
+
 static int add_contact(void *obj, void *arg, int flags)
 {
 	struct ast_sip_contact *contact = obj;
 	struct pushwake__contacts *contacts = arg;
 	char *flow = flow_of(contact);
+	/* A contact that stands in pjsip.conf names none. */
+	struct ast_sip_endpoint *endpoint = ast_strlen_zero(contact->endpoint_name) ? pushwake__endpoint_of(contact->aor) : NULL;
 	struct pushwake__contact entry;
 	struct pushwake__contact known = {
 		.uri = (char *) contact->uri,
-		.endpoint = (char *) S_OR(contact->endpoint_name, contact->aor),
+		.endpoint = (char *) (endpoint ? ast_sorcery_object_get_id(endpoint) : S_OR(contact->endpoint_name, contact->aor)),
 		.flow = flow,
 		.registration = (char *) contact->call_id,
 		/* Such a contact is deleted when its connection drops. */
@@ -80,6 +113,7 @@ static int add_contact(void *obj, void *arg, int flags)
 		pushwake__contact_free(entry);
 	}
 	ast_free(flow);
+	ao2_cleanup(endpoint);
 	return 0;
 }
 

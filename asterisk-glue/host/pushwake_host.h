@@ -79,6 +79,9 @@ struct pushwake__contact {
 };
 AST_VECTOR(pushwake__contacts, struct pushwake__contact);
 
+/*! The endpoint whose phones register under this AoR, a reference: most have its name. NULL when there is none. */
+struct ast_sip_endpoint *pushwake__endpoint_of(const char *aor);
+
 /*! Fills in the contacts of an AoR; none when there is no such AoR. */
 void pushwake__contacts_get(struct pushwake__contacts *contacts, const char *aor);
 void pushwake__contacts_free(struct pushwake__contacts *contacts);

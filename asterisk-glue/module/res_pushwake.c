@@ -51,6 +51,7 @@ static const struct {
 	{ "deserted calls", pushwake__deserted_start, pushwake__deserted_stop },
 	{ "legs", pushwake__session_start, pushwake__session_stop },
 	{ "nodes", pushwake__node_start, pushwake__node_stop },
+	{ "messages of nodes", pushwake__node_text_start, pushwake__node_text_stop },
 	{ "answers", pushwake__answer_start, pushwake__answer_stop },
 	{ "device state", pushwake__devstate_start, pushwake__devstate_stop },
 	{ "manager", pushwake__manager_start, pushwake__manager_stop },

@@ -35,7 +35,7 @@ void pw_upstream_resume(void);
 
 /* pushwake_server.c: where a REGISTER of the gateway goes, a SIP URI or empty, as the script has it. Good until the
  * next call. */
-int pw_server_init(void);
+void pw_server_init(void);
 str pw_server_of(const pushwake_upstream *order);
 
 /* pushwake_registers.c: handles of the REGISTERs that are held */
@@ -84,6 +84,17 @@ int pw_ask(pw_hold_plan_t *plan, pushwake_contact *asked, sip_msg_t *msg, str *t
 /* pushwake_dialog.c */
 int ki_pushwake_in_dialog(sip_msg_t *msg);
 int ki_pushwake_in_dialog_table(sip_msg_t *msg, str *table);
+
+/* pushwake_event.c: what the script has for an event of this module. */
+typedef struct pw_event {
+	char *name;
+	int route; /* -1: none */
+} pw_event_t;
+void pw_event_init(pw_event_t *event);
+
+/* Only then it may be run, with the route type set. */
+int pw_event_is_heard(const pw_event_t *event);
+void pw_event_run(const pw_event_t *event, sip_msg_t *msg);
 
 /* pushwake_result.c */
 int pw_result_init(void);

@@ -166,18 +166,6 @@ static int store_binding(sip_msg_t *msg, str *table, pw_register_t *r, pushwake_
 	return 0;
 }
 
-/* What the engine says of requests that are held here; not now: the supervisor does it. */
-static void execute_verbs(const pushwake_register_result *result, pw_contacts_t *contacts)
-{
-	size_t i;
-
-	for(i = 0; i < result->verb_count; i++) {
-		if(pw_execute(&result->verbs[i], contacts) != 0) {
-			pw_verb_later(&result->verbs[i]);
-		}
-	}
-}
-
 static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *r, str *uri)
 {
 	pushwake_register_result check = PUSHWAKE_REGISTER_RESULT_INIT;
@@ -226,7 +214,7 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 	if(status < 0) {
 		pw_join(table, &r->aor, &contacts);
 	} else {
-		execute_verbs(&result, &contacts);
+		pw_execute_all(&result, &contacts);
 	}
 	pw_leg_in_hand(NULL);
 	if(asked != NULL) {

@@ -12,6 +12,7 @@
 #include "core/locking.h"
 #include "core/mem/mem.h"
 #include "core/mem/shm_mem.h"
+#include "core/sr_module.h"
 #include "pushwake_functions.h"
 
 /* A node that has just started is sent all contacts of the others at once. */
@@ -35,15 +36,6 @@ typedef struct pw_replicated_list {
 
 static pw_replicated_list_t *list = NULL;
 
-static void put_text(str *to, const str *from, char **at)
-{
-	to->s = *at;
-	to->len = from->len;
-	memcpy(*at, from->s, from->len);
-	(*at)[from->len] = '\0';
-	*at += from->len + 1;
-}
-
 /* Under usrloc's lock: nothing is asked, and nobody waited for. */
 static void on_contact(ucontact_t *contact, int type, void *param)
 {
@@ -59,9 +51,9 @@ static void on_contact(ucontact_t *contact, int type, void *param)
 		return;
 	}
 	at = (char *)(entry + 1);
-	put_text(&entry->table, contact->domain, &at);
-	put_text(&entry->aor, contact->aor, &at);
-	put_text(&entry->ruid, &contact->ruid, &at);
+	entry->table = pw_put(&at, pw_in(contact->domain));
+	entry->aor = pw_put(&at, pw_in(contact->aor));
+	entry->ruid = pw_put(&at, pw_in(&contact->ruid));
 	entry->next = NULL;
 	lock_get(&list->lock);
 	if(list->last != NULL) {
@@ -79,6 +71,10 @@ int pw_replicated_init(pushwake_settings *settings)
 {
 	pushwake_str store = pushwake_settings_text(settings, pw_text("store"));
 
+	if(server_id == 0 && module_loaded("dmq_usrloc")) {
+		LM_WARN("dmq_usrloc brings contacts of other nodes, and server_id is not set: they count as this node's, and their phones are not woken "
+				"from here; write server_id=1, and another number on each node\n");
+	}
 	/* what other nodes store is known here already */
 	if(memchr(store.ptr, ':', store.len) != NULL) {
 		return 0;
@@ -146,7 +142,6 @@ static int learn(pw_contacts_t *contacts, str *table, str *aor)
 	pushwake_contact *asked = pw_contacts_describe(contacts);
 	pushwake_header header = {pw_text("Contact"), {NULL, 0}};
 	str value;
-	size_t i;
 	int status = PUSHWAKE_OK;
 
 	/* 0 would take it away */
@@ -164,11 +159,7 @@ static int learn(pw_contacts_t *contacts, str *table, str *aor)
 		status = pushwake_register(&result, pw_client, &request);
 		if(status == PUSHWAKE_OK) {
 			pw_contacts_forget(table, aor, result.stale_list, result.stale_count);
-			for(i = 0; i < result.verb_count; i++) {
-				if(pw_execute(&result.verbs[i], contacts) != 0) {
-					pw_verb_later(&result.verbs[i]);
-				}
-			}
+			pw_execute_all(&result, contacts);
 		}
 		pkg_free(value.s);
 	}

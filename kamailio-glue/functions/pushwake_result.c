@@ -7,13 +7,10 @@
 #include <string.h>
 
 #include "core/fmsg.h"
-#include "core/kemi.h"
 #include "core/pvar.h"
 #include "core/route.h"
 #include "core/script_cb.h"
 #include "pushwake_functions.h"
-
-#define PW_EVENT "pushwake:result"
 
 /* What $pushwake(...) knows; texts by their place in the result. */
 static const struct {
@@ -33,18 +30,14 @@ static const struct {
 	{"removed", 0},
 };
 
-static int event_route = -1;
+static pw_event_t event = {"pushwake:result", -1};
 static const pushwake_result *current = NULL;
 
 int pw_result_init(void)
 {
-	int route = route_lookup(&event_rt, PW_EVENT);
-
-	if(route >= 0 && event_rt.rlist[route] != NULL) {
-		event_route = route;
-	}
+	pw_event_init(&event);
 	if(faked_msg_init() < 0) {
-		LM_ERR("cannot init the message for event_route[" PW_EVENT "]\n");
+		LM_ERR("cannot init the message for event_route[%s]\n", event.name);
 		return -1;
 	}
 	return 0;
@@ -52,12 +45,10 @@ int pw_result_init(void)
 
 void pw_result_run(const pushwake_result *result)
 {
-	sr_kemi_eng_t *keng = sr_kemi_eng_get();
-	str event = str_init(PW_EVENT);
 	sip_msg_t *msg;
 	int before;
 
-	if(event_route < 0 && (keng == NULL || pw_event_callback.len <= 0)) {
+	if(!pw_event_is_heard(&event)) {
 		return;
 	}
 	msg = faked_msg_next();
@@ -65,13 +56,7 @@ void pw_result_run(const pushwake_result *result)
 	set_route_type(EVENT_ROUTE);
 	current = result;
 	if(exec_pre_script_cb(msg, REQUEST_CB_TYPE) > 0) {
-		if(keng != NULL && pw_event_callback.len > 0) {
-			if(sr_kemi_route(keng, msg, EVENT_ROUTE, &pw_event_callback, &event) < 0) {
-				LM_ERR("event_callback failed\n");
-			}
-		} else if(event_route >= 0) {
-			run_top_route(event_rt.rlist[event_route], msg, 0);
-		}
+		pw_event_run(&event, msg);
 		exec_post_script_cb(msg, REQUEST_CB_TYPE);
 	}
 	current = NULL;

@@ -9,41 +9,26 @@
 
 #include "core/dset.h"
 #include "core/fmsg.h"
-#include "core/kemi.h"
 #include "core/parser/msg_parser.h"
 #include "core/route.h"
 #include "pushwake_functions.h"
 
-#define PW_EVENT "pushwake:upstream"
 #define PW_MAX_URI 512
 
-static int event_route = -1;
+static pw_event_t event = {"pushwake:upstream", -1};
 
-int pw_server_init(void)
+void pw_server_init(void)
 {
-	int route = route_lookup(&event_rt, PW_EVENT);
-
-	if(route >= 0 && event_rt.rlist[route] != NULL) {
-		event_route = route;
-	}
-	return 0;
+	pw_event_init(&event);
 }
 
 static void run(sip_msg_t *msg)
 {
-	sr_kemi_eng_t *keng = sr_kemi_eng_get();
-	str event = str_init(PW_EVENT);
 	int before = get_route_type();
 
 	/* ORDER: no callbacks around it. tm's would give back the transaction of the request that this process has in hand. */
 	set_route_type(EVENT_ROUTE);
-	if(keng != NULL && pw_event_callback.len > 0) {
-		if(sr_kemi_route(keng, msg, EVENT_ROUTE, &pw_event_callback, &event) < 0) {
-			LM_ERR("event_callback failed\n");
-		}
-	} else if(event_route >= 0) {
-		run_top_route(event_rt.rlist[event_route], msg, 0);
-	}
+	pw_event_run(&event, msg);
 	set_route_type(before);
 }
 
@@ -56,7 +41,7 @@ str pw_server_of(const pushwake_upstream *order)
 	int was_new = ruri_get_forking_state();
 	sip_msg_t *msg;
 
-	if(event_route < 0 && (sr_kemi_eng_get() == NULL || pw_event_callback.len <= 0)) {
+	if(!pw_event_is_heard(&event)) {
 		return hop;
 	}
 	msg = faked_msg_next();

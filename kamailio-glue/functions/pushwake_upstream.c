@@ -73,7 +73,8 @@ int pw_upstream_init(void)
 			return -1;
 		}
 	}
-	return pw_registers_init() < 0 || pw_server_init() < 0 ? -1 : pw_continue_init();
+	pw_server_init();
+	return pw_registers_init() < 0 ? -1 : pw_continue_init();
 }
 
 /* Where the SIP server reaches this host: prefer UDP, since a connection that the
@@ -105,35 +106,30 @@ static void local_address(pushwake_str *out, sip_msg_t *msg)
 /* An order in memory of its own: what carries it out may ask the engine again. */
 static pushwake_upstream *copy(const pushwake_upstream *order)
 {
-	pushwake_upstream *out;
-	pushwake_str *texts[] = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
-	size_t size = sizeof(*out), i;
+	pushwake_upstream copied = *order, *out;
+	pushwake_str *texts[] = {&copied.account, &copied.uri, &copied.request_uri, &copied.next_hop, &copied.call_id,
+			&copied.from_tag, &copied.reason, &copied.headers};
+	const size_t count = sizeof(texts) / sizeof(texts[0]);
+	size_t size = sizeof(copied), i;
 	char *at;
 
-	size += order->account.len + order->uri.len + order->request_uri.len + order->next_hop.len + order->call_id.len
-			+ order->from_tag.len + order->reason.len + order->headers.len;
+	for(i = 0; i < count; i++) {
+		size += texts[i]->len;
+	}
 	out = pkg_malloc(size);
 	if(out == NULL) {
 		PKG_MEM_ERROR;
 		return NULL;
 	}
-	*out = *order;
 	at = (char *)(out + 1);
-	texts[0] = &out->account;
-	texts[1] = &out->uri;
-	texts[2] = &out->request_uri;
-	texts[3] = &out->next_hop;
-	texts[4] = &out->call_id;
-	texts[5] = &out->from_tag;
-	texts[6] = &out->reason;
-	texts[7] = &out->headers;
-	for(i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for(i = 0; i < count; i++) {
 		if(texts[i]->len > 0) {
 			memcpy(at, texts[i]->ptr, texts[i]->len);
 			texts[i]->ptr = at;
 			at += texts[i]->len;
 		}
 	}
+	*out = copied;
 	return out;
 }
 

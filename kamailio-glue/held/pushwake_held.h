@@ -195,6 +195,9 @@ void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status);
 int pw_script_init(void);
 int pw_script_has(const pw_hold_t *hold);
 
+/* Whether it has held the transaction that is the current one. */
+int pw_script_holds_current(void);
+
 /* It has just held this request, which is busy until it ends. */
 void pw_script_holds(tm_cell_t *t, pw_hold_t *hold);
 
@@ -247,6 +250,9 @@ enum pw_executed {
 
 /* Does what the engine says. `contacts` are those of the REGISTER in hand, or NULL. */
 enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts);
+
+/* All that it says of requests held here as a REGISTER comes; what cannot be done now the supervisor does. */
+void pw_execute_all(const pushwake_register_result *result, pw_contacts_t *contacts);
 
 /* pushwake_join.c: without an engine, the contacts of a REGISTER join what is held. */
 void pw_join(str *table, str *aor, pw_contacts_t *contacts);

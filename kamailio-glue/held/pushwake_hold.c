@@ -73,18 +73,6 @@ int64_t pw_handle_age_ms(uint64_t handle)
 	return pw_now_ms() - (int64_t)(handle >> PW_NUMBER_BITS);
 }
 
-static str copy_of(const char *from, size_t len, char **at)
-{
-	str out = {*at, (int)len};
-
-	if(len > 0) {
-		memcpy(*at, from, len);
-	}
-	(*at)[len] = '\0';
-	*at += len + 1;
-	return out;
-}
-
 static int is_named(const pw_hold_plan_t *plan, int i)
 {
 	return plan->asked[i].leg > 0 && plan->asked[i].verdict == PUSHWAKE_RING;
@@ -121,14 +109,13 @@ static pw_hold_t *hold_new(tm_cell_t *t, const pw_hold_plan_t *plan)
 	memset(hold, 0, size);
 	hold->named = (pw_named_leg_t *)(hold + 1);
 	at = (char *)(hold->named + named);
-	hold->aor = copy_of(plan->aor.s, plan->aor.len, &at);
-	hold->table = copy_of(plan->table.s, plan->table.len, &at);
-	hold->ticket = copy_of(plan->ticket.ptr, plan->ticket.len, &at);
+	hold->aor = pw_put(&at, pw_in(&plan->aor));
+	hold->table = pw_put(&at, pw_in(&plan->table));
+	hold->ticket = pw_put(&at, plan->ticket);
 	for(i = 0; i < plan->contacts->n; i++) {
 		if(is_named(plan, i)) {
 			hold->named[hold->named_count].leg = plan->asked[i].leg;
-			hold->named[hold->named_count].ruid =
-					copy_of(plan->contacts->v[i].ruid.s, plan->contacts->v[i].ruid.len, &at);
+			hold->named[hold->named_count].ruid = pw_put(&at, pw_in(&plan->contacts->v[i].ruid));
 			hold->named_count++;
 			if(plan->asked[i].leg > hold->last_leg) {
 				hold->last_leg = plan->asked[i].leg;
@@ -336,6 +323,11 @@ static int add_blind(tm_cell_t *t, pw_hold_t *hold, int64_t deadline_ms)
 	/* in a route that goes on after t_suspend() tm does not wait for the branch that this names */
 	t->async_backup.blind_uac = suspended;
 	hold->blind = t->nr_of_outgoings - 1;
+	/* t_relay() marks where its branches begin, and get_redirects() and t_drop_replies() look for that mark: what comes
+	 * late, without t_relay(), begins here */
+	if(added >= 0) {
+		t->uac[hold->blind].flags |= TM_UAC_FLAG_FB;
+	}
 	return added;
 }
 

@@ -156,11 +156,14 @@ static void forget_failed(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *con
 static sip_msg_t *in_hand = NULL;
 static int is_appending = 0;
 
-/* What a branch route logs bears the prefix (log_prefix) of its request. */
+/* What a branch route logs bears the prefix (log_prefix) of its request. One that drops the only branch
+ * makes t_relay() fail before tm has told anybody that it forwards. */
 static int on_branch_route(sip_msg_t *msg, unsigned int flags, void *param)
 {
 	if(is_appending) {
 		log_prefix_set(msg);
+	} else if(pw_script_holds_current()) {
+		msg->msg_flags |= FL_MSG_NOREPLY;
 	}
 	return 1;
 }

@@ -41,6 +41,16 @@ int pw_script_has(const pw_hold_t *hold)
 	return i < opened_count;
 }
 
+int pw_script_holds_current(void)
+{
+	tm_cell_t *t = pw.tm.t_gett();
+	int i;
+
+	for(i = 0; i < opened_count && !is_of(&opened[i], t); i++) {
+	}
+	return i < opened_count;
+}
+
 int pw_quiet_begin(sip_msg_t *msg)
 {
 	const pw_opened_t *last = opened_count > 0 ? &opened[opened_count - 1] : NULL;

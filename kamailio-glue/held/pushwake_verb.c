@@ -10,36 +10,22 @@
 /* How long a worker may take from its question to the hold. */
 #define PW_UNHELD_MS 250
 
-/* Ends in NUL, which is not counted. */
-static int copy_text(str *to, pushwake_str from, char **at, const char *end)
-{
-	if(from.len >= (size_t)(end - *at)) {
-		return -1;
-	}
-	to->s = *at;
-	to->len = (int)from.len;
-	if(from.len > 0) {
-		memcpy(*at, from.ptr, from.len);
-	}
-	(*at)[from.len] = '\0';
-	*at += from.len + 1;
-	return 0;
-}
-
 /* A phone that registered at another node: the registrar here may know nothing of it. */
 static pw_contact_t *contact_elsewhere(pw_contact_t *out, const pushwake_verb *verb)
 {
 	static char texts[4096];
 	char *at = texts;
-	const char *end = texts + sizeof(texts);
 
-	memset(out, 0, sizeof(*out));
-	if(verb->contact_uri.len == 0 || copy_text(&out->uri, verb->contact_uri, &at, end) < 0
-			|| copy_text(&out->ruid, verb->contact, &at, end) < 0
-			|| copy_text(&out->path, verb->contact_path, &at, end) < 0
-			|| copy_text(&out->received, verb->contact_flow, &at, end) < 0) {
+	if(verb->contact_uri.len == 0
+			|| verb->contact_uri.len + verb->contact.len + verb->contact_path.len + verb->contact_flow.len + 4
+					   > sizeof(texts)) {
 		return NULL;
 	}
+	memset(out, 0, sizeof(*out));
+	out->uri = pw_put(&at, verb->contact_uri);
+	out->ruid = pw_put(&at, verb->contact);
+	out->path = pw_put(&at, verb->contact_path);
+	out->received = pw_put(&at, verb->contact_flow);
 	if(out->path.len > 0) {
 		out->received.len = 0;
 	}
@@ -156,4 +142,15 @@ enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts)
 		ruri_mark_new(); /* clear_branches() says that it is used up */
 	}
 	return done;
+}
+
+void pw_execute_all(const pushwake_register_result *result, pw_contacts_t *contacts)
+{
+	size_t i;
+
+	for(i = 0; i < result->verb_count; i++) {
+		if(pw_execute(&result->verbs[i], contacts) != PW_DONE) {
+			pw_verb_later(&result->verbs[i]);
+		}
+	}
 }

@@ -93,42 +93,35 @@ int pw_aor(str *aor, str *uri)
 	return 0;
 }
 
-static int copy(str *to, const str *from, char **at)
-{
-	to->s = *at;
-	to->len = from->s != NULL ? from->len : 0;
-	if(to->len > 0) {
-		memcpy(*at, from->s, to->len);
-	}
-	/* tm compares with strstr() in places */
-	(*at)[to->len] = '\0';
-	*at += to->len + 1;
-	return to->len;
-}
-
 static size_t text_size(const ucontact_t *c)
 {
 	return (size_t)c->c.len + c->ruid.len + c->instance.len + c->received.len + c->path.len
 		   + c->user_agent.len + c->callid.len + 7;
 }
 
+/* Its connection is another node's, where nodes share the table. In that mode usrloc also keeps the number beyond a
+ * restart, though the count begins anew: somebody else may have it now. */
+static int is_connection_known(const ucontact_t *c)
+{
+	return c->server_id == server_id && (pw.usrloc.db_mode != DB_ONLY || c->last_modified > up_since);
+}
+
 static void copy_contact(pw_contact_t *to, const ucontact_t *from, char **at)
 {
-	copy(&to->uri, &from->c, at);
-	copy(&to->ruid, &from->ruid, at);
-	copy(&to->instance, &from->instance, at);
-	copy(&to->received, &from->received, at);
-	copy(&to->path, &from->path, at);
-	copy(&to->user_agent, &from->user_agent, at);
-	copy(&to->callid, &from->callid, at);
+	to->uri = pw_put(at, pw_in(&from->c));
+	to->ruid = pw_put(at, pw_in(&from->ruid));
+	to->instance = pw_put(at, pw_in(&from->instance));
+	to->received = pw_put(at, pw_in(&from->received));
+	to->path = pw_put(at, pw_in(&from->path));
+	to->user_agent = pw_put(at, pw_in(&from->user_agent));
+	to->callid = pw_put(at, pw_in(&from->callid));
 	to->cseq = from->cseq;
 	to->q = from->q;
 	to->cflags = from->cflags;
 	to->reg_id = from->reg_id;
 	to->methods = from->methods;
 	to->flow[0] = '\0';
-	/* of a table that nodes share: its connection is another's */
-	to->tcpconn_id = from->server_id == server_id ? from->tcpconn_id : -1;
+	to->tcpconn_id = is_connection_known(from) ? from->tcpconn_id : -1;
 	to->sock = from->server_id == server_id ? from->sock : NULL;
 	to->expires = from->expires;
 	to->modified = from->last_modified;

@@ -20,6 +20,18 @@ int pw_copy(str *to, const char *from, size_t len)
 	return 0;
 }
 
+str pw_put(char **at, pushwake_str text)
+{
+	str out = {*at, (int)text.len};
+
+	if(text.len > 0) {
+		memcpy(*at, text.ptr, text.len);
+	}
+	(*at)[text.len] = '\0';
+	*at += text.len + 1;
+	return out;
+}
+
 pushwake_header *pw_headers(sip_msg_t *msg, size_t *count)
 {
 	pushwake_header *headers;

@@ -20,6 +20,7 @@
  *     pushwake_removed    contacts that somebody removes by hand
  *     pushwake_replicated contacts that other nodes replicate
  *     pushwake_result     event_route[pushwake:result] and $pushwake(...)
+ *     pushwake_event      what a script has for events of this module
  *   held/       requests that are held
  *     pushwake_hold       the table of them
  *     pushwake_script     what the script at work has held, until it ends
@@ -149,6 +150,9 @@ int pw_core_fits(void);
 
 /* A copy in pkg memory that ends in NUL, to be freed; 0, or -1 when memory is short. */
 int pw_copy(str *to, const char *from, size_t len);
+
+/* Puts a text where *at points, and a NUL behind it: tm compares with strstr() in places. *at is behind that then. */
+str pw_put(char **at, pushwake_str text);
 
 /* All headers that are parsed, in pkg memory, to be freed; NULL: no memory. */
 pushwake_header *pw_headers(sip_msg_t *msg, size_t *count);

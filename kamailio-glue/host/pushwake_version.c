@@ -44,57 +44,19 @@ PW_EXPORT char *module_version = built_for;
 PW_EXPORT char *module_flags = built_flags;
 PW_EXPORT unsigned int module_interface_ver = 4;
 
-/* Flags that change a struct or a signature, and whether we were built with them. */
+/* Flags that change a struct or a signature. What the compiler makes of a flag that we were built without is its name. */
+#define PW_FLAG(name) {#name, PW_EXPAND(name)}
+#if defined(FAST_LOCK) && defined(ADAPTIVE_WAIT)
+#define PW_LOCKS "1"
+#else
+#define PW_LOCKS "FAST_LOCK-ADAPTIVE_WAIT"
+#endif
+
 static const struct {
 	const char *name;
-	int ours;
-} layout[] = {
-#ifdef USE_TCP
-		{"USE_TCP", 1},
-#else
-		{"USE_TCP", 0},
-#endif
-#ifdef USE_TLS
-		{"USE_TLS", 1},
-#else
-		{"USE_TLS", 0},
-#endif
-#ifdef USE_SCTP
-		{"USE_SCTP", 1},
-#else
-		{"USE_SCTP", 0},
-#endif
-#ifdef DBG_SR_MEMORY
-		{"DBG_SR_MEMORY", 1},
-#else
-		{"DBG_SR_MEMORY", 0},
-#endif
-#ifdef USE_FUTEX
-		{"USE_FUTEX", 1},
-#else
-		{"USE_FUTEX", 0},
-#endif
-#if defined(FAST_LOCK) && defined(ADAPTIVE_WAIT)
-		{"FAST_LOCK-ADAPTIVE_WAIT", 1},
-#else
-		{"FAST_LOCK-ADAPTIVE_WAIT", 0},
-#endif
-#ifdef USE_DNS_CACHE
-		{"USE_DNS_CACHE", 1},
-#else
-		{"USE_DNS_CACHE", 0},
-#endif
-#ifdef USE_DNS_FAILOVER
-		{"USE_DNS_FAILOVER", 1},
-#else
-		{"USE_DNS_FAILOVER", 0},
-#endif
-#ifdef PKG_MALLOC
-		{"PKG_MALLOC", 1},
-#else
-		{"PKG_MALLOC", 0},
-#endif
-};
+	const char *value;
+} layout[] = {PW_FLAG(USE_TCP), PW_FLAG(USE_TLS), PW_FLAG(USE_SCTP), PW_FLAG(DBG_SR_MEMORY), PW_FLAG(USE_FUTEX),
+		{"FAST_LOCK-ADAPTIVE_WAIT", PW_LOCKS}, PW_FLAG(USE_DNS_CACHE), PW_FLAG(USE_DNS_FAILOVER), PW_FLAG(PKG_MALLOC)};
 
 static int has_flag(const char *flags, const char *name)
 {
@@ -165,7 +127,7 @@ __attribute__((constructor)) static void check_core(void)
 		flags = (char *)ver_flags;
 	}
 	for(i = 0; i < sizeof(layout) / sizeof(layout[0]); i++) {
-		if(has_flag(flags, layout[i].name) != layout[i].ours) {
+		if(has_flag(flags, layout[i].name) != (strcmp(layout[i].name, layout[i].value) != 0)) {
 			return;
 		}
 	}

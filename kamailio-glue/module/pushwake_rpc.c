@@ -145,30 +145,19 @@ static void rpc_stats(rpc_t *rpc, void *c)
 	}
 }
 
-static void rpc_list(rpc_t *rpc, void *c)
-{
-	query(rpc, c, PUSHWAKE_QUERY_FIND, NULL);
-}
+#define PW_QUERY(name, kind, usage)            \
+	static void rpc_##name(rpc_t *rpc, void *c) \
+	{                                           \
+		query(rpc, c, kind, usage);             \
+	}
 
-static void rpc_show(rpc_t *rpc, void *c)
-{
-	query(rpc, c, PUSHWAKE_QUERY_FIND, "pushwake.show AOR [NAME=VALUE ...]");
-}
-
-static void rpc_trace(rpc_t *rpc, void *c)
-{
-	query(rpc, c, PUSHWAKE_QUERY_TRACE, NULL);
-}
-
-static void rpc_remove(rpc_t *rpc, void *c)
-{
-	query(rpc, c, PUSHWAKE_QUERY_REMOVE_FOUND, "pushwake.remove AOR [NAME=VALUE ...]");
-}
-
-static void rpc_reload(rpc_t *rpc, void *c)
-{
-	query(rpc, c, PUSHWAKE_QUERY_RELOAD, NULL);
-}
+/* clang-format off */
+PW_QUERY(list,   PUSHWAKE_QUERY_FIND,         NULL)
+PW_QUERY(show,   PUSHWAKE_QUERY_FIND,         "pushwake.show AOR [NAME=VALUE ...]")
+PW_QUERY(trace,  PUSHWAKE_QUERY_TRACE,        NULL)
+PW_QUERY(remove, PUSHWAKE_QUERY_REMOVE_FOUND, "pushwake.remove AOR [NAME=VALUE ...]")
+PW_QUERY(reload, PUSHWAKE_QUERY_RELOAD,       NULL)
+/* clang-format on */
 
 static void rpc_send(rpc_t *rpc, void *c)
 {

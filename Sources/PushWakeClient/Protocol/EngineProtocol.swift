@@ -177,8 +177,10 @@ public enum EngineProtocol {
         case sendsUpstream = 168
         /// `enum pushwake_host`.
         case hostKind = 92
+        /// 1: the caller offers video.
+        case video = 93
         /// In an answer: the engine reads news lines.
-        case readsNews = 93
+        case readsNews = 95
         /// When a message was begun, in monotonic microseconds of the host; its first field.
         case begunAt = 94
     }

@@ -53,6 +53,8 @@ package struct WakeMessage: Equatable {
     package var toURI = ""
     package var contentType = ""
     package var text = ""
+    /// The caller offers video.
+    package var offersVideo = false
     package var contacts: [Contact] = []
     /// The host does not know the contacts of the user (AGI, shell).
     package var hasNoContacts = false
@@ -98,6 +100,7 @@ package struct WakeMessage: Equatable {
             case .toURI: toURI = reader.text(field)
             case .contentType: contentType = reader.text(field)
             case .text: text = reader.text(field)
+            case .video: offersVideo = reader.number(field) != 0
             case .withoutContacts: hasNoContacts = reader.number(field) != 0
             case .host: host = UInt64(bitPattern: reader.number(field))
             case .handle: handle = UInt64(bitPattern: reader.number(field))

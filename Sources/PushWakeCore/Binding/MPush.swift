@@ -19,16 +19,20 @@ enum MPush {
             environment = named
             letter = try field(&cursor, of: value, "a provider letter")
         }
-        guard let provider = provider(value.part(letter)) else {
+        guard var provider = provider(value.part(letter)) else {
             throw TokenRules.unknownProvider(value.text(letter), header, known: "a, i, j or w")
         }
         let app = value.text(try field(&cursor, of: value, "a package"))
         let token = value.part(cursor.position..<value.count).trimmed().text()
         if token.utf8.span.equalsIgnoringCase("null") { return .unbind }
+        // A page that takes its pushes through Firebase has a registration token, and no endpoint.
+        let isBrowserOfFirebase = provider == .webpush && !app.isEmpty && !token.contains("://")
+        if isBrowserOfFirebase { provider = .fcm }
 
         if provider != .webpush || !app.isEmpty { try TokenRules.check(app: app, from: header) }
         try TokenRules.check(token: token, of: provider, from: header)
         var binding = Binding(provider: provider, environment: environment, app: app, token: token, dialect: .mpush)
+        if isBrowserOfFirebase { binding.attributes["pn-platform"] = "web" }
         if value.part(letter).equalsIgnoringCase("j") { binding.attributes["pn-platform"] = "ios" }
         return .bind([binding])
     }

@@ -106,9 +106,11 @@ public struct CallContact: Equatable, Sendable {
         return reach == .datagram && other.reach == .datagram && isSamePlace(as: other)
     }
 
-    /// Whether an answer that came over the network is the phone's own. A node that cannot reach it says so: timeout, no
-    /// connection (Kamailio's 477 and 478), no room, or that it is out of order.
-    func speaksItself(_ status: Int) -> Bool { !isElsewhere || ![408, 430, 477, 478, 479, 500, 503].contains(status) }
+    /// Whether an answer that came over the network is the phone's own. A node or an edge proxy that cannot reach it says
+    /// so: timeout, no flow (RFC 5626, 5.3.1), no connection (Kamailio's 477 and 478), no room, or that it is out of order.
+    func speaksItself(_ status: Int) -> Bool {
+        !(isElsewhere || isBehindProxy) || ![408, 430, 477, 478, 479, 500, 503].contains(status)
+    }
 
     /// Sending to it needs nothing that the phone would have to do first.
     var canBeRung: Bool { reach != .lost }

@@ -30,6 +30,8 @@ public struct IncomingRequest: Equatable, Sendable {
     public var toURI = ""
     /// The text of a message, or the `Voice-Message` of a mailbox: new and old ones, `2/8 (0/2)`.
     public var text = ""
+    /// The INVITE offers video (RFC 8866, 5.14).
+    public var offersVideo = false
 
     /// Knows nothing but the method.
     public init(method: String) { self.method = method }
@@ -132,6 +134,7 @@ public struct RequestReader: ~Copyable {
         switch request.method {
         case "MESSAGE" where MessageBody(contentType: request.contentType) == .text:
             request.text = body.part(0..<Self.longestText).text()
+        case "INVITE": request.offersVideo = Self.offersVideo(body.part(0..<Self.longestText))
         case "NOTIFY" where request.eventPackage == RequestPolicy.mailboxPackage:
             readSummary(body.part(0..<Self.longestSummary))
         default: break
@@ -161,6 +164,19 @@ extension RequestReader {
         case .reason: request.ending = CallEnding(reason: value.text())
         case .route: if request.purr.isEmpty { request.purr = Self.purr(inRoute: value) }
         }
+    }
+
+    /// Whether a session description, or one in a body of several parts, has video that is not switched off (port 0,
+    /// RFC 3264, 5.1): `m=video 4000 RTP/AVP 96`.
+    private static func offersVideo(_ body: Span<UInt8>) -> Bool {
+        var lines = Cursor(body)
+        while !lines.isAtEnd {
+            let line = body.part(lines.skip(to: ASCII.lineFeed))
+            lines.advance()
+            guard line.count > 8, line.part(0..<8).equals("m=video ") else { continue }
+            if line[8] != UInt8(ascii: "0") { return true }
+        }
+        return false
     }
 
     /// The lines of a message summary look like headers (RFC 3842, 5).

@@ -35,13 +35,13 @@ public struct HTTPRequest: Equatable, Sendable {
 
     /// Appends one header field; the value may be text or raw bytes.
     public mutating func append(_ name: String, _ value: String, neverIndexed: Bool = false) {
-        append(name, neverIndexed: neverIndexed) { $0.append(contentsOf: value.utf8) }
+        append(name, neverIndexed: neverIndexed) { value.utf8.span.append(to: &$0) }
     }
 
     /// Appends one header field whose value `write` puts together in place.
     public mutating func append(_ name: String, neverIndexed: Bool = false, _ write: (inout [UInt8]) -> Void) {
         let start = UInt32(truncatingIfNeeded: storage.count)
-        storage.append(contentsOf: name.utf8)
+        name.utf8.span.append(to: &storage)
         let middle = UInt32(truncatingIfNeeded: storage.count)
         write(&storage)
         let end = UInt32(truncatingIfNeeded: storage.count)

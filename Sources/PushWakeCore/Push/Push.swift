@@ -37,6 +37,8 @@ public struct PushContent: Equatable, Sendable {
     public var sentAt: Int64
     /// Seconds since 1970 at which nobody waits for the phone any more; 0: the time to live after the push is built.
     public var endsAt: Int64
+    /// The caller offers video.
+    public var hasVideo = false
 
     public init(
         event: PushEvent, occasion: PushOccasion = .usual, callID: String = "", fromURI: String = "",

@@ -40,6 +40,8 @@ public struct KamailioConfiguration {
 
     public private(set) var modules: [(name: String, location: Location)] = []
     public private(set) var parameters: [Parameter] = []
+    /// The core's `server_id`, as it is written last; nil where it is not.
+    public private(set) var serverID: (value: String, location: Location)?
     /// By name: `request_route`, `route[RELAY]`, `failure_route[X]`.
     public private(set) var routes: [String: [Step]] = [:]
 
@@ -93,6 +95,8 @@ public struct KamailioConfiguration {
                 guard values.count == 3 else { break }
                 parameters.append(
                     Parameter(modules: values[0], name: values[1], value: values[2], location: token.location))
+            case "server_id" where text(1) == "=":
+                serverID = (text(2), token.location)
             case "request_route", "reply_route":
                 route = token.text
             case _ where token.text == "route" || token.text.hasSuffix("_route"):

@@ -28,6 +28,7 @@ public struct KamailioInspection {
         var inspection = KamailioInspection(configuration: configuration, file: file)
         inspection.inspectModules()
         inspection.inspectParameters()
+        inspection.inspectNodes()
         inspection.inspectCalls()
         inspection.inspectOrder()
         return inspection.findings
@@ -86,6 +87,22 @@ public struct KamailioInspection {
             add(
                 lost.location,
                 "usrloc's handle_lost_tcp deletes a phone that falls asleep; set modparam(\"usrloc\", \"handle_lost_tcp\", 0)"
+            )
+        }
+    }
+
+    /// Contacts of other nodes are told from this one's by `server_id`; who has none has 0.
+    private mutating func inspectNodes() {
+        guard Int(configuration.serverID?.value ?? "0") == 0 else { return }
+        if let dmq = value("dmq_usrloc", "enable"), dmq.value != "0" {
+            add(
+                configuration.serverID?.location ?? dmq.location,
+                "dmq_usrloc brings contacts of other nodes, and without server_id they count as this one's: their phones are not woken from here; write server_id=1, and another number on each node"
+            )
+        } else if let table = value("usrloc", "db_mode"), table.value == "3", value("pushwake", "node_uri") != nil {
+            add(
+                configuration.serverID?.location ?? table.location,
+                "nodes share the location table, and without server_id contacts of others count as this one's; write server_id=1, and another number on each node"
             )
         }
     }

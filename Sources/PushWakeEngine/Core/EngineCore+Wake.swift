@@ -186,11 +186,12 @@ extension EngineCore {
         let timeToLive =
             message.event == .call
             ? UInt32(clamping: hold(message)) : settings.timeToLive(of: message.event, message.occasion)
-        let content = PushContent(
+        var content = PushContent(
             event: message.event, occasion: message.occasion, callID: message.callID, fromURI: message.fromURI,
             fromDisplay: Self.displayName(message.fromDisplay), toURI: message.toURI, text: Self.text(of: message),
             timeToLive: timeToLive, sentAt: wall,
             endsAt: message.event == .call ? wall.addingReportingOverflow(wait / 1000).partialValue : 0)
+        content.hasVideo = message.offersVideo
         let story = trace.begin(
             method: message.method.isEmpty ? message.event.name : message.method, aor: message.aor,
             callID: message.callID,

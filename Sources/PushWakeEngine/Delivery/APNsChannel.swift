@@ -6,7 +6,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Pushes to one Apple environment with one key: one provider token, one connection pool.
-final class APNsChannel: PooledChannel {
+final class APNsChannel: ProviderChannel {
     let label: String
     var breaker: Breaker
     let loop: Loop
@@ -52,6 +52,7 @@ final class APNsChannel: PooledChannel {
 
     /// Makes sure that the builder has a token that is good now.
     private func renewToken() -> Bool {
+        if generation > 0, credential.usableGeneration(now: loop.wallSeconds) == generation { return true }
         switch credential.authorization(now: loop.wallSeconds) {
         case .use(let authorization, let current):
             if current != generation { (builder.authorization, generation) = (authorization, current) }

@@ -5,7 +5,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Pushes through Acrobits' mediator; it needs no credential.
-final class AcrobitsChannel: PooledChannel {
+final class AcrobitsChannel: ProviderChannel {
     let label = "acrobits"
     var breaker: Breaker
     let loop: Loop

@@ -91,9 +91,10 @@ final class Delivery {
             var problems: [String] = []
             channels.reopen(provider, keepsUnchanged: true, problems: &problems)
             // One broken file among many is not logged again when another one changes.
-            for problem in problems where knownProblems[provider]?.contains(problem) != true { log(.warning, problem) }
+            let news = problems.filter { knownProblems[provider]?.contains($0) != true }
+            for problem in news { log(.warning, problem) }
             knownProblems[provider] = problems
-            log(.notice, "the keys for \(provider.name) have changed and were read again")
+            if news.isEmpty { log(.notice, "the keys for \(provider.name) have changed and were read again") }
             if provider == .webpush { onVAPIDKey?(channels.vapidKey) }
         }
     }
@@ -159,7 +160,7 @@ final class Delivery {
             loop.atEndOfTurn { job.finish(refusal, status: 0) }
             return job
         }
-        guard let channel = channels.channel(for: push.binding, type, now: loop.wallSeconds) else {
+        guard let choice = channels.choice(for: push.binding, type, now: loop.wallSeconds) else {
             let refusal = self.refusal(of: push.binding)
             loop.atEndOfTurn { job.finish(refusal, status: 0) }
             return job
@@ -168,30 +169,35 @@ final class Delivery {
             delayed[job.id] = job
             loop.schedule(after: delay) { [weak self] in
                 guard let self, delayed.removeValue(forKey: job.id) != nil else { return }
-                submit(job, to: self.channel(of: job, before: channel))
+                submit(job, to: channels.choice(for: job.binding, job.type, now: loop.wallSeconds) ?? choice)
             }
         } else {
-            submit(job, to: channel)
+            submit(job, to: choice)
         }
         return job
     }
 
     /// Sends a push once more that a channel has given back: over that channel, or over the one that is in its place now.
+    /// It stays on the one that it had when its credential is gone without another.
     func resubmit(_ job: PushJob, from old: any ProviderChannel) {
-        let current = channel(of: job, before: old)
-        guard current !== old else { return old.submit(job) }
+        guard let current = channels.choice(for: job.binding, job.type, now: loop.wallSeconds), current.channel !== old
+        else { return old.submit(job) }
         // Another credential may be renewed by itself.
         job.renewals = 0
         submit(job, to: current)
     }
 
-    /// The channel that a push takes now; the one that it had when its credential is gone without another.
-    private func channel(of job: PushJob, before old: any ProviderChannel) -> any ProviderChannel {
-        channels.channel(for: job.binding, job.type, now: loop.wallSeconds) ?? old
-    }
-
     /// The circuit of a credential that fails and fails is open; one push in a while finds out whether it works again.
-    private func submit(_ job: PushJob, to channel: any ProviderChannel) {
+    private func submit(_ job: PushJob, to choice: ChannelChoice) {
+        let channel: any ProviderChannel
+        switch choice {
+        case .channel(let chosen): channel = chosen
+        case .refusal(let verdict):
+            // No channel's breaker hears of it: nobody has failed.
+            job.channel = nil
+            if verdict.outcome == .misconfigured { refusals[job.binding.provider] = verdict.reason }
+            return loop.atEndOfTurn { job.finish(verdict, status: 0) }
+        }
         if case .rest = channel.breaker.admit(now: loop.now) {
             return loop.atEndOfTurn { job.finish(Verdict(.unavailable, reason: "CredentialRests"), status: 0) }
         }
@@ -220,15 +226,15 @@ final class Delivery {
             log(
                 .error,
                 "\(channel.label): \(settings.integer(.maxFail)) failures in a row (\(verdict.reason)); circuit open")
-            channel.queue?.endAll(Verdict(.unavailable, reason: "CredentialRests"))
+            channel.queue.endAll(Verdict(.unavailable, reason: "CredentialRests"))
         } else {
             log(.notice, "\(channel.label): works again")
         }
     }
 
-    /// The channel that a push to this binding takes now; nil when no key is for it.
-    func channel(for binding: Binding) -> (any ProviderChannel)? {
-        channels.channel(for: binding, nil, now: loop.wallSeconds)
+    /// Where a push to this binding goes now; nil when no key is for it.
+    func choice(for binding: Binding) -> ChannelChoice? {
+        channels.choice(for: binding, nil, now: loop.wallSeconds)
     }
 
     /// How a push ends for which there is no channel.
@@ -237,25 +243,25 @@ final class Delivery {
     }
 
     /// Whether there is a way to push to this binding at all.
-    func canPush(_ binding: Binding) -> Bool { channels.channel(for: binding, nil, now: loop.wallSeconds) != nil }
+    func canPush(_ binding: Binding) -> Bool { choice(for: binding) != nil }
 
     /// Whether a call may rely on a push to this binding; `type` is for Apple.
     func isHealthy(for binding: Binding, _ type: APNsPushType?) -> Bool {
-        guard let channel = channels.channel(for: binding, type, now: loop.wallSeconds) else { return false }
-        guard let queue = channel.queue else { return false }
-        return channel.isHealthy && !channel.breaker.isOpen && !queue.isHeld && queue.hasPlace(for: .call)
+        guard let channel = channels.choice(for: binding, type, now: loop.wallSeconds)?.channel else { return false }
+        return channel.isHealthy && !channel.breaker.isOpen && !channel.queue.isHeld
+            && channel.queue.hasPlace(for: .call)
     }
 
     /// Whether a push to this binding would leave at once.
     func hasRoom(for binding: Binding) -> Bool {
-        channels.channel(for: binding, nil, now: loop.wallSeconds)?.queue?.hasRoom ?? false
+        choice(for: binding)?.channel?.queue.hasRoom ?? false
     }
 
     /// Drops what has not left yet for a call that is over.
     func cancel(_ jobs: [PushJob]) {
         for job in jobs {
             job.isCancelled = true
-            job.channel?.queue?.sweepSoon()
+            job.channel?.queue.sweepSoon()
         }
     }
 

@@ -9,7 +9,7 @@ internal import PushWakeTransport
 ///
 /// Pushes that come while the first token is being fetched wait in the queue; a refresh ahead of need makes nobody
 /// wait.
-final class FCMChannel: PooledChannel {
+final class FCMChannel: ProviderChannel {
     let label: String
     var breaker: Breaker
     let loop: Loop
@@ -156,13 +156,15 @@ final class FCMChannel: PooledChannel {
 struct FCMChannels {
     let keys: FCMKeys
     private let channels: [FCMChannel?]
-    /// Says no to bindings that no account serves.
-    private let refusing: [RefusingChannel]
-    private let nobody: RefusingChannel
+    /// How pushes end whose account cannot be used, in the order of the keys.
+    private let broken: [Verdict]
+    /// How pushes end that no account serves.
+    private static let noAccount = Verdict(
+        .misconfigured, reason: "NoServiceAccount (set fcm_key, or fcm_appN and fcm_keyN for this package or project)")
 
     /// `makeChannel` opens the channel of one account; accounts that have a channel in `kept` stay on it, with token and
     /// connections.
-    init(_ keys: FCMKeys, keeping kept: FCMChannels?, loop: Loop, makeChannel: (FCMKeys.Key) -> FCMChannel) {
+    init(_ keys: FCMKeys, keeping kept: FCMChannels?, makeChannel: (FCMKeys.Key) -> FCMChannel) {
         self.keys = keys
         let before = kept?.distinct ?? []
         var made: [FCMChannel] = []
@@ -175,27 +177,17 @@ struct FCMChannels {
             made.append(channel)
             return channel
         }
-        refusing = keys.sources.map { source in
-            RefusingChannel(
-                label: "fcm \(source.setting)",
-                verdict: Verdict(
-                    .misconfigured, reason: "NoServiceAccount (\(source.path) of \(source.setting) cannot be used)"),
-                loop: loop)
+        broken = keys.sources.map { source in
+            Verdict(.misconfigured, reason: "NoServiceAccount (\(source.path) of \(source.setting) cannot be used)")
         }
-        nobody = RefusingChannel(
-            label: "fcm",
-            verdict: Verdict(
-                .misconfigured,
-                reason: "NoServiceAccount (set fcm_key, or fcm_appN and fcm_keyN for this package or project)"),
-            loop: loop)
     }
 
-    /// The channel of a binding; one that refuses with the remedy when no account serves it.
-    func channel(for binding: Binding) -> any ProviderChannel {
+    /// The channel of a binding; a refusal with the remedy when no account serves it.
+    func choice(for binding: Binding) -> ChannelChoice {
         switch keys.directory.choice(for: binding.app) {
-        case .account(let index): channels[index] ?? nobody
-        case .broken(let index): refusing[index]
-        case .none: nobody
+        case .account(let index): channels[index].map { .channel($0) } ?? .refusal(Self.noAccount)
+        case .broken(let index): .refusal(broken[index])
+        case .none: .refusal(Self.noAccount)
         }
     }
 
@@ -230,7 +222,7 @@ extension ChannelBuilder {
         }
         let keys = FCMKeys(settings, keeping: old?.keys)
         problems += keys.problems.map { "\($0.setting): \($0.message)" }
-        let channels = FCMChannels(keys, keeping: keepsUnchanged ? old : nil, loop: loop, makeChannel: fcm)
+        let channels = FCMChannels(keys, keeping: keepsUnchanged ? old : nil, makeChannel: fcm)
         old?.retire(replacedBy: channels)
         return channels
     }

@@ -5,7 +5,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Pushes through FlexiAPI, for apps whose keys only their vendor has.
-final class FlexiAPIChannel: PooledChannel {
+final class FlexiAPIChannel: ProviderChannel {
     let label: String
     var breaker: Breaker
     let loop: Loop

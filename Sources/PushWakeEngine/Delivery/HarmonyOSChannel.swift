@@ -5,7 +5,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Pushes through Huawei's Push Kit: one service account, one token that it signs itself, one connection pool.
-final class HarmonyOSChannel: PooledChannel {
+final class HarmonyOSChannel: ProviderChannel {
     let label: String
     var breaker: Breaker
     let loop: Loop

@@ -12,14 +12,13 @@ protocol ProviderChannel: AnyObject {
     /// Rests the credential after many failures in a row.
     var breaker: Breaker { get set }
 
-    /// False after a connection could not be made and until one is: calls should not rely on a push then.
-    var isHealthy: Bool { get }
+    /// Its connections, and the queue where its pushes wait.
+    var pool: ProviderPool { get }
+
+    var loop: Loop { get }
 
     /// Why the service gives it no access; empty while it does, and where it never asks for any.
     var refusedAccess: String { get }
-
-    /// Where its pushes wait; nil when it has no connections.
-    var queue: ChannelQueue? { get }
 
     /// Connects, and fetches what a push needs, before the first push does.
     func warmUp()
@@ -42,17 +41,10 @@ protocol ProviderChannel: AnyObject {
 
 extension ProviderChannel {
     var refusedAccess: String { "" }
-}
 
-/// A channel with connections and a queue of its own: all but those that only refuse.
-protocol PooledChannel: ProviderChannel {
-    var pool: ProviderPool { get }
-    var loop: Loop { get }
-}
+    var queue: ChannelQueue { pool.queue }
 
-extension PooledChannel {
-    var queue: ChannelQueue? { pool.queue }
-
+    /// False after a connection could not be made and until one is: calls should not rely on a push then.
     var isHealthy: Bool { pool.isHealthy }
 
     func warmUp() { pool.warmUp() }
@@ -61,7 +53,7 @@ extension PooledChannel {
 
     func submit(_ job: PushJob) {
         if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
-        guard pool.queue.admits(job) else { return }
+        guard queue.admits(job) else { return }
         send(job)
     }
 
@@ -71,33 +63,15 @@ extension PooledChannel {
     }
 }
 
-/// Where pushes go that must not leave.
-final class RefusingChannel: ProviderChannel {
-    let label: String
-    /// Never opens: these refusals are nobody's failures.
-    var breaker = Breaker(maxFail: 0)
-    private let verdict: Verdict
-    private let loop: Loop
+/// Where a push goes that somebody has set up a provider for.
+enum ChannelChoice {
+    case channel(any ProviderChannel)
+    /// Nowhere: this push must not leave, and ends so.
+    case refusal(Verdict)
 
-    init(label: String, verdict: Verdict, loop: Loop) {
-        self.label = label
-        self.loop = loop
-        self.verdict = verdict
+    /// Nil for a refusal.
+    var channel: (any ProviderChannel)? {
+        guard case .channel(let channel) = self else { return nil }
+        return channel
     }
-
-    var isHealthy: Bool { false }
-
-    var queue: ChannelQueue? { nil }
-
-    func warmUp() {}
-
-    func retire() {}
-
-    func submit(_ job: PushJob) { loop.atEndOfTurn { [verdict] in job.finish(verdict, status: 0) } }
-
-    func send(_ job: PushJob) { job.finish(verdict, status: 0) }
-
-    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) { throw .forbiddenURL }
-
-    func ended(_ job: PushJob, _ result: HTTPResult) { job.finish(verdict, status: 0) }
 }

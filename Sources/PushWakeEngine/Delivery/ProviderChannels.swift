@@ -84,16 +84,16 @@ final class ProviderChannels {
     /// Certificates that are over or nearly so.
     func timeProblems(now: Int64) -> [String] { apns?.timeProblems(now: now) ?? [] }
 
-    /// The channel of a push; nil when none is set up for it. `type` is for Apple; `now` in seconds since 1970.
-    func channel(for binding: Binding, _ type: APNsPushType?, now: Int64) -> (any ProviderChannel)? {
-        if let webhook, webhook.takes(binding) { return webhook.channel }
-        if let flexiAPI, flexiAPI.takes(binding) { return flexiAPI.channel }
+    /// Where a push goes; nil when nothing is set up for it. `type` is for Apple; `now` in seconds since 1970.
+    func choice(for binding: Binding, _ type: APNsPushType?, now: Int64) -> ChannelChoice? {
+        if let webhook, webhook.takes(binding) { return .channel(webhook.channel) }
+        if let flexiAPI, flexiAPI.takes(binding) { return .channel(flexiAPI.channel) }
         return switch binding.provider {
-        case .apns: apns?.channel(for: binding, type, now: now)
-        case .fcm: fcm?.channel(for: binding)
-        case .webpush: webPush?.channel(for: binding)
-        case .acrobits: acrobits
-        case .harmonyos: harmonyOS
+        case .apns: apns?.channel(for: binding, type, now: now).map { .channel($0) }
+        case .fcm: fcm?.choice(for: binding)
+        case .webpush: webPush?.choice(for: binding)
+        case .acrobits: acrobits.map { .channel($0) }
+        case .harmonyos: harmonyOS.map { .channel($0) }
         case .webhook: nil
         }
     }

@@ -123,8 +123,8 @@ extension PushJob {
         if verdict.next == .finish { return finish(verdict, status: status) }
         if delivery?.hasEnded == true { return finish(.engineEnds, status: 0) }
         switch verdict.next {
-        case .hold(let pause): channel.queue?.hold(pause)
-        case .slow: channel.queue?.slow()
+        case .hold(let pause): channel.queue.hold(pause)
+        case .slow: channel.queue.slow()
         case .finish, .retry, .renewCredential: break
         }
         let step = RetryPolicy().step(
@@ -135,7 +135,7 @@ extension PushJob {
         case .finish(let final): finish(final, status: status)
         case .retry(let time):
             // Pauses take places in the queue: a provider out of order must not fill the memory.
-            guard let queue = channel.queue, queue.pause(self, until: time, { self.goOn(from: channel) }) else {
+            guard channel.queue.pause(self, until: time, { self.goOn(from: channel) }) else {
                 return finish(verdict, status: status)
             }
             noteRetry()

@@ -5,7 +5,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Pushes to one Web Push service: one VAPID token, one connection pool.
-final class WebPushChannel: PooledChannel {
+final class WebPushChannel: ProviderChannel {
     let label: String
     var breaker: Breaker
     /// Requests without an answer.
@@ -113,24 +113,23 @@ final class WebPushChannels {
         self.makeChannel = makeChannel
     }
 
-    /// The channel for a subscription; one that refuses every push when the subscription may not be used.
-    func channel(for binding: Binding) -> any ProviderChannel {
+    /// The channel for a subscription; a refusal when the subscription may not be used.
+    func choice(for binding: Binding) -> ChannelChoice {
         do throws(PushRefusal) {
-            return channel(of: try WebPushRequest.target(of: binding.token, sender.settings).origin)
+            let origin = try WebPushRequest.target(of: binding.token, sender.settings).origin
+            return channel(of: origin).map { .channel($0) } ?? .refusal(Self.full)
         } catch {
-            return RefusingChannel(label: "webpush refused", verdict: error.verdict, loop: loop)
+            return .refusal(error.verdict)
         }
     }
 
     /// Other channels take their place.
     func retire() { for channel in channels.values { channel.retire() } }
 
-    private func channel(of origin: HTTPOrigin) -> any ProviderChannel {
+    /// Nil while too many services have one.
+    private func channel(of origin: HTTPOrigin) -> WebPushChannel? {
         if let channel = channels[origin] { return channel }
-        guard channels.count < Self.mostServices || makeRoom() else {
-            return RefusingChannel(
-                label: "webpush full", verdict: Self.full, loop: loop)
-        }
+        guard channels.count < Self.mostServices || makeRoom() else { return nil }
         let channel = makeChannel(origin, sender)
         channels[origin] = channel
         return channel

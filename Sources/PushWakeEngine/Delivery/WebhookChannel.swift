@@ -5,7 +5,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Pushes to an HTTP server of the operator's own.
-final class WebhookChannel: PooledChannel {
+final class WebhookChannel: ProviderChannel {
     let label: String
     var breaker: Breaker
     let loop: Loop

@@ -92,19 +92,19 @@ extension EngineCore {
 extension Delivery {
     /// The way to the push service of a binding, as it is now.
     func way(to binding: Binding) -> DiagnosisFacts.Way {
-        guard let channel = channel(for: binding) else {
-            let refusal = refusal(of: binding)
-            return .missing(refusal.detail.isEmpty ? refusal.reason : refusal.detail)
+        let choice = choice(for: binding) ?? .refusal(refusal(of: binding))
+        let channel: any ProviderChannel
+        switch choice {
+        case .channel(let chosen): channel = chosen
+        case .refusal(let verdict): return .missing(verdict.detail.isEmpty ? verdict.reason : verdict.detail)
         }
         if !channel.refusedAccess.isEmpty { return .refused(channel.refusedAccess) }
-        let problem = channel.queue?.problem ?? ""
+        let problem = channel.queue.problem
         switch HealthReport.state(of: channel) {
         case .circuitOpen: return .circuitOpen(problem)
-        // A channel without connections only refuses; its label says why.
-        case .unreachable:
-            return channel.queue == nil ? .missing(channel.label) : .unreachable(problem)
+        case .unreachable: return .unreachable(problem)
         case .backedOff: return .backedOff
-        case .ready: return .ready(connections: channel.queue?.connections ?? 0)
+        case .ready: return .ready(connections: channel.queue.connections)
         }
     }
 }

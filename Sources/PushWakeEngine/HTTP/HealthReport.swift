@@ -47,7 +47,7 @@ struct HealthReport {
     static func state(of channel: any ProviderChannel) -> State {
         if channel.breaker.isOpen { return .circuitOpen }
         if !channel.isHealthy { return .unreachable }
-        return channel.queue?.isHeld == true ? .backedOff : .ready
+        return channel.queue.isHeld ? .backedOff : .ready
     }
 
     /// 503 when bindings cannot be read or written; a provider that fails shows, and calls go on without it.

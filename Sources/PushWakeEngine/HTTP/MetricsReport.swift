@@ -126,16 +126,16 @@ struct MetricsReport {
             $0.count { $0.breaker.isOpen }
         }
         gauge("pushwake_provider_backed_off", "Channels that a provider has asked for a pause.") {
-            $0.count { $0.queue?.isHeld == true }
+            $0.count { $0.queue.isHeld }
         }
         gauge("pushwake_provider_connections", "Connections to a provider.") {
-            $0.reduce(0) { $0 + ($1.queue?.connections ?? 0) }
+            $0.reduce(0) { $0 + $1.queue.connections }
         }
         gauge("pushwake_pushes_waiting", "Pushes that wait for a stream, a token or the end of a pause.") {
-            $0.reduce(0) { $0 + ($1.queue?.count ?? 0) + ($1.queue?.pausing ?? 0) }
+            $0.reduce(0) { $0 + $1.queue.count + $1.queue.pausing }
         }
         gauge("pushwake_pushes_in_flight", "Pushes without an answer yet.") {
-            $0.reduce(0) { $0 + ($1.queue?.inFlight ?? 0) }
+            $0.reduce(0) { $0 + $1.queue.inFlight }
         }
         let name = "pushwake_certificate_expiry_timestamp_seconds"
         text.family(name, .gauge, "Seconds since 1970 at which a certificate ends.")

@@ -69,7 +69,7 @@ struct PageEndpoints {
     private var services: [StatusPage.Service] {
         let channels = core.delivery.channelList
         return HealthReport(core).providers.map { entry in
-            let own = channels.filter { $0.provider == entry.provider }.compactMap(\.channel.queue)
+            let own = channels.filter { $0.provider == entry.provider }.map(\.channel.queue)
             let answers = core.times.providerAnswers[entry.provider]
             let mean = answers.flatMap { $0.total > 0 ? $0.sum / Int64(clamping: $0.total) / 1000 : nil }
             return StatusPage.Service(

@@ -27,6 +27,8 @@ public final class LoadRun {
     private var isRefillPending = false
     private var latencies: [Int32] = []
     private var report = LoadReport()
+    /// One for all pushes.
+    private var completion: (PushJob, Verdict, Int) -> Void = { _, _, _ in }
 
     /// `settings` name key, URL and CA as for the engine.
     public init(settings: Settings, provider: Provider, count: Int, concurrency: Int) throws(EngineFailure) {
@@ -66,6 +68,8 @@ public final class LoadRun {
         }
         let cpu = SystemClock.processMicroseconds()
         let begin = SystemClock.monotonicMicroseconds()
+        completion = { [self] job, verdict, _ in note(job, verdict) }
+        defer { completion = { _, _, _ in } }
         refillSoon()
         if let onProgress { tell(onProgress) }
         loop.run()
@@ -108,13 +112,15 @@ public final class LoadRun {
         running += 1
         address(index)
         content.sentAt = loop.wallSeconds
-        delivery.push(Push(target, content), type: type, deadline: loop.now + 15_000) {
-            [self] job, verdict, _ in
-            running -= 1
-            latencies.append(Int32(clamping: loop.microseconds - job.startedAt))
-            count(verdict)
-            refillSoon()
-        }
+        delivery.push(
+            Push(target, content), type: type, deadline: loop.now + 15_000, completion: completion)
+    }
+
+    private func note(_ job: PushJob, _ verdict: Verdict) {
+        running -= 1
+        latencies.append(Int32(clamping: loop.microseconds - job.startedAt))
+        count(verdict)
+        refillSoon()
     }
 
     private var type: APNsPushType? { provider == .apns ? .voip : nil }

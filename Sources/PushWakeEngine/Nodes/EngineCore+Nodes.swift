@@ -103,6 +103,10 @@ extension EngineCore {
                         Self.put("version", node.version, &writer)
                         Self.put("running_for", max(0, now &- node.startedAt), &writer)
                         Self.put("is_this", node.name == own ? "yes" : "", &writer)
+                        let shared = node.name == own ? shared.sharedNames : []
+                        Self.put(
+                            "problem", shared.isEmpty ? "" : "another is \(shared.joined(separator: ", and ")) as well",
+                            &writer)
                     }
                 }
             }

@@ -21,6 +21,7 @@ extension EngineService {
         options.purrs = PURRLimits(settings)
         options.prefix = settings.text(.storePrefix)
         options.node = NodeName.of(settings)
+        options.nodeURI = settings.text(.nodeURI)
         // Longer than any request is held: phones may come late.
         options.holds = settings.integer(.wakeTimeout) + EngineCore.retention / 1000
         do throws(StoreError) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeTransport
 
 /// Apple's provider API: `POST /3/device/<token>`, checked in the order path, method, headers,
 /// provider token, topic, payload, device token.
@@ -188,7 +189,7 @@ struct APNsService {
         guard request.body.count <= (type == .voip ? 5_120 : 4_096), !request.isTooLarge else {
             throw APNsRefusal(.payloadTooLarge)
         }
-        guard JSONReader.isObject(request.body) else { throw APNsRefusal(.payloadEmpty) }
+        guard JSONParser.isObject(request.body) else { throw APNsRefusal(.payloadEmpty) }
     }
 
     private static func checkDevice(_ token: ArraySlice<UInt8>) throws(APNsRefusal) {

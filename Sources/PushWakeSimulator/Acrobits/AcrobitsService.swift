@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeTransport
 
 /// Acrobits' push mediator: `POST /pnm2/send` with JSON, where HTTP says 200 and the real status is
 /// in the body, and the older form endpoint `/pnm2`.
@@ -31,7 +32,7 @@ struct AcrobitsService {
     }
 
     private func answerSend(_ request: ReceivedRequest) -> ProviderAnswer {
-        guard let document = try? JSONReader.read(request.body), case .object(let members) = document else {
+        guard let document = try? JSONParser.parse(request.body), case .object(let members) = document else {
             return Self.answer(http: 400, code: 400, "Body is not a JSON object")
         }
         for member in members where Self.fields.contains(member.name) && member.name != "Badge" {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeTransport
 
 /// Firebase Cloud Messaging, HTTP v1: `POST /v1/projects/<project>/messages:send`.
 struct FCMService {
@@ -52,10 +53,10 @@ struct FCMService {
     }
 
     private static func document(_ body: [UInt8]) throws(FCMError) -> JSONValue {
-        do throws(JSONReader.Failure) {
-            return try JSONReader.read(body)
+        do throws(JSONParser.Failure) {
+            return try JSONParser.parse(body)
         } catch {
-            let text = "Invalid JSON payload received. \(error.message) at byte \(error.offset)."
+            let text = "Invalid JSON payload received. \(error)."
             throw FCMError(400, "INVALID_ARGUMENT", text)
         }
     }

@@ -25,13 +25,15 @@ struct FaultRule: Equatable, Sendable {
     }
 
     /// `last_stream_id` of a GOAWAY.
-    enum LastStream: String, Sendable, CaseIterable {
+    enum LastStream: Equatable, Sendable {
         /// The highest stream that came: all of them still get answers.
         case processed
         /// 2^31-1 first, as in a graceful end: no stream is lost.
         case all
         /// 0: the streams without an answer were not processed.
         case none
+        /// Streams above this one were not processed; no script of a rule says so.
+        case stream(Int32)
     }
 
     /// What happens to a TLS handshake.
@@ -168,7 +170,7 @@ extension FaultRule {
         if let reason = try reader.text("reason") {
             debug = String(decoding: JSONText.bytes(.object([.init("reason", .string(reason))])), as: UTF8.self)
         }
-        let last = try reader.choice("last_stream", LastStream.self) ?? .processed
+        let last = try reader.choice("last_stream", LastStreamWord.self)?.stream ?? .processed
         try reader.end()
         return .goAway(code: code, debug: debug, last: last)
     }
@@ -239,5 +241,18 @@ struct Glob: Equatable, Sendable {
             }
         }
         return pattern[here...].allSatisfy { $0 == UInt8(ascii: "*") }
+    }
+}
+
+/// What a script says of `last_stream_id`.
+private enum LastStreamWord: String, CaseIterable {
+    case processed, all, none
+
+    var stream: FaultRule.LastStream {
+        switch self {
+        case .processed: .processed
+        case .all: .all
+        case .none: .none
+        }
     }
 }

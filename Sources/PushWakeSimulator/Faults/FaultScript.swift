@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeTransport
 
 /// A script: limits of the services and a list of rules. The first rule that fits a request is used.
 public struct FaultScript: Equatable, Sendable {
@@ -30,18 +31,17 @@ public struct FaultScript: Equatable, Sendable {
     /// Reads a script; every unknown key is a mistake. A mistake begins with its line.
     public init(json: [UInt8]) throws(Mistake) {
         let document: JSONValue
-        do throws(JSONReader.Failure) {
-            document = try JSONReader.read(json)
+        do throws(JSONParser.Failure) {
+            document = try JSONParser.parse(json)
         } catch {
-            let place = ScriptPosition(of: error.offset, in: json)
-            throw Mistake("line \(place.line), column \(place.column): this is not JSON: \(error.message)")
+            throw Mistake("line \(error.line), column \(error.column): this is not JSON: \(error.message)")
         }
         do throws(Mistake) {
             try self.init(document)
         } catch {
             // Every mistake begins with the path of its member.
             let path = error.description.prefix { $0 != " " && $0 != ":" }
-            throw Mistake("line \(ScriptPosition(ofMember: path, in: json).line): \(error.description)")
+            throw Mistake("line \(ScriptPlace(of: path).line(in: json)): \(error.description)")
         }
     }
 
@@ -101,32 +101,6 @@ private enum AppleWorld: String, CaseIterable {
     var environment: Environment { self == .production ? .production : .sandbox }
 }
 
-/// A place in a script's text, as an editor counts: lines and columns from 1.
-struct ScriptPosition: Equatable {
-    let line: Int
-    let column: Int
-
-    /// The place of a byte.
-    init(of offset: Int, in text: [UInt8]) {
-        let before = text.prefix(max(0, offset))
-        line = before.reduce(1) { $1 == 0x0A ? $0 + 1 : $0 }
-        let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-        // Bytes that go on with a character take no column.
-        column = before[start...].reduce(1) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
-    }
-
-    /// The place of a member by its path, such as `rules[2].goaway.code`, or of the innermost part of the path that is there.
-    init(ofMember path: Substring, in text: [UInt8]) {
-        var steps: [JSONReader.Step] = []
-        for part in path.split(separator: ".") {
-            let name = part.prefix { $0 != "[" }
-            if !(steps.isEmpty && name == "script") { steps.append(.name(String(name))) }
-            if let index = Int(part.dropFirst(name.count + 1).prefix { $0 != "]" }) { steps.append(.index(index)) }
-        }
-        self.init(of: JSONReader.offset(of: steps, in: text), in: text)
-    }
-}
-
 /// Takes the members of a JSON object one by one, so that what is left over is a mistake.
 struct ScriptReader {
     private var members: [JSONValue.Member]
@@ -136,10 +110,6 @@ struct ScriptReader {
 
     init(_ value: JSONValue, at place: String) throws(FaultScript.Mistake) {
         guard case .object(let members) = value else { throw FaultScript.Mistake("\(place) is not an object") }
-        var seen: Set<String> = []
-        for member in members where !seen.insert(member.name).inserted {
-            throw FaultScript.Mistake("\(place).\(member.name) stands there twice")
-        }
         self.members = members
         self.place = place
     }

@@ -19,7 +19,7 @@ struct AccountFile {
     init(_ name: String, in store: FileStore, makingFor project: String) throws {
         self.name = name
         self.store = store
-        document = try store.read(name).map { bytes in try JSONReader.read(bytes) } ?? Self.make(project)
+        document = try store.read(name).map { bytes in try JSONParser.parse(bytes) } ?? Self.make(project)
         guard let pem = document["private_key"]?.string, let id = document["private_key_id"]?.string,
             let email = document["client_email"]?.string, let project = document["project_id"]?.string
         else { throw FileStore.Failure(description: "\(store.path(name)) is not a service account") }

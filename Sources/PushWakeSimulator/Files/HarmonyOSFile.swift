@@ -28,7 +28,7 @@ struct HarmonyOSFile {
             try store.write(name, JSONText.bytes(document) + [0x0A], mode: 0o600)
             made = document
         }
-        let document = try made ?? JSONReader.read(try store.read(name) ?? [])
+        let document = try made ?? JSONParser.parse(try store.read(name) ?? [])
         guard let pem = document["private_key"]?.string, let id = document["key_id"]?.string,
             let account = document["sub_account"]?.string
         else { throw FileStore.Failure(description: "\(store.path(name)) is not a service account") }

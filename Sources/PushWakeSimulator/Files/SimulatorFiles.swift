@@ -148,7 +148,7 @@ struct SimulatorFiles {
 
     /// The keys of a browser or app, so that bodies which the simulator took can be decrypted.
     private static func subscription(_ store: FileStore) throws -> JSONValue {
-        if let bytes = try store.read("subscription.json") { return try JSONReader.read(bytes) }
+        if let bytes = try store.read("subscription.json") { return try JSONParser.parse(bytes) }
         let key = try PrivateKey.makeP256()
         let secret = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         let value = JSONValue.object([

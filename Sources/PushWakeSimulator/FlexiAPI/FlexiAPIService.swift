@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeTransport
 
 /// Linphone's account manager, as far as it pushes: `POST /flexiapi/api/push_notification`. Its validation is that of
 /// its documentation ("Push notifications"); errors have the form of the framework that it is written with.
@@ -18,7 +19,7 @@ struct FlexiAPIService {
         guard let given = request.bytes(.apiKey), !key.isEmpty, given.elementsEqual(key) else {
             return Self.refusal(401, "Unauthenticated.")
         }
-        guard let document = try? JSONReader.read(request.body), case .object = document else {
+        guard let document = try? JSONParser.parse(request.body), case .object = document else {
             return Self.refusal(422, "The given data was invalid.", field: "pn_provider")
         }
         if let field = Self.wrongField(document) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeTransport
 
 /// Huawei's Push Kit for HarmonyOS 5 and later: `POST /v3/<project>/messages:send` with a token that the service account
 /// signed itself.
@@ -104,7 +105,7 @@ struct HarmonyOSService {
         guard request.body.count <= longestBody else {
             throw Refusal(400, "80300008", "The message body is larger than the default value")
         }
-        guard let document = try? JSONReader.read(request.body), case .object = document else {
+        guard let document = try? JSONParser.parse(request.body), case .object = document else {
             throw Refusal(400, "80100003", "Illegal payload: not a JSON object")
         }
         guard let type = request.text(.pushType), let payload = document["payload"], case .object = payload else {

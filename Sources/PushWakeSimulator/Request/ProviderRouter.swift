@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeTransport
 
 /// All providers under one roof: finds the one that a path belongs to, lets the script have its
 /// say, and counts. No I/O: time and connection come in, a reaction goes out.
@@ -157,16 +158,16 @@ struct ProviderRouter {
             let path = request.bytes(.path) ?? []
             return path.lastIndex(of: UInt8(ascii: "/")).map { path[($0 + 1)...] } ?? path
         case .fcm:
-            let token = (try? JSONReader.read(request.body))?["message"]?["token"]?.string
+            let token = (try? JSONParser.parse(request.body))?["message"]?["token"]?.string
             return Array((token ?? "").utf8)[...]
         case .acrobits:
-            let token = (try? JSONReader.read(request.body))?["DeviceToken"]?.string
+            let token = (try? JSONParser.parse(request.body))?["DeviceToken"]?.string
             return Array((token ?? "").utf8)[...]
         case .flexiapi:
-            let token = (try? JSONReader.read(request.body))?["pn_prid"]?.string
+            let token = (try? JSONParser.parse(request.body))?["pn_prid"]?.string
             return Array((token ?? "").utf8)[...]
         case .harmonyos:
-            let token = (try? JSONReader.read(request.body))?["target"]?["token"]?.array?.first?.string
+            let token = (try? JSONParser.parse(request.body))?["target"]?["token"]?.array?.first?.string
             return Array((token ?? "").utf8)[...]
         case .webhook: return WebhookService.token(of: request)
         case .oauth, .control: return []

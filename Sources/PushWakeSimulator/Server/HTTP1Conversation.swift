@@ -30,6 +30,16 @@ final class HTTP1Conversation: Conversation {
         return count
     }
 
+    var openStreams: Int { isWaiting ? 1 : 0 }
+
+    func answer(_ reaction: Reaction, stream: Int32) {
+        guard isWaiting, stream == requests else { return }
+        answer(reaction)
+        _ = readRequests()
+    }
+
+    func begin(_ effect: FaultRule.Effect, stream: Int32) { validator.postpone(effect) }
+
     /// A GOAWAY of this version is the end after the answers under way.
     func perform(_ effect: FaultRule.Effect) {
         if case .goAway = effect { isLast = true }

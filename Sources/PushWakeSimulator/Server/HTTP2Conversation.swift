@@ -5,7 +5,7 @@ internal import CNGHTTP2
 /// The server's side of one HTTP/2 connection, on nghttp2.
 ///
 /// It is not the HTTP/2 code that the sender uses: a peer that shares no code with it tells its
-/// mistakes, and the faults need frames that an honest server never sends.
+/// mistakes, and the faults need frames that an honest server never sends. The sender's own tests have it as their server.
 final class HTTP2Conversation: Conversation {
     private var session: OpaquePointer?
     private unowned let validator: any RequestValidator
@@ -79,6 +79,7 @@ final class HTTP2Conversation: Conversation {
         switch last {
         case .processed: goAway(code, debug, highest)
         case .none: goAway(code, debug, 0)
+        case .stream(let last): goAway(code, debug, last)
         case .all:
             goAway(code, debug, Int32.max)
             isBeforeLastGoAway = true
@@ -148,7 +149,7 @@ final class HTTP2Conversation: Conversation {
         }
     }
 
-    private func begin(_ effect: FaultRule.Effect, stream id: Int32) {
+    func begin(_ effect: FaultRule.Effect, stream id: Int32) {
         switch effect {
         case .settings(let settings):
             validator.count { $0.settingsSent += 1 }
@@ -160,6 +161,7 @@ final class HTTP2Conversation: Conversation {
             switch last {
             case .processed: lastAllowed = min(lastAllowed, highest)
             case .none: lastAllowed = 0
+            case .stream(let last): lastAllowed = min(lastAllowed, last)
             case .all: break
             }
             validator.postpone(effect)
@@ -168,6 +170,12 @@ final class HTTP2Conversation: Conversation {
             validator.postpone(effect)
         case .pauseReading: validator.postpone(effect)
         }
+    }
+
+    var openStreams: Int { streams.count - free.count }
+
+    func answer(_ reaction: Reaction, stream id: Int32) {
+        if let stream = stream(id) { answer(reaction, stream) }
     }
 
     private func answer(_ reaction: Reaction, _ stream: ServedStream) {

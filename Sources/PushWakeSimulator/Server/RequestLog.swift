@@ -2,6 +2,7 @@
 
 internal import CLinux
 import PushWakeCore
+import PushWakeTransport
 
 /// The log: one JSON object per request and line, in the file before the answer leaves.
 final class RequestLog {
@@ -79,7 +80,7 @@ final class RequestLog {
     /// JSON as it came, text as a string, anything else as base64url.
     private func addBody(_ body: [UInt8]) {
         buffer.append(contentsOf: ",\"body\":".utf8)
-        if JSONReader.isObject(body) {
+        if JSONParser.isObject(body) {
             // Line ends stand between the tokens of valid JSON only.
             buffer.append(contentsOf: body.lazy.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 })
         } else if let text = String(validating: body, as: UTF8.self) {

@@ -5,7 +5,7 @@ internal import COpenSSL
 import PushWakeSystem
 import PushWakeTransport
 
-/// One TLS connection to the simulator, from accept to close.
+/// One TLS connection to a server, from accept to close.
 final class ServedConnection: LoopSource {
     private enum Phase { case handshake, talking, draining, closed }
 
@@ -15,9 +15,11 @@ final class ServedConnection: LoopSource {
 
     private let socket: Socket
     private let tls: OpaquePointer
-    private unowned let server: SimulatorServer
+    private unowned let server: any ConnectionServer
     private var phase = Phase.handshake
-    private var memory: ConnectionMemory
+    private(set) var memory: ConnectionMemory
+    /// What the client showed in the handshake.
+    private(set) var certificate: Certificate?
     private var conversation: (any Conversation)?
     private var effects: [FaultRule.Effect] = []
     private var isPaused = false
@@ -26,7 +28,7 @@ final class ServedConnection: LoopSource {
     private var unsent = 0..<0
 
     /// Takes an accepted socket; nil when memory is short.
-    init?(_ socket: Socket, number: Int, context: ServerContext, server: SimulatorServer) {
+    init?(_ socket: Socket, number: Int, context: ServerContext, server: any ConnectionServer) {
         guard let tls = SSL_new(context.handle) else { return nil }
         self.socket = socket
         self.tls = tls
@@ -56,6 +58,26 @@ final class ServedConnection: LoopSource {
     /// From now on nothing is answered; the socket goes when the client goes.
     func stall() { phase = .draining }
 
+    /// Nothing can be sent any more.
+    var isClosed: Bool { phase == .draining || phase == .closed }
+
+    /// Requests that have begun and are neither answered nor given up.
+    var openStreams: Int { conversation?.openStreams ?? 0 }
+
+    /// Answers a request that got no answer when it came; a stream that is gone is no error.
+    func answer(_ stream: Int32, _ answer: ProviderAnswer) {
+        conversation?.answer(Reaction(answer: answer), stream: stream)
+        server.loop.atEndOfTurn { [weak self] in self?.flush() }
+    }
+
+    /// Does something to a stream or the connection that no rule asked for.
+    func perform(_ effect: FaultRule.Effect, stream: Int32 = 0) {
+        guard phase == .talking, let conversation else { return }
+        conversation.begin(effect, stream: stream)
+        guard effects.isEmpty else { return settle(conversation) }
+        server.loop.atEndOfTurn { [weak self] in self?.flush() }
+    }
+
     private func shakeHands() {
         ERR_clear_error()
         let result = SSL_do_handshake(tls)
@@ -64,7 +86,7 @@ final class ServedConnection: LoopSource {
         case SSL_ERROR_WANT_READ: watch(writing: false)
         case SSL_ERROR_WANT_WRITE: watch(writing: true)
         default:
-            server.router.counters.handshakeFailures += 1
+            server.count { $0.handshakeFailures += 1 }
             close()
         }
     }
@@ -75,19 +97,19 @@ final class ServedConnection: LoopSource {
         var name: UnsafePointer<UInt8>?
         var count: UInt32 = 0
         SSL_get0_alpn_selected(tls, &name, &count)
-        memory.apns.certificate = clientCertificate()
+        certificate = shownCertificate()
+        memory.apns.certificate = certificate.map(server.clientCertificate)
         if count > 0 {
             conversation = begin(isHTTP2: UnsafeBufferPointer(start: name, count: Int(count)).elementsEqual("h2".utf8))
             guard conversation != nil else { return close() }
         }
+        server.began(self)
         talk()
     }
 
     private func begin(isHTTP2: Bool) -> (any Conversation)? {
         guard isHTTP2 else { return HTTP1Conversation(validator: self) }
-        let script = server.router.script
-        let isSlow = script.isStrict && memory.apns.certificate == nil
-        return HTTP2Conversation(validator: self, maxStreams: isSlow ? 1 : script.maxStreams)
+        return HTTP2Conversation(validator: self, maxStreams: server.maxStreams(memory))
     }
 
     /// A client that did not say what it speaks, as some of Apple's do, is told by how it begins (RFC 9113, 3.4).
@@ -96,14 +118,12 @@ final class ServedConnection: LoopSource {
         return conversation
     }
 
-    private func clientCertificate() -> ClientCertificate? {
+    private func shownCertificate() -> Certificate? {
         guard let shown = SSL_get0_peer_certificate(tls) else { return nil }
         var bytes: UnsafeMutablePointer<UInt8>?
         let count = Int(i2d_X509(shown, &bytes))
         defer { CRYPTO_free(bytes, nil, 0) }
-        guard count > 0, let certificate = Certificate(der: Array(UnsafeBufferPointer(start: bytes, count: count)))
-        else { return nil }
-        return ClientCertificate(certificate, authority: server.pushAuthority)
+        return count > 0 ? Certificate(der: Array(UnsafeBufferPointer(start: bytes, count: count))) : nil
     }
 
     /// Reads all there is, and answers in between so that answers of many requests leave together.
@@ -123,6 +143,7 @@ final class ServedConnection: LoopSource {
             guard let conversation = conversation ?? begin(with: bytes) else { return close() }
             let isFine = conversation.receive(bytes)
             if effects.isEmpty == false { settle(conversation) }
+            server.received(from: self)
             if !isFine { return shutDown() }
         }
         flush()
@@ -136,7 +157,7 @@ final class ServedConnection: LoopSource {
         for effect in waiting where phase == .talking {
             switch effect {
             case .close(let isAbrupt):
-                server.router.counters.closes += 1
+                server.count { $0.closes += 1 }
                 if isAbrupt { abort() } else { shutDown() }
             case .pauseReading(let time):
                 isPaused = true
@@ -154,9 +175,9 @@ final class ServedConnection: LoopSource {
     }
 
     /// Sends until there is nothing more or the socket is full.
-    private func flush() {
+    func flush() {
         guard phase == .talking || phase == .draining, let conversation else { return }
-        server.flushLog()
+        server.willAnswer()
         while true {
             if unsent.isEmpty {
                 unsent = 0..<conversation.gather(into: output)
@@ -214,8 +235,8 @@ final class ServedConnection: LoopSource {
         guard phase != .closed else { return false }
         phase = .closed
         server.loop.unwatch(socket.descriptor)
-        server.router.counters.openConnections -= 1
         conversation = nil
+        server.ended(self)
         return true
     }
 
@@ -231,20 +252,10 @@ extension ServedConnection: RequestValidator {
     var isFCM: Bool { memory.provider == .fcm }
 
     func validate(_ request: ReceivedRequest, stream: Int32) -> Reaction {
-        var reaction = server.router.react(to: request, memory: &memory, now: server.now)
-        if var answer = reaction.answer {
-            server.complete(&answer, of: reaction.provider)
-            reaction.answer = answer
-        }
-        guard reaction.provider != .control else { return reaction }
-        server.log?.add(request, reaction, memory, stream: stream, now: server.now)
-        return reaction
+        server.react(to: request, stream: stream, memory: &memory)
     }
 
-    func answerLeaves(_ reaction: Reaction) {
-        guard let answer = reaction.answer else { return }
-        server.router.answered(reaction.provider, answer)
-    }
+    func answerLeaves(_ reaction: Reaction) { server.answerLeaves(reaction) }
 
     func later(_ milliseconds: Int64, _ action: @escaping () -> Void) {
         server.loop.schedule(after: milliseconds) { [weak self] in
@@ -258,7 +269,33 @@ extension ServedConnection: RequestValidator {
 
     func postpone(_ effect: FaultRule.Effect) { effects.append(effect) }
 
-    func count(_ change: (inout SimulatorCounters) -> Void) { change(&server.router.counters) }
+    func count(_ change: (inout SimulatorCounters) -> Void) { server.count(change) }
+}
+
+/// What accepts connections and knows what to say on them: the simulator, or a test's script.
+protocol ConnectionServer: AnyObject {
+    var loop: Loop { get }
+    /// What is read goes there first, of all connections.
+    var receiveBuffer: UnsafeMutableRawBufferPointer { get }
+    /// Before anything is done on a connection.
+    func updateTime()
+    /// What the client's certificate is worth.
+    func clientCertificate(_ shown: Certificate) -> ClientCertificate
+    /// SETTINGS_MAX_CONCURRENT_STREAMS at first.
+    func maxStreams(_ memory: ConnectionMemory) -> UInt32
+    /// What to do about a request that has come whole; without an answer it may be answered later.
+    func react(to request: ReceivedRequest, stream: Int32, memory: inout ConnectionMemory) -> Reaction
+    /// An answer is put into the output.
+    func answerLeaves(_ reaction: Reaction)
+    func count(_ change: (inout SimulatorCounters) -> Void)
+    /// The handshake is done, and nothing is read yet.
+    func began(_ connection: ServedConnection)
+    /// What has come was read, and its requests were reacted to.
+    func received(from connection: ServedConnection)
+    /// Before output is written.
+    func willAnswer()
+    /// The connection is closed.
+    func ended(_ connection: ServedConnection)
 }
 
 /// One HTTP/2 stream of a connection. The object outlives the stream and serves the next one.
@@ -281,6 +318,12 @@ protocol Conversation: AnyObject {
     var isFinished: Bool { get }
     /// Does what a script wants done to the connection, after the answers before it have left.
     func perform(_ effect: FaultRule.Effect)
+    /// Requests that have begun and are neither answered nor given up.
+    var openStreams: Int { get }
+    /// Answers a request that waits for it.
+    func answer(_ reaction: Reaction, stream: Int32)
+    /// Does something to a stream; what is done to the whole connection it postpones.
+    func begin(_ effect: FaultRule.Effect, stream: Int32)
 }
 
 /// Checks requests for a conversation.

@@ -115,18 +115,14 @@ public final class SimulatorServer {
         return { poster.post { loop.stop() } }
     }
 
-    func updateTime() { now = SystemClock.wallMicroseconds() / 1_000 &+ clock }
-
     /// What a service adds to all its answers: Date (RFC 9110, 6.6.1). Apple's have none.
-    func complete(_ answer: inout ProviderAnswer, of provider: ProviderName?) {
+    fileprivate func complete(_ answer: inout ProviderAnswer, of provider: ProviderName?) {
         guard provider != .apns, provider != .control, answer["date"] == nil else { return }
         if date?.second != now / 1_000 {
             date = (now / 1_000, ProviderAnswer.Header("date", HTTPDate.text(now / 1_000)))
         }
         if let date { answer.headers.append(date.header) }
     }
-
-    func flushLog() { log?.flush() }
 
     private static func listen(_ ip: String, _ port: UInt16) throws(Failure) -> Socket {
         guard let address = SocketAddress(ip: ip, port: port) else {
@@ -189,6 +185,42 @@ public final class SimulatorServer {
             fcm: FCMService(projects: Set(accounts.map(\.project))), webPush: webPush, webhook: webhook,
             flexiAPI: FlexiAPIService(key: files.flexiAPIKey), harmonyOS: harmonyOS)
     }
+}
+
+extension SimulatorServer: ConnectionServer {
+    func updateTime() { now = SystemClock.wallMicroseconds() / 1_000 &+ clock }
+
+    func clientCertificate(_ shown: Certificate) -> ClientCertificate {
+        ClientCertificate(shown, authority: pushAuthority)
+    }
+
+    func maxStreams(_ memory: ConnectionMemory) -> UInt32 {
+        router.script.isStrict && memory.apns.certificate == nil ? 1 : router.script.maxStreams
+    }
+
+    func react(to request: ReceivedRequest, stream: Int32, memory: inout ConnectionMemory) -> Reaction {
+        var reaction = router.react(to: request, memory: &memory, now: now)
+        if var answer = reaction.answer {
+            complete(&answer, of: reaction.provider)
+            reaction.answer = answer
+        }
+        if reaction.provider != .control { log?.add(request, reaction, memory, stream: stream, now: now) }
+        return reaction
+    }
+
+    func answerLeaves(_ reaction: Reaction) {
+        if let answer = reaction.answer { router.answered(reaction.provider, answer) }
+    }
+
+    func count(_ change: (inout SimulatorCounters) -> Void) { change(&router.counters) }
+
+    func began(_ connection: ServedConnection) {}
+
+    func received(from connection: ServedConnection) {}
+
+    func willAnswer() { log?.flush() }
+
+    func ended(_ connection: ServedConnection) { router.counters.openConnections -= 1 }
 }
 
 /// Hears of new connections.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeTransport
 
 /// A JWT in its parts (RFC 7519); nothing in it is verified yet.
 struct WebToken {
@@ -33,7 +34,7 @@ struct WebToken {
     var keyID: String? { header["kid"]?.string }
 
     private static func object(_ part: ArraySlice<UInt8>) -> JSONValue? {
-        guard let bytes = Base64URL.decode(part), let value = try? JSONReader.read(bytes), case .object = value else {
+        guard let bytes = Base64URL.decode(part), let value = try? JSONParser.parse(bytes), case .object = value else {
             return nil
         }
         return value

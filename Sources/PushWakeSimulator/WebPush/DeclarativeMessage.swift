@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeTransport
 
 /// What a browser makes of a decrypted push (W3C Push API, "declarative push message parser"): what is no declarative
 /// message goes to the service worker, as every push did before.
 enum DeclarativeMessage {
     /// Why a browser would not show a message that says it is one; nil when it would.
     static func objection(to payload: [UInt8]) -> String? {
-        guard let document = try? JSONReader.read(payload), case .object = document else { return "not a JSON object" }
+        guard let document = try? JSONParser.parse(payload), case .object = document else { return "not a JSON object" }
         guard document["web_push"]?.integer == 8030 else { return "web_push is not 8030" }
         guard let notification = document["notification"], case .object = notification else {
             return "notification is not an object"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeTransport
 
 /// A server of an operator's own that takes pushes: `/webhook/TOKEN`, or `/webhook` with a JSON body whose `token`
 /// says who is meant. Any method will do; the signature must be right.
@@ -45,7 +46,7 @@ struct WebhookService {
     static func token(of request: ReceivedRequest) -> ArraySlice<UInt8> {
         let path = (request.bytes(.path) ?? []).prefix { $0 != UInt8(ascii: "?") }
         if let slash = path.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex { return path[(slash + 1)...] }
-        let token = (try? JSONReader.read(request.body))?["token"]?.string ?? FormBody(request.body)["token"]
+        let token = (try? JSONParser.parse(request.body))?["token"]?.string ?? FormBody(request.body)["token"]
         return Array((token ?? "").utf8)[...]
     }
 

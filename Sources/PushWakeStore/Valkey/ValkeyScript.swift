@@ -91,7 +91,10 @@ struct ValkeyKeys {
     /// Says that a node is there.
     func presence(_ node: String) -> [UInt8] { prefix + Array(":here:\(node)".utf8) }
 
-    /// Pattern of all those.
+    /// Says that a node is reached here; apart, as it is no node's name.
+    func address(_ uri: String) -> [UInt8] { prefix + Array(":at:\(uri)".utf8) }
+
+    /// Pattern of all presences.
     var presences: [UInt8] { prefix.flatMap { [UInt8(ascii: "\\"), $0] } + Array(":here:*".utf8) }
 
     /// The node that says it is there.

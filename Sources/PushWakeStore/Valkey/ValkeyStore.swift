@@ -24,6 +24,10 @@ public final class ValkeyStore: SharedStore {
         public var prefix = "pw"
         /// Names this node among all that share the server.
         public var node = ""
+        /// Where other nodes send calls for its phones; empty: nowhere.
+        public var nodeURI = ""
+        /// Seconds for which a node that says nothing more counts as there.
+        public var presence: Int64 = 15
         /// Seconds for which this node may hold a request.
         public var holds: Int64 = 100
         /// Seconds for which a node alone pushes for a request.
@@ -60,9 +64,11 @@ public final class ValkeyStore: SharedStore {
     private var isGapWatched = false
     private var lastRefusal = ""
     private var leaveAgain: Int64 = 0
-    let startedAt = SystemClock.wallSeconds()
+    let presence = Presence(startedAt: SystemClock.wallSeconds())
+    /// What this node is called, and where it is, when that says something else.
+    var names: [NameWatch]
     var isPresenceDue = false
-    private let log: (_ isWarning: Bool, _ text: String) -> Void
+    let say: (_ isWarning: Bool, _ text: String) -> Void
 
     public var onAnnouncement: ([UInt8]) -> Void = { _ in }
     public var onGap: () -> Void = {}
@@ -75,7 +81,9 @@ public final class ValkeyStore: SharedStore {
     ) throws(StoreError) {
         self.loop = loop
         self.options = options
-        self.log = log
+        say = log
+        names = (options.nodeURI == options.node ? [options.node] : [options.node, options.nodeURI])
+            .filter { !$0.isEmpty }.map { NameWatch(name: $0) }
         keys = ValkeyKeys(prefix: options.prefix)
         order = RequestOrder(most: options.mostQuestions)
         late = RegisterBacklog(most: options.backlog)
@@ -386,13 +394,13 @@ public final class ValkeyStore: SharedStore {
 
     private func keep(_ question: ValkeyQuestion) {
         guard late.keep(question, of: question.aor) else { return }
-        if late.count == 1 { log(false, "\(access.address): REGISTERs wait to be stored") }
+        if late.count == 1 { say(false, "\(access.address): REGISTERs wait to be stored") }
         pauseLate()
     }
 
     private func stands(_ isAll: Bool) {
         sayPresent()
-        if isAll { log(false, "\(access.address): connected; \(backlog) REGISTERs wait to be stored") }
+        if isAll { say(false, "\(access.address): connected; \(backlog) REGISTERs wait to be stored") }
         isLatePaused = false
         storeLate()
     }
@@ -426,7 +434,7 @@ public final class ValkeyStore: SharedStore {
                 lateUnderWay -= 1
                 switch failure {
                 case nil:
-                    if backlog == 0 { log(false, "\(access.address): all REGISTERs that waited are stored") }
+                    if backlog == 0 { say(false, "\(access.address): all REGISTERs that waited are stored") }
                     storeLate()
                 case .unusable?, .full?:
                     late.putBack(taken)
@@ -462,7 +470,7 @@ public final class ValkeyStore: SharedStore {
         let word = String(text.prefix { $0 != " " })
         if word != lastRefusal {
             lastRefusal = word
-            log(true, full)
+            say(true, full)
         }
         return word == "OOM" ? .full(full) : .unusable(full)
     }

@@ -334,7 +334,7 @@ final class HTTP2ClientSession {
     }
 
     /// The same for a moment, without counting a reference.
-    private func withExchange(_ streamID: Int32, _ body: (HTTPExchange) -> Void) {
+    fileprivate func withExchange(_ streamID: Int32, _ body: (HTTPExchange) -> Void) {
         guard let pointer = nghttp2_session_get_stream_user_data(session, streamID) else { return }
         Unmanaged<HTTPExchange>.fromOpaque(pointer)._withUnsafeGuaranteedRef { body($0) }
     }
@@ -356,16 +356,17 @@ final class HTTP2ClientSession {
             let name = UnsafeBufferPointer(start: name, count: nameCount)
             let value = UnsafeBufferPointer(start: value, count: valueCount)
             recover(user) { session in
-                guard session.keeps(name), let exchange = session.exchange(frame.pointee.hd.stream_id) else { return }
-                session.received(name, value, on: exchange)
+                guard session.keeps(name) else { return }
+                session.withExchange(frame.pointee.hd.stream_id) { session.received(name, value, on: $0) }
             }
             return 0
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, streamID, data, count, user in
             guard let user else { return 0 }
             recover(user) { session in
-                guard let exchange = session.exchange(streamID) else { return }
-                session.received(body: UnsafeBufferPointer(start: data, count: count), on: exchange)
+                session.withExchange(streamID) {
+                    session.received(body: UnsafeBufferPointer(start: data, count: count), on: $0)
+                }
             }
             return 0
         }

@@ -29,13 +29,13 @@ extension HTTPConnection {
     }
 
     /// Sees to it that the request does not wait for an answer longer than the answer is of use.
-    func watchForAnswer(to exchange: HTTPExchange) {
+    func watchForAnswer(to exchange: HTTPExchange, isAlone: Bool) {
         let now = loop.now
         let rest = min(max(exchange.deadline, now) - now, configuration.answerTimeout) + Self.grace
         exchange.answerBy = now + min(rest, configuration.answerTimeout)
         if unheardSince == .max { unheardSince = now }
         let due = min(exchange.answerBy, silenceEnd)
-        if openStreams == 1 || due < timerEnd { setTimer(after: due - now) }
+        if isAlone || due < timerEnd { setTimer(after: due - now) }
     }
 
     /// When a connection that has answered before has been silent for too long; `.max` while there is no such time.

@@ -99,11 +99,20 @@ final class HTTPConnection: LoopSource, TurnEnding {
     /// Streams that can be opened now.
     var freeStreams: Int {
         switch stage {
-        case .established(_, .http2(let session)):
-            min(session.freeStreams, machine.allowance(peerLimit: session.peerLimit))
-        case .established(_, .http1(let session)): min(session.freeStreams, machine.allowance(peerLimit: 1))
+        case .established(_, .http2(let session)): freeStreams(of: session)
+        case .established(_, .http1(let session)): freeStreams(of: session)
         case .connecting, .tunnelling, .securing, .closed: 0
         }
+    }
+
+    @inline(__always)
+    private func freeStreams(of session: HTTP2ClientSession) -> Int {
+        min(session.freeStreams, machine.allowance(peerLimit: session.peerLimit))
+    }
+
+    @inline(__always)
+    private func freeStreams(of session: HTTP1ClientSession) -> Int {
+        min(session.freeStreams, machine.allowance(peerLimit: 1))
     }
 
     var openStreams: Int {
@@ -125,13 +134,19 @@ final class HTTPConnection: LoopSource, TurnEnding {
 
     /// Opens a stream for the request.
     func submit(_ exchange: HTTPExchange) -> Submission {
-        guard freeStreams > 0, isTrusted() else { return .noStream }
         let bytes: Int
+        let isAlone: Bool
         do throws(PushRefusal) {
-            switch session {
-            case .http2(let session): bytes = try session.submit(exchange, now: loop.now)
-            case .http1(let session): bytes = try session.submit(exchange, now: loop.now)
-            case nil: bytes = 0
+            switch stage {
+            case .established(_, .http2(let session)):
+                guard freeStreams(of: session) > 0, isTrusted(session) else { return .noStream }
+                bytes = try session.submit(exchange, now: loop.now)
+                isAlone = session.open.count == 1
+            case .established(_, .http1(let session)):
+                guard freeStreams(of: session) > 0 else { return .noStream }
+                bytes = try session.submit(exchange, now: loop.now)
+                isAlone = session.open.count == 1
+            case .connecting, .tunnelling, .securing, .closed: return .noStream
             }
         } catch {
             return .refused(error)
@@ -141,7 +156,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
             return .noStream
         }
         machine.streamOpened()
-        watchForAnswer(to: exchange)
+        watchForAnswer(to: exchange, isAlone: isAlone)
         scheduleFlush()
         unsentBytes += bytes
         if unsentBytes >= Self.earlyFlush { flushEarly() }
@@ -149,8 +164,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
     }
 
     /// Whether the connection may be used at once; when not, a PING is on its way.
-    private func isTrusted() -> Bool {
-        guard case .http2(let session) = session else { return true }
+    private func isTrusted(_ session: HTTP2ClientSession) -> Bool {
         switch machine.wanted(now: loop.now) {
         case .use: return true
         case .wait: return false

@@ -94,7 +94,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     /// Whether a request that is sent now leaves with this turn.
     public var hasRoom: Bool {
         guard waiting.isEmpty else { return false }
-        for connection in connections where connection.freeStreams > 0 { return true }
+        for index in connections.indices where connections[index].freeStreams > 0 { return true }
         return false
     }
     /// Connections that stand and take requests.

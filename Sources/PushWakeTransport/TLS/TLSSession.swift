@@ -138,9 +138,6 @@ final class TLSSession {
     /// `TLSv1.3`.
     var version: String { String(cString: SSL_get_version(ssl)) }
 
-    /// The peer's certificate, if it sent one.
-    var peerCertificate: Certificate? { copenssl_peer_certificate(ssl).map { Certificate(owning: $0) } }
-
     private func step(_ result: Int32, _ operation: String) -> TLSStep {
         if result == 1 { return .complete }
         switch SSL_get_error(ssl, result) {

@@ -330,13 +330,14 @@ private func brief(_ registration: Registration) -> [String] {
         (" a : app : tok ", "fcm default |app - tok"), ("j:app:tok", "fcm default |app - tok"),
         ("w:app:https://h:8443/x?y=z", "webpush default |app - https://h:8443/x?y=z"),
         ("w::https://h/x", "webpush default | - https://h/x"),
+        ("w:my-project:c9Xy:APA91b", "fcm default |my-project - c9Xy:APA91b"),
     ])
     func `binds with everything after the second colon as token`(value: String, expected: String) {
         let registration = read(value)
         #expect(brief(registration) == [expected])
         #expect(registration.problems.isEmpty)
-        let isIOS = registration.bindings.first?.attributes["pn-platform"] == "ios"
-        #expect(isIOS == value.hasPrefix("j"))
+        let platform = value.hasPrefix("j") ? "ios" : value.hasPrefix("w:my-project") ? "web" : nil
+        #expect(registration.bindings.first?.attributes["pn-platform"] == platform)
     }
 
     @Test(arguments: ["null", "NULL", " null ", "i:app:null"])

@@ -195,6 +195,23 @@ import Testing
         #expect(call.register("a", at: .tcp("a1", flow: "new")) == "ring 2 a1, give up 480")
     }
 
+    @Test(arguments: [408, 430, 477, 503])
+    func `an awake phone whose edge proxy cannot reach it`(status: Int) {
+        var contact = CallContact.tcp("a1")
+        contact.isBehindProxy = true
+        let call = HeldCall(.awake("a", contact))
+        #expect(call.start() == "ring 1 a1")
+        #expect(call.hear(status, leg: 1) == "push 0 call, hold")
+    }
+
+    @Test func `not an awake phone that declines through its edge proxy`() {
+        var contact = CallContact.tcp("a1")
+        contact.isBehindProxy = true
+        let call = HeldCall(.awake("a", contact))
+        #expect(call.start() == "ring 1 a1")
+        #expect(call.hear(486, leg: 1) == "")
+    }
+
     @Test func `a phone again when its new leg fails as well, without a second push`() {
         let call = HeldCall(.asleep("a"))
         #expect(call.start() == "push 0 call, hold")

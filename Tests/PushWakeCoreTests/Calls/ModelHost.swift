@@ -106,8 +106,13 @@ struct ModelHost {
     }
 
     /// To be called before the machine hears of it.
+    private static let wayFailures = [408, 430, 477, 478, 479, 500, 503]
+
     mutating func willProgress(leg: Int, status: Int, isFromPhone: Bool) {
         guard status >= 100, let index = devices.firstIndex(where: { $0.leg == leg }) else { return }
+        // A proxy speaks of the way to the phone.
+        let isOfProxy = devices[index].contact.first == Self.proxied && Self.wayFailures.contains(status)
+        let isFromPhone = isFromPhone && !isOfProxy
         guard end == nil else {
             // It registered when the request ended, and was never sent it.
             guard host == .proxy || !devices[index].isSent, status >= 300, !isFromPhone,

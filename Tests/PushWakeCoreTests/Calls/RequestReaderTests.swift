@@ -90,6 +90,19 @@ private func read(_ method: String, _ headers: [(String, String)] = [], uri: Str
         #expect(read("NOTIFY", [("o", "dialog")], body: body).text.isEmpty)
     }
 
+    @Test(
+        arguments: [
+            ("v=0\r\nm=audio 4000 RTP/AVP 0\r\nm=video 4002 RTP/AVP 96\r\n", true),
+            ("m=audio 4000 RTP/AVP 0\r\n", false),
+            // Switched off.
+            ("m=video 0 RTP/AVP 96\r\n", false), ("m=video ", false), ("", false), ("a=m=video 4002", false),
+            ("--x\nContent-Type: application/sdp\n\nm=video 9 UDP/TLS/RTP/SAVPF 96\n--x--", true),
+        ] as [(String, Bool)])
+    func `knows an INVITE that offers video`(body: String, offersVideo: Bool) {
+        #expect(read("INVITE", body: body).offersVideo == offersVideo)
+        #expect(!read("MESSAGE", body: body).offersVideo)
+    }
+
     @Test func `survives any bytes`() {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
         let alphabet = Array("\r\n\t :;,<>\"\\=%@?aAoOtT\u{0}é0pn-purr".utf8) + [0xFF, 0x80]

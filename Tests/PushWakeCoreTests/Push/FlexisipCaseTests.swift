@@ -88,9 +88,9 @@ import Testing
         let call = try #require(requests(.call, found).first)
         let chat = try #require(requests(.chat, found).first)
         #expect(call["apns-priority"] == "10")
-        #expect(JSONReader.parse(call.body)?.at("aps.loc-key") == .string("IC"))
-        #expect(JSONReader.parse(chat.body)?.at("aps.alert.loc-key") == .string("IM"))
-        #expect(JSONReader.parse(chat.body)?.at("aps.sound") == .string("ding.caf"))
+        #expect(JSON.parse(call.body)?.at("aps.loc-key") == .string("IC"))
+        #expect(JSON.parse(chat.body)?.at("aps.alert.loc-key") == .string("IM"))
+        #expect(JSON.parse(chat.body)?.at("aps.sound") == .string("ding.caf"))
         #expect(try requests(.refresh, found).first?["apns-priority"] == "5")
     }
 }

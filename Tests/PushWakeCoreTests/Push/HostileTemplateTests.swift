@@ -45,7 +45,7 @@ import Testing
             content.callID = noise(&numbers, 20)
             var out: [UInt8] = []
             template.render(PayloadValues(binding: Samples.remote, content: content, now: .max), into: &out)
-            #expect(JSONReader.parse(out) != nil, "\(String(decoding: out, as: UTF8.self))")
+            #expect(JSON.parse(out) != nil, "\(String(decoding: out, as: UTF8.self))")
         }
         #expect(compiled > 20)
     }
@@ -65,7 +65,7 @@ import Testing
                 Samples.remote, content, .alert, payloads: library, settings: APNsSettings(), authorization: [],
                 authority: "h", id: PushID(high: numbers.next(), low: numbers.next()), now: now)
             #expect(request.body.count <= 4096)
-            #expect(JSONReader.parse(request.body) != nil)
+            #expect(JSON.parse(request.body) != nil)
             #expect(request["apns-id"]?.utf8.count == 36)
         }
     }

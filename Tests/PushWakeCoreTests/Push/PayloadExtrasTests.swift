@@ -12,7 +12,7 @@ import Testing
         let settings = PayloadSettings(mutableContent: extras.mutableContent)
         try #require(template).render(
             PayloadValues(binding: binding, content: content, settings: settings, now: 1_700_000_005), into: &out)
-        return try #require(JSONReader.parse(out), "\(String(decoding: out, as: UTF8.self))")
+        return try #require(JSON.parse(out), "\(String(decoding: out, as: UTF8.self))")
     }
 
     private func android(

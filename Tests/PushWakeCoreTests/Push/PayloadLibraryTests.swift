@@ -8,7 +8,7 @@ import Testing
         var out: [UInt8] = []
         try #require(template).render(
             PayloadValues(binding: binding, content: content, pushType: "voip", now: 1_700_000_000), into: &out)
-        return try #require(JSONReader.parse(out), "\(String(decoding: out, as: UTF8.self))")
+        return try #require(JSON.parse(out), "\(String(decoding: out, as: UTF8.self))")
     }
 
     @Test(arguments: BuiltInPayloads.Family.allCases, PushEvent.allCases)
@@ -76,15 +76,29 @@ import Testing
         let value = try render(
             PayloadLibrary(.mizutech).fcm(app: "", .chat, .ios), Samples.android, Samples.content(.chat))
         #expect(value.at("message.apns.headers.apns-priority") == .string("5"))
+        // Apple wants a time; Google puts the app's own topic.
+        let expiration = try #require(value.at("message.apns.headers.apns-expiration")?.string)
+        #expect(.string(expiration) == value.at("message.data.expires-at"))
+        #expect((Int64(expiration) ?? 0) > 1_000_000_000)
+        #expect(value.at("message.apns.headers.apns-topic") == nil)
         #expect(value.at("message.android") == nil)
         #expect(value.at("message.webpush") == nil)
+    }
+
+    @Test func `keeps the Web Push section for a browser behind FCM`() throws {
+        let value = try render(
+            PayloadLibrary(.mizutech).fcm(app: "", .chat, .web), Samples.android, Samples.content(.chat))
+        #expect(value.at("message.webpush.headers.ttl") == .string("40"))
+        #expect(value.at("message.data.ncallid") != nil)
+        #expect(value.at("message.android") == nil)
+        #expect(value.at("message.apns") == nil)
     }
 
     @Test func `has every field of Flexisip's PushKit payload`() throws {
         var binding = Samples.voip
         binding.attributes["pn-call-str"] = "IC"
         let value = try render(PayloadLibrary(.flexisip).apns(app: "", .voip), binding, Samples.content(.call))
-        let expected = JSONReader.parse(
+        let expected = JSON.parse(
             """
             {"aps":{"sound":"","loc-key":"IC","loc-args":["Alice"],"call-id":"call-1@192.0.2.9",
             "uuid":"<urn:uuid:1>","send-time":"2023-11-14 22:13:20"},"from-uri":"sip:alice@example.com",
@@ -96,7 +110,7 @@ import Testing
     @Test func `has every field of Flexisip's remote payload`() throws {
         let value = try render(
             PayloadLibrary(.flexisip).apns(app: "", .alert), Samples.remote, Samples.content(.groupChat))
-        let expected = JSONReader.parse(
+        let expected = JSON.parse(
             """
             {"aps":{"alert":{"loc-key":"GC_MSG","loc-args":["Alice"]},"sound":"empty","mutable-content":1,"badge":1},
             "from-uri":"sip:alice@example.com","display-name":"Alice","call-id":"call-1@192.0.2.9","pn_ttl":40,

@@ -33,22 +33,22 @@ import Testing
     ])
     func `fills in every keyword`(keyword: String, value: String) throws {
         let out = try render("{\"k\": \"x \(keyword)!\"}", Samples.content(.call, text: "hi"))
-        #expect(JSONReader.parse(out)?["k"] == .string("x \(value)!"))
+        #expect(JSON.parse(out)?["k"] == .string("x \(value)!"))
     }
 
     @Test func `takes the longest word and leaves words that only contain a keyword`() throws {
         let out = try render(
             #"{"a":"FROMUSERNAMEs TTLNUMs PACKAGE.voip","b":"STORE TOKENS PRIORITY_MAX TO2 <nobody> a<b"}"#,
             Samples.content(.call))
-        #expect(JSONReader.parse(out)?["a"] == .string("alices 40s com.example.phone.voip"))
-        #expect(JSONReader.parse(out)?["b"] == .string("STORE TOKENS PRIORITY_MAX TO2 <nobody> a<b"))
+        #expect(JSON.parse(out)?["a"] == .string("alices 40s com.example.phone.voip"))
+        #expect(JSON.parse(out)?["b"] == .string("STORE TOKENS PRIORITY_MAX TO2 <nobody> a<b"))
     }
 
     @Test func `gives valid JSON for every byte in a caller name`() throws {
         for byte in UInt8.min...UInt8.max {
             var content = Samples.content(.call)
             content.fromDisplay = String(decoding: [0x41, byte, 0x42], as: UTF8.self)
-            let value = JSONReader.parse(try render(#"{"n":"FROM","t":TYPE}"#, content))
+            let value = JSON.parse(try render(#"{"n":"FROM","t":TYPE}"#, content))
             #expect(value?["n"] == .string(content.fromDisplay), "byte \(byte)")
         }
     }
@@ -59,7 +59,7 @@ import Testing
     func `lets no caller name break out of its string`(name: String) throws {
         var content = Samples.content(.call)
         content.fromDisplay = name
-        let value = JSONReader.parse(try render(#"{"n":"<from-name>"}"#, content))
+        let value = JSON.parse(try render(#"{"n":"<from-name>"}"#, content))
         #expect(value?.memberNames == ["n"])
         #expect(value?["n"] == .string(name))
     }
@@ -67,7 +67,7 @@ import Testing
     @Test func `replaces bytes that are not UTF-8`() throws {
         var content = Samples.content(.call)
         content.fromDisplay = String(decoding: [0x4A, 0xFF, 0xC3], as: UTF8.self)
-        #expect(JSONReader.parse(try render(#"{"n":"FROM"}"#, content))?["n"] == .string("J\u{FFFD}\u{FFFD}"))
+        #expect(JSON.parse(try render(#"{"n":"FROM"}"#, content))?["n"] == .string("J\u{FFFD}\u{FFFD}"))
     }
 
     @Test(arguments: ["--EOF--", "--EOF\u{2014}", "\u{2014}EOF\u{2014}", "\u{2013}EOF\u{2013}"])
@@ -138,14 +138,14 @@ import Testing
         var content = Samples.content(.chat, text: String(repeating: "ü", count: 3000))
         var out: [UInt8] = []
         #expect(template.render(PayloadValues(binding: Samples.voip, content: content), limit: 4096, into: &out))
-        let shortened = JSONReader.parse(out)
+        let shortened = JSON.parse(out)
         #expect(shortened?["m"] == .string(String(repeating: "ü", count: 256)))
         #expect(shortened?["n"] == .string("Alice"))
 
         content.fromDisplay = String(repeating: "\"", count: 5000)
         out = []
         #expect(template.render(PayloadValues(binding: Samples.voip, content: content), limit: 4096, into: &out))
-        let bare = JSONReader.parse(out)
+        let bare = JSON.parse(out)
         #expect(bare?["m"] == .string(String(repeating: "ü", count: 256)))
         #expect(bare?["n"] == .string(String(repeating: "\"", count: 128)))
         #expect(bare?["c"] == .string("call-1@192.0.2.9"))
@@ -166,7 +166,7 @@ import Testing
             var out: [UInt8] = []
             let values = PayloadValues(binding: Samples.voip, content: content)
             #expect(template.render(values, limit: 4096, into: &out))
-            guard case .string(let name)? = JSONReader.parse(out)?["n"] else {
+            guard case .string(let name)? = JSON.parse(out)?["n"] else {
                 Issue.record("no name")
                 continue
             }
@@ -193,7 +193,7 @@ import Testing
     func `finds user and host of a caller`(uri: String, user: String, host: String) throws {
         var content = Samples.content(.call)
         content.fromURI = uri
-        let value = JSONReader.parse(try render(#"{"u":"FROMUSERNAME","h":"<from-host>"}"#, content))
+        let value = JSON.parse(try render(#"{"u":"FROMUSERNAME","h":"<from-host>"}"#, content))
         #expect(value?["u"] == .string(user))
         #expect(value?["h"] == .string(host))
     }
@@ -213,9 +213,9 @@ import Testing
     func `shows the string that the phone asked for`(event: PushEvent, attribute: String, standard: String) throws {
         var binding = Samples.remote
         let source = #"{"k":"<alert-msg-id>"}"#
-        #expect(JSONReader.parse(try render(source, Samples.content(event), binding))?["k"] == .string(standard))
+        #expect(JSON.parse(try render(source, Samples.content(event), binding))?["k"] == .string(standard))
         binding.attributes[attribute] = "Mine"
-        #expect(JSONReader.parse(try render(source, Samples.content(event), binding))?["k"] == .string("Mine"))
+        #expect(JSON.parse(try render(source, Samples.content(event), binding))?["k"] == .string("Mine"))
     }
 
     @Test(arguments: [
@@ -225,14 +225,14 @@ import Testing
     func `is in a hurry when a request waits`(event: PushEvent, occasion: PushOccasion, priority: String) throws {
         var content = Samples.content(event)
         content.occasion = occasion
-        #expect(JSONReader.parse(try render(#"{"p":"PRIORITY"}"#, content))?["p"] == .string(priority))
+        #expect(JSON.parse(try render(#"{"p":"PRIORITY"}"#, content))?["p"] == .string(priority))
     }
 
     @Test(arguments: [
         (PushEvent.voicemail, "New voice message"), (.refer, "Request from Alice"), (.refresh, ""),
     ])
     func `names nobody who has not called`(event: PushEvent, title: String) throws {
-        #expect(JSONReader.parse(try render(#"{"t":"TITLE"}"#, Samples.content(event)))?["t"] == .string(title))
+        #expect(JSON.parse(try render(#"{"t":"TITLE"}"#, Samples.content(event)))?["t"] == .string(title))
     }
 
     @Test(arguments: [(PushEvent.call, "ring.caf"), (.chat, "ding.caf"), (.voicemail, "ding.caf")])
@@ -240,7 +240,7 @@ import Testing
         var binding = Samples.remote
         binding.attributes["pn-call-snd"] = "ring.caf"
         binding.attributes["pn-msg-snd"] = "ding.caf"
-        let value = JSONReader.parse(try render(#"{"a":"SOUND","b":"<alert-sound>"}"#, Samples.content(event), binding))
+        let value = JSON.parse(try render(#"{"a":"SOUND","b":"<alert-sound>"}"#, Samples.content(event), binding))
         #expect(value?["a"] == .string(sound))
         #expect(value?["b"] == .string(sound))
     }
@@ -250,6 +250,6 @@ import Testing
         (.answeredElsewhere, "2"), (.groupChat, "1"), (.voicemail, "3"), (.refer, "3"),
     ])
     func `gives apps of Mizutech a type that they know`(event: PushEvent, type: String) throws {
-        #expect(JSONReader.parse(try render(#"{"t":"TYPE"}"#, Samples.content(event)))?["t"] == .string(type))
+        #expect(JSON.parse(try render(#"{"t":"TYPE"}"#, Samples.content(event)))?["t"] == .string(type))
     }
 }

@@ -31,3 +31,26 @@ import Testing
         _ = clock.look(wall: running, running: wall)
     }
 }
+
+@Suite struct `Numbers are written in base ten` {
+    @Test(arguments: 0...19)
+    func `around each power of ten`(power: Int) {
+        let start = (0..<power).reduce(UInt64(1)) { value, _ in value * 10 }
+        for value in [start - 1, start, start + 1, start / 7, start / 3 * 2, start | 0xFF, UInt64.max / start] {
+            var text: [UInt8] = []
+            Decimal.append(value, to: &text)
+            #expect(String(decoding: text, as: UTF8.self) == String(value))
+        }
+    }
+
+    @Test func `drawn by chance`() {
+        var state: UInt64 = 7
+        for _ in 0..<20_000 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            let value = state >> (state >> 58)
+            var text: [UInt8] = []
+            Decimal.append(value, to: &text)
+            #expect(String(decoding: text, as: UTF8.self) == String(value))
+        }
+    }
+}

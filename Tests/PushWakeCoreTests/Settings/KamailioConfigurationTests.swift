@@ -23,4 +23,23 @@ import Testing
         #expect(configuration.modules.map(\.name) == ["tm"])
         #expect(reads <= 500)
     }
+
+    @Test(arguments: [
+        ("modparam(\"dmq_usrloc\", \"enable\", 1)", 1),
+        ("server_id=0\nmodparam(\"dmq_usrloc\", \"enable\", 1)", 1),
+        ("server_id=2\nmodparam(\"dmq_usrloc\", \"enable\", 1)", 0),
+        ("modparam(\"dmq_usrloc\", \"enable\", 0)", 0),
+        ("modparam(\"usrloc\", \"db_mode\", 3)\nmodparam(\"pushwake\", \"node_uri\", \"sip:192.0.2.1\")", 1),
+        (
+            "server_id = 1\nmodparam(\"usrloc\", \"db_mode\", 3)\nmodparam(\"pushwake\", \"node_uri\", \"sip:192.0.2.1\")",
+            0
+        ),
+        // A database for one host alone.
+        ("modparam(\"usrloc\", \"db_mode\", 3)", 0),
+    ])
+    func `whose nodes share contacts needs a server_id`(_ text: String, _ count: Int) {
+        let configuration = KamailioConfiguration("loadmodule \"pushwake.so\"\n" + text, file: "k.cfg") { _ in nil }
+        let findings = KamailioInspection.inspect(configuration, file: "k.cfg")
+        #expect(findings.filter { $0.message.contains("server_id=1") }.count == count)
+    }
 }

@@ -243,6 +243,24 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(bench.store.removed(of: "bob").map(\.reason) == ["unbound by the phone"])
     }
 
+    @Test(
+        arguments: [
+            (["client_max_offline": "10"], "600", 864_000),
+            (["client_max_offline": "10", "persist": "3"], "600", 259_200),
+            (["client_max_offline": "0", "persist": "90"], "600", 7_776_000), (["persist": "90"], "600", 2_592_000),
+            (["persist": "0"], "600", 600), (["client_max_offline": "1"], "172800", 172_800),
+        ] as [([String: String], String, Int64)])
+    func `forgets a phone that stays away, as persist and client_max_offline say`(
+        settings: [String: String], expires: String, seconds: Int64
+    ) throws {
+        let bench = try CoreBench(settings)
+        try bench.register(fcm, expires: expires)
+        let now = SystemClock.wallSeconds()
+        let binding = try #require(bench.store.bindings(of: "bob", now: now).first)
+        #expect((seconds - 5...seconds).contains(binding.forgetAt - now))
+        #expect(bench.store.bindings(of: "bob", now: binding.forgetAt + 1).isEmpty)
+    }
+
     @Test func `leaves push to a proxy nearer to the phone`() throws {
         let bench = try CoreBench()
         let reply = try bench.register(fcm, headers: [("Feature-Caps", "*;+sip.pns=\"fcm\"")])

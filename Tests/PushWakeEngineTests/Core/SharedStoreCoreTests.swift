@@ -23,6 +23,7 @@ private final class LateStore: SharedStore {
     var onAnnouncement: ([UInt8]) -> Void = { _ in }
     var onGap: () -> Void = {}
     var backlog = 0
+    var sharedNames: [String] = []
     var isReady: Bool { !isAway }
 
     /// Answers all questions, in their order, and those that come of it.

@@ -347,7 +347,7 @@ import Testing
             let explanation = try PushExplanation.explain(
                 register: Array(register.utf8), request: Array(invite.utf8), settings: fixture.settings)
             #expect(explanation.problems == [])
-            return try JSONReader.read(explanation.json)
+            return try JSONParser.parse(explanation.json)
         }
         let covered = try explained("com.example.tablet")
         let headers = try #require(covered["requests"]?.array?.first?["headers"])

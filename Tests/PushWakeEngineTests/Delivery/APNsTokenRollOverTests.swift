@@ -2,6 +2,7 @@
 
 import PushWakeCore
 import PushWakeSystem
+import PushWakeTransport
 import Testing
 
 @testable import PushWakeSimulator
@@ -9,7 +10,7 @@ import Testing
 @Suite struct `An APNs provider token that is called expired` {
     private func fixture(_ script: String) throws -> DeliveryFixture {
         let fixture = try DeliveryFixture(script: script)
-        let made = try JSONReader.read(try FileContent.read(fixture.directory + "/files/simulator.json"))
+        let made = try JSONParser.parse(try FileContent.read(fixture.directory + "/files/simulator.json"))
         try fixture.set(.apnsKey, made["apns_key"]?.string)
         try fixture.set(.apnsKeyID, made["apns_key_id"]?.string)
         try fixture.set(.apnsTeamID, made["apns_team_id"]?.string)

@@ -4,6 +4,7 @@ import Glibc
 import PushWakeClient
 import PushWakeCore
 import PushWakeSystem
+import PushWakeTransport
 import Testing
 
 @testable import PushWakeEngine
@@ -147,7 +148,7 @@ final class DeliveryFixture {
 
     /// One of the simulator's counters.
     func counter(_ name: String) -> Int64? {
-        (try? JSONReader.read(Array(control("counters").utf8)))?[name]?.integer
+        (try? JSONParser.parse(Array(control("counters").utf8)))?[name]?.integer
     }
 
     private func control(_ request: String) -> String {
@@ -186,13 +187,13 @@ final class DeliveryFixture {
 
     /// What the simulator got, one value per request.
     func requests() throws -> [JSONValue] {
-        try FileContent.read(directory + "/log").split(separator: 0x0A).map { try JSONReader.read(Array($0)) }
+        try FileContent.read(directory + "/log").split(separator: 0x0A).map { try JSONParser.parse(Array($0)) }
     }
 
     func subscription(_ name: String, keys: Bool) throws -> Binding {
         var binding = Binding(provider: .webpush, token: "\(origin)/push/\(name)", dialect: .rfc8599)
         guard keys else { return binding }
-        let file = try JSONReader.read(try FileContent.read(directory + "/files/subscription.json"))
+        let file = try JSONParser.parse(try FileContent.read(directory + "/files/subscription.json"))
         binding.attributes["pn-p256dh"] = file["p256dh"]?.string
         binding.attributes["pn-auth"] = file["auth"]?.string
         return binding

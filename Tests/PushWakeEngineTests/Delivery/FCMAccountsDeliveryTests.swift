@@ -4,6 +4,7 @@ import Glibc
 import PushWakeClient
 import PushWakeCore
 import PushWakeSystem
+import PushWakeTransport
 import Testing
 
 @testable import PushWakeEngine
@@ -146,7 +147,7 @@ import Testing
             let explained = try PushExplanation.explain(
                 register: ExplainFixture.register("pn-provider=fcm;pn-prid=t;pn-param=\(app)"),
                 request: ExplainFixture.request("INVITE"), settings: fixture.settings)
-            let document = try JSONReader.read(explained.json)
+            let document = try JSONParser.parse(explained.json)
             #expect(
                 document["requests"]?.array?.first?["url"]?.string
                     == "\(fixture.origin)/v1/projects/\(project)/messages:send")
@@ -155,7 +156,7 @@ import Testing
         let broken = try PushExplanation.explain(
             register: ExplainFixture.register("pn-provider=fcm;pn-prid=t;pn-param=com.example.broken"),
             request: ExplainFixture.request("INVITE"), settings: fixture.settings)
-        let reason = try JSONReader.read(broken.json)["skipped"]?.array?.first?["reason"]?.string
+        let reason = try JSONParser.parse(broken.json)["skipped"]?.array?.first?["reason"]?.string
         #expect(reason?.contains("set fcm_key, or fcm_appN and fcm_keyN") == true)
     }
 }

@@ -3,6 +3,7 @@
 import PushWakeClient
 import PushWakeCore
 import PushWakeSystem
+import PushWakeTransport
 import Testing
 
 @testable import PushWakeEngine
@@ -29,7 +30,7 @@ final class QueueBench {
 
     init(script: String = "{}", _ values: [SettingKey: String] = [:]) throws {
         fixture = try DeliveryFixture(script: script)
-        let files = try JSONReader.read(try FileContent.read(fixture.directory + "/files/simulator.json"))
+        let files = try JSONParser.parse(try FileContent.read(fixture.directory + "/files/simulator.json"))
         func file(_ name: String) throws -> String { try #require(files[name]?.string) }
         var all: [SettingKey: String] = [
             .apnsKey: try file("apns_key"), .apnsKeyID: try file("apns_key_id"), .apnsTeamID: try file("apns_team_id"),

@@ -3,6 +3,7 @@
 import Glibc
 import PushWakeCore
 import PushWakeSystem
+import PushWakeTransport
 import Testing
 
 @testable import PushWakeClient
@@ -123,7 +124,7 @@ import Testing
             request: ExplainFixture.request("INVITE"), settings: fixture.settings)
         let shown = String(decoding: explained.json, as: UTF8.self)
         #expect(!shown.contains("4711") && !shown.contains(secret))
-        let first = try JSONReader.read(explained.json)["requests"]?.array?.first
+        let first = try JSONParser.parse(explained.json)["requests"]?.array?.first
         #expect(first?["url"]?.string == fixture.origin + "/webhook/t")
         #expect(first?["headers"]?["x-key"]?.string == "<secret>")
         #expect(first?["headers"]?["x-pushwake-signature"]?.string == "t=<seconds>,v1=<signature>")

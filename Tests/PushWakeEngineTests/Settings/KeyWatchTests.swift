@@ -128,6 +128,7 @@ import Testing
         unlink(key)
         fixture.turn(seconds: 4) { fixture.lines.contains { $0.contains("No such file") } }
         #expect(try fixture.call(phone, delivery).outcome == .accepted)
+        #expect(fixture.lines.count { $0.contains("keys for apns have changed") } == 1)
     }
 
     @Test func `pushes under way finish on the old connection, which ends after them`() throws {

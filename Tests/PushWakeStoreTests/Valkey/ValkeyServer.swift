@@ -101,9 +101,10 @@ final class ValkeyServer: @unchecked Sendable {
         removeDirectory(directory)
     }
 
-    private static let programs = [
-        "/usr/bin/valkey-server", "/usr/bin/redis-server", "/usr/bin/valkey-check-rdb", "/usr/bin/redis-check-rdb",
-    ]
+    /// PUSHWAKE_VALKEY names another release than this system's.
+    private static let programs =
+        getenv("PUSHWAKE_VALKEY").map { [String(cString: $0)] }
+        ?? ["/usr/bin/valkey-server", "/usr/bin/redis-server", "/usr/bin/valkey-check-rdb", "/usr/bin/redis-check-rdb"]
 
     /// Stands still, as a machine that swaps does.
     func stop() { kill(pid, SIGSTOP) }

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Accounting as Kamailio's own configuration has it: one record of a missed call, whatever was held."""
 
-import os
 import re
-import signal
 
 import pytest
 
 from phones import rfc8599_fcm
-from servers import CALLS, wait_until
+from servers import CALLS, stopped, wait_until
 
 LOAD = """loadmodule "acc.so"
 modparam("acc", "log_level", 0)
@@ -65,12 +63,8 @@ def test_nobody_wakes_and_the_engine_is_gone(server, wire, sleeper, simulator):
     phone = sleeper("lost")
     call = wire.call(server, "lost")
     simulator.wait_event(phone.push.token, "call")
-    engine = server.engine_pid()
-    os.kill(engine, signal.SIGSTOP)
-    try:
+    with stopped(server.engine_pid()):
         check(server, call, 480)
-    finally:
-        os.kill(engine, signal.SIGCONT)
 
 
 def test_one_declines_and_one_sleeps_on(server, wire, sleeper):

@@ -4,7 +4,6 @@
 import pytest
 
 from phones import rfc8599_apns, rfc8599_fcm
-from servers import Simulator
 
 AT_ONCE = 0.1
 
@@ -58,11 +57,9 @@ def test_the_phone_is_pushed_at_once(server, wire, simulator, transport, ending)
 
 
 @pytest.fixture(scope="module")
-def refusing(make_server, tmp_path_factory):
-    provider = Simulator(tmp_path_factory.mktemp("provider"), {"rules": [{"token": "ee403*", "status": 403, "reason": "BadCertificate"}]})
-    provider.start()
-    yield make_server(provider, settings={"silent_after": 3000}, wake_timeout=20)
-    provider.stop()
+def refusing(make_server, make_provider):
+    provider = make_provider({"token": "ee403*", "status": 403, "reason": "BadCertificate"})
+    return make_server(provider, settings={"silent_after": 3000}, wake_timeout=20)
 
 
 @pytest.mark.alone

@@ -184,3 +184,22 @@ def test_both_sleep_in_a_script_that_goes_on(make_server, wire, simulator):
     wire.wake(mobiles[1])
     call.wait_status(200)
     assert server.held() == 0
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_woken_phone_forwards_the_call_itself(server, wire, simulator, asleep, others):
+    """get_redirects() of uac_redirect looks for the branches of the last t_relay()."""
+    user = f"leads-on-{others}"
+    mobile, *rest = [asleep(user) for _ in range(1 + others)]
+    deputy = wire.phone(server, f"led-to-{others}")
+    call = wire.call(server, user, "X-Redirect: 1")
+    simulator.wait_event(mobile.push.token, "call")
+    woken = wire.again(mobile)
+    woken.answers["INVITE"] = ()
+    woken.register()
+    invite = woken.wait_request("INVITE")
+    woken.uri = deputy.uri
+    woken.answer(invite, 302)
+    deputy.wait_request("INVITE")
+    assert call.wait_final().status == 200
+    assert server.held() == 0

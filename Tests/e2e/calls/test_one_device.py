@@ -31,6 +31,25 @@ def pushed(server, wire, simulator):
     return make
 
 
+@pytest.fixture
+def rung(pushed):
+    """A phone that was pushed and has registered, and has given these answers to its INVITE: the call, phone and INVITE."""
+    def make(user, transport, *answers):
+        call, phone = pushed(user, transport)
+        phone.answers["INVITE"] = answers
+        phone.register()
+        return call, phone, phone.wait_request("INVITE")
+
+    return make
+
+
+def switch_flow(wire, phone):
+    """The same Contact and Call-ID over a new connection, not yet registered."""
+    other = wire.again(phone, call_id=phone.call_id, contact=phone.uri)
+    other.cseq = phone.cseq
+    return other
+
+
 def other_contact(phone, port=9):
     """Another address of the same device."""
     suffix = "" if phone.transport == "udp" else f";transport={phone.transport}"
@@ -68,11 +87,8 @@ def test_the_first_contact_leads_nowhere(server, wire, simulator, has_instance):
 
 @pytest.mark.alone
 @ALL
-def test_another_contact_over_a_new_socket(server, wire, pushed, transport):
-    call, first = pushed(f"new-socket-{transport}", transport)
-    first.answers["INVITE"] = ()
-    first.register()
-    first.wait_request("INVITE")
+def test_another_contact_over_a_new_socket(server, wire, rung, transport):
+    call, first, _ = rung(f"new-socket-{transport}", transport)
     second = wire.again(first)
     second.answers["INVITE"] = (180,)
     registered = second.register()
@@ -87,11 +103,8 @@ def test_another_contact_over_a_new_socket(server, wire, pushed, transport):
 
 
 @ALL
-def test_the_old_contact_is_unregistered(server, wire, pushed, transport):
-    call, first = pushed(f"leaves-{transport}", transport)
-    first.answers["INVITE"] = ()
-    first.register()
-    first.wait_request("INVITE")
+def test_the_old_contact_is_unregistered(server, wire, rung, transport):
+    call, first, _ = rung(f"leaves-{transport}", transport)
     second = wire.again(first)
     second.register()
     first.unregister()
@@ -102,14 +115,10 @@ def test_the_old_contact_is_unregistered(server, wire, pushed, transport):
 
 @pytest.mark.alone
 @STREAMS
-def test_a_flow_switch(server, wire, pushed, transport):
-    """The same Contact and Call-ID over a new connection, before any answer: the INVITE again, over the new one."""
-    call, first = pushed(f"flow-{transport}", transport)
-    first.answers["INVITE"] = ()
-    first.register()
-    first.wait_request("INVITE")
-    second = wire.again(first, call_id=first.call_id, contact=first.uri)
-    second.cseq = first.cseq
+def test_a_flow_switch(server, wire, rung, transport):
+    """Before any answer: the INVITE again, over the new connection."""
+    call, first, _ = rung(f"flow-{transport}", transport)
+    second = switch_flow(wire, first)
     registered = second.register()
     assert second.wait_request("INVITE").at - registered.at < 0.1
     call.wait_status(200)
@@ -117,25 +126,18 @@ def test_a_flow_switch(server, wire, pushed, transport):
 
 
 @STREAMS
-def test_a_flow_switch_after_the_connection_broke(server, wire, pushed, transport):
-    call, first = pushed(f"broken-{transport}", transport)
-    first.answers["INVITE"] = ()
-    first.register()
-    first.wait_request("INVITE")
+def test_a_flow_switch_after_the_connection_broke(server, wire, rung, transport):
+    call, first, _ = rung(f"broken-{transport}", transport)
     first.endpoint.reset()
-    second = wire.again(first, call_id=first.call_id, contact=first.uri)
-    second.cseq = first.cseq
+    second = switch_flow(wire, first)
     second.register()
     second.wait_request("INVITE")
     call.wait_status(200)
 
 
 @pytest.mark.alone
-def test_the_same_datagram_again_until_something_was_heard(server, pushed):
-    call, phone = pushed("refresh", "udp")
-    phone.answers["INVITE"] = ()
-    phone.register()
-    first = phone.wait_request("INVITE")
+def test_the_same_datagram_again_until_something_was_heard(server, rung):
+    call, phone, first = rung("refresh", "udp")
     refreshed = phone.register()
     again = phone.wait_request("INVITE", count=2)
     assert again.text == first.text
@@ -151,11 +153,8 @@ def test_the_same_datagram_again_until_something_was_heard(server, pushed):
 
 
 @STREAMS
-def test_nothing_is_sent_twice_over_one_connection(server, pushed, transport):
-    call, phone = pushed(f"stream-{transport}", transport)
-    phone.answers["INVITE"] = ()
-    phone.register()
-    invite = phone.wait_request("INVITE")
+def test_nothing_is_sent_twice_over_one_connection(server, rung, transport):
+    call, phone, invite = rung(f"stream-{transport}", transport)
     phone.register()
     time.sleep(0.4)
     assert len(phone.received("INVITE")) == 1
@@ -164,42 +163,23 @@ def test_nothing_is_sent_twice_over_one_connection(server, pushed, transport):
 
 
 @ALL
-def test_a_refresh_while_it_rings(server, pushed, transport):
-    call, phone = pushed(f"rings-{transport}", transport)
-    phone.answers["INVITE"] = (180,)
-    phone.register()
-    invite = phone.wait_request("INVITE")
-    call.wait_status(180)
-    phone.register()
-    time.sleep(0.4)
-    assert len(phone.received("INVITE")) == 1
-    phone.answer(invite, 200)
-    call.wait_status(200)
-
-
-@ALL
-def test_a_refresh_while_it_rings_behind_a_nat(server, pushed, transport):
-    """A branch_route that takes the alias out of the Request-URI makes no other phone of it."""
-    call, phone = pushed(f"nat-{transport}", transport)
-    phone.answers["INVITE"] = (180,)
-    phone.register()
-    invite = phone.wait_request("INVITE")
+@pytest.mark.parametrize("answer", [200, 486])
+def test_a_refresh_while_it_rings(server, rung, transport, answer):
+    """A branch_route that takes the alias of a phone behind a NAT out of the Request-URI makes no other phone of it."""
+    call, phone, invite = rung(f"rings-{answer}-{transport}", transport, 180)
     assert "alias" not in invite.first_line
     call.wait_status(180)
     phone.register()
     time.sleep(0.4)
     assert len(phone.received("INVITE")) == 1
-    phone.answer(invite, 486)
-    assert call.wait_final().status == 486
+    phone.answer(invite, answer)
+    assert call.wait_final().status == answer
 
 
 @pytest.mark.alone
 @ALL
-def test_its_486_ends_the_call_at_once(server, wire, pushed, transport):
-    call, first = pushed(f"busy-{transport}", transport)
-    first.answers["INVITE"] = ()
-    first.register()
-    first.wait_request("INVITE")
+def test_its_486_ends_the_call_at_once(server, wire, rung, transport):
+    call, first, _ = rung(f"busy-{transport}", transport)
     second = wire.again(first)
     second.answers["INVITE"] = (486,)
     second.register()
@@ -210,11 +190,8 @@ def test_its_486_ends_the_call_at_once(server, wire, pushed, transport):
 
 @pytest.mark.alone
 @ALL
-def test_its_call_can_be_cancelled(server, wire, pushed, transport):
-    call, first = pushed(f"hangup-{transport}", transport)
-    first.answers["INVITE"] = ()
-    first.register()
-    first.wait_request("INVITE")
+def test_its_call_can_be_cancelled(server, wire, rung, transport):
+    call, first, _ = rung(f"hangup-{transport}", transport)
     second = wire.again(first)
     second.answers["INVITE"] = (180,)
     second.register()

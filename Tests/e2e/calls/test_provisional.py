@@ -5,17 +5,13 @@ import time
 
 import pytest
 
-from phones import apns_token, rfc8599_apns, rfc8599_fcm
-from servers import Simulator
+from phones import rfc8599_apns, rfc8599_fcm
 
 
 @pytest.fixture(scope="module")
-def provider(tmp_path_factory):
-    provider = Simulator(tmp_path_factory.mktemp("provider"), {"rules": [
-        {"token": "aa*", "delay_ms": 400, "status": 200}, {"token": "bb*", "delay_ms": 400, "reason": "BadDeviceToken"}]})
-    provider.start()
-    yield provider
-    provider.stop()
+def provider(make_provider):
+    return make_provider({"token": "aa*", "delay_ms": 400, "status": 200},
+                         {"token": "bb*", "delay_ms": 400, "reason": "BadDeviceToken"})
 
 
 @pytest.fixture(scope="module")

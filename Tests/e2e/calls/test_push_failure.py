@@ -7,7 +7,7 @@ import pytest
 
 from phones import rfc8599_apns
 from ports import free_port
-from servers import Simulator, wait_until
+from servers import wait_until
 
 AT_ONCE = 0.02
 """Seconds from the provider's answer to the INVITE, at best: the machine may have other work."""
@@ -22,11 +22,8 @@ RULES = [
 
 
 @pytest.fixture(scope="module")
-def provider(tmp_path_factory):
-    provider = Simulator(tmp_path_factory.mktemp("provider"), {"rules": RULES})
-    provider.start()
-    yield provider
-    provider.stop()
+def provider(make_provider):
+    return make_provider(*RULES)
 
 
 @pytest.fixture(scope="module")

@@ -86,3 +86,19 @@ def test_an_awake_phone_beside_it_rings(server, wire, simulator):
     call = wire.call(server, user)
     assert call.wait_final().status == 200
     assert simulator.pushes(awake.push.token) == []
+
+
+@pytest.mark.parametrize("method", ["INVITE", "MESSAGE"])
+def test_a_branch_route_that_drops_the_only_awake_phone(server, wire, simulator, method):
+    user = f"dropped-{method}"
+    wire.phone(server, user, contact="sip:desk@127.0.0.1:9").register()
+    mobile = wire.phone(server, user, "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    caller = wire.caller(server)
+    call = caller.call(user, "X-Drop: desk") if method == "INVITE" else caller.request(user, "MESSAGE", "X-Drop: desk")
+    simulator.wait_push(mobile.push.token)
+    woken = wire.again(mobile)
+    woken.register()
+    woken.wait_request(method)
+    assert call.wait_final().status == 200 and [s for s in call.statuses if s >= 200] == [200]

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from phones import mpush_ios, no_push, rfc8599_apns
-from servers import PUSHWAKE, wait_until
+from servers import PUSHWAKE, stopped, wait_until
 from sip import register
 
 
@@ -70,9 +70,7 @@ def test_without_an_engine_everything_works_except_push(make_kamailio, actors):
 @pytest.mark.alone
 def test_a_stopped_engine_holds_no_worker(make_kamailio, actors):
     kamailio = make_kamailio(settings={"engine_timeout": None}).start().wait_engine()
-    engine = kamailio.engine_pid()
-    os.kill(engine, signal.SIGSTOP)
-    try:
+    with stopped(kamailio.engine_pid()):
         started = time.monotonic()
         phone = actors.phone(kamailio, "patient", rfc8599_apns())
         ringing = phone.wake("answer")
@@ -80,8 +78,6 @@ def test_a_stopped_engine_holds_no_worker(make_kamailio, actors):
         assert time.monotonic() - started < 1.5
         assert stored.headers("Feature-Caps") == [], "promised what is not stored"
         actors.call(kamailio, "patient", "call").finish()
-    finally:
-        os.kill(engine, signal.SIGCONT)
 
 
 def test_bindings_survive_kill_9_of_everything(make_kamailio, actors):

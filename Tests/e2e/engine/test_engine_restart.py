@@ -10,16 +10,13 @@ import pytest
 
 from faint_engine import FaintEngine
 from phones import rfc8599_apns, rfc8599_fcm
-from servers import Simulator, wait_until
+from servers import stopped, wait_until
 
 
 @pytest.fixture(scope="module")
-def provider(tmp_path_factory):
+def provider(make_provider):
     """Answers pushes to tokens that begin with `aa` after a second and a half."""
-    provider = Simulator(tmp_path_factory.mktemp("provider"), {"rules": [{"token": "aa*", "delay_ms": 1500, "status": 200}]})
-    provider.start()
-    yield provider
-    provider.stop()
+    return make_provider({"token": "aa*", "delay_ms": 1500, "status": 200})
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +34,10 @@ def end(server, waits=True):
 
 
 @contextlib.contextmanager
-def stopped(server):
+def without_engine(server):
     """The engine stands still; afterwards every worker asks it again, which takes a second."""
-    engine = server.engine_pid()
-    os.kill(engine, signal.SIGSTOP)
-    try:
+    with stopped(server.engine_pid()):
         yield
-    finally:
-        os.kill(engine, signal.SIGCONT)
     server.wait_engine()
     time.sleep(1.1)
 
@@ -142,7 +135,7 @@ def test_a_cancel_while_no_engine_is_there(server, wire, called):
 def test_a_stopped_engine_delays_nobody_who_registers(server, wire, called):
     call, phone = called("stopped")
     call.wait_status(110)
-    with stopped(server):
+    with without_engine(server):
         woken = wire.again(phone)
         woken.register()
         woken.wait_request("INVITE")
@@ -154,7 +147,7 @@ def test_a_stopped_engine_delays_nobody_who_registers(server, wire, called):
 def test_a_stopped_engine_that_goes_on_rings_nobody_twice(server, wire, called):
     call, phone = called("goes-on")
     call.wait_status(110)
-    with stopped(server):
+    with without_engine(server):
         woken = wire.again(phone)
         woken.answers["INVITE"] = (180,)
         woken.register()

@@ -2,26 +2,14 @@
 """The engine is stopped: what that costs the workers, and what becomes of the calls when it goes on."""
 
 import contextlib
-import os
-import signal
 import socket
 import time
 
 import pytest
 
 from phones import apns_token, rfc8599_apns
-from servers import CONFIG, wait_until
+from servers import CONFIG, stopped, wait_until
 from sip import invite, register
-
-
-@contextlib.contextmanager
-def stopped(kamailio):
-    engine = kamailio.engine_pid()
-    os.kill(engine, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(engine, signal.SIGCONT)
 
 
 def call_ids(phone):
@@ -47,7 +35,7 @@ def test_twenty_calls_through_one_worker_wait_for_a_stopped_engine_once(make_kam
         contact = f"<sip:busy@127.0.0.1:{phone.getsockname()[1]};{push}>"
         _, answer = register(kamailio.port, "busy", contact.encode())
         assert any("sip.pns" in line for line in answer), answer
-        with stopped(kamailio):
+        with stopped(kamailio.engine_pid()):
             started = time.monotonic()
             for _ in range(20):
                 assert invite(kamailio.port, "busy") == 100
@@ -66,7 +54,7 @@ def test_an_engine_that_goes_on_pushes_for_no_call_that_is_over(make_kamailio, a
     kamailio = make_kamailio(settings={"engine_timeout": None}).start().wait_engine()  # as shipped
     phone = actors.phone(kamailio, "late", rfc8599_apns())
     phone.register()
-    with stopped(kamailio):
+    with stopped(kamailio.engine_pid()):
         end = time.monotonic() + 3
         is_refused_at_once = False
         # Five calls a second, of which each worker asks for one. The last asks nobody: all who asked have given up.

@@ -2,12 +2,11 @@
 """What systemd hears of an engine that it runs: Type=notify and the watchdog."""
 
 import os
-import signal
 import socket
 
 import pytest
 
-from servers import wait_until
+from servers import stopped, wait_until
 
 
 class Manager:
@@ -60,8 +59,7 @@ def test_an_engine_that_stands_still_is_silent(manager, make_engine, monkeypatch
     monkeypatch.setenv("WATCHDOG_USEC", "300000")
     engine = make_engine()
     manager.hear_until("WATCHDOG=1")
-    engine.process.send_signal(signal.SIGSTOP)
-    try:
+    with stopped(engine.process.pid):
         wait_until("it is stopped", lambda: "State:\tT" in open(f"/proc/{engine.process.pid}/status").read())
         manager.is_quiet()
         manager.socket.settimeout(0.9)
@@ -69,8 +67,6 @@ def test_an_engine_that_stands_still_is_silent(manager, make_engine, monkeypatch
             # What was under way may still come.
             for _ in range(8):
                 manager.hear()
-    finally:
-        engine.process.send_signal(signal.SIGCONT)
 
 
 @pytest.mark.parametrize("variables", [{}, {"WATCHDOG_USEC": "300000", "WATCHDOG_PID": "1"}, {"WATCHDOG_USEC": "soon"}])

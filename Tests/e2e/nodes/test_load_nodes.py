@@ -10,7 +10,7 @@ import pytest
 
 from servers import ROOT, wait_until
 
-sys.path.append(str(ROOT / "scripts"))
+sys.path.append(str(ROOT / "scripts/bench"))
 
 RATE, SECONDS = 300, 4
 

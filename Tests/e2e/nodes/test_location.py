@@ -7,11 +7,13 @@ import pathlib
 import re
 import signal
 import sqlite3
+import subprocess
+import time
 
 import pytest
 
 from phones import rfc8599_fcm
-from servers import NODES, ROOT, wait_until
+from servers import NODES, PUSHWAKE, ROOT, wait_until
 from test_nodes import at, is_long_asleep, is_promised
 
 PAGE = (ROOT / "docs" / "nodes.md").read_text()
@@ -60,6 +62,9 @@ def nodes(request, make_valkey, make_kamailio, tmp_path):
         node.start().wait_engine()
         if shares:
             node.wait_log("store: ", "connected")
+    # connections of the second in which Kamailio began are taken for those of the run before
+    begun = int(time.time())
+    wait_until("a second later", lambda: int(time.time()) > begun)
     if by_dmq:
         for node in made:
             wait_until("DMQ knows both", lambda node=node: (node.rpc("dmq.list_nodes") or "").count("active") == 2, 20)
@@ -72,22 +77,39 @@ def has_contact(node, user):
     return is_there and (user.startswith("plain") or user in (node.rpc("pushwake.list", user) or ""))
 
 
-@STREAMS
-def test_a_phone_that_was_killed_wakes_and_rings(nodes, wire, simulator, transport):
-    a, b = nodes
-    phone = wire.phone(b, "bob", transport, rfc8599_fcm())
-    assert is_promised(phone.register())
-    wait_until("its contact is known at A", lambda: has_contact(a, "bob"))
-    phone.sleep()
-    is_long_asleep()
-    call = wire.call(a, "bob")
-    simulator.wait_push(phone.push.token)
-    phone = at(wire, b, phone)
+@pytest.fixture
+def called(nodes, wire, simulator):
+    """A phone of B that was killed and is called at A, and pushed: the call, and the phone."""
+    def make(user, transport="tcp"):
+        a, b = nodes
+        phone = wire.phone(b, user, transport, rfc8599_fcm())
+        assert is_promised(phone.register())
+        wait_until("its contact is known at A", lambda: has_contact(a, user))
+        phone.sleep()
+        is_long_asleep()
+        call = wire.call(a, user)
+        simulator.wait_push(phone.push.token)
+        return call, phone
+
+    return make
+
+
+def wakes(wire, node, phone, call, seconds=5):
+    """The phone registers at a node, is rung and answers: the phone, its REGISTER's answer and the INVITE."""
+    phone = at(wire, node, phone)
     registered = phone.register()
-    invite = phone.wait_request("INVITE")
+    invite = phone.wait_request("INVITE", seconds)
+    call.wait_status(200)
+    return phone, registered, invite
+
+
+@STREAMS
+def test_a_phone_that_was_killed_wakes_and_rings(nodes, wire, simulator, called, transport):
+    a, b = nodes
+    call, phone = called("bob", transport)
+    phone, registered, invite = wakes(wire, b, phone, call)
     print(f"REGISTER at B to INVITE from A: {(invite.at - registered.at) * 1000:.1f} ms")
     assert invite.at - registered.at < 2
-    call.wait_status(200)
     call.hang_up()
     phone.wait_request("BYE")
     assert len(phone.requests("INVITE")) == 1
@@ -125,25 +147,12 @@ def test_a_phone_whose_connection_is_gone_is_asleep_at_its_own_node(nodes, wire,
     b.wait_disconnected(phone.endpoint.port)
     call = wire.call(b, "erin")
     simulator.wait_push(phone.push.token)
-    phone = at(wire, b, phone)
-    phone.register()
-    phone.wait_request("INVITE")
-    call.wait_status(200)
+    wakes(wire, b, phone, call)
 
 
-def test_a_phone_that_moves_rings_where_it_is_now(nodes, wire, simulator):
-    a, b = nodes
-    phone = wire.phone(b, "frank", "tcp", rfc8599_fcm())
-    phone.register()
-    wait_until("its contact is known at A", lambda: has_contact(a, "frank"))
-    phone.sleep()
-    is_long_asleep()
-    call = wire.call(a, "frank")
-    simulator.wait_push(phone.push.token)
-    phone = at(wire, a, phone)
-    phone.register()
-    phone.wait_request("INVITE")
-    call.wait_status(200)
+def test_a_phone_that_moves_rings_where_it_is_now(nodes, wire, called):
+    call, phone = called("frank")
+    phone, *_ = wakes(wire, nodes[0], phone, call)
     assert len(phone.requests("INVITE")) == 1
 
 
@@ -175,24 +184,53 @@ def test_a_node_that_was_away_learns_what_it_missed(nodes, wire, simulator):
     is_long_asleep()
     call = wire.call(a, "heidi7")
     simulator.wait_push(phones[7].push.token)
-    phone = at(wire, b, phones[7])
-    phone.register()
-    phone.wait_request("INVITE")
-    call.wait_status(200)
+    wakes(wire, b, phones[7], call)
 
 
 @pytest.mark.parametrize("nodes", ["dmq alone"], indirect=True)
-def test_a_call_that_waits_while_the_engine_is_restarted_hears_of_the_other_node(nodes, wire, simulator):
+def test_a_call_that_waits_while_the_engine_is_restarted_hears_of_the_other_node(nodes, wire, called):
     a, b = nodes
-    phone = wire.phone(b, "ivan", "tcp", rfc8599_fcm())
-    phone.register()
-    wait_until("its contact is known at A", lambda: has_contact(a, "ivan"))
-    phone.sleep()
-    is_long_asleep()
-    call = wire.call(a, "ivan")
-    simulator.wait_push(phone.push.token)
+    call, phone = called("ivan")
     os.kill(a.engine_pid(), signal.SIGKILL)
-    phone = at(wire, b, phone)
-    phone.register()
-    phone.wait_request("INVITE", 8)
+    wakes(wire, b, phone, call, 8)
+
+
+def test_after_a_restart_the_connection_of_a_sleeper_is_nobody_elses(make_kamailio, wire, simulator, tmp_path):
+    """usrloc keeps the number of the connection, and the count of connections begins anew."""
+    lines = "\n".join(f'modparam("usrloc", {setting})' for setting in (
+        f'"db_url", "sqlite:///{database(tmp_path)}"', '"db_mode", 3', '"handle_lost_tcp", 0'))
+    server = make_kamailio(wake_timeout=6)
+    server.template = server.template.replace("request_route {\n", f'loadmodule "db_sqlite.so"\n{lines}\nrequest_route {{\n', 1)
+    server.set_up()
+    server.start().wait_engine()
+    phone = wire.phone(server, "anna", "tcp", rfc8599_fcm())
+    phone.parameters = ";reg-id=1"
+    phone.register(600, None, "Supported: outbound, path")
+    second = phone.again()
+    second.parameters = ";reg-id=2"
+    second.register(600, None, "Supported: outbound, path")
+    phone.sleep()
+    second.sleep()
+    server.stop()
+    server.start().wait_engine()
+    others = [wire.phone(server, user, "tcp") for user in ("bob", "bea")]
+    for other in others:
+        other.register()
+    call = wire.call(server, "anna")
+    simulator.wait_event(phone.push.token, "call")
+    woken = wire.again(phone)
+    woken.register()
+    woken.wait_request("INVITE")
     call.wait_status(200)
+    assert [other.requests("INVITE") for other in others] == [[], []]
+
+
+def test_who_has_no_server_id_is_told_so(make_kamailio):
+    node = make_kamailio()
+    before = printed("dmq_usrloc")[0].replace("server_id=1\n", "").replace("10.0.0.1:5060", f"127.0.0.1:{node.port}")
+    node.template = NODES.read_text().replace("request_route {\n", f"{before}\nrequest_route {{\n", 1)
+    node.set_up()
+    node.start().wait_engine()
+    node.wait_log("server_id is not set", "write server_id=1")
+    done = subprocess.run([PUSHWAKE, "check", node.config], capture_output=True, text=True, check=False)
+    assert "without server_id they count as this one's" in done.stdout + done.stderr

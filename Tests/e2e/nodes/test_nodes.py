@@ -9,11 +9,10 @@ import time
 import pytest
 
 from phones import rfc8599_fcm
-from servers import PUSHWAKE, ROOT, certificate_with_key, wait_until
+from servers import PUSHWAKE, wait_until
 
 STREAMS = pytest.mark.parametrize("transport", ["udp", "tcp"])
 CAPS = "+sip.pns"
-DOCUMENT = ROOT / "docs" / "nodes.md"
 
 
 @pytest.fixture
@@ -150,22 +149,6 @@ def test_a_server_that_takes_no_writes(valkey, nodes, wire, simulator):
     valkey.run("config", "set", "min-replicas-to-write", 0)
     wait_until("all is stored", lambda: a.counter("registers_waiting") == 0, 20)
     assert "ivan" in a.rpc("pushwake.list", "ivan")
-
-
-def test_tls_user_and_password(make_valkey, make_node, tmp_path, simulator, wire):
-    pem = tmp_path / "valkey.pem"
-    pem.write_bytes(certificate_with_key())
-    bundle = tmp_path / "both.pem"
-    bundle.write_bytes(pem.read_bytes() + open(simulator.settings()["ca_file"], "rb").read())
-    # As docs/nodes.md has it.
-    rules = "~pw:* &pw:* " + re.search(r"user pushwake on >PASSWORD ~pw:\* &pw:\* (.*)", DOCUMENT.read_text())[1]
-    valkey = make_valkey("--user", "pushwake", "on", ">geheim", *rules.split(), "--user", "default", "off", with_tls=pem)
-    password = tmp_path / "password"
-    password.write_text("geheim\n")
-    node = make_node(valkey, store_user="pushwake", store_password_file=password, ca_file=bundle)
-    phone = wire.phone(node, "judy", "tcp", rfc8599_fcm())
-    assert is_promised(phone.register())
-    assert "geheim" not in node.log_text()
 
 
 def test_a_wrong_password_is_named_and_calls_go_on(make_valkey, make_node, tmp_path, wire):

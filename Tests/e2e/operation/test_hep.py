@@ -43,16 +43,6 @@ def captured(make_kamailio, address, siptrace=None, **settings):
     return server.start().wait_engine()
 
 
-def play(server, actors, user):
-    """A call that wakes its phone and is answered; the phone."""
-    phone = actors.phone(server, user, mpush_android())
-    phone.register()
-    caller = actors.call(server, user, "call")
-    phone.wait_and_wake()
-    caller.finish()
-    return phone
-
-
 def story(server, user):
     """Packets about the calls of a user, when the last of them is there."""
     def found():
@@ -73,7 +63,7 @@ def test_each_step_of_a_call_is_a_log_line_under_its_call_id(make_kamailio, acto
     server = hep.Server(free_port(), transport, certificate)
     kamailio = captured(make_kamailio, server.address, hep_id="77", **settings)
     began = time.time()
-    phone = play(kamailio, actors, "captured")
+    phone = actors.answered(kamailio, "captured", mpush_android())
     packets = story(server, "captured")
     server.close()
     assert not server.errors
@@ -99,7 +89,7 @@ def test_each_step_of_a_call_is_a_log_line_under_its_call_id(make_kamailio, acto
 def test_a_server_that_is_away_costs_the_call_nothing_and_gets_the_story_later(make_kamailio, actors):
     port = free_port()
     kamailio = captured(make_kamailio, f"tcp:127.0.0.1:{port}")
-    play(kamailio, actors, "patient")
+    actors.answered(kamailio, "patient", mpush_android())
     kamailio.wait_log("hep_capture: tcp:127.0.0.1:", "refused")
     server = hep.Server(port, "tcp")
     assert story(server, "patient")[0].json["what"] == "request"
@@ -113,7 +103,7 @@ def test_what_nobody_takes_is_counted(make_kamailio, actors, tmp_path):
     token.write_text(TOKEN)
     http = free_port()
     kamailio = captured(make_kamailio, f"127.0.0.1:{port}", http_listen=str(http), http_token_file=str(token))
-    play(kamailio, actors, "unheard")
+    actors.answered(kamailio, "unheard", mpush_android())
 
     def dropped():
         found = re.search(r'^pushwake_hep_packets_total\{outcome="dropped"\} (\d+)$', Client(http).curl("/metrics").body, re.M)
@@ -178,7 +168,7 @@ def test_sngrep_shows_the_calls_beside_the_story(make_kamailio, actors):
     try:
         wait_until("sngrep listens", lambda: f"[L:{port}]" in sngrep.text)
         kamailio = captured(make_kamailio, f"127.0.0.1:{port}", siptrace=port)
-        play(kamailio, actors, "shown")
+        actors.answered(kamailio, "shown", mpush_android())
         wait_until("sngrep has the call", lambda: "COMPLETED" in sngrep.text or "INCALL" in sngrep.text)
         assert os.waitpid(sngrep.pid, os.WNOHANG) == (0, 0), "it still runs"
         assert "shown@" in sngrep.text
@@ -189,7 +179,7 @@ def test_sngrep_shows_the_calls_beside_the_story(make_kamailio, actors):
 def test_lines_of_hlog_and_ours_have_the_same_call_id(make_kamailio, actors):
     server = hep.Server(free_port())
     kamailio = captured(make_kamailio, server.address, siptrace=server.port)
-    play(kamailio, actors, "both")
+    actors.answered(kamailio, "both", mpush_android())
     ours = story(server, "both")
     call = ours[0].correlation_id
     theirs = [packet for packet in server.of(call) if not packet.json]

@@ -149,7 +149,7 @@ def test_the_dashboard_can_be_drawn_without_grafana(watched, wire, actors, simul
         caller.finish()
     wait_until("Prometheus has them", lambda: (prometheus.value("sum(pushwake_push_answer_seconds_count)") or 0) >= 1, 20)
     picture = pathlib.Path(kept or tmp_path) / "grafana.png"
-    done = subprocess.run(["/usr/bin/python3", ROOT / "scripts" / "dashboard_picture.py",
+    done = subprocess.run(["/usr/bin/python3", ROOT / "scripts/docs/dashboard_picture.py",
                            f"http://127.0.0.1:{prometheus.port}", picture, "1.2"],
                           capture_output=True, text=True, timeout=90, check=False)
     assert done.returncode == 0, done.stderr

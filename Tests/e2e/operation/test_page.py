@@ -70,19 +70,10 @@ def show(client, query=""):
     return page
 
 
-def play(server, actors, user):
-    phone = actors.phone(server, user, mpush_android())
-    phone.register()
-    caller = actors.call(server, user, "call")
-    phone.wait_and_wake()
-    caller.finish()
-    return phone
-
-
 def test_a_call_has_its_picture_and_its_lines(served, actors):
     server, client = served
     assert "There was none since the engine started" in show(client).text
-    phone = play(server, actors, "painted")
+    phone = actors.answered(server, "painted", mpush_android())
     page = wait_until("the end of the call", lambda: (
         p := show(client)) and "answered after" in p.text and p)
     assert "INVITE to painted from" in page.text and "fcm ready" in page.text
@@ -135,7 +126,7 @@ def signed_in(client, path):
 @pytest.mark.parametrize("width", [360, 1200])
 def test_a_browser_shows_it_at_any_width(served, actors, tmp_path, width):
     server, client = served
-    play(server, actors, "seen")
+    actors.answered(server, "seen", mpush_android())
     with Browser(tmp_path, width=width) as browser:
         browser.open(signed_in(client, "/?q=seen"))
         wait_until("the picture", lambda: browser.run("document.querySelectorAll('svg').length") == 1)
@@ -155,13 +146,13 @@ def test_an_open_page_shows_a_new_call_by_itself(served, actors, tmp_path):
         wait_until("both to listen", lambda: "pushwake_http_pages 2" in client.curl("/metrics").body)
         assert "Nothing found" in search.run("document.body.textContent")
         assert "lively" not in overview.run("document.body.textContent")
-        play(server, actors, "lively")
+        actors.answered(server, "lively", mpush_android())
         for page in (overview, search):
             wait_until("the end of the call", lambda page=page: "answered after" in page.run("document.body.textContent"))
         assert search.run("document.querySelectorAll('svg').length") == 1
         # Who has put the focus into it reads: nothing moves.
         search.run("document.querySelector('.scroll').focus()")
-        play(server, actors, "lively")
+        actors.answered(server, "lively", mpush_android())
         wait_until("the overview", lambda: overview.run("document.body.textContent").count("INVITE to lively") == 2)
         assert search.run("document.querySelectorAll('svg').length") == 1
         search.run("document.activeElement.blur()")
@@ -193,7 +184,7 @@ def test_an_open_page_says_that_the_engine_is_gone_and_goes_on_with_the_next(mak
 @needs_chromium
 def test_without_script_there_is_all_and_a_link_to_look_again(served, actors, tmp_path):
     server, client = served
-    play(server, actors, "plain")
+    actors.answered(server, "plain", mpush_android())
     with Browser(tmp_path) as browser:
         browser.ask("Emulation.setScriptExecutionDisabled", value=True)
         browser.open(signed_in(client, "/?q=plain"))

@@ -147,6 +147,21 @@ def test_acrobits_hears_of_a_call(kamailio, actors, simulator):
     assert body["Selector"] == "7A6F" and body["Id"]
 
 
+MEDIA = "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n"
+
+
+@pytest.mark.parametrize("body, expected", [(MEDIA, "audio"), (MEDIA + "m=video 4002 RTP/AVP 96\r\n", "video")],
+                         ids=["audio", "video"])
+def test_acrobits_hears_of_video(kamailio, wire, simulator, body, expected):
+    push = Push("acrobits", uuid.uuid4().hex, sip_pns="acrobits",
+                contact=";pn-provider=acrobits;pn-param=com.example.softphone;pn-prid=@TOKEN@;pn-selector=7A6F")
+    phone = wire.phone(kamailio, f"seen-{expected}", "tcp", push)
+    phone.register()
+    phone.sleep()
+    wire.call(kamailio, phone.user, text=body, content="application/sdp")
+    assert simulator.wait_push(push.token)["body"]["Media"] == expected
+
+
 def test_hand_made_pushes_reach_web_push_and_acrobits(kamailio, actors, simulator):
     subscription = json.loads((files(simulator) / "subscription.json").read_text())
     push = webpush(simulator, subscription)

@@ -128,7 +128,7 @@ def test_other_headers_make_all_objects_anew(checkout):
 
 
 def test_a_source_that_is_none_is_named(tmp_path):
-    done = subprocess.run([ROOT / "scripts/kamailio-headers.sh", tmp_path / "headers"], capture_output=True, text=True,
+    done = subprocess.run([ROOT / "scripts/make/kamailio-headers.sh", tmp_path / "headers"], capture_output=True, text=True,
                           env={**os.environ, "KAMAILIO_SOURCE": str(tmp_path / "nothing")}, check=False)
     assert done.returncode == 1 and f"{tmp_path}/nothing is not a source of Kamailio" in done.stderr
     assert re.search(r"https://www.kamailio.org/pub/kamailio/[0-9.]+/src/kamailio-[0-9.]+_src.tar.gz", done.stderr)
@@ -137,7 +137,7 @@ def test_a_source_that_is_none_is_named(tmp_path):
 def test_a_source_of_another_series_is_named(tmp_path):
     (tmp_path / "source/src").mkdir(parents=True)
     (tmp_path / "source/src/Makefile.defs").write_text("VERSION = 4\nPATCHLEVEL = 4\nSUBLEVEL = 1\n")
-    done = subprocess.run([ROOT / "scripts/kamailio-headers.sh", tmp_path / "headers"], capture_output=True, text=True,
+    done = subprocess.run([ROOT / "scripts/make/kamailio-headers.sh", tmp_path / "headers"], capture_output=True, text=True,
                           env={**os.environ, "KAMAILIO_SOURCE": str(tmp_path / "source")}, check=False)
     assert done.returncode == 1 and "is Kamailio 4.4, and " in done.stderr and "is installed" in done.stderr
 

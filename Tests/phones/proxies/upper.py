@@ -28,7 +28,7 @@ class Server:
     """Asterisk as a distribution ships it: calls by extension, messages to extensions."""
 
     def __init__(self):
-        made = subprocess.run([ROOT / "scripts/asterisk-chroot.sh"], stdout=subprocess.PIPE, text=True, check=True)
+        made = subprocess.run([ROOT / "scripts/chroot/asterisk-chroot.sh"], stdout=subprocess.PIPE, text=True, check=True)
         self.workplace = Workplace(made.stdout.strip())
         self.simulator = ChrootSimulator(self.workplace)
         self.asterisk = None

@@ -50,13 +50,17 @@ public struct APNsCredential: ~Copyable {
         self.teamID = teamID
     }
 
+    /// The generation of the token that is good at `now` (seconds since 1970); nil when one has to be signed.
+    public func usableGeneration(now: Int64) -> UInt32? {
+        guard let token, !token.isRefused else { return nil }
+        let age = now - token.issuedAt
+        return age < Self.useFor && age >= -Self.clockSlack ? generation : nil
+    }
+
     /// Says what a push at `now` (seconds since 1970) needs.
     public mutating func authorization(now: Int64) -> Action {
-        if let token, !token.isRefused {
-            let age = now - token.issuedAt
-            if age < Self.useFor, age >= -Self.clockSlack {
-                return .use(token.authorization, generation: token.generation)
-            }
+        if let token, usableGeneration(now: now) != nil {
+            return .use(token.authorization, generation: token.generation)
         }
         issuingAt = now
         return .sign(

@@ -105,14 +105,15 @@ public struct APNsRequestBuilder: Sendable {
     public mutating func write(
         _ push: Push, _ type: APNsPushType, id: PushID, now: Int64, into request: inout HTTPRequest
     ) throws(PushRefusal) {
-        guard HeaderText.isPathSegment(push.binding.token, atMost: Self.longestToken) else { throw .unusableToken }
+        let token = push.binding.token
+        guard HeaderText.isPathSegment(token, atMost: Self.longestToken) else { throw .unusableToken }
         // A refresh is silent, and as slow as Apple wants it; one that somebody wants shown by hand is to be seen.
         let isUrgent = push.content.event == .refresh || push.content.isUrgent(settings.payload)
         let shape = try shape(push.binding.app, type, isUrgent: isUrgent)
         request.headerBlock = shape.headerBlock
         request.append(":path", neverIndexed: true) { out in
-            out.append(contentsOf: "/3/device/".utf8)
-            out.append(contentsOf: push.binding.token.utf8)
+            "/3/device/".utf8.span.append(to: &out)
+            token.utf8.span.append(to: &out)
         }
         // Shown late, it would announce a call that is over.
         let isRinging = type == .alert && push.content.event == .call

@@ -71,7 +71,7 @@ public struct AcrobitsRequest: Sendable {
         return try? PayloadTemplate(json: source.utf8)
     }
 
-    private static let callMembers = #""Id":"<call-id>","Domain":"<from-host>","Media":"audio","Badge":"0""#
+    private static let callMembers = #""Id":"<call-id>","Domain":"<from-host>","Media":"<media>","Badge":"0""#
     private static let callOverMembers = #""Id":"<call-id>","Domain":"<from-host>","Badge":"1""#
     private static let textMembers =
         #""Id":"<call-id>","ThreadId":"<from-uri>","ContentType":"text/plain","Message":"<text>","Badge":"1""#

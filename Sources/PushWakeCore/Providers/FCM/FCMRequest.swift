@@ -99,15 +99,21 @@ public struct FCMRequestBuilder: Sendable {
     }
 }
 
-/// What kind of phone a registration token of Google's leads to.
+/// What kind of phone or browser a registration token of Google's leads to.
 public enum FCMPlatform: UInt8, Sendable, CaseIterable {
     case android = 0
     /// An iPhone whose app takes its pushes through Firebase (the phone's attribute `pn-platform=ios`).
     case ios = 1
+    /// A browser whose page takes its pushes through Firebase (`pn-platform=web`).
+    case web = 2
 
     /// The platform that the phone asked for; Android unless it said otherwise.
     public init(of binding: Binding) {
-        self = binding.attributes["pn-platform"]?.lowercased() == "ios" ? .ios : .android
+        switch binding.attributes["pn-platform"]?.lowercased() {
+        case "ios": self = .ios
+        case "web": self = .web
+        default: self = .android
+        }
     }
 
     /// Sections of a message that are meant for others.
@@ -115,6 +121,7 @@ public enum FCMPlatform: UInt8, Sendable, CaseIterable {
         switch self {
         case .android: ["message.apns", "message.webpush"]
         case .ios: ["message.android", "message.android_v2", "message.webpush"]
+        case .web: ["message.android", "message.android_v2", "message.apns"]
         }
     }
 }

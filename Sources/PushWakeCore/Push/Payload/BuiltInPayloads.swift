@@ -8,6 +8,8 @@ public enum BuiltInPayloads {
         case plain
         /// `fcmmessage.txt` and `pushkitmessage.txt`, with the defects of the printed text mended:
         /// one comma too many, and sections that had slipped out of `message`. `sent-at` and `expires-at` are ours.
+        /// For an iPhone behind FCM the expiration is the time that Apple asks for, not a number of seconds, and the
+        /// topic is left to Google, who knows that of the app: PACKAGE is a project there.
         case mizutech
         /// What Flexisip sends, key for key.
         case flexisip
@@ -145,8 +147,7 @@ public enum BuiltInPayloads {
                 },
                 "apns": {
                   "headers": {
-                    "apns-priority": "APRIORITY", "apns-expiration": "TTLNUM",
-                    "apns-push-type": "PUSHTYPE", "apns-topic": "PACKAGE.voip"
+                    "apns-priority": "APRIORITY", "apns-expiration": "<expires-at>", "apns-push-type": "PUSHTYPE"
                   },
                   "payload": {
                     "aps": {

@@ -70,7 +70,7 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
     case callID, priority, notificationPriority, apnsPriority, timeToLive, pushType
     case sound, text, message, title, body
     case instance, date, chatRoom, badge, alertKey, alertSound, sentAt, expiresAt, selector
-    case platform, kind, provider, certificate, mutableContent, navigate
+    case platform, kind, provider, certificate, mutableContent, navigate, media
 
     /// Stands in a template without quotes too, because it always is a number.
     public var isNumber: Bool {
@@ -113,6 +113,7 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
         ("text", .text), ("title", .title), ("body", .body), ("sent-at", .sentAt), ("expires-at", .expiresAt),
         ("selector", .selector), ("platform", .platform), ("kind", .kind), ("provider", .provider),
         ("mutable-content", .mutableContent), ("navigate", .navigate),
+        ("media", .media),
     ]
 
     /// Flexisip's `$name`s for a URL, where `<name>` cannot stand.

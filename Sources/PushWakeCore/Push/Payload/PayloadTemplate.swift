@@ -6,22 +6,29 @@
 /// cannot give anything but valid JSON: literal runs are copied, values are escaped for the
 /// string they stand in, and only fields that always are numbers may stand bare.
 public struct PayloadTemplate: Equatable, Sendable {
-    /// What a template is made of, in order.
-    enum Segment: Equatable, Sendable {
-        case literal([UInt8])
-        case field(PayloadField)
+    /// A run of literal bytes and the field behind it. Plain numbers, so that rendering counts no references.
+    struct Step: Equatable, Sendable {
+        /// Where in `literals` the run ends; it begins where the one before ends.
+        let end: Int
+        /// Nil at the end of the template.
+        let field: PayloadField?
     }
 
-    let segments: [Segment]
+    /// All literal bytes, one run after the other.
+    private let literals: [UInt8]
+    private let steps: [Step]
     private let escape: TextEscape
 
     /// A browser takes what this gives as a declarative push message (W3C Push API).
     var isDeclarative: Bool {
         let mark = Array("\"web_push\":8030".utf8)
-        return segments.contains { segment in
-            guard case .literal(let bytes) = segment else { return false }
-            return bytes.indices.contains { bytes[$0...].starts(with: mark) }
+        var start = 0
+        for step in steps {
+            let run = literals[start..<step.end]
+            if run.indices.contains(where: { run[$0...].starts(with: mark) }) { return true }
+            start = step.end
         }
+        return false
     }
 
     /// Longest template that is read; far above any provider's payload limit.
@@ -35,23 +42,25 @@ public struct PayloadTemplate: Equatable, Sendable {
         json source: some Sequence<UInt8>, rules: PayloadRules = PayloadRules()
     ) throws(PayloadTemplateError) {
         var compiler = PayloadTemplateCompiler(Array(source), rules)
-        segments = try compiler.compile()
+        (literals, steps) = try compiler.compile()
         escape = .json
     }
 
     /// Compiles text with keywords that is not JSON: a URL, a form body, a header value.
     public init(text source: some Sequence<UInt8>, escape: TextEscape) {
-        segments = PayloadTemplateCompiler.segments(ofText: Array(source))
+        (literals, steps) = PayloadTemplateCompiler.compile(text: Array(source))
         self.escape = escape
     }
 
     /// Appends the payload of one push.
     public func render(_ values: borrowing PayloadValues, into out: inout [UInt8]) {
-        for segment in segments {
-            switch segment {
-            case .literal(let bytes): out.append(contentsOf: bytes)
-            case .field(let field): values.append(field, escape, to: &out)
-            }
+        let literals = literals.span
+        var start = 0
+        for index in steps.indices {
+            let step = steps[index]
+            literals.extracting(start..<step.end).append(to: &out)
+            start = step.end
+            if let field = step.field { values.append(field, escape, to: &out) }
         }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Reads a template: a strict JSON parser (RFC 8259) that knows keywords and emits segments.
+/// Reads a template: a strict JSON parser (RFC 8259) that knows keywords and emits literals and fields.
 ///
 /// White space outside strings is not emitted. A member that is dropped is parsed and checked
 /// like any other, only its output is muted; commas are emitted before a member that is kept.
@@ -10,8 +10,8 @@ struct PayloadTemplateCompiler {
     private var seen: Set<String> = []
     private var position = 0
     private var muted = 0
-    private var literal: [UInt8] = []
-    private var segments: [PayloadTemplate.Segment] = []
+    private var literals: [UInt8] = []
+    private var steps: [PayloadTemplate.Step] = []
 
     private static let maximumDepth = 32
 
@@ -20,8 +20,8 @@ struct PayloadTemplateCompiler {
         self.rules = rules
     }
 
-    /// Compiles the whole text.
-    mutating func compile() throws(PayloadTemplateError) -> [PayloadTemplate.Segment] {
+    /// Compiles the whole text: all literal bytes, and where the fields stand between them.
+    mutating func compile() throws(PayloadTemplateError) -> ([UInt8], [PayloadTemplate.Step]) {
         guard source.count <= PayloadTemplate.maximumSourceBytes else {
             throw failure("the template is longer than \(PayloadTemplate.maximumSourceBytes) bytes")
         }
@@ -38,8 +38,7 @@ struct PayloadTemplateCompiler {
         if let missing = rules.required.subtracting(seen).min() {
             throw failure("\"\(missing)\" is missing: the provider refuses a push without it", at: 0)
         }
-        flush()
-        return segments
+        return compiled()
     }
 
     // MARK: - Grammar
@@ -220,13 +219,11 @@ struct PayloadTemplateCompiler {
     // MARK: - Output
 
     private mutating func emit(_ byte: UInt8) {
-        if muted == 0 { literal.append(byte) }
+        if muted == 0 { literals.append(byte) }
     }
 
     private mutating func emit(_ field: PayloadField) {
-        guard muted == 0 else { return }
-        flush()
-        segments.append(.field(field))
+        if muted == 0 { steps.append(PayloadTemplate.Step(end: literals.count, field: field)) }
     }
 
     /// Copies one byte of the source.
@@ -241,10 +238,11 @@ struct PayloadTemplateCompiler {
         for _ in 0..<max(1, TemplateText.wordLength(in: source, at: position)) { emitNext() }
     }
 
-    private mutating func flush() {
-        guard !literal.isEmpty else { return }
-        segments.append(.literal(literal))
-        literal = []
+    private mutating func compiled() -> ([UInt8], [PayloadTemplate.Step]) {
+        if literals.count > steps.last?.end ?? 0 {
+            steps.append(PayloadTemplate.Step(end: literals.count, field: nil))
+        }
+        return (literals, steps)
     }
 
     // MARK: - Input
@@ -260,7 +258,7 @@ struct PayloadTemplateCompiler {
     }
 
     /// Compiles text that is not JSON.
-    static func segments(ofText source: [UInt8]) -> [PayloadTemplate.Segment] {
+    static func compile(text source: [UInt8]) -> ([UInt8], [PayloadTemplate.Step]) {
         var compiler = Self(source, PayloadRules())
         while compiler.position < compiler.source.count {
             let here = compiler.position
@@ -274,7 +272,6 @@ struct PayloadTemplateCompiler {
                 compiler.emitWord()
             }
         }
-        compiler.flush()
-        return compiler.segments
+        return compiler.compiled()
     }
 }

@@ -67,6 +67,7 @@ public struct PayloadValues: Sendable {
         case .kind: escape.append(content.event == .call ? "call" : "message", to: &out)
         case .token: escape.append(binding.token, to: &out)
         case .event: escape.append(content.event.name, to: &out)
+        case .media: escape.append(content.hasVideo ? "video" : "audio", to: &out)
         case .navigate: escape.append(settings.navigate, to: &out)
         case .callID: escape.append(content.callID, to: &out)
         case .pushType: escape.append(pushType, to: &out)

@@ -11,9 +11,7 @@ public enum TextEscape: Sendable {
 
     /// Appends `text`, escaped. A `String` is valid UTF-8 by construction, so the result is too.
     func append(_ text: String, to out: inout [UInt8]) {
-        let bytes = text.utf8.span
-        guard case .json = self, !Self.needsEscape(bytes) else { return append(bytes, to: &out) }
-        out.append(contentsOf: text.utf8)
+        append(text.utf8.span, to: &out)
     }
 
     /// Appends bytes of a text, escaped.
@@ -26,12 +24,7 @@ public enum TextEscape: Sendable {
     }
 
     private static func appendJSON(_ bytes: Span<UInt8>, to out: inout [UInt8]) {
-        guard needsEscape(bytes) else {
-            out.append(addingCapacity: bytes.count) { (end: inout OutputSpan<UInt8>) in
-                for index in bytes.indices { end.append(bytes[index]) }
-            }
-            return
-        }
+        guard needsEscape(bytes) else { return bytes.append(to: &out) }
         for index in bytes.indices {
             let byte = bytes[index]
             if isSpecial(byte) {

@@ -24,7 +24,7 @@ import Testing
                 "apns-topic: com.example.phone.voip", "apns-push-type: voip", "apns-priority: 10",
                 "apns-expiration: 1700000040", "apns-id: 01234567-89ab-4def-8123-456789abcdef",
             ])
-        #expect(JSONReader.parse(request.body)?["call-id"] == .string("call-1@192.0.2.9"))
+        #expect(JSON.parse(request.body)?["call-id"] == .string("call-1@192.0.2.9"))
     }
 
     @Test func `keeps what is unique to one push out of the HPACK table`() throws {
@@ -203,6 +203,6 @@ import Testing
         content.callID += "c"
         let shorter = try build(Samples.remote, content, type)
         #expect(shorter.body.count <= limit)
-        #expect(JSONReader.parse(shorter.body)?["call-id"] == .string(content.callID))
+        #expect(JSON.parse(shorter.body)?["call-id"] == .string(content.callID))
     }
 }

@@ -4,28 +4,34 @@ import PushWakeCore
 import Testing
 
 @Suite struct `Acrobits request` {
-    private func build(_ event: PushEvent, text: String = "", sentAt: Int64 = 1_700_000_000) throws -> JSONValue {
+    private func build(
+        _ event: PushEvent, text: String = "", sentAt: Int64 = 1_700_000_000, hasVideo: Bool = false
+    ) throws -> JSONValue {
         var binding = Binding(
             provider: .acrobits, app: "com.acrobits.softphone.voip", token: "dG9r+/=", dialect: .acrobitsTuple)
         binding.attributes["pn-selector"] = "12869E0E:7C3A0D14"
         var content = Samples.content(event, text: text)
-        content.sentAt = sentAt
+        (content.sentAt, content.hasVideo) = (sentAt, hasVideo)
         let builder = try #require(AcrobitsRequest(settings: AcrobitsSettings()))
         let (origin, request) = try builder.build(binding, content, now: 1_700_000_007)
         #expect(origin == HTTPOrigin(host: "pnm.cloudsoftphone.com"))
         #expect(request[":path"] == "/pnm2/send")
         #expect(request["content-type"] == "application/json")
-        return try #require(JSONReader.parse(request.body))
+        return try #require(JSON.parse(request.body))
     }
 
     @Test func `announces a call with every field of the contract`() throws {
-        let expected = JSONReader.parse(
+        let expected = JSON.parse(
             """
             {"verb":"NotifyIncomingCall","AppId":"com.acrobits.softphone.voip","DeviceToken":"dG9r+/=",
             "Selector":"12869E0E:7C3A0D14","Id":"call-1@192.0.2.9","Domain":"example.com","Media":"audio","Badge":"0",
             "UserDisplayName":"Alice","UserName":"alice","Sound":"default","Timestamp":"1700000000"}
             """)
         #expect(try build(.call) == expected)
+    }
+
+    @Test func `says that the caller offers video`() throws {
+        #expect(try build(.call, hasVideo: true)["Media"] == .string("video"))
     }
 
     @Test(arguments: [
@@ -70,7 +76,7 @@ import Testing
 
 @Suite struct `Acrobits response` {
     private func verdict(_ status: Int, _ body: String) -> Verdict {
-        AcrobitsResponse.verdict(HTTPResponse(status: status), JSONReader.parse(body))
+        AcrobitsResponse.verdict(HTTPResponse(status: status), JSON.parse(body))
     }
 
     @Test(arguments: [

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func `wakes the app with data and shows nothing itself`() throws {
-        let message = try #require(JSONReader.parse(build().body)?["message"])
+        let message = try #require(JSON.parse(build().body)?["message"])
         #expect(message.memberNames == ["token", "data", "android"])
         #expect(message["token"] == .string("c-10-ap_Kt0:APA91bF"))
         #expect(message.at("android.priority") == .string("high"))
@@ -36,7 +36,7 @@ import Testing
     @Test(arguments: PushEvent.allCases)
     func `has strings only in its data`(event: PushEvent) throws {
         guard
-            case .object(let members) = JSONReader.parse(try build(Samples.android, Samples.content(event)).body)?
+            case .object(let members) = JSON.parse(try build(Samples.android, Samples.content(event)).body)?
                 .at("message.data")
         else {
             Issue.record("no data")
@@ -52,13 +52,13 @@ import Testing
     func `caps the time to live at four weeks`(seconds: UInt32, text: String) throws {
         var content = Samples.content(.call)
         content.timeToLive = seconds
-        #expect(JSONReader.parse(try build(Samples.android, content).body)?.at("message.android.ttl") == .string(text))
+        #expect(JSON.parse(try build(Samples.android, content).body)?.at("message.android.ttl") == .string(text))
     }
 
     @Test func `carries Apple's headers to an iPhone behind FCM`() throws {
         var binding = Samples.android
         binding.attributes["pn-platform"] = "iOS"
-        let message = try #require(JSONReader.parse(build(binding).body)?["message"])
+        let message = try #require(JSON.parse(build(binding).body)?["message"])
         #expect(message.memberNames == ["token", "data", "apns"])
         #expect(message.at("apns.headers.apns-priority") == .string("10"))
         #expect(message.at("apns.payload.aps.alert.body") == .string("Incoming VoIP call from Alice"))
@@ -66,14 +66,14 @@ import Testing
 
     @Test func `refreshes with normal priority`() throws {
         let body = try build(Samples.android, Samples.content(.refresh)).body
-        #expect(JSONReader.parse(body)?.at("message.android.priority") == .string("normal"))
+        #expect(JSON.parse(body)?.at("message.android.priority") == .string("normal"))
     }
 
     @Test func `stays below 4096 bytes`() throws {
         var content = Samples.content(.chat, text: String(repeating: "x", count: 10_000))
         let request = try build(Samples.android, content)
         #expect(request.body.count <= 4096)
-        #expect(JSONReader.parse(request.body)?.at("message.data.call-id") == .string("call-1@192.0.2.9"))
+        #expect(JSON.parse(request.body)?.at("message.data.call-id") == .string("call-1@192.0.2.9"))
         content.callID = String(repeating: "c", count: 4096)
         #expect(throws: PushRefusal.payloadTooLarge) { try build(Samples.android, content) }
     }
@@ -86,7 +86,7 @@ import Testing
     @Test func `takes any bytes in a token, but not none`() throws {
         var binding = Samples.android
         binding.token = "a\"b\\c\n"
-        #expect(JSONReader.parse(try build(binding).body)?.at("message.token") == .string("a\"b\\c\n"))
+        #expect(JSON.parse(try build(binding).body)?.at("message.token") == .string("a\"b\\c\n"))
         binding.token = ""
         #expect(throws: PushRefusal.unusableToken) { try build(binding) }
     }

@@ -7,7 +7,7 @@ import Testing
     private func verdict(_ status: Int, _ body: String, retryAfter: String? = nil) -> Verdict {
         let headers = retryAfter.map { [HTTPResponse.Header(name: "retry-after", value: $0)] } ?? []
         return FCMResponse.verdict(
-            HTTPResponse(status: status, headers: headers), JSONReader.parse(body), now: 784_111_770)
+            HTTPResponse(status: status, headers: headers), JSON.parse(body), now: 784_111_770)
     }
 
     private func error(_ code: String?, _ status: String, violations: [String] = []) -> String {

@@ -9,17 +9,17 @@ import Testing
         "client_email":"a@demo-1.iam.gserviceaccount.com","token_uri":"https://oauth2.googleapis.com/token"}
         """
 
-    private func account() throws -> ServiceAccount { try ServiceAccount(#require(JSONReader.parse(Self.file))) }
+    private func account() throws -> ServiceAccount { try ServiceAccount(#require(JSON.parse(Self.file))) }
 
     @Test func `asserts who asks for what`() throws {
         let input = FCMTokenRequest.signingInput(try account(), now: 1_700_000_000)
         let parts = input.split(separator: UInt8(ascii: "."))
-        let header = JSONReader.parse(try #require(Base64URL.decode(String(decoding: parts[0], as: UTF8.self))))
-        let claims = JSONReader.parse(try #require(Base64URL.decode(String(decoding: parts[1], as: UTF8.self))))
-        #expect(header == JSONReader.parse(#"{"alg":"RS256","typ":"JWT","kid":"kid1"}"#))
+        let header = JSON.parse(try #require(Base64URL.decode(String(decoding: parts[0], as: UTF8.self))))
+        let claims = JSON.parse(try #require(Base64URL.decode(String(decoding: parts[1], as: UTF8.self))))
+        #expect(header == JSON.parse(#"{"alg":"RS256","typ":"JWT","kid":"kid1"}"#))
         #expect(
             claims
-                == JSONReader.parse(
+                == JSON.parse(
                     """
                     {"iss":"a@demo-1.iam.gserviceaccount.com","scope":"https://www.googleapis.com/auth/firebase.messaging",
                     "aud":"https://oauth2.googleapis.com/token","iat":1700000000,"exp":1700003600}
@@ -47,20 +47,20 @@ import Testing
         (429, #"{"error":"slow_down"}"#, .unavailable(reason: "slow_down", after: nil)),
     ])
     func `reads the answer`(status: Int, body: String, answer: FCMTokenRequest.Answer) {
-        #expect(FCMTokenRequest.answer(HTTPResponse(status: status), JSONReader.parse(body), now: 0) == answer)
+        #expect(FCMTokenRequest.answer(HTTPResponse(status: status), JSON.parse(body), now: 0) == answer)
     }
 
     @Test(arguments: ["project_id", "client_email", "private_key_id", "private_key", "token_uri"])
     func `names what a key file lacks`(member: String) throws {
-        guard case .object(let members) = try #require(JSONReader.parse(Self.file)) else { return }
+        guard case .object(let members) = try #require(JSON.parse(Self.file)) else { return }
         let file = JSONValue.object(members.filter { $0.name != member })
         #expect(throws: ServiceAccount.Problem.missing(member)) { try ServiceAccount(file) }
     }
 
     @Test func `refuses a file of another kind and a token URI that is not https`() {
-        let other = JSONReader.parse(Self.file.replacing("service_account", with: "authorized_user")) ?? .null
+        let other = JSON.parse(Self.file.replacing("service_account", with: "authorized_user")) ?? .null
         #expect(throws: ServiceAccount.Problem.notAServiceAccount) { try ServiceAccount(other) }
-        let plain = JSONReader.parse(Self.file.replacing("https:", with: "http:")) ?? .null
+        let plain = JSON.parse(Self.file.replacing("https:", with: "http:")) ?? .null
         #expect(throws: ServiceAccount.Problem.badTokenURI) { try ServiceAccount(plain) }
     }
 }

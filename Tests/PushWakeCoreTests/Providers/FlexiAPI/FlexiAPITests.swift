@@ -17,7 +17,7 @@ import Testing
     }
 
     private func body(_ binding: Binding, _ content: PushContent) throws -> JSONValue {
-        try #require(JSONReader.parse(try build(binding, content).body))
+        try #require(JSON.parse(try build(binding, content).body))
     }
 
     @Test func `gets the phone's parameters of one service and the API key`() throws {
@@ -28,7 +28,7 @@ import Testing
                 ":path: /flexiapi/api/push_notification", "accept: application/json",
                 "content-type: application/json", "x-api-key: secret-key",
             ])
-        let body = try #require(JSONReader.parse(request.body))
+        let body = try #require(JSON.parse(request.body))
         #expect(body["pn_provider"] == .string("apns"))
         #expect(body["pn_param"] == .string("ABCD1234.org.linphone.phone.voip"))
         #expect(body["pn_prid"] == .string("0a1b2c"))
@@ -106,7 +106,7 @@ import Testing
         (404, .misconfigured, false), (422, .rejected, false), (429, .throttled, true), (503, .unavailable, true),
     ])
     func `is read by its status`(status: Int, outcome: Outcome, isRepeated: Bool) {
-        let body = JSONReader.parse(Array(#"{"message":"Why"}"#.utf8))
+        let body = JSON.parse(Array(#"{"message":"Why"}"#.utf8))
         let verdict = FlexiAPIResponse.verdict(HTTPResponse(status: status), body)
         #expect(verdict.outcome == outcome)
         #expect((verdict.next != .finish) == isRepeated)

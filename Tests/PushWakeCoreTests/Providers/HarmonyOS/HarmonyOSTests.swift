@@ -18,12 +18,12 @@ import Testing
 
     private func body(_ event: PushEvent, _ change: (inout PushContent) -> Void = { _ in }) throws -> JSONValue {
         let request = try build(event, change)
-        return try #require(JSONReader.parse(request.body), "\(String(decoding: request.body, as: UTF8.self))")
+        return try #require(JSON.parse(request.body), "\(String(decoding: request.body, as: UTF8.self))")
     }
 
     private func extra(_ body: JSONValue) throws -> JSONValue {
         let text = try #require(body.at("payload.extraData")?.string)
-        return try #require(JSONReader.parse(Array(text.utf8)), "\(text)")
+        return try #require(JSON.parse(Array(text.utf8)), "\(text)")
     }
 
     @Test func `wakes its app for a call with a VoIP message`() throws {
@@ -84,15 +84,15 @@ import Testing
         """#
 
     @Test func `signs its tokens for an hour and renews them before`() throws {
-        let account = try HarmonyOSAccount(try #require(JSONReader.parse(Array(Self.file.utf8))))
+        let account = try HarmonyOSAccount(try #require(JSON.parse(Array(Self.file.utf8))))
         var credential = HarmonyOSCredential(account)
         guard case .sign(let input) = credential.authorization(now: 1000) else {
             Issue.record("there was a token already")
             return
         }
         let parts = input.split(separator: UInt8(ascii: "."))
-        let header = JSONReader.parse(try #require(Base64URL.decode(String(decoding: parts[0], as: UTF8.self))))
-        let claims = JSONReader.parse(try #require(Base64URL.decode(String(decoding: parts[1], as: UTF8.self))))
+        let header = JSON.parse(try #require(Base64URL.decode(String(decoding: parts[0], as: UTF8.self))))
+        let claims = JSON.parse(try #require(Base64URL.decode(String(decoding: parts[1], as: UTF8.self))))
         #expect(header?["alg"] == .string("PS256") && header?["kid"] == .string("k1"))
         #expect(claims?["iss"] == .string("100001"))
         #expect(claims?["aud"] == .string("https://oauth-login.cloud.huawei.com/oauth2/v3/token"))
@@ -111,7 +111,7 @@ import Testing
 
     @Test func `makes another token once when one is refused`() throws {
         var credential = HarmonyOSCredential(
-            try HarmonyOSAccount(try #require(JSONReader.parse(Array(Self.file.utf8)))))
+            try HarmonyOSAccount(try #require(JSON.parse(Array(Self.file.utf8)))))
         _ = credential.authorization(now: 1000)
         _ = credential.signed([1], signature: [1])
         expectEqual(credential.refused(generation: 1, now: 1001), true)
@@ -126,7 +126,7 @@ import Testing
     @Test(arguments: ["project_id", "key_id", "private_key", "sub_account"])
     func `names what is missing in its file`(member: String) throws {
         let text = Self.file.replacing("\"\(member)\"", with: "\"x\(member)\"")
-        let file = try #require(JSONReader.parse(Array(text.utf8)))
+        let file = try #require(JSON.parse(Array(text.utf8)))
         #expect { try HarmonyOSAccount(file) } throws: { ($0 as? HarmonyOSAccount.Problem)?.member == member }
     }
 
@@ -140,7 +140,7 @@ import Testing
         (400, "", .rejected), (429, "99999999", .throttled),
     ])
     func `is read by the code in the body`(status: Int, code: String, outcome: Outcome) {
-        let body = code.isEmpty ? nil : JSONReader.parse(Array(#"{"code":"\#(code)","msg":"why"}"#.utf8))
+        let body = code.isEmpty ? nil : JSON.parse(Array(#"{"code":"\#(code)","msg":"why"}"#.utf8))
         let verdict = HarmonyOSResponse.verdict(HTTPResponse(status: status), body)
         #expect(verdict.outcome == outcome)
         #expect((verdict.next == .renewCredential) == code.hasPrefix("80200"))

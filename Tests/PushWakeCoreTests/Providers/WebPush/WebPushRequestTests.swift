@@ -35,7 +35,7 @@ import Testing
         #expect(request["content-encoding"] == "aes128gcm")
         #expect(request["content-type"] == "application/octet-stream")
         // The cipher of the tests leaves the text readable.
-        let payload = JSONReader.parse(Array(request.body[86..<(request.body.count - 17)]))
+        let payload = JSON.parse(Array(request.body[86..<(request.body.count - 17)]))
         #expect(payload?["event"] == .string("call"))
         #expect(payload?["call-id"] == .string("call-1@192.0.2.9"))
     }
@@ -49,7 +49,7 @@ import Testing
             extras: PayloadExtras(isDeclarative: true), title: title
         ).request
         #expect(request["content-encoding"] == "aes128gcm")
-        return (request["content-type"], JSONReader.parse(Array(request.body[86..<(request.body.count - 17)])))
+        return (request["content-type"], JSON.parse(Array(request.body[86..<(request.body.count - 17)])))
     }
 
     @Test(arguments: [(PushEvent.chat, "Message from Alice"), (.missed, "Missed call from Alice")])

@@ -6,7 +6,7 @@ import Testing
 @Suite struct `Web Push response` {
     private func verdict(_ status: Int, _ body: String = "", retryAfter: String? = nil) -> Verdict {
         let headers = retryAfter.map { [HTTPResponse.Header(name: "retry-after", value: $0)] } ?? []
-        return WebPushResponse.verdict(HTTPResponse(status: status, headers: headers), JSONReader.parse(body))
+        return WebPushResponse.verdict(HTTPResponse(status: status, headers: headers), JSON.parse(body))
     }
 
     @Test(arguments: [
@@ -91,7 +91,7 @@ import Testing
             return
         }
         let claims = input.split(separator: UInt8(ascii: "."))[1]
-        let json = JSONReader.parse(try #require(Base64URL.decode(String(decoding: claims, as: UTF8.self))))
-        #expect(json == JSONReader.parse(#"{"aud":"https://up.example.org:8443","exp":43200}"#))
+        let json = JSON.parse(try #require(Base64URL.decode(String(decoding: claims, as: UTF8.self))))
+        #expect(json == JSON.parse(#"{"aud":"https://up.example.org:8443","exp":43200}"#))
     }
 }

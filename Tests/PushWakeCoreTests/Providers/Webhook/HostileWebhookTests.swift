@@ -61,7 +61,7 @@ import Testing
             #expect(request["x-from"]?.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } == true)
             #expect(request.body.split(separator: UInt8(ascii: "&")).count == parts)
             let body = try json.build(binding, content, id: id, now: .max).body
-            #expect(JSONReader.parse(body)?["token"] == .string(binding.token))
+            #expect(JSON.parse(body)?["token"] == .string(binding.token))
         }
         #expect(built > 1500)
     }

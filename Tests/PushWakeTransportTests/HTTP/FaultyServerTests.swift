@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@testable import PushWakeSimulator
+@testable import PushWakeSystem
+@testable import PushWakeTransport
+
+@Suite(.serialized) struct `A faulty server` {
+    @Test func `is heard to its last answer, even when its end is noticed while writing`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool()
+        #expect(bench.send(pool)?.response?.status == 200)
+        var lost: [String] = []
+        var answered = 0
+        func send(_ path: String, body: String = "{}") {
+            pool.send(makeRequest(path, body: body), deadline: .max) { result in
+                if result.response == nil { lost.append(path) } else { answered += 1 }
+            }
+        }
+        var held: [Int32] = []
+        bench.script = { request, connection in
+            guard connection.id == 1 else { return connection.respond(request.stream, HTTPResponse(status: 200)) }
+            held.append(request.stream)
+            guard held.count == 50 else { return }
+            for stream in held { connection.respond(stream, HTTPResponse(status: 200)) }
+            connection.flush()
+            connection.abort()
+            // More than the client keeps to itself until the end of its turn.
+            send("/late", body: String(repeating: "x", count: 60_000))
+        }
+        for number in 0..<50 { send("/\(number)") }
+        bench.run { answered + lost.count == 51 }
+        #expect(answered >= 50)
+        #expect(lost.filter { $0 != "/late" } == [])
+    }
+
+    @Test func `is left when it allows no stream for long`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool { $0.answerTimeout = 200 }
+        #expect(bench.send(pool)?.response?.status == 200)
+        bench.connections.first?.setMaxConcurrentStreams(0)
+        _ = (0..<5).map { _ in bench.loop.turn(waitingUpTo: 10) }
+        #expect(bench.send(pool, path: "/later")?.response?.status == 200)
+        #expect(bench.connections.count == 2)
+    }
+
+    @Test func `that has closed before a request came loses none`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool()
+        var results: [HTTPResult] = []
+        for number in 0..<5 {
+            pool.send(makeRequest("/first\(number)"), deadline: .max) { _ in
+                // The server's end is on its way while the client writes.
+                if let connection = bench.connections.last, !connection.isClosed {
+                    connection.close()
+                    connection.flush()
+                }
+                pool.send(makeRequest("/second\(number)"), deadline: .max) { results.append($0) }
+            }
+            bench.run { results.count == number + 1 }
+        }
+        #expect(results.map { $0.response?.status } == Array(repeating: 200, count: 5))
+        #expect(Set(bench.received.map(\.path)).count == bench.received.count)
+        #expect(pool.statistics.requestsLost == 0)
+    }
+
+    private final class Push: HTTPExchange {
+        let path: String
+        let isHarmless: Bool
+        var result: HTTPResult?
+        override var isRepeatable: Bool { isHarmless }
+
+        init(_ path: String, isHarmless: Bool) {
+            (self.path, self.isHarmless) = (path, isHarmless)
+            super.init(deadline: .max)
+        }
+
+        override func write(into request: inout HTTPRequest) throws(PushRefusal) { request = makeRequest(path) }
+        override func ended(_ result: HTTPResult) { self.result = result }
+    }
+
+    @Test(arguments: [nil, Int64(60_000)])
+    func `that falls silent is left soon, with what may be repeated`(pingAfter: Int64?) throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool {
+            ($0.silence, $0.answerTimeout, $0.pingAfter) = (300, 3000, pingAfter)
+        }
+        #expect(bench.send(pool)?.response?.status == 200)
+        bench.connections.first?.pauseReading()
+        let (call, message) = (Push("/call", isHarmless: true), Push("/message", isHarmless: false))
+        bench.loop.updateTime()
+        let begin = bench.loop.now
+        pool.send(call)
+        pool.send(message)
+        bench.run { call.result != nil }
+        #expect(call.result?.response?.status == 200)
+        #expect((250..<1500).contains(bench.loop.now - begin))
+        #expect(bench.send(pool, path: "/next")?.response?.status == 200)
+        #expect(bench.loop.now - begin < 2500)
+        #expect(message.result == nil)
+        bench.run { message.result != nil }
+        #expect(message.result?.problem.isEmpty == false)
+        #expect(bench.connections.count == 2)
+        #expect(bench.received.map(\.path) == ["/3/device/a", "/call", "/next"])
+    }
+
+    @Test func `that is slow and alive is waited for`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (200, 3000) }
+        #expect(bench.send(pool)?.response?.status == 200)
+        var held: Int32?
+        bench.script = { request, _ in held = request.stream }
+        let call = Push("/call", isHarmless: true)
+        pool.send(call)
+        let end = SystemClock.monotonicMilliseconds() + 700
+        bench.run { SystemClock.monotonicMilliseconds() > end }
+        bench.connections.first?.respond(try #require(held), HTTPResponse(status: 200))
+        bench.run { call.result != nil }
+        #expect(call.result?.response?.status == 200)
+        #expect(bench.connections.count == 1)
+    }
+
+    @Test func `is left when it gives signs of life but no answers`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool { $0.answerTimeout = 200 }
+        bench.script = { request, connection in
+            if connection.id > 1 { connection.respond(request.stream, HTTPResponse(status: 200)) }
+        }
+        var lost = 0
+        for number in 0..<3 { pool.send(makeRequest("/\(number)"), deadline: .max) { _ in lost += 1 } }
+        bench.run {
+            bench.connections.first?.setMaxConcurrentStreams(UInt32.random(in: 10...99))
+            return lost == 3
+        }
+        #expect(lost == 3)
+        #expect(bench.send(pool, path: "/again")?.response?.status == 200)
+        #expect(bench.connections.count == 2)
+    }
+}
