@@ -133,16 +133,22 @@ private func read(_ reply: MessageReader, into out: inout pushwake_register_resu
         default: break
         }
     }
-    out.problems = arena.keep(Array(problems.map(\.bytes).joined(separator: [UInt8(ascii: "\n")])))
-    out.stale_contacts = arena.keep(Array(stale.map(\.bytes).joined(separator: [UInt8(ascii: "\n")])))
+    if !problems.isEmpty { out.problems = joined(problems, arena) }
+    if !stale.isEmpty { out.stale_contacts = joined(stale, arena) }
     handle.problems.lend(problems, &out.problem_list, &out.problem_count)
     handle.stale.lend(stale, &out.stale_list, &out.stale_count)
     handle.headers.lend(headers(out.feature_caps, arena), &out.reply_headers, &out.reply_header_count)
 }
 
+/// Texts as lines of one.
+private func joined(_ texts: [pushwake_str], _ arena: TextArena) -> pushwake_str {
+    arena.keep(Array(texts.map(\.bytes).joined(separator: [UInt8(ascii: "\n")])))
+}
+
 /// The headers of whole lines.
 private func headers(_ lines: pushwake_str, _ arena: TextArena) -> [pushwake_header] {
-    lines.bytes.split(whereSeparator: { $0 == 0x0D || $0 == 0x0A }).compactMap { line in
+    guard !lines.isEmpty else { return [] }
+    return lines.bytes.split(whereSeparator: { $0 == 0x0D || $0 == 0x0A }).compactMap { line in
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         return pushwake_header(
             name: arena.keep(line[..<colon]), value: arena.keep(line[(colon + 1)...].drop { $0 == 0x20 }))

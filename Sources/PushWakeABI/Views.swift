@@ -187,8 +187,10 @@ struct WakeRequestView {
         return true
     }
 
-    /// Takes the answer over.
-    func read(_ reply: MessageReader, into out: UnsafeMutablePointer<pushwake_wake_result>, _ arena: TextArena) {
+    /// Takes the answer over; true when the engine reads news lines.
+    func read(_ reply: MessageReader, into out: UnsafeMutablePointer<pushwake_wake_result>, _ arena: TextArena) -> Bool
+    {
+        var readsNews = false
         var result = pushwake_wake_result()
         result.size = out.pointee.size
         var verdicts: ArraySlice<UInt8> = []
@@ -205,6 +207,7 @@ struct WakeRequestView {
             case .ticket: result.ticket = arena.keep(reader.bytes[field.range])
             case .verdicts: verdicts = reader.bytes[field.range]
             case .legs: legs = reader.bytes[field.range]
+            case .readsNews: readsNews = true
             default: break
             }
         }
@@ -215,5 +218,6 @@ struct WakeRequestView {
             contacts.put(verdict: CInt(verdicts[verdicts.startIndex + index]), leg: leg, at: index)
         }
         give(result, to: out, size: result.size)
+        return readsNews
     }
 }

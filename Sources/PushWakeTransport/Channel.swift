@@ -127,6 +127,7 @@ package final class Channel {
             switch tls.read(into: loop.recordBuffer, count: &count) {
             case .complete:
                 if !body(UnsafeRawBufferPointer(rebasing: loop.recordBuffer[..<count])) { return .stopped }
+                if tls.isReadOut { return nil }
             case .incomplete:
                 guard tls.isPeerDone else { return nil }
                 hasPeerClosed = true

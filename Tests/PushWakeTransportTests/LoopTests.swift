@@ -29,7 +29,50 @@ import Testing
         }
         while let action = heap.popDue(now: 2000) { action() }
         #expect(fired == 1000)
-        #expect(heap.nextDeadline == nil)
+        let next = heap.nextDeadline()
+        #expect(next == nil)
+    }
+
+    @Test func `wakes up for no timer that was cancelled`() {
+        var heap = TimerHeap()
+        var fired: [Int] = []
+        let ids = (0..<8).map { index in heap.insert(deadline: Int64(index), action: { fired.append(index) }) }
+        for index in [0, 1, 3, 5] { heap.cancel(ids[index]) }
+        let next = heap.nextDeadline()
+        #expect(next == 2)
+        // A slot that was cancelled is another's now: its old name cancels nothing.
+        let other = heap.insert(deadline: 4, action: { fired.append(99) })
+        heap.cancel(ids[0])
+        heap.cancel(ids[1])
+        while let action = heap.popDue(now: 6) { action() }
+        #expect(fired == [2, 4, 99, 6])
+        heap.cancel(other)
+        heap.cancel(ids[7])
+        let last = heap.nextDeadline()
+        #expect(last == nil)
+    }
+
+    @Test func `keeps timers in order whatever is cancelled between them`() {
+        var heap = TimerHeap()
+        var seed: UInt64 = 7
+        func random(_ limit: Int) -> Int {
+            seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(seed >> 33) % limit
+        }
+        var live: [Int: Loop.TimerID] = [:]
+        var fired: [Int] = []
+        for number in 0..<2000 {
+            live[number] = heap.insert(deadline: Int64(random(500)), action: { fired.append(number) })
+            if random(2) == 0, let id = live.removeValue(forKey: random(number + 1)) { heap.cancel(id) }
+            if random(20) == 0 { _ = heap.nextDeadline() }
+        }
+        var deadlines: [Int64] = []
+        while let next = heap.nextDeadline(), let action = heap.popDue(now: next) {
+            deadlines.append(next)
+            action()
+        }
+        #expect(deadlines == deadlines.sorted())
+        #expect(fired.count == live.count && Set(fired) == Set(live.keys))
     }
 
     @Test func `runs end-of-turn work once, and work asked for then in the next turn`() throws {

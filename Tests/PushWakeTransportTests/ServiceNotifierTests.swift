@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import CLinux
+import Glibc
 import PushWakeSystem
 import Testing
 

@@ -190,15 +190,18 @@ struct DeviceState {
 
     /// A push may still bring it.
     var isAwaited: Bool {
-        guard !hasDeclined, !isAnswered else { return false }
-        // Whether it is still connected there, its node will say.
-        if let leg, leg.contact.isElsewhere, leg.heard == .nothing { return true }
-        switch push {
-        case .none, .failed: return false
-        case .underway, .dropped, .accepted: break
+        // Fields one by one: a leg that is bound to a name is copied, with all texts of its contact.
+        @inline(__always) get {
+            guard !hasDeclined, !isAnswered else { return false }
+            let heard = leg?.heard
+            // Whether it is still connected there, its node will say.
+            if heard == .nothing, leg?.contact.isElsewhere == true { return true }
+            switch push {
+            case .none, .failed: return false
+            case .underway, .dropped, .accepted: break
+            }
+            return heard == nil || heard == .nothing && leg?.number == legAtPush
         }
-        guard let leg else { return true }
-        return leg.heard == .nothing && leg.number == legAtPush
     }
 
     /// Milliseconds within which a phone that is there says something.
@@ -214,10 +217,18 @@ struct DeviceState {
     }
 
     /// Nothing is on its way to it, and perhaps nothing will be.
-    var isHopeless: Bool { isUnreachable && push == .underway && leg == nil }
+    var isHopeless: Bool {
+        @inline(__always) get { isUnreachable && push == .underway && !hasLeg }
+    }
+
+    private var hasLeg: Bool {
+        @inline(__always) get { leg?.number != nil }
+    }
 
     /// Its leg may be answered, or will fail by itself.
-    var hasLiveLeg: Bool { leg != nil && !isAwaited }
+    var hasLiveLeg: Bool {
+        @inline(__always) get { hasLeg && !isAwaited }
+    }
 
     /// When something has to be done for it; `.max` for never.
     var deadline: Int64 {

@@ -352,11 +352,10 @@ public struct CallMachine: ~Copyable {
 
     /// Gives the leg its time to be answered before the device is pushed as well.
     mutating func watch(_ index: Int, _ now: Int64) {
-        let state = devices[index]
-        guard state.device.canBePushed, state.push == .none, state.leg?.heard == .nothing, state.leg?.isSent == true,
-            let silentAfter = policy.silentAfter
+        guard devices[index].device.canBePushed, devices[index].push == .none, devices[index].leg?.heard == .nothing,
+            devices[index].leg?.isSent == true, let silentAfter = policy.silentAfter
         else { return }
-        let pause = max(silentAfter, state.device.pushDelay)
+        let pause = max(silentAfter, devices[index].device.pushDelay)
         if pause > 0 { devices[index].silentAt = now + pause }
     }
 
@@ -423,10 +422,10 @@ public struct CallMachine: ~Copyable {
 
     /// Nobody has heard the leg so far, and the push has not brought its phone: its timer is not worth waiting for.
     private mutating func closeSilentLeg(_ index: Int, _ verbs: inout [CallVerb]) {
-        guard let leg = devices[index].leg, devices[index].isAwaited else { return }
+        guard let leg = devices[index].leg?.number, devices[index].isAwaited else { return }
         devices[index].closeLeg()
-        verbs.append(.close(leg: leg.number))
-        verbs.append(.note(.legFailed(device: index, leg: leg.number, status: 408)))
+        verbs.append(.close(leg: leg))
+        verbs.append(.note(.legFailed(device: index, leg: leg, status: 408)))
     }
 
     /// The phone needs no push for the request any more.

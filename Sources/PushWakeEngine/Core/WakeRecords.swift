@@ -125,5 +125,6 @@ struct WakeAnswer: Equatable {
         writer.put(.hold, hold)
         writer.put(.limit, limit)
         writer.put(.ticket, ticket)
+        writer.put(.readsNews, 1)
     }
 }

@@ -172,7 +172,7 @@ public final class Loop {
     private func timeout(_ limit: Int64) -> Int32 {
         guard turnEndings.isEmpty, deferred.isEmpty, !isStopped else { return 0 }
         var wait = max(0, min(limit, 60_000))
-        if let deadline = timers.nextDeadline {
+        if let deadline = timers.nextDeadline() {
             wait = max(0, min(wait, deadline &- SystemClock.monotonicMilliseconds()))
         }
         return Int32(truncatingIfNeeded: wait)

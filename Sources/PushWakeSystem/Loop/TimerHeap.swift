@@ -20,8 +20,15 @@ struct TimerHeap {
     private var lastSerial: UInt64 = 0
     private var cancelled = 0
 
-    /// Deadline of the next timer; may be that of a cancelled one.
-    var nextDeadline: Int64? { entries.first?.deadline }
+    /// Deadline of the next timer; nil when there is none. Nobody need wake up for cancelled ones.
+    mutating func nextDeadline() -> Int64? {
+        while let first = entries.first, slots[first.slot].action == nil {
+            release(first.slot)
+            removeFirst()
+            cancelled -= 1
+        }
+        return entries.first?.deadline
+    }
 
     mutating func insert(deadline: Int64, action: @escaping () -> Void) -> Loop.TimerID {
         lastSerial &+= 1
@@ -93,11 +100,10 @@ struct TimerHeap {
     private mutating func siftDown() {
         var parent = 0
         while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < entries.count {
-                if Self.isEarlier(entries[child], entries[least]) { least = child }
-            }
-            guard least != parent else { return }
+            var least = 2 * parent + 1
+            guard least < entries.count else { return }
+            if least + 1 < entries.count, Self.isEarlier(entries[least + 1], entries[least]) { least += 1 }
+            guard Self.isEarlier(entries[least], entries[parent]) else { return }
             entries.swapAt(parent, least)
             parent = least
         }

@@ -88,6 +88,9 @@ final class TLSSession {
     /// Whether lent bytes have not been used yet.
     var hasInput: Bool { pipe.pointee.input_left > 0 }
 
+    /// Whether all that came has been read: one more `read` would find nothing.
+    var isReadOut: Bool { !hasInput && SSL_has_pending(ssl) == 0 && !isPeerDone }
+
     /// Takes the loan back; false when not all of it was used.
     @discardableResult
     func endInput() -> Bool {

@@ -4,19 +4,13 @@ import Testing
 
 @testable import PushWakeCore
 
-/// Numbers that look random and are the same in every run (SplitMix64).
+/// Rolls the same numbers in every run.
 private struct Dice {
-    private var state: UInt64
+    private var random: SplitMix
 
-    init(seed: UInt64) { state = seed }
+    init(seed: UInt64) { random = SplitMix(seed) }
 
-    mutating func roll(_ sides: Int) -> Int {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z &>> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z &>> 27)) &* 0x94D0_49BB_1331_11EB
-        return Int((z ^ (z &>> 31)) % UInt64(max(sides, 1)))
-    }
+    mutating func roll(_ sides: Int) -> Int { Int(random.next() % UInt64(max(sides, 1))) }
 }
 
 @Suite struct `Hostile input` {

@@ -4,23 +4,10 @@ import Glibc
 import PushWakeCore
 import Testing
 
-/// Numbers that look random and are the same in every run.
-private struct SplitMix64 {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z &>> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z &>> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z &>> 31)
-    }
-
-    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(max(bound, 1))) }
-    mutating func oneIn(_ chances: Int) -> Bool { below(chances) == 0 }
-    mutating func pick<T>(_ choices: [T]) -> T { choices[below(choices.count)] }
+extension SplitMix {
+    fileprivate mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(max(bound, 1))) }
+    fileprivate mutating func oneIn(_ chances: Int) -> Bool { below(chances) == 0 }
+    fileprivate mutating func pick<T>(_ choices: [T]) -> T { choices[below(choices.count)] }
 }
 
 /// Random events in random order, and what must hold after each of them (`ModelHost`).
@@ -55,7 +42,7 @@ private struct SplitMix64 {
 
 /// One request with random devices, policy and events.
 private struct CallSequence: ~Copyable {
-    private var random: SplitMix64
+    private var random: SplitMix
     private var machine: CallMachine
     private var host: ModelHost
     private var now: Int64
@@ -67,7 +54,7 @@ private struct CallSequence: ~Copyable {
 
     init(seed: UInt64, tells: Bool = false) {
         self.tells = tells
-        var random = SplitMix64(seed: seed)
+        var random = SplitMix(seed)
         // Any clock will do that leaves room on either side.
         now = random.pick([0, 1_000_000, -1_000_000_000_000, Int64.max / 2])
         var policy = CallPolicy()
@@ -92,7 +79,7 @@ private struct CallSequence: ~Copyable {
         self.random = random
     }
 
-    private static func device(_ index: Int, _ random: inout SplitMix64) -> CallDevice {
+    private static func device(_ index: Int, _ random: inout SplitMix) -> CallDevice {
         var contacts: [CallContact] = []
         for number in 0..<random.pick([0, 1, 1, 1, 2, 3]) { contacts.append(contact(index, number, &random)) }
         return CallDevice(
@@ -102,7 +89,7 @@ private struct CallSequence: ~Copyable {
     }
 
     /// Names are few, so that devices come back to where they have been.
-    private static func contact(_ device: Int, _ number: Int, _ random: inout SplitMix64) -> CallContact {
+    private static func contact(_ device: Int, _ number: Int, _ random: inout SplitMix) -> CallContact {
         let isProxied = (device + number) % 3 == 0
         return CallContact(
             key: "\(isProxied ? ModelHost.proxied : "c")\(device).\(number)", flow: random.pick(["", "1", "1", "2"]),

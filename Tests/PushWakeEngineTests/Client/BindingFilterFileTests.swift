@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
+import PushWakeCore
 import PushWakeSystem
 import Testing
 
@@ -160,7 +161,7 @@ extension BindingFilterReader {
 
     @Test func `of any content does no harm`() throws {
         let place = try FilterFile()
-        var random = SplitMix(seed: 5)
+        var random = SplitMix(5)
         for _ in 0..<300 {
             var words = (0..<Int(random.next() % 64)).map { _ in random.next() }
             if words.count > 8, random.next() % 2 == 0 {

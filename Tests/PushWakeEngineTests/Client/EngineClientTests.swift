@@ -57,22 +57,24 @@ private final class MuteEngine {
     func hangUp() { peer = nil }
 }
 
-@Suite struct `A client of an engine that hangs` {
+extension EngineClient {
     /// How a request ended; nil when it was answered.
-    private func ask(_ client: EngineClient, milliseconds: Int64? = nil) -> ClientError? {
-        client.begin(.wake)
+    fileprivate func ask(milliseconds: Int64? = nil) -> ClientError? {
+        begin(.wake)
         do throws(ClientError) {
-            _ = try client.call(milliseconds: milliseconds)
+            _ = try call(milliseconds: milliseconds)
             return nil
         } catch {
             return error
         }
     }
+}
 
+@Suite struct `A client of an engine that hangs` {
     /// How so many requests end, and the milliseconds that they take together.
     private func ask(_ client: EngineClient, times: Int) -> (ends: [ClientError?], milliseconds: Int64) {
         let begin = SystemClock.monotonicMicroseconds()
-        let ends = (0..<times).map { _ in ask(client) }
+        let ends = (0..<times).map { _ in client.ask() }
         return (ends, (SystemClock.monotonicMicroseconds() - begin) / 1000)
     }
 
@@ -92,8 +94,8 @@ private final class MuteEngine {
         let engine = try MuteEngine()
         let client = try engine.client()
         let begin = SystemClock.monotonicMilliseconds()
-        #expect(ask(client) == .timeout)
-        #expect(ask(client, milliseconds: 30) == .timeout)
+        #expect(client.ask() == .timeout)
+        #expect(client.ask(milliseconds: 30) == .timeout)
         let (sent, end) = (engine.requests(), SystemClock.monotonicMilliseconds())
         #expect(sent.map { EngineClient.number(.patience, in: $0) } == [60, 30])
         #expect(sent.allSatisfy { (begin...end).contains(EngineClient.number(.sentAt, in: $0)) })
@@ -103,36 +105,36 @@ private final class MuteEngine {
     @Test func `asks again as soon as a late reply has come`() throws {
         let engine = try MuteEngine()
         let client = try engine.client()
-        #expect(ask(client) == .timeout)
+        #expect(client.ask() == .timeout)
         let first = try #require(engine.requests().first)
-        #expect(ask(client) == .timeout)
+        #expect(client.ask() == .timeout)
         #expect(engine.requests().isEmpty)
         engine.reply(to: first)
-        #expect(ask(client) == .timeout)
+        #expect(client.ask() == .timeout)
         #expect(engine.requests().count == 1, "the late reply did not close the circuit")
     }
 
     @Test func `asks again as soon as the connection has ended`() throws {
         let engine = try MuteEngine()
         let client = try engine.client()
-        #expect(ask(client) == .timeout)
+        #expect(client.ask() == .timeout)
         #expect(engine.requests().count == 1)
         engine.hangUp()
-        #expect(ask(client) == .timeout)
+        #expect(client.ask() == .timeout)
         #expect(engine.requests().count == 1, "the new engine was not asked")
     }
 
     @Test func `stops nobody who has said how long he waits, and hears by him that the engine is back`() throws {
         let engine = try MuteEngine()
         let client = try engine.client()
-        #expect(ask(client) == .timeout)
-        #expect(ask(client, milliseconds: 20) == .timeout)
+        #expect(client.ask() == .timeout)
+        #expect(client.ask(milliseconds: 20) == .timeout)
         let sent = engine.requests()
         #expect(sent.count == 2)
         // Both are late; the patient one reads them while it waits for its own.
         for request in sent { engine.reply(to: request) }
-        #expect(ask(client, milliseconds: 20) == .timeout)
-        #expect(ask(client) == .timeout)
+        #expect(client.ask(milliseconds: 20) == .timeout)
+        #expect(client.ask() == .timeout)
         #expect(engine.requests().count == 2)
     }
 
@@ -156,32 +158,72 @@ private final class MuteEngine {
     @Test func `tells another client of its process`() throws {
         let engine = try MuteEngine()
         let (client, other) = (try engine.client(), try engine.client())
-        #expect(ask(client) == .timeout)
+        #expect(client.ask() == .timeout)
         let first = try #require(engine.requests().first)
         other.learn(from: client)
-        #expect(ask(other) == .timeout)
+        #expect(other.ask() == .timeout)
         #expect(engine.requests().isEmpty)
         engine.reply(to: first)
         other.learn(from: client)
-        #expect(ask(other) == .timeout)
+        #expect(other.ask() == .timeout)
         #expect(engine.requests().count == 1)
     }
 }
 
-@Suite struct `Clients of several threads` {
-    /// How a request ended; nil when it was answered.
-    private func ask(_ client: EngineClient, milliseconds: Int64? = nil) -> ClientError? {
-        client.begin(.wake)
-        do throws(ClientError) {
-            _ = try client.call(milliseconds: milliseconds)
-            return nil
-        } catch {
-            return error
-        }
+@Suite struct `News of a client` {
+    private func report(_ client: EngineClient, _ leg: Int64, mayWait: Bool) throws {
+        client.begin(news: .progressed)
+        client.put(.leg, leg)
+        try client.post(mayWait: mayWait)
     }
 
+    private func shown(_ messages: [MessageReader]) -> [String] {
+        messages.map { "\($0.kind) \(EngineClient.number(.leg, in: $0))" }
+    }
+
+    @Test(arguments: [false, true])
+    func `goes with its questions, until the engine says that it reads lines for it`(isShared: Bool) throws {
+        let engine = try MuteEngine()
+        let client = try engine.client(links: isShared ? EngineLinks() : nil)
+        try report(client, 1, mayWait: true)
+        let questions = try #require(engine.accepted().first)
+        #expect(shown(engine.messages(of: questions)) == ["progressed 1"])
+        client.engineReadsNews()
+        try report(client, 2, mayWait: true)
+        try report(client, 3, mayWait: false)
+        try report(client, 4, mayWait: true)
+        let line = try #require(engine.accepted().first)
+        #expect(shown(engine.messages(of: line)) == ["newsLine 0", "progressed 2", "progressed 3", "progressed 4"])
+        #expect(shown(engine.messages(of: questions)) == ["newsIsUrgent 0"], "the engine hears of what is urgent alone")
+    }
+
+    @Test func `goes with its questions again when the engine that reads lines is gone`() throws {
+        let engine = try MuteEngine()
+        let client = try engine.client()
+        client.engineReadsNews()
+        try report(client, 1, mayWait: true)
+        #expect(engine.accepted().count == 1)
+        // Its lines are closed; whoever listens now has not said that it reads any.
+        try report(client, 2, mayWait: true)
+        let next = engine.accepted()
+        #expect(next.count == 1)
+        try report(client, 3, mayWait: true)
+        #expect(shown(next.flatMap { engine.messages(of: $0) }) == ["progressed 2", "progressed 3"])
+    }
+
+    @Test func `says first when it was begun`() throws {
+        let engine = try MuteEngine()
+        let client = try engine.client()
+        let before = SystemClock.monotonicMicroseconds()
+        try report(client, 1, mayWait: true)
+        let begunAt = try #require(engine.requests().first?.begunAt)
+        #expect(begunAt >= before && begunAt <= SystemClock.monotonicMicroseconds())
+    }
+}
+
+@Suite struct `Clients of several threads` {
     private func report(_ client: EngineClient, _ leg: Int64) throws {
-        client.begin(.progressed)
+        client.begin(news: .progressed)
         client.put(.leg, leg)
         try client.post()
     }
@@ -190,8 +232,8 @@ private final class MuteEngine {
         let engine = try MuteEngine()
         let links = EngineLinks()
         let (client, other) = (try engine.client(links: links), try engine.client(links: links))
-        #expect(ask(client, milliseconds: 10) == .timeout)
-        #expect(ask(other, milliseconds: 10) == .timeout)
+        #expect(client.ask(milliseconds: 10) == .timeout)
+        #expect(other.ask(milliseconds: 10) == .timeout)
         try report(client, 1)
         try report(other, 2)
         try report(client, 3)
@@ -205,9 +247,9 @@ private final class MuteEngine {
         let engine = try MuteEngine()
         let links = EngineLinks()
         let (client, other) = (try engine.client(links: links), try engine.client(links: links))
-        #expect(ask(client, milliseconds: 10) == .timeout)
+        #expect(client.ask(milliseconds: 10) == .timeout)
         engine.reply(to: try #require(engine.requests().first))
-        #expect(ask(other, milliseconds: 30) == .timeout)
+        #expect(other.ask(milliseconds: 30) == .timeout)
         let sent = try #require(engine.requests().first)
         #expect(sent.id != 1)
     }
@@ -216,12 +258,12 @@ private final class MuteEngine {
         let engine = try MuteEngine()
         let links = EngineLinks()
         let (client, other) = (try engine.client(links: links), try engine.client(links: links))
-        #expect(ask(client) == .timeout)
+        #expect(client.ask() == .timeout)
         let first = try #require(engine.requests().first)
-        #expect(ask(other) == .timeout)
+        #expect(other.ask() == .timeout)
         #expect(engine.requests().isEmpty)
         engine.reply(to: first)
-        #expect(ask(other) == .timeout)
+        #expect(other.ask() == .timeout)
         #expect(engine.requests().count == 1, "the late reply did not close the circuit")
     }
 

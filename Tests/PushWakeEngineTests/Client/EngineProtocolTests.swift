@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `survives any bytes`() {
-        var random = SplitMix(seed: 42)
+        var random = SplitMix(42)
         for _ in 0..<20_000 {
             var bytes = (0..<Int(random.next() % 80)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
             if bytes.count > 1 { (bytes[0], bytes[1]) = (1, UInt8(1 + random.next() % 8)) }
@@ -67,20 +67,5 @@ import Testing
             _ = PushResult(decoding: reader)
             _ = EngineClient.rows(of: reader)
         }
-    }
-}
-
-/// Small generator with a fixed seed, so that a failure can be repeated.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

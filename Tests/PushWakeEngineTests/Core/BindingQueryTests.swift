@@ -9,26 +9,8 @@ import Testing
 @testable import PushWakeEngine
 
 extension CoreBench {
-    /// All pages of an answer.
-    fileprivate func rows(_ query: EngineQuery, _ argument: String) throws -> [[EngineField]] {
-        var rows: [[EngineField]] = []
-        var cursor = ""
-        while true {
-            let reply = try ask(.query) { writer in
-                writer.put(.query, query.rawValue)
-                writer.put(.argument, argument)
-                writer.put(.cursor, cursor)
-            }
-            try #require(reply.kind == .reply, "\(EngineClient.text(.message, in: reply))")
-            rows += EngineClient.rows(of: reply)
-            let next = EngineClient.text(.cursor, in: reply)
-            if next.isEmpty || next == cursor { return rows }
-            cursor = next
-        }
-    }
-
     fileprivate func users(_ conditions: String) throws -> [String] {
-        try rows(.find, conditions).map { row in row.first { $0.name == "aor" }?.text ?? "" }
+        try rows(.find, conditions).rows.map { row in row.first { $0.name == "aor" }?.text ?? "" }
     }
 
     fileprivate func store(_ aor: String, _ provider: Provider, _ token: String, ago: Int64 = 0) {
@@ -63,12 +45,12 @@ extension CoreBench {
 
     @Test func `bindings of one provider are removed, the others stay`() throws {
         let bench = try bench()
-        let removed = try bench.rows(.removeFound, "aor=alice\nprovider=fcm")
+        let removed = try bench.rows(.removeFound, "aor=alice\nprovider=fcm").rows
         #expect(removed == [[EngineField(name: "removed", text: nil, number: 1)]])
-        #expect(try bench.rows(.removeFound, "aor=alice\nprovider=fcm")[0][0].number == 0)
+        #expect(try bench.rows(.removeFound, "aor=alice\nprovider=fcm").rows[0][0].number == 0)
         #expect(try bench.users("user=alice") == ["alice"])
         #expect(try bench.users("aor=alice\nverdict=removed: by hand") == ["alice"])
-        #expect(try bench.rows(.removeFound, "aor=alice")[0][0].number == 1)
+        #expect(try bench.rows(.removeFound, "aor=alice").rows[0][0].number == 1)
         #expect(try bench.users("user=alice").isEmpty)
     }
 
@@ -91,6 +73,6 @@ extension CoreBench {
     @Test func `a user with a line end in the name is asked for as ever`() throws {
         let bench = try bench()
         bench.store("a\nprovider=x", .apns, "dddddddddddddddddddd1")
-        #expect(try bench.rows(.bindings, "a\nprovider=x").count == 1)
+        #expect(try bench.rows(.bindings, "a\nprovider=x").rows.count == 1)
     }
 }

@@ -38,6 +38,27 @@ final class CoreBench {
         core = EngineCore(settings: settings, store: store, shared: shared, delivery: delivery, log: log)
     }
 
+    /// All pages of an answer, and how many there were.
+    func rows(
+        _ query: EngineQuery, _ argument: String
+    ) throws -> (rows: [[EngineField]], pages: Int) {
+        var rows: [[EngineField]] = []
+        var cursor = ""
+        for page in 1... {
+            let reply = try ask(.query) { writer in
+                writer.put(.query, query.rawValue)
+                writer.put(.argument, argument)
+                writer.put(.cursor, cursor)
+            }
+            try #require(reply.kind == .reply, "\(EngineClient.text(.message, in: reply))")
+            rows += EngineClient.rows(of: reply)
+            let next = EngineClient.text(.cursor, in: reply)
+            if next.isEmpty || next == cursor { return (rows, page) }
+            cursor = next
+        }
+        return (rows, 0)
+    }
+
     /// Sends one message over a real socket and gives the reply.
     func ask(_ kind: EngineProtocol.Kind, _ fill: (inout MessageWriter) -> Void) throws -> MessageReader {
         let path = "/tmp/pushwake-core-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"

@@ -10,27 +10,6 @@ import Testing
 @testable import PushWakeEngine
 
 extension CoreBench {
-    /// All pages of an answer, and how many there were.
-    fileprivate func rows(
-        _ query: EngineQuery, _ argument: String
-    ) throws -> (rows: [[EngineField]], pages: Int) {
-        var rows: [[EngineField]] = []
-        var cursor = ""
-        for page in 1... {
-            let reply = try ask(.query) { writer in
-                writer.put(.query, query.rawValue)
-                writer.put(.argument, argument)
-                writer.put(.cursor, cursor)
-            }
-            try #require(reply.kind == .reply, "\(EngineClient.text(.message, in: reply))")
-            rows += EngineClient.rows(of: reply)
-            let next = EngineClient.text(.cursor, in: reply)
-            if next.isEmpty || next == cursor { return (rows, page) }
-            cursor = next
-        }
-        return (rows, 0)
-    }
-
     fileprivate func call(_ callID: String, to aor: String = "bob") -> TraceID {
         core.trace.begin(
             method: "INVITE", aor: aor, callID: callID, cseq: 1, from: "sip:alice@example.com",

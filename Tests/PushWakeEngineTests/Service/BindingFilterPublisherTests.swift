@@ -191,7 +191,7 @@ private final class FilterBench {
     /// never said to have none.
     @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
     func `never denies a user who has a binding`(seed: UInt64) throws {
-        var random = SplitMix(seed: seed)
+        var random = SplitMix(seed)
         let file = try FilterFile()
         let isFile = seed % 2 == 0
         var inner: any BindingStore = isFile ? try SQLiteStore(path: file.store) : MemoryStore()

@@ -6,19 +6,6 @@ import Testing
 @testable import PushWakeSimulator
 @testable import PushWakeTransport
 
-/// Random numbers that come again in the next run.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
-
 /// Takes every request and says the same.
 private final class SameAnswer: RequestValidator {
     var isFCM: Bool { false }
@@ -76,7 +63,7 @@ private final class SameAnswer: RequestValidator {
 
     @Test func `ends every request, whatever frames it sends`() throws {
         let good = try answerBytes()
-        var random = SplitMix(state: 7)
+        var random = SplitMix(7)
         for _ in 0..<3000 {
             let client = try HTTP2ClientSession(limits: HTTPAnswerLimits(), streamCap: 100)
             let exchanges = (0..<8).map { ReadyExchange(makeRequest("/\($0)"), deadline: .max) { _ in } }
@@ -115,7 +102,7 @@ private final class SameAnswer: RequestValidator {
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
             "POST /x HTTP/1.1\r\nhost: a\r\nContent-Length: 2\r\n\r\n{}",
         ]
-        var random = SplitMix(state: 11)
+        var random = SplitMix(11)
         var messages = 0
         for round in 0..<20_000 {
             var bytes = Array(seeds[round % seeds.count].utf8)
