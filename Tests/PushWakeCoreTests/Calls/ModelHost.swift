@@ -110,9 +110,6 @@ struct ModelHost {
 
     mutating func willProgress(leg: Int, status: Int, isFromPhone: Bool) {
         guard status >= 100, let index = devices.firstIndex(where: { $0.leg == leg }) else { return }
-        // A proxy speaks of the way to the phone.
-        let isOfProxy = devices[index].contact.first == Self.proxied && Self.wayFailures.contains(status)
-        let isFromPhone = isFromPhone && !isOfProxy
         guard end == nil else {
             // It registered when the request ended, and was never sent it.
             guard host == .proxy || !devices[index].isSent, status >= 300, !isFromPhone,
@@ -123,6 +120,9 @@ struct ModelHost {
             registering = index
             return
         }
+        // A proxy speaks of the way to the phone.
+        let isOfProxy = devices[index].contact.first == Self.proxied && Self.wayFailures.contains(status)
+        let isFromPhone = isFromPhone && !isOfProxy
         switch status {
         case ..<200:
             guard isFromPhone, status > 100 || devices[index].contact.first != Self.proxied else { return }
