@@ -105,9 +105,10 @@ struct ModelHost {
         (isElsewhere, isHeld, isClosed, endsAt, declinePause) = (true, false, false, until, nil)
     }
 
-    /// To be called before the machine hears of it.
+    /// Answers of a proxy about the way to the phone.
     private static let wayFailures = [408, 430, 477, 478, 479, 500, 503]
 
+    /// To be called before the machine hears of it.
     mutating func willProgress(leg: Int, status: Int, isFromPhone: Bool) {
         guard status >= 100, let index = devices.firstIndex(where: { $0.leg == leg }) else { return }
         guard end == nil else {
@@ -120,7 +121,6 @@ struct ModelHost {
             registering = index
             return
         }
-        // A proxy speaks of the way to the phone.
         let isOfProxy = devices[index].contact.first == Self.proxied && Self.wayFailures.contains(status)
         let isFromPhone = isFromPhone && !isOfProxy
         switch status {
