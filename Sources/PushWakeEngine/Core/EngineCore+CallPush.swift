@@ -93,7 +93,8 @@ extension EngineCore {
             trace.note(follower.request.trace, .putOff(device: follower.device, wait), now: now)
         }
         // The push before is waking the phone for this request too; but it may fail, or be dropped with its call.
-        delivery.loop.schedule(after: wait) { [weak self] in
+        // ORDER: at a time, and not so long after the turn began: of two messages the first one goes first.
+        delivery.loop.schedule(at: now &+ wait) { [weak self] in
             guard let self else { return }
             ifWanted(push, request) { [weak self] isWanted in
                 guard let self else { return }

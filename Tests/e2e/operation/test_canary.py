@@ -106,6 +106,7 @@ def test_it_goes_on_every_minute_and_rings_the_alarm_when_the_phone_rings_no_mor
     try:
         first = json.loads(canary.stdout.readline())
         begun = time.monotonic()
+        wait_until("its metrics", metrics.exists)
         assert first["success"] and "} 1\n" in metrics.read_text() and canary.poll() is None
         wait_until("the CANCEL", lambda: phone.requests("CANCEL"))
         phone.sleep()
