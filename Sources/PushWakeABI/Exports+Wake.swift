@@ -25,7 +25,7 @@ public func pushwake_wake(
     do throws(ClientError) {
         guard wanted.put(.wake, into: handle.client, host: handle.host, handle.requests) else { return 0 }
         let reply = try handle.client.call()
-        if wanted.read(reply, into: out, handle.arena) { handle.client.engineReadsNews() }
+        wanted.read(reply, into: out, handle.arena)
         return 0
     } catch {
         return handle.status(of: error)
@@ -77,8 +77,7 @@ public func pushwake_node_user(
 public func pushwake_progressed(
     _ client: OpaquePointer!, _ request: UInt64, _ leg: CInt, _ status: CInt, _ from_phone: CInt
 ) -> CInt {
-    // That a phone rings changes nothing for anybody but those who look.
-    post(client, .progressed, request, mayWait: from_phone != 0 && (100..<200).contains(status)) { engine in
+    post(client, .progressed, request) { engine in
         engine.put(.leg, Int64(leg))
         engine.put(.status, Int64(status))
         engine.put(.fromPhone, Int64(from_phone))
@@ -89,7 +88,7 @@ public func pushwake_progressed(
 public func pushwake_request_ended(
     _ client: OpaquePointer!, _ request: UInt64, _ how: CInt, _ status: CInt, _ leg: CInt, _ reason: pushwake_str
 ) -> CInt {
-    post(client, .requestEnded, request, mayWait: how == PUSHWAKE_CALL_ANSWERED.rawValue) { engine in
+    post(client, .requestEnded, request) { engine in
         engine.put(.how, Int64(how))
         engine.put(.status, Int64(status))
         if leg > 0 { engine.put(.leg, Int64(leg)) }
@@ -127,18 +126,17 @@ public func pushwake_resume(_ client: OpaquePointer!, _ request: UnsafePointer<p
     }
 }
 
-/// One message without a reply; `mayWait`: its host does not mind if the engine hears of it some milliseconds later.
+/// One message without a reply.
 private func post(
-    _ client: OpaquePointer?, _ kind: EngineProtocol.Kind, _ request: UInt64, mayWait: Bool = false,
-    _ fill: (EngineClient) -> Void
+    _ client: OpaquePointer?, _ kind: EngineProtocol.Kind, _ request: UInt64, _ fill: (EngineClient) -> Void
 ) -> CInt {
     guard let handle = asking(client) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
-    handle.client.begin(news: kind)
+    handle.client.begin(kind)
     handle.client.put(.host, Int64(bitPattern: handle.host))
     handle.client.put(.handle, Int64(bitPattern: request))
     fill(handle.client)
     do throws(ClientError) {
-        try handle.client.post(mayWait: mayWait)
+        try handle.client.post()
         return 0
     } catch {
         return handle.status(of: error)

@@ -187,10 +187,8 @@ struct WakeRequestView {
         return true
     }
 
-    /// Takes the answer over; true when the engine reads news lines.
-    func read(_ reply: MessageReader, into out: UnsafeMutablePointer<pushwake_wake_result>, _ arena: TextArena) -> Bool
-    {
-        var readsNews = false
+    /// Takes the answer over.
+    func read(_ reply: MessageReader, into out: UnsafeMutablePointer<pushwake_wake_result>, _ arena: TextArena) {
         var result = pushwake_wake_result()
         result.size = out.pointee.size
         var verdicts: ArraySlice<UInt8> = []
@@ -207,7 +205,6 @@ struct WakeRequestView {
             case .ticket: result.ticket = arena.keep(reader.bytes[field.range])
             case .verdicts: verdicts = reader.bytes[field.range]
             case .legs: legs = reader.bytes[field.range]
-            case .readsNews: readsNews = true
             default: break
             }
         }
@@ -218,6 +215,5 @@ struct WakeRequestView {
             contacts.put(verdict: CInt(verdicts[verdicts.startIndex + index]), leg: leg, at: index)
         }
         give(result, to: out, size: result.size)
-        return readsNews
     }
 }

@@ -59,8 +59,6 @@ public enum Descriptor {
 public final class DescriptorSet {
     /// Poll this one for reading.
     public let descriptor: Int32
-    /// So many are told at once.
-    public static let mostReady = 8
 
     /// An empty set; its descriptor is -1 when the process has none left.
     public init() { descriptor = epoll_create1(Int32(EPOLL_CLOEXEC)) }
@@ -76,10 +74,10 @@ public final class DescriptorSet {
         _ = epoll_ctl(descriptor, EPOLL_CTL_ADD, member, &event)
     }
 
-    /// Members that are ready or at their end now, at most `mostReady`; does not wait.
+    /// Members that are ready or at their end now, at most eight; does not wait.
     public func ready() -> [Int32] {
-        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.mostReady) { events in
-            let count = epoll_wait(descriptor, events.baseAddress, Int32(Self.mostReady), 0)
+        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 8) { events in
+            let count = epoll_wait(descriptor, events.baseAddress, 8, 0)
             return (0..<max(0, Int(count))).map { Int32(truncatingIfNeeded: events[$0].data.fd) }
         }
     }

@@ -12,13 +12,9 @@ public final class EngineClient {
     private let path: String
     private let timeout: Int64
     private var link = EngineLink()
-    /// For what has no reply; of all threads while a post is under way, where they share one.
-    private var news = NewsLink()
     /// Where the connection comes from for each question; nil: it is this client's own.
     private let links: EngineLinks?
     private var writer = MessageWriter()
-    /// Where the number of `patience` ends in the message.
-    private var endOfPatience = 0
     private var lastID: UInt32 = 0
     private var circuit = EngineCircuit()
     private let users: BindingFilterReader
@@ -34,22 +30,8 @@ public final class EngineClient {
 
     /// Begins the next request; `put` its fields, then `call`.
     public func begin(_ kind: EngineProtocol.Kind) {
-        let now = start(kind)
-        writer.put(.sentAt, now / 1000)
-        writer.put(.patience, timeout)
-        endOfPatience = writer.bytes.count
-    }
-
-    /// Begins what has no reply; `put` its fields, then `post`.
-    public func begin(news kind: EngineProtocol.Kind) { _ = start(kind) }
-
-    /// Gives the time, in microseconds.
-    private func start(_ kind: EngineProtocol.Kind) -> Int64 {
         lastID = links?.nextID() ?? (lastID &+ 1)
         writer.begin(kind, id: lastID)
-        let now = SystemClock.monotonicMicroseconds()
-        writer.put(.begunAt, now)
-        return now
     }
 
     /// Adds a field of raw bytes.
@@ -64,7 +46,8 @@ public final class EngineClient {
     public func call(milliseconds: Int64? = nil) throws(ClientError) -> MessageReader {
         let now = SystemClock.monotonicMilliseconds()
         let patience = milliseconds ?? timeout
-        if milliseconds != nil { writer.replaceNumber(endingAt: endOfPatience, patience) }
+        writer.put(.sentAt, now)
+        writer.put(.patience, patience)
         guard !writer.isOverfull else { throw .tooLarge }
         if let links { (link, circuit) = links.take() }
         let before = circuit
@@ -79,45 +62,12 @@ public final class EngineClient {
         }
     }
 
-    /// Sends news, which has no reply. An engine that does not read loses it.
-    ///
-    /// The engine hears all news of a client in its order, and before what is asked later. `mayWait`: it need not wake up
-    /// for that at once.
-    public func post(mayWait: Bool = false) throws(ClientError) {
+    /// Sends the request, which has no reply. An engine that does not read loses it.
+    public func post() throws(ClientError) {
         guard !writer.isOverfull else { throw .tooLarge }
-        links?.takeLine(&link, &news)
-        defer { links?.giveLine(&link, &news) }
-        guard news.isRead else { return try send() }
-        guard try sendOnNewsLine() else {
-            news = NewsLink()
-            return try send()
-        }
-        guard !mayWait else { return }
-        writer.begin(.newsIsUrgent, id: lastID)
+        links?.takeLine(&link)
+        defer { links?.giveLine(&link) }
         try send()
-    }
-
-    /// The engine has said that it reads news lines.
-    public func engineReadsNews() {
-        if let links { links.engineReadsNews() } else { news.isRead = true }
-    }
-
-    /// False when the engine that reads such a line is gone.
-    private func sendOnNewsLine() throws(ClientError) -> Bool {
-        let me = SystemClock.processID()
-        if news.link.owner != me { news.link = EngineLink(socket: nil, owner: me) }
-        if news.link.socket == nil {
-            guard let opened = try? LocalSocket.connect(path: path) else { return false }
-            var hello = MessageWriter()
-            hello.begin(.newsLine, id: 0)
-            guard opened.send(hello.bytes) == .done else { return false }
-            news.link.socket = opened
-        }
-        switch news.link.socket?.send(writer.bytes) {
-        case .done: return true
-        case .wouldBlock: throw .timeout
-        case .closed, nil: return false
-        }
     }
 
     /// The connection is the next question's; what was learned of the engine counts for all threads.
@@ -154,11 +104,8 @@ public final class EngineClient {
         aor.isText && users.mayHold(aor, now: SystemClock.coarseMilliseconds())
     }
 
-    /// Closes the connections; the next call opens others.
-    public func disconnect() {
-        link.socket = nil
-        news = NewsLink()
-    }
+    /// Closes the connection; the next call opens another.
+    public func disconnect() { link.socket = nil }
 
     /// First text under a tag, or empty.
     public static func text(_ tag: EngineProtocol.Tag, in message: MessageReader) -> String {

@@ -10,17 +10,10 @@ struct EngineLink {
     var buffer: [UInt8] = []
 }
 
-/// The connection for what has no reply, which the engine reads with what it wakes up for anyway.
-struct NewsLink {
-    var link = EngineLink()
-    /// The engine has said that it reads such a line; without one, news goes where questions go.
-    var isRead = false
-}
-
 /// Connections that the clients of all threads of a process share.
 ///
 /// A question has a connection to itself until it is answered, so that none waits for another's answer; afterwards it is
-/// the next one's. What has no answer goes over lines of its own, one message after the other: the engine hears it in
+/// the next one's. What has no answer goes over a line of its own, one message after the other: the engine hears it in
 /// the order in which it was said.
 public final class EngineLinks {
     /// As many idle connections are kept; more are made when needed.
@@ -33,7 +26,6 @@ public final class EngineLinks {
     private var isClosed = false
     private let lineLock = Lock()
     private var line = EngineLink()
-    private var news = NewsLink()
 
     /// Opens nothing.
     public init() {}
@@ -46,14 +38,6 @@ public final class EngineLinks {
         lock.unlock()
         lineLock.lock()
         line = EngineLink()
-        news = NewsLink()
-        lineLock.unlock()
-    }
-
-    /// The engine has said that it reads news lines.
-    func engineReadsNews() {
-        lineLock.lock()
-        news.isRead = true
         lineLock.unlock()
     }
 
@@ -80,17 +64,15 @@ public final class EngineLinks {
         if link.socket != nil, !isClosed, idle.count < Self.most { idle.append(link) }
     }
 
-    /// Puts the lines in the place of `link` and `news` until `giveLine`; others wait.
-    func takeLine(_ link: inout EngineLink, _ news: inout NewsLink) {
+    /// Puts the line in the place of `link` until `giveLine`; others wait.
+    func takeLine(_ link: inout EngineLink) {
         lineLock.lock()
         swap(&line, &link)
-        swap(&self.news, &news)
     }
 
-    /// Puts the lines back.
-    func giveLine(_ link: inout EngineLink, _ news: inout NewsLink) {
+    /// Puts the line back.
+    func giveLine(_ link: inout EngineLink) {
         swap(&line, &link)
-        swap(&self.news, &news)
         lineLock.unlock()
     }
 }

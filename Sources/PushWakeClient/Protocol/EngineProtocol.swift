@@ -42,10 +42,6 @@ public enum EngineProtocol {
         case requestContinues = 14
         /// Bindings of another store, a line of JSON each.
         case takeBindings = 15
-        /// This connection carries news from now on: what has no reply, and may be read a moment later. No reply.
-        case newsLine = 16
-        /// On the sender's other connection is news that may not wait. No reply.
-        case newsIsUrgent = 17
         /// A phone's REGISTER that belongs to a SIP server behind the host.
         case upstreamRegister = 30
         /// What a SIP server said to a REGISTER of the gateway.
@@ -179,9 +175,5 @@ public enum EngineProtocol {
         case hostKind = 92
         /// 1: the caller offers video.
         case video = 93
-        /// In an answer: the engine reads news lines.
-        case readsNews = 95
-        /// When a message was begun, in monotonic microseconds of the host; its first field.
-        case begunAt = 94
     }
 }

@@ -53,13 +53,6 @@ public struct MessageReader: Sendable {
         return Int64(bitPattern: value)
     }
 
-    /// When the message was begun, in monotonic microseconds of its host; nil where it does not say.
-    public var begunAt: Int64? {
-        var reader = self
-        guard let first = reader.next(), first.tag == .begunAt else { return nil }
-        return reader.number(first)
-    }
-
     private static func word(_ bytes: [UInt8], at index: Int) -> UInt32 {
         UInt32(bytes[index]) | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]) << 16
             | UInt32(bytes[index + 3]) << 24
@@ -92,9 +85,8 @@ public struct MessageWriter: ~Copyable {
 
     /// Adds a field of text.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: String) {
-        let text = value.utf8Span.span
-        guard reserve(tag, text.count) else { return }
-        text.append(to: &bytes)
+        guard reserve(tag, value.utf8.count) else { return }
+        bytes.append(contentsOf: value.utf8)
     }
 
     /// Adds a field of bytes.
@@ -115,16 +107,6 @@ public struct MessageWriter: ~Copyable {
 
     /// Adds a number, as eight bytes.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: Int) { put(tag, Int64(value)) }
-
-    /// Puts another number in the place of one that ends at `end`.
-    public mutating func replaceNumber(endingAt end: Int, _ value: Int64) {
-        guard end >= EngineProtocol.headerLength + 8, end <= bytes.count else { return }
-        var rest = UInt64(bitPattern: value)
-        for index in end - 8..<end {
-            bytes[index] = UInt8(truncatingIfNeeded: rest)
-            rest >>= 8
-        }
-    }
 
     private mutating func reserve(_ tag: EngineProtocol.Tag, _ count: Int) -> Bool {
         guard count <= EngineProtocol.longestMessage - 5 - bytes.count else {

@@ -154,9 +154,8 @@ package struct WakeMessage: Equatable {
     }
 
     package static func unquoted(_ text: String) -> String {
-        let (bytes, quote) = (text.utf8, UInt8(ascii: "\""))
-        guard bytes.count >= 2, bytes.first == quote, bytes.last == quote else { return text }
-        return String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
+        guard text.utf8.count >= 2, text.first == "\"", text.last == "\"" else { return text }
+        return String(text.dropFirst().dropLast())
     }
 }
 
@@ -195,8 +194,7 @@ package struct RequestDeadline: Equatable {
     /// Reads it from a request; one that says nothing never ends.
     package init(decoding message: MessageReader) {
         var reader = message
-        // Both are among the first fields.
-        while sentAt == nil || patience == nil, let field = reader.next() {
+        while let field = reader.next() {
             switch field.tag {
             case .sentAt: sentAt = reader.number(field)
             case .patience: patience = reader.number(field)

@@ -10,11 +10,10 @@ extension EngineCore {
     /// A leg has an answer.
     func progressed(_ message: MessageReader, _ peer: EnginePeer) {
         guard let request = request(named: message) else { return }
-        let microseconds = time(of: message)
-        let now = microseconds / 1000
+        let now = SystemClock.monotonicMilliseconds()
         let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
         let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
-        if status >= 0 { countRelease(of: leg, request, at: microseconds) }
+        if status >= 0 { countRelease(of: leg, request) }
         if (180..<300).contains(status) { endWait(request, .rang, now) }
         switch status {
         case -1: request.machine.postponed(leg: leg)
@@ -22,7 +21,7 @@ extension EngineCore {
         default:
             let isFromPhone = EngineClient.number(.fromPhone, in: message) != 0
             let verbs = request.machine.progressed(leg: leg, status: status, isFromPhone: isFromPhone, now: now)
-            dispatch(perform(verbs, request, now: now))
+            dispatch(perform(verbs, request))
         }
         schedule(request, now)
     }
@@ -31,24 +30,15 @@ extension EngineCore {
     func requestEnded(_ message: MessageReader, _ peer: EnginePeer) {
         let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
         guard let request = request(named: message) else { return endedEarly(message, status) }
-        let microseconds = time(of: message)
-        let now = microseconds / 1000
         let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
         if leg > 0 {
-            countRelease(of: leg, request, at: microseconds)
-            let verbs = request.machine.progressed(leg: leg, status: status, isFromPhone: true, now: now)
-            dispatch(perform(verbs, request, now: now))
+            countRelease(of: leg, request)
+            let now = SystemClock.monotonicMilliseconds()
+            dispatch(
+                perform(request.machine.progressed(leg: leg, status: status, isFromPhone: true, now: now), request))
         }
         let reason = EngineClient.text(.reason, in: message)
-        end(request, CallEnd(how: EngineClient.number(.how, in: message), status: status, reason: reason), now: now)
-    }
-
-    /// When its host said it, in monotonic microseconds: news may wait a moment. At most a second ago, and never later
-    /// than now, whatever it says.
-    private func time(of news: MessageReader) -> Int64 {
-        let now = SystemClock.monotonicMicroseconds()
-        guard let time = news.begunAt, time < now, time > now - 1_000_000 else { return now }
-        return time
+        end(request, CallEnd(how: EngineClient.number(.how, in: message), status: status, reason: reason))
     }
 
     /// Its bindings are still being asked for.
@@ -90,8 +80,9 @@ extension EngineCore {
         }
     }
 
-    func end(_ request: HeldRequest, _ how: CallEnd, now: Int64 = SystemClock.monotonicMilliseconds()) {
+    func end(_ request: HeldRequest, _ how: CallEnd) {
         guard request.machine.end == nil else { return }
+        let now = SystemClock.monotonicMilliseconds()
         switch how {
         case .timedOut: countFailures(request)
         // A proxy says what the caller heard.
@@ -101,13 +92,13 @@ extension EngineCore {
         countSilences(request, now)
         let verbs = request.machine.ended(how, now: now)
         calls.end(request, forgetAt: now + Self.retention)
-        dispatch(perform(verbs, request, now: now))
+        dispatch(perform(verbs, request))
         schedule(request, now)
     }
 
     /// The host speaks of a leg for the first time: it is out.
-    private func countRelease(of leg: Int, _ request: HeldRequest, at microseconds: Int64) {
-        guard let time = request.times.sent(leg: leg, at: microseconds) else { return }
+    private func countRelease(of leg: Int, _ request: HeldRequest) {
+        guard let time = request.times.sent(leg: leg, at: SystemClock.monotonicMicroseconds()) else { return }
         times.countRelease(afterMicroseconds: time)
     }
 

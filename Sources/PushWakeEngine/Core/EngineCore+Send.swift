@@ -253,8 +253,7 @@ extension EngineCore {
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return upstreamAnswered(message, nil)
         case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
-            .takeBindings, .subscribe, .stopWaiting, .newsLine, .newsIsUrgent, .reply, .failure, .result, .waitEvent,
-            .verbs, .upstream:
+            .takeBindings, .subscribe, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs, .upstream:
             break
         }
         carryOut(message, from: peer)

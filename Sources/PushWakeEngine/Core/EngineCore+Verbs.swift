@@ -6,13 +6,10 @@ internal import PushWakeSystem
 
 /// Verbs carried out: those for delivery here, those for the host on their way to it.
 extension EngineCore {
-    /// Carries out what is the engine's own part; the rest comes back for the host. `now` is when it happened from which they
-    /// follow.
-    func perform(
-        _ verbs: [CallVerb], _ request: HeldRequest, now: Int64 = SystemClock.monotonicMilliseconds()
-    ) -> [HostVerb] {
+    /// Carries out what is the engine's own part; the rest comes back for the host.
+    func perform(_ verbs: [CallVerb], _ request: HeldRequest) -> [HostVerb] {
         // What becomes of a verb is told after it.
-        trace.note(request.trace, verbs, now: now)
+        trace.note(request.trace, verbs, now: SystemClock.monotonicMilliseconds())
         var host: [HostVerb] = []
         var failure = ""
         for verb in verbs {
@@ -57,7 +54,7 @@ extension EngineCore {
             case .note(let note):
                 // The contact that is rung next is rung for want of a push.
                 if case .pushFailed = note { failure = request.lastReason }
-                remember(note, request, now)
+                remember(note, request)
             }
         }
         return host
@@ -129,7 +126,8 @@ extension EngineCore {
         }
     }
 
-    private func remember(_ note: CallNote, _ request: HeldRequest, _ now: Int64) {
+    private func remember(_ note: CallNote, _ request: HeldRequest) {
+        let now = SystemClock.monotonicMilliseconds()
         switch note {
         case .registered(let device): countWake(device, request, now)
         case .plain(let device): explainPlain(device, request, now)

@@ -133,7 +133,6 @@ final class EngineCore {
             reply(to: message, peer) { _ in }
             let now = SystemClock.monotonicMilliseconds()
             for verbs in unsentVerbs.take(for: peer.host, now: now) { peer.send(verbs) }
-        case .newsLine, .newsIsUrgent: break  // Its connection's matter (`NewsLines`).
         case .upstreamRegister: upstreamRegister(message, peer)
         case .upstreamAnswered: upstreamAnswered(message, peer)
         case .reply, .failure, .result, .waitEvent, .verbs, .upstream:

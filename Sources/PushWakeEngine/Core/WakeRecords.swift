@@ -125,6 +125,5 @@ struct WakeAnswer: Equatable {
         writer.put(.hold, hold)
         writer.put(.limit, limit)
         writer.put(.ticket, ticket)
-        writer.put(.readsNews, 1)
     }
 }

@@ -17,7 +17,6 @@ public final class EngineService {
     /// Keeps the disk's pace away from the loop; nil for a store without a file.
     private let checkpoints: CheckpointThread?
     private var connections: [ObjectIdentifier: PeerConnection] = [:]
-    private let news: NewsLines
     private var signals: Signals?
     private var isEnding = false
     private var signalsHeard = 0
@@ -81,8 +80,6 @@ public final class EngineService {
         core = EngineCore(
             settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, shared: shared,
             delivery: delivery, log: log, isSupervised: isSupervised)
-        news = NewsLines(loop: loop) { [core] in core.handle($0, from: $1) }
-        news.onEnd = { [core] in core.closed($0) }
         if settings.storeChoice == .sqlite { core.storeFile = StoreFile(settings.text(.storePath)) }
         core.upstream = try Self.openUpstream(settings, core, log)
         let problems = delivery.open()
@@ -374,8 +371,6 @@ extension EngineService {
     private final class PeerConnection: LoopSource {
         let peer: SocketPeer
         weak var service: EngineService?
-        /// `NewsLines` has its socket.
-        var carriesNews = false
         private var isWaitingToWrite = false
         private var lastTurn: UInt64 = 0
 
@@ -434,28 +429,12 @@ extension EngineService {
                     log(.warning, "a client that speaks another version of the protocol was disconnected")
                     return connection.peer.close()
                 }
-                guard message.kind != .newsLine else { return carryNews(connection) }
-                news.handle(before: message)
                 core.handle(message, from: connection.peer)
             }
         }
     }
 
-    /// What comes over this connection from now on may wait.
-    private func carryNews(_ connection: PeerConnection) {
-        do throws(SystemError) {
-            try news.add(connection.peer)
-        } catch {
-            // It is heard as any other.
-            return log(.error, "news of a host cannot be put together: \(error)")
-        }
-        connection.carriesNews = true
-        loop.unwatch(connection.peer.socket.descriptor)
-        connections[ObjectIdentifier(connection.peer)] = nil
-    }
-
     private func settle(_ connection: PeerConnection) {
-        guard !connection.carriesNews else { return }
         guard connection.peer.isClosed else { return connection.adjust(loop) }
         loop.unwatch(connection.peer.socket.descriptor)
         connections[ObjectIdentifier(connection.peer)] = nil

@@ -170,60 +170,9 @@ extension EngineClient {
     }
 }
 
-@Suite struct `News of a client` {
-    private func report(_ client: EngineClient, _ leg: Int64, mayWait: Bool) throws {
-        client.begin(news: .progressed)
-        client.put(.leg, leg)
-        try client.post(mayWait: mayWait)
-    }
-
-    private func shown(_ messages: [MessageReader]) -> [String] {
-        messages.map { "\($0.kind) \(EngineClient.number(.leg, in: $0))" }
-    }
-
-    @Test(arguments: [false, true])
-    func `goes with its questions, until the engine says that it reads lines for it`(isShared: Bool) throws {
-        let engine = try MuteEngine()
-        let client = try engine.client(links: isShared ? EngineLinks() : nil)
-        try report(client, 1, mayWait: true)
-        let questions = try #require(engine.accepted().first)
-        #expect(shown(engine.messages(of: questions)) == ["progressed 1"])
-        client.engineReadsNews()
-        try report(client, 2, mayWait: true)
-        try report(client, 3, mayWait: false)
-        try report(client, 4, mayWait: true)
-        let line = try #require(engine.accepted().first)
-        #expect(shown(engine.messages(of: line)) == ["newsLine 0", "progressed 2", "progressed 3", "progressed 4"])
-        #expect(shown(engine.messages(of: questions)) == ["newsIsUrgent 0"], "the engine hears of what is urgent alone")
-    }
-
-    @Test func `goes with its questions again when the engine that reads lines is gone`() throws {
-        let engine = try MuteEngine()
-        let client = try engine.client()
-        client.engineReadsNews()
-        try report(client, 1, mayWait: true)
-        #expect(engine.accepted().count == 1)
-        // Its lines are closed; whoever listens now has not said that it reads any.
-        try report(client, 2, mayWait: true)
-        let next = engine.accepted()
-        #expect(next.count == 1)
-        try report(client, 3, mayWait: true)
-        #expect(shown(next.flatMap { engine.messages(of: $0) }) == ["progressed 2", "progressed 3"])
-    }
-
-    @Test func `says first when it was begun`() throws {
-        let engine = try MuteEngine()
-        let client = try engine.client()
-        let before = SystemClock.monotonicMicroseconds()
-        try report(client, 1, mayWait: true)
-        let begunAt = try #require(engine.requests().first?.begunAt)
-        #expect(begunAt >= before && begunAt <= SystemClock.monotonicMicroseconds())
-    }
-}
-
 @Suite struct `Clients of several threads` {
     private func report(_ client: EngineClient, _ leg: Int64) throws {
-        client.begin(news: .progressed)
+        client.begin(.progressed)
         client.put(.leg, leg)
         try client.post()
     }
