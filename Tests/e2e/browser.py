@@ -133,5 +133,11 @@ class Browser:
         """The page as it stands, with scripts or without."""
         return self.ask("DOM.getOuterHTML", nodeId=self.document())["outerHTML"]
 
-    def picture(self):
-        return base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])
+    def picture(self, of=None):
+        """A PNG of the window, or of the first element that a selector names."""
+        options = {}
+        if of:
+            left, top, width, height = self.run(f"(() => {{ const r = document.querySelector('{of}').getBoundingClientRect();"
+                                                "return [r.left + scrollX, r.top + scrollY, r.width, r.height] })()")
+            options = {"captureBeyondViewport": True, "clip": {"x": left, "y": top, "width": width, "height": height, "scale": 1}}
+        return base64.b64decode(self.ask("Page.captureScreenshot", format="png", **options)["data"])

@@ -110,7 +110,8 @@ public struct SequencePicture: Equatable, Sendable {
     private func draw(_ step: Step, _ y: Int, _ html: inout HTMLText) {
         label(6, y, "+\(step.at) ms", "time", &html)
         let (start, end) = (place(step.from), place(step.to))
-        let shown = String(step.label.prefix(Self.longestLabel))
+        let isLong = step.label.count > Self.longestLabel
+        let shown = isLong ? step.label.prefix(Self.longestLabel - 1) + "…" : step.label
         guard step.from != step.to else {
             html.markup("<circle r=\"4\"")
             html.attribute("class", step.kind.rawValue)

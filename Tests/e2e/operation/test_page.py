@@ -4,6 +4,8 @@ shows it, headless."""
 
 import hashlib
 import html.parser
+import os
+import pathlib
 import re
 import urllib.parse
 
@@ -11,7 +13,7 @@ import pytest
 
 from browser import CHROMIUM, Browser
 from http_client import TOKEN, Client, listen
-from phones import mpush_android
+from phones import mpush_android, rfc8599_fcm
 from ports import free_port
 from servers import CALLS, wait_until
 
@@ -120,6 +122,50 @@ needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="Debian's chromium is n
 
 def signed_in(client, path):
     return f"http://root:toor@127.0.0.1:{client.port}{path}"
+
+
+def never_wakes(server, wire):
+    asleep = wire.phone(server, "carol", "udp", rfc8599_fcm())
+    asleep.register()
+    asleep.sleep()
+    assert wire.call(server, "carol").wait_final(10).status == 480
+    return "carol", ["INVITE", "push (call)", "call: accepted", "timed out"]
+
+
+def rings_twice(server, wire):
+    phones = [wire.phone(server, "dave", "tcp", rfc8599_fcm()) for _ in range(2)]
+    phones[1].answers["INVITE"] = (180,)
+    for phone in phones:
+        phone.register()
+    wire.call(server, "dave").wait_status(200)
+    phones[1].wait_request("CANCEL")
+    return "dave", ["INVITE", "180", "200"]
+
+
+def comes_late(server, wire):
+    asleep = wire.phone(server, "frank", "udp", rfc8599_fcm())
+    asleep.register()
+    asleep.sleep()
+    assert wire.call(server, "frank").wait_final(10).status == 480
+    wire.again(asleep).register()
+    return "frank", ["INVITE", "push (call)", "timed out", "REGISTER"]
+
+
+@needs_chromium
+@pytest.mark.parametrize("play", [never_wakes, rings_twice, comes_late])
+def test_each_question_has_a_picture(served, wire, tmp_path, play):
+    """PUSHWAKE_PICTURES=docs/pictures keeps them."""
+    server, client = served
+    user, labels = play(server, wire)
+    with Browser(tmp_path, width=900) as browser:
+        def shown():
+            steps = iter(browser.run("[...document.querySelectorAll('svg text')].map(t => t.textContent).join('|')").split("|"))
+            return all(label in steps for label in labels)
+        browser.open(signed_in(client, f"/?q={user}"))
+        wait_until("all steps", shown)
+        picture = browser.picture("svg")
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n" and len(picture) > 5000
+    (pathlib.Path(os.environ.get("PUSHWAKE_PICTURES", tmp_path)) / f"{play.__name__.replace('_', '-')}.png").write_bytes(picture)
 
 
 @needs_chromium
