@@ -356,12 +356,8 @@ static int wait_for_one(struct pushwake__wake *wake, struct pushwake__calls *cal
 static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *calls)
 {
 	int *fds = ast_calloc(AST_VECTOR_SIZE(calls) + 1, sizeof(*fds));
-	int res;
+	int res = fds ? wait_for_one(wake, calls, fds) : 0;
 
-	if (!fds) {
-		return 0;
-	}
-	res = wait_for_one(wake, calls, fds);
 	ast_free(fds);
 	return res;
 }
