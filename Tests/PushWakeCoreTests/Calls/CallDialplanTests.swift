@@ -56,16 +56,16 @@ import Testing
         let dead = woken()
         #expect(dead.wait(6000) == "")
         dead.send(leg: 1)
-        #expect(dead.fail(503, leg: 1) == "push 0 call")
+        #expect(dead.fail(503, leg: 1) == "push 0 call, hold")
         #expect(dead.accept() == "")
         #expect(dead.register("bob", at: .tcp("b2")) == "ring 2 b2")
         dead.send(leg: 2)
-        #expect(dead.fail(503, leg: 2) == "")
+        #expect(dead.fail(503, leg: 2) == "hold")
 
         let silent = woken()
         #expect(silent.wait(6000) == "")
         silent.send(leg: 1)
-        #expect(silent.wait(1500) == "push 0 call")
+        #expect(silent.wait(1500) == "push 0 call, hold")
         #expect(silent.accept() == "")
         #expect(silent.wait(10_000) == "")
         #expect(silent.register("bob", at: .tcp("b2")) == "ring 2 b2 for 1")
@@ -73,7 +73,7 @@ import Testing
         let prompt = woken()
         prompt.send(leg: 1)
         #expect(prompt.wait(5000) == "")
-        #expect(prompt.fail(503, leg: 1) == "")
+        #expect(prompt.fail(503, leg: 1) == "hold")
     }
 
     @Test func `a text that nobody holds is pushed, whatever time and its phone do`() {
