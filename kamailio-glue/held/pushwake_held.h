@@ -146,6 +146,10 @@ int pw_leg_of(tm_cell_t *t, pw_hold_t *hold, int branch);
 /* The branch of a leg, -1 for none. */
 int pw_leg_branch(tm_cell_t *t, pw_hold_t *hold, int leg);
 
+/* Whether a branch was sent to where this contact is now: usrloc keeps the ruid of one whose phone registers another address,
+ * and behind NAT the URI stays as well. `flow`: where it was sent. */
+int pw_leg_goes_to(tm_cell_t *t, int branch, const pw_contact_t *contact, char flow[PW_FLOW_SIZE]);
+
 /* Sends the request to a contact as `leg`; the branch of the leg that it replaces is
  * closed. 0, or -1 when it could not be sent. */
 int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, int replaces);

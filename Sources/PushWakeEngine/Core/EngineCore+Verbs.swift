@@ -101,6 +101,7 @@ extension EngineCore {
         case .ring:
             let contact = request.uri(of: verb.contact)
             request.remember(rung: contact)
+            if !request.waiters.isEmpty { request.toldRung.append(contact) }
             for waiter in request.waiters { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
         case .giveUp:
             // A leg is out: its channel knows how it fares.
@@ -145,7 +146,7 @@ extension EngineCore {
         let binding = request.bindings[chosen.index]
         callFailures.forget(binding.token)
         guard let entry = request.pushes.entries[binding.token], !entry.hasWoken else { return }
-        entry.hasWoken = true
+        entry.wokenAt = now
         woke(binding, milliseconds: now - pushedAt, now: now)
     }
 
@@ -167,6 +168,7 @@ extension EngineCore {
             waiter.wait = nil
             return waiter.tell(WaitEvent(kind: .failed, reason: "no phone of this user can be pushed"))
         }
+        request.toldRung = request.rung
         for contact in request.rung { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
         request.waiters.append(waiter)
         waiter.wait = message.key

@@ -93,6 +93,45 @@ def test_a_push_that_had_no_answer_goes_out_again(server, wire, provider, called
     call.wait_status(200)
 
 
+def restart(server):
+    """Ends the engine as an upgrade does; waits until it is gone, and for the next one's socket."""
+    first = server.engine_pid()
+    socket = server.directory / "engine.sock"
+    os.kill(first, signal.SIGTERM)
+    wait_until("the engine is gone", lambda: not socket.exists(), 8, 0.002)
+    wait_until("a new engine", socket.exists, 8, 0.002)
+
+
+@pytest.fixture(scope="module")
+def slow_provider(make_provider):
+    """Takes longer than an engine that ends waits for answers."""
+    return make_provider({"token": "aa*", "delay_ms": 4000, "status": 200})
+
+
+@pytest.fixture(scope="module")
+def slow(make_server, slow_provider):
+    return make_server(slow_provider, wake_timeout=10)
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("is_registered", [True, False])
+def test_an_engine_that_is_restarted_loses_no_call_whose_push_has_no_answer(slow, slow_provider, wire, is_registered):
+    push = rfc8599_apns()
+    push.token = "aa" + push.token[2:]
+    phone = wire.phone(slow, f"upgraded-{is_registered}".lower(), "udp", push)
+    phone.register()
+    if not is_registered:
+        phone.register(0)
+    phone.sleep()
+    call = wire.call(slow, phone.user)
+    slow_provider.wait_event(push.token, "call")
+    restart(slow)
+    woken = wire.again(phone)
+    woken.register()
+    call.wait_status(200)
+    assert len(woken.requests("INVITE")) == 1
+
+
 def test_what_rings_goes_on_ringing(server, wire, provider, called):
     call, phone = called("rings")
     call.wait_status(110)
