@@ -56,7 +56,6 @@ int pw_continue_now(sip_msg_t *msg, char *unused, char *unused2);
 
 /* pushwake_removed.c: contacts that are removed at the registrar by hand. */
 int pw_removed_init(void);
-void pw_removed_child(int rank);
 
 /* In the supervisor: ends the pushes to one. */
 void pw_removed_tell(const pushwake_verb *note);
