@@ -61,7 +61,6 @@ static int wake(sip_msg_t *msg, str *table, str *aor)
 
 int ki_pushwake_in_dialog_table(sip_msg_t *msg, str *table)
 {
-	tm_cell_t *t;
 	str aor;
 	int ret;
 
@@ -70,12 +69,7 @@ int ki_pushwake_in_dialog_table(sip_msg_t *msg, str *table)
 			|| !dialog_user(&aor, msg)) {
 		return PW_AWAKE;
 	}
-	t = pw.tm.t_gett();
-	if((t == NULL || t == T_UNDEFINED) && pw.xtm.t_check_trans(msg) == 0) {
-		ret = PW_HELD; /* a retransmission: tm has answered it */
-	} else {
-		ret = wake(msg, table, &aor);
-	}
+	ret = pw_script_is_late(msg) ? PW_HELD : wake(msg, table, &aor);
 	pkg_free(aor.s);
 	return ret;
 }

@@ -242,7 +242,6 @@ static int lookup_aor(sip_msg_t *msg, str *table, str *uri, str *aor)
 
 static int lookup(sip_msg_t *msg, str *table, str *uri)
 {
-	tm_cell_t *t;
 	str target, aor, key;
 	int ret;
 
@@ -259,9 +258,8 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 			|| !has_headers(msg)) {
 		return plain(msg, table, uri);
 	}
-	t = pw.tm.t_gett();
-	if((t == NULL || t == T_UNDEFINED) && pw.xtm.t_check_trans(msg) == 0) {
-		return PW_HELD; /* a retransmission: tm has answered it */
+	if(pw_script_is_late(msg)) {
+		return PW_HELD; /* nothing more is to be done */
 	}
 	/* pw_aor() has one buffer, and what is called below may use it */
 	if(pw_copy(&key, aor.s, aor.len) < 0) {

@@ -182,6 +182,10 @@ int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold);
  * the others failed. Under the reply lock. */
 int pw_watch_close(tm_cell_t *t, pw_hold_t *hold);
 
+/* Reports a final answer that tm has sent before anybody watched: its transaction is older than the hold, and a CANCEL
+ * came while the engine was asked. Under the reply lock. */
+void pw_watch_missed(tm_cell_t *t, pw_hold_t *hold);
+
 /* A failure_route has run for it. Under the reply lock. */
 void pw_watch_failure_route(tm_cell_t *t, pw_hold_t *hold);
 
@@ -194,6 +198,9 @@ void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status);
 /* pushwake_script.c: what the script that runs in this process has held. */
 int pw_script_init(void);
 int pw_script_has(const pw_hold_t *hold);
+
+/* Whether tm has answered the script's request, or its caller has hung up: a retransmission, or something before was slow. */
+int pw_script_is_late(sip_msg_t *msg);
 
 /* Whether it has held the transaction that is the current one. */
 int pw_script_holds_current(void);
