@@ -66,6 +66,30 @@ int pw_replicated_init(pushwake_settings *settings);
 /* In the supervisor: takes those that have come. */
 void pw_replicated_take(void);
 
+/* pushwake_unread.c: those of them that the engine has not been told of. */
+typedef struct pw_unread {
+	struct pw_unread *next;
+	struct pw_unread *same_bucket;
+	str *table; /* usrloc's own */
+	str aor;    /* the texts follow, each with a NUL */
+	str ruid;
+} pw_unread_t;
+int pw_unread_init(void);
+
+/* Under usrloc's lock, in any process. */
+void pw_unread_add(const ucontact_t *contact);
+
+/* In the supervisor: the next one, to be freed, or NULL. */
+pw_unread_t *pw_unread_take(void);
+
+/* No engine has taken it yet: it is the next one again. */
+void pw_unread_put_back(pw_unread_t *entry);
+int pw_unread_any(void);
+
+/* In the supervisor, when none is left: looks into a portion of usrloc for those for which there was no room. 0: there
+ * is nothing to look for. */
+int pw_unread_search(void);
+
 /* pushwake_lookup.c */
 enum pw_lookup_result {
 	PW_AWAKE = 1,

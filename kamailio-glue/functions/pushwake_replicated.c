@@ -9,62 +9,22 @@
 #include <sys/param.h>
 
 #include "core/globals.h"
-#include "core/locking.h"
 #include "core/mem/mem.h"
 #include "core/mem/shm_mem.h"
 #include "core/sr_module.h"
 #include "pushwake_functions.h"
 
-/* A node that has just started is sent all contacts of the others at once. */
-#define PW_MOST_REPLICATED 1000000
 /* The supervisor has more to do. */
 #define PW_REPLICATED_AT_ONCE 32
 
-typedef struct pw_replicated {
-	struct pw_replicated *next;
-	str table; /* the texts follow it, each with a NUL */
-	str aor;
-	str ruid;
-} pw_replicated_t;
-
-typedef struct pw_replicated_list {
-	gen_lock_t lock;
-	int count;
-	pw_replicated_t *first;
-	pw_replicated_t *last;
-} pw_replicated_list_t;
-
-static pw_replicated_list_t *list = NULL;
+static int is_on = 0;
 
 /* Under usrloc's lock: nothing is asked, and nobody waited for. */
 static void on_contact(ucontact_t *contact, int type, void *param)
 {
-	pw_replicated_t *entry;
-	char *at;
-
-	if(contact->server_id == server_id || list->count >= PW_MOST_REPLICATED) {
-		return;
+	if(contact->server_id != server_id) {
+		pw_unread_add(contact);
 	}
-	entry = shm_malloc(sizeof(*entry) + contact->domain->len + contact->aor->len + contact->ruid.len + 3);
-	if(entry == NULL) {
-		SHM_MEM_ERROR;
-		return;
-	}
-	at = (char *)(entry + 1);
-	entry->table = pw_put(&at, pw_in(contact->domain));
-	entry->aor = pw_put(&at, pw_in(contact->aor));
-	entry->ruid = pw_put(&at, pw_in(&contact->ruid));
-	entry->next = NULL;
-	lock_get(&list->lock);
-	if(list->last != NULL) {
-		list->last->next = entry;
-	} else {
-		list->first = entry;
-	}
-	list->last = entry;
-	list->count++;
-	lock_release(&list->lock);
-	pw_supervisor_wake();
 }
 
 int pw_replicated_init(pushwake_settings *settings)
@@ -79,42 +39,8 @@ int pw_replicated_init(pushwake_settings *settings)
 	if(memchr(store.ptr, ':', store.len) != NULL) {
 		return 0;
 	}
-	list = shm_malloc(sizeof(*list));
-	if(list == NULL) {
-		SHM_MEM_ERROR;
-		return -1;
-	}
-	memset(list, 0, sizeof(*list));
-	if(lock_init(&list->lock) == NULL) {
-		return -1;
-	}
-	return pw.usrloc.register_ulcb(UL_CONTACT_INSERT | UL_CONTACT_UPDATE, on_contact, NULL) < 0 ? -1 : 0;
-}
-
-static pw_replicated_t *take(void)
-{
-	pw_replicated_t *entry;
-
-	lock_get(&list->lock);
-	entry = list->first;
-	if(entry != NULL) {
-		list->first = entry->next;
-		list->last = list->first != NULL ? list->last : NULL;
-		list->count--;
-	}
-	lock_release(&list->lock);
-	return entry;
-}
-
-/* No engine has taken it yet. */
-static void put_back(pw_replicated_t *entry)
-{
-	lock_get(&list->lock);
-	entry->next = list->first;
-	list->first = entry;
-	list->last = list->last != NULL ? list->last : entry;
-	list->count++;
-	lock_release(&list->lock);
+	is_on = 1;
+	return pw_unread_init() < 0 || pw.usrloc.register_ulcb(UL_CONTACT_INSERT | UL_CONTACT_UPDATE, on_contact, NULL) < 0 ? -1 : 0;
 }
 
 /* The Contact as its phone sent it, in pkg memory. 0 or -1. */
@@ -182,24 +108,24 @@ static void keep(pw_contacts_t *contacts, const str *ruid)
 
 void pw_replicated_take(void)
 {
-	pw_replicated_t *entry;
+	pw_unread_t *entry;
 	pw_contacts_t contacts;
 	int i, status;
 
-	for(i = 0; list != NULL && list->first != NULL && i < PW_REPLICATED_AT_ONCE && (entry = take()) != NULL; i++) {
-		status = pw_contacts_get(&contacts, &entry->table, &entry->aor);
+	for(i = 0; is_on && i < PW_REPLICATED_AT_ONCE && (entry = pw_unread_take()) != NULL; i++) {
+		status = pw_contacts_get(&contacts, entry->table, &entry->aor);
 		if(status == 0) {
 			keep(&contacts, &entry->ruid);
-			status = contacts.n > 0 ? learn(&contacts, &entry->table, &entry->aor) : PUSHWAKE_OK;
+			status = contacts.n > 0 ? learn(&contacts, entry->table, &entry->aor) : PUSHWAKE_OK;
 			pw_contacts_free(&contacts);
 		}
 		if(status == PUSHWAKE_ERR_UNAVAILABLE || status == PUSHWAKE_ERR_TIMEOUT) {
-			put_back(entry);
+			pw_unread_put_back(entry);
 			return;
 		}
 		shm_free(entry);
 	}
-	if(list != NULL && list->first != NULL) {
+	if(is_on && (pw_unread_any() || pw_unread_search())) {
 		pw_supervisor_wake();
 	}
 }
