@@ -17,7 +17,7 @@
 
 /* tm has bitmaps of 32 bits for its branches. */
 #define PW_MAX_BRANCHES 32
-/* A script that takes longer between lookup and relay has lost its way. */
+/* A script that takes longer between lookup and relay, or is suspended for longer, is not waited for. */
 #define PW_BUSY_MS 2000
 /* tm prefers every other code to this one. */
 #define PW_WORST 799
@@ -43,6 +43,7 @@ typedef struct pw_hold {
 	unsigned int tindex;
 	unsigned int tlabel;
 	volatile int busy; /* its script is not done with it: no branch may be added */
+	int64_t suspended_ms; /* since then a verb waits for a script that is suspended; 0: none does */
 	int blind;         /* index of the blind branch */
 	int held;          /* the blind branch keeps it open */
 	int yields;        /* not now: the script's failure_route has its turn, and contacts left to try */
