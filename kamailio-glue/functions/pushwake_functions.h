@@ -66,10 +66,11 @@ int pw_replicated_init(pushwake_settings *settings);
 /* In the supervisor: takes those that have come. */
 void pw_replicated_take(void);
 
-/* pushwake_unread.c: those of them that the engine has not been told of. */
+/* pushwake_unread.c: contacts that the engine has not been told of. */
 typedef struct pw_unread {
 	struct pw_unread *next;
 	struct pw_unread *same_bucket;
+	int is_own; /* its REGISTER came to this node */
 	str *table; /* usrloc's own */
 	str aor;    /* the texts follow, each with a NUL */
 	str ruid;
@@ -78,6 +79,9 @@ int pw_unread_init(void);
 
 /* Under usrloc's lock, in any process. */
 void pw_unread_add(const ucontact_t *contact);
+
+/* Those of a REGISTER that the engine has not taken. */
+void pw_unread_add_all(const str *table, const str *aor, const pw_contacts_t *contacts);
 
 /* In the supervisor: the next one, to be freed, or NULL. */
 pw_unread_t *pw_unread_take(void);

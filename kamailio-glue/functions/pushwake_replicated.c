@@ -3,6 +3,7 @@
  * Contacts that other nodes replicate (dmq_usrloc), where no store is shared: each is read
  * like a REGISTER, so that its phone can be pushed from here, and joins requests that are
  * held here. What a phone says of push in its Contact comes along; other headers do not.
+ * In the same way the engine hears of REGISTERs that came to this node while it was away.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +17,6 @@
 
 /* The supervisor has more to do. */
 #define PW_REPLICATED_AT_ONCE 32
-
-static int is_on = 0;
 
 /* Under usrloc's lock: nothing is asked, and nobody waited for. */
 static void on_contact(ucontact_t *contact, int type, void *param)
@@ -35,12 +34,14 @@ int pw_replicated_init(pushwake_settings *settings)
 		LM_WARN("dmq_usrloc brings contacts of other nodes, and server_id is not set: they count as this node's, and their phones are not woken "
 				"from here; write server_id=1, and another number on each node\n");
 	}
+	if(pw_unread_init() < 0) {
+		return -1;
+	}
 	/* what other nodes store is known here already */
 	if(memchr(store.ptr, ':', store.len) != NULL) {
 		return 0;
 	}
-	is_on = 1;
-	return pw_unread_init() < 0 || pw.usrloc.register_ulcb(UL_CONTACT_INSERT | UL_CONTACT_UPDATE, on_contact, NULL) < 0 ? -1 : 0;
+	return pw.usrloc.register_ulcb(UL_CONTACT_INSERT | UL_CONTACT_UPDATE, on_contact, NULL) < 0 ? -1 : 0;
 }
 
 /* The Contact as its phone sent it, in pkg memory. 0 or -1. */
@@ -95,11 +96,23 @@ static int learn(pw_contacts_t *contacts, str *table, str *aor)
 	return status;
 }
 
-/* Keeps the one that the entry is about. */
-static void keep(pw_contacts_t *contacts, const str *ruid)
+/* What a phone of this node says of push elsewhere than in its Contact is lost: as a REGISTER the Contact would say that it
+ * wants none. */
+static int says_push(const pw_contact_t *c)
 {
-	pw_contact_t *c = pw_contact_find(contacts, ruid);
+	char rest[2048];
 
+	return pushwake_contact_strip(rest, sizeof(rest), pw_in(&c->uri)) < (size_t)c->uri.len;
+}
+
+/* Keeps the one that the entry is about. */
+static void keep(pw_contacts_t *contacts, const pw_unread_t *entry)
+{
+	pw_contact_t *c = pw_contact_find(contacts, &entry->ruid);
+
+	if(c != NULL && entry->is_own && !says_push(c)) {
+		c = NULL;
+	}
 	if(c != NULL) {
 		contacts->v[0] = *c;
 	}
@@ -112,10 +125,10 @@ void pw_replicated_take(void)
 	pw_contacts_t contacts;
 	int i, status;
 
-	for(i = 0; is_on && i < PW_REPLICATED_AT_ONCE && (entry = pw_unread_take()) != NULL; i++) {
+	for(i = 0; i < PW_REPLICATED_AT_ONCE && (entry = pw_unread_take()) != NULL; i++) {
 		status = pw_contacts_get(&contacts, entry->table, &entry->aor);
 		if(status == 0) {
-			keep(&contacts, &entry->ruid);
+			keep(&contacts, entry);
 			status = contacts.n > 0 ? learn(&contacts, entry->table, &entry->aor) : PUSHWAKE_OK;
 			pw_contacts_free(&contacts);
 		}
@@ -125,7 +138,7 @@ void pw_replicated_take(void)
 		}
 		shm_free(entry);
 	}
-	if(is_on && (pw_unread_any() || pw_unread_search())) {
+	if(pw_unread_any() || pw_unread_search()) {
 		pw_supervisor_wake();
 	}
 }

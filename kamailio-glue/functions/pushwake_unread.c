@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Replicated contacts that the engine has not been told of yet: they may come faster than
- * it takes them, and while it is away. Each is in the list once, however often it is
- * refreshed. Those for which the list has no room are found in usrloc later, a portion
+ * Contacts that the engine has not been told of yet: replicated ones, which may come faster
+ * than it takes them, and all that come while it is away. Each is in the list once, however
+ * often it is refreshed. Those for which the list has no room are found in usrloc later, a portion
  * of its slots at a time: usrloc locks one slot while it is read, as for nathelper.
  */
 #include <string.h>
@@ -27,7 +27,8 @@
 typedef struct pw_unread_list {
 	gen_lock_t lock;
 	int count;
-	int is_short; /* contacts have come for which there was no room */
+	int is_short;       /* contacts of other nodes have come for which there was no room */
+	time_t short_since; /* last_modified of the first of this node for which there was none; 0: there was room */
 	int table_count;
 	str *tables[PW_MOST_TABLES]; /* usrloc's own, as in the entries */
 	pw_unread_t *first;
@@ -41,6 +42,8 @@ static pw_unread_list_t *list = NULL;
 static struct {
 	int portion; /* 0: none is under way */
 	int found;
+	int is_for_others; /* is_short and short_since, as they were when it began */
+	time_t since;
 	int64_t next_ms;
 	char *buffer;
 	int size;
@@ -72,16 +75,16 @@ static pw_unread_t *find(const str *aor, const str *ruid)
 	return entry;
 }
 
-static pw_unread_t *entry_new(const ucontact_t *contact)
+static pw_unread_t *entry_new(str *table, const str *aor, const str *ruid)
 {
-	pw_unread_t *entry = shm_malloc(sizeof(*entry) + contact->aor->len + contact->ruid.len + 2);
+	pw_unread_t *entry = shm_malloc(sizeof(*entry) + aor->len + ruid->len + 2);
 	char *at = (char *)(entry + 1);
 
 	if(entry != NULL) {
 		memset(entry, 0, sizeof(*entry));
-		entry->table = contact->domain;
-		entry->aor = pw_put(&at, pw_in(contact->aor));
-		entry->ruid = pw_put(&at, pw_in(&contact->ruid));
+		entry->table = table;
+		entry->aor = pw_put(&at, pw_in(aor));
+		entry->ruid = pw_put(&at, pw_in(ruid));
 	}
 	return entry;
 }
@@ -115,28 +118,52 @@ static void link_entry(pw_unread_t *entry, int at_front)
 	list->count++;
 }
 
-void pw_unread_add(const ucontact_t *contact)
+/* `modified`: of a contact of this node; 0 for one of another. */
+static void add(str *table, const str *aor, const str *ruid, time_t modified)
 {
 	pw_unread_t *entry = NULL;
 	int is_new, is_first_left_out = 0;
 
 	lock_get(&list->lock);
-	learn_table(contact->domain);
-	is_new = find(contact->aor, &contact->ruid) == NULL;
+	learn_table(table);
+	is_new = find(aor, ruid) == NULL;
 	if(is_new && list->count < PW_MOST_UNREAD) {
-		entry = entry_new(contact);
+		entry = entry_new(table, aor, ruid);
 	}
 	if(entry != NULL) {
+		entry->is_own = modified != 0;
 		link_entry(entry, 0);
 	} else if(is_new) {
-		is_first_left_out = !list->is_short;
-		list->is_short = 1;
+		is_first_left_out = !list->is_short && list->short_since == 0;
+		if(modified == 0) {
+			list->is_short = 1;
+		} else if(list->short_since == 0 || modified < list->short_since) {
+			list->short_since = modified;
+		}
 	}
 	lock_release(&list->lock);
 	if(entry != NULL) {
 		pw_supervisor_wake();
 	} else if(is_first_left_out) {
-		LM_WARN("replicated contacts come faster than the engine takes them: those that come now are looked for in usrloc later\n");
+		LM_WARN("contacts come faster than the engine takes them, or it is away: those that come now are looked for in usrloc later\n");
+	}
+}
+
+void pw_unread_add(const ucontact_t *contact)
+{
+	add(contact->domain, contact->aor, &contact->ruid, contact->server_id != server_id ? 0 : contact->last_modified);
+}
+
+void pw_unread_add_all(const str *table, const str *aor, const pw_contacts_t *contacts)
+{
+	udomain_t *domain;
+	int i;
+
+	if(pw.usrloc.get_udomain(table->s, &domain) < 0) {
+		return;
+	}
+	for(i = 0; i < contacts->n; i++) {
+		add(((udomain_head_t *)domain)->name, aor, &contacts->v[i].ruid, contacts->v[i].modified);
 	}
 }
 
@@ -200,8 +227,13 @@ static int fetch(int portion)
 	return more == 0 ? 0 : -1;
 }
 
+static int is_searched(const ucontact_t *contact)
+{
+	return contact->server_id != server_id ? search.is_for_others : search.since != 0 && contact->last_modified >= search.since;
+}
+
 /* The contact's own table is not told. */
-static void add_foreign(str *ruid, unsigned int aorhash)
+static void add_found(str *ruid, unsigned int aorhash)
 {
 	udomain_t *domain;
 	urecord_t *record;
@@ -215,7 +247,7 @@ static void add_foreign(str *ruid, unsigned int aorhash)
 				|| pw.usrloc.get_urecord_by_ruid(domain, aorhash, ruid, &record, &contact) != 0) {
 			continue;
 		}
-		if(contact->server_id != server_id) {
+		if(is_searched(contact)) {
 			pw_unread_add(contact);
 			search.found++;
 		}
@@ -233,7 +265,7 @@ static const char *skip_text(const char *at, str *out)
 }
 
 /* As usrloc's dlist.c writes them: URI, received, socket, flags, Path, ruid, hash of the AoR. */
-static void add_all_foreign(void)
+static void add_all_found(void)
 {
 	const char *at = search.buffer;
 	unsigned int aorhash;
@@ -246,7 +278,7 @@ static void add_all_foreign(void)
 		at = skip_text(at, &ruid);
 		memcpy(&aorhash, at, sizeof(aorhash));
 		at += sizeof(aorhash);
-		add_foreign(&ruid, aorhash);
+		add_found(&ruid, aorhash);
 	}
 }
 
@@ -264,25 +296,29 @@ int pw_unread_search(void)
 {
 	if(search.portion == 0) {
 		/* a table that is in the database alone has no slots */
-		if(!list->is_short || pw_now_ms() < search.next_ms || pw.usrloc.db_mode == DB_ONLY) {
+		if((!list->is_short && list->short_since == 0) || pw_now_ms() < search.next_ms || pw.usrloc.db_mode == DB_ONLY) {
 			return 0;
 		}
 		search.next_ms = pw_now_ms() + PW_SEARCH_AGAIN_MS;
 		search.found = 0;
 		lock_get(&list->lock);
+		search.is_for_others = list->is_short;
+		search.since = list->short_since;
 		list->is_short = 0;
+		list->short_since = 0;
 		lock_release(&list->lock);
 	}
 	if(fetch(search.portion) < 0) {
 		end_search();
-		list->is_short = 1; /* again, later */
+		list->is_short |= search.is_for_others; /* again, later */
+		list->short_since = search.since;
 		return 0;
 	}
-	add_all_foreign();
+	add_all_found();
 	search.portion++;
 	if(search.portion == PW_PORTIONS) {
 		end_search();
-		LM_NOTICE("usrloc has been searched: the engine is told of %d replicated contacts\n", search.found);
+		LM_NOTICE("usrloc has been searched: the engine is told of %d contacts that it has missed\n", search.found);
 	}
 	return 1;
 }
