@@ -9,8 +9,8 @@ import time
 import pytest
 
 from faint_engine import FaintEngine
-from phones import rfc8599_apns, rfc8599_fcm
-from servers import stopped, wait_until
+from phones import mpush_android, rfc8599_apns, rfc8599_fcm
+from servers import PUSHWAKE, stopped, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -238,3 +238,30 @@ def test_a_new_engine_that_is_slow_hears_of_all_that_is_held(make_engine, make_k
     finally:
         faint.stop()
     assert len(set(faint.asked)) == 3 and len(faint.asked) == 5
+
+
+@pytest.mark.parametrize("settings", [{}, {"remove_at_nopn": 1}])
+def test_a_phone_that_registers_while_there_is_no_engine_is_pushed_afterwards(make_kamailio, tmp_path, wire, simulator, settings):
+    program = tmp_path / "pushwake"
+    program.symlink_to(PUSHWAKE)
+    server = make_kamailio(wake_timeout=6, settings={"engine_path": str(program), "engine_timeout": 300, **settings}).start().wait_engine()
+    known = wire.phone(server, "known", "udp", mpush_android())
+    known.register()
+    program.unlink()
+    first = server.engine_pid()
+    os.kill(first, signal.SIGKILL)
+    wait_until("it is gone", lambda: server.engine_pid() is None)
+    phone = wire.phone(server, "newcomer", "udp", rfc8599_fcm())
+    assert phone.register().headers("Feature-Caps") == []
+    known.register()
+    plain = wire.phone(server, "plain")
+    plain.register()
+    program.symlink_to(PUSHWAKE)
+    wait_until("a new engine", lambda: server.engine_pid() is not None, 15)
+    server.wait_engine()
+    wait_until("it is bound", lambda: phone.user in (server.rpc("pushwake.list", phone.user) or ""))
+    for one in (phone, known):
+        one.sleep()
+        wire.call(server, one.user)
+        simulator.wait_event(one.push.token, "call")
+    assert "plain" not in (server.rpc("pushwake.list", "plain") or "")
