@@ -343,7 +343,7 @@ public struct CallMachine: ~Copyable {
 
     /// Whether any device is so. It copies none, as `contains` of an array would.
     @inline(__always)
-    private func hasDevice(_ fits: (DeviceState) -> Bool) -> Bool {
+    private func hasDevice(_ fits: (borrowing DeviceState) -> Bool) -> Bool {
         let devices = devices.span
         for index in devices.indices where fits(devices[index]) { return true }
         return false

@@ -73,7 +73,7 @@ struct RequestTicket {
             if WakeMessage.read(field, reader, &contact) {
                 if field.tag == .contactReachable {
                     if contact.key.isEmpty { contact.key = contact.uri }
-                    contacts.append(contact)
+                    contacts.append(contact.taken())
                 }
                 continue
             }

@@ -9,7 +9,8 @@ extension EngineCore {
     /// Carries out what is the engine's own part; the rest comes back for the host.
     func perform(_ verbs: [CallVerb], _ request: HeldRequest) -> [HostVerb] {
         // What becomes of a verb is told after it.
-        trace.note(request.trace, verbs, now: SystemClock.monotonicMilliseconds())
+        let now = SystemClock.monotonicMilliseconds()
+        trace.note(request.trace, verbs, now: now)
         var host: [HostVerb] = []
         var failure = ""
         for verb in verbs {
@@ -29,7 +30,7 @@ extension EngineCore {
                 host.append(out)
             case .hold(let until):
                 let out = HostVerb(.hold, request)
-                out.milliseconds = max(0, until - SystemClock.monotonicMilliseconds())
+                out.milliseconds = max(0, until - now)
                 host.append(out)
             case .giveUp(let status):
                 let out = HostVerb(.giveUp, request)
@@ -54,7 +55,7 @@ extension EngineCore {
             case .note(let note):
                 // The contact that is rung next is rung for want of a push.
                 if case .pushFailed = note { failure = request.lastReason }
-                remember(note, request)
+                remember(note, request, now)
             }
         }
         return host
@@ -127,8 +128,7 @@ extension EngineCore {
         }
     }
 
-    private func remember(_ note: CallNote, _ request: HeldRequest) {
-        let now = SystemClock.monotonicMilliseconds()
+    private func remember(_ note: CallNote, _ request: HeldRequest, _ now: Int64) {
         switch note {
         case .registered(let device): countWake(device, request, now)
         case .plain(let device): explainPlain(device, request, now)

@@ -36,11 +36,11 @@ struct HeldRequests {
 
     /// The pushes that a request shares with its forks.
     mutating func pushes(of key: WakeKey) -> RequestPushes {
-        if let known = byKey[key] { return known }
-        let new = RequestPushes()
-        byKey[key] = new
-        return new
+        // Found and added with one look.
+        Self.kept(&byKey[key, default: RequestPushes()])
     }
+
+    private static func kept(_ pushes: inout RequestPushes) -> RequestPushes { pushes }
 
     mutating func add(_ request: HeldRequest) {
         if let old = requests.updateValue(request, forKey: request.id) { unlink(old) }
