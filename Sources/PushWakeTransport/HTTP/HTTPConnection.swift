@@ -40,6 +40,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private(set) var answers = 0
     /// The server has taken requests as it should: none of its answers so far says the contrary.
     private(set) var hasServed = false
+    /// Where TCP has stood, with the server or its proxy; nil until then.
+    private(set) var address: String?
     /// How the server refused our certificate, once that has ended the connection.
     private(set) var refusal: String?
     let loop: Loop
@@ -70,8 +72,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private var failure: String?
 
     init(
-        id: Int, origin: HTTPOrigin, addresses: [SocketAddress], tls: TLSContext, configuration: HTTPPoolConfiguration,
-        loop: Loop, owner: any HTTPConnectionOwner
+        id: Int, origin: HTTPOrigin, addresses: AddressOrder.Choice<SocketAddress>, tls: TLSContext,
+        configuration: HTTPPoolConfiguration, loop: Loop, owner: any HTTPConnectionOwner
     ) {
         self.id = id
         self.origin = origin
@@ -196,6 +198,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         case .failure(let error): return finish(error.description, isOrderly: false)
         case .success(let opened): socket = opened
         }
+        if case .connecting(let connector) = stage { address = connector.reached?.description }
         let channel = Channel(socket: socket, loop: loop)
         let tunnel = configuration.proxy.map { ProxyTunnel(to: origin, proxy: $0) }
         stage = tunnel.map { .tunnelling(channel, $0) } ?? .securing(channel)
