@@ -35,4 +35,21 @@ private let aor = "alice@example.com"
         hold(b, seconds: 100)
         #expect((86_390...86_400).contains(try rest() ?? 0))
     }
+
+    /// A list of three that begins with this word looks like what a subscription brings.
+    @Test(arguments: ["message", "smessage"])
+    func `may have any name`(name: String) throws {
+        let prefix = NameSource().next()
+        let nodes = try [name, "b", "c", "d"].map { try ValkeyNode(.shared, name: $0, prefix: prefix) }
+        for node in nodes { #expect(node.connect()) }
+        let phone = makeBinding()
+        _ = try nodes[3].ask { (store) throws(StoreError) in try store.register([phone], now: start) }
+        for node in nodes[..<3] { hold(node, seconds: 100) }
+        // It changes nothing: who holds requests is asked for alone.
+        let word = Array("registered".utf8)
+        #expect(try nodes[3].ask(announcing: word) { (store) throws(StoreError) in true })
+        for node in nodes[..<3] { #expect(node.wait(5000) { node.heard == [word] }) }
+        // Each reply still belongs to its question.
+        #expect(try nodes[3].ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start) } == [phone])
+    }
 }
