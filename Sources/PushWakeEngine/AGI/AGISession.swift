@@ -154,8 +154,9 @@ extension AGISession {
         // A channel that is not PJSIP's has no Call-ID; its unique id names the call as well.
         let callID = callID.isEmpty ? environment["agi_uniqueid"] : callID
         let number = environment["agi_callerid"]
-        let from = number.isEmpty ? "" : "sip:\(number)@asterisk"
-        let name = environment["agi_calleridname"]
+        let isWithheld = environment.withholdsCaller
+        let from = number.isEmpty ? "" : isWithheld ? "sip:anonymous@anonymous.invalid" : "sip:\(number)@asterisk"
+        let name = isWithheld ? "" : environment["agi_calleridname"]
         switch command {
         case .wake(let aor, let seconds):
             self.aor = aor
@@ -275,6 +276,11 @@ public struct AGIEnvironment: Sendable {
     public subscript(name: String) -> String {
         let value = values[name] ?? ""
         return value == "unknown" ? "" : value
+    }
+
+    /// The caller does not want to be seen: bits 6 and 7 of `agi_callingpres` say allowed when they are 0 (Q.931, 4.5.10).
+    public var withholdsCaller: Bool {
+        (Int(self["agi_callingpres"]) ?? 0) & 0x60 != 0
     }
 
     /// `agi_arg_1`, `agi_arg_2`, … up to the first that is missing.
