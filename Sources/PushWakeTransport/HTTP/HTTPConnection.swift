@@ -58,8 +58,9 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private(set) var isBlocked = false
     /// When the first request went out of which, and since which, nothing has been heard.
     var unheardSince = Int64.max
-    /// Since then a PING is on its way.
+    /// Since then a PING is on its way, where one can be sent, and so many bytes had been handed to the kernel.
     var isAsked = false
+    var askedPosition: UInt64 = 0
     var lastAnswer: Int64
     /// Milliseconds after which an answer's Date is of interest again, and when one was last.
     private static let datePause: Int64 = 60_000
@@ -97,6 +98,9 @@ final class HTTPConnection: LoopSource, TurnEnding {
 
     /// Nil before TLS stands, and after the end.
     var session: Session? { if case .established(_, let session) = stage { session } else { nil } }
+
+    /// What it goes over; nil before TCP stands, and after the end.
+    var channel: Channel? { stage.channel }
 
     /// Streams that can be opened now.
     var freeStreams: Int {
