@@ -117,10 +117,11 @@ extension HTTPConnection {
         setTimer(after: next == .max ? configuration.answerTimeout : max(1, next - now))
     }
 
-    /// How long the connection is kept without a request; a server that allows none for long is left.
+    /// How long the connection is kept without a request; a server that allows none for longer than it may be silent is left:
+    /// none is for short durations only (RFC 9113, 6.5.2).
     var idleTime: Int64? {
         guard case .http2(let session) = session, session.peerLimit == 0 else { return configuration.closeAfter }
-        return configuration.answerTimeout
+        return min(configuration.silence, configuration.answerTimeout)
     }
 
     /// Gives a silent connection a last chance: it may have been this process that slept.

@@ -40,7 +40,7 @@ import Testing
     @Test func `is left when it allows no stream for long`() throws {
         let bench = try Workbench()
         try bench.serve()
-        let pool = try bench.makePool { $0.answerTimeout = 200 }
+        let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (200, 20_000) }
         #expect(bench.send(pool)?.response?.status == 200)
         bench.connections.first?.setMaxConcurrentStreams(0)
         _ = (0..<5).map { _ in bench.loop.turn(waitingUpTo: 10) }
