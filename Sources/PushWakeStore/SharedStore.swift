@@ -23,11 +23,12 @@ public protocol SharedStore: AnyObject {
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>) -> Void)
 
-    /// Reads a user for a request that this node may hold: from now on it hears what other nodes announce. `claim` says
+    /// Reads a user for a request that this node may hold for so many `seconds`: from now on, for at least as long, it hears
+    /// what other nodes announce. `claim` says
     /// which request it is, on whatever node; `isClaimed` that another node may push for it. A node that does push says so
     /// (`confirmClaim`); the others ask once more when it has had the time to (`claimAnew`).
     func hold<Answer>(
-        for aor: String, claim: String, now: Int64,
+        for aor: String, claim: String, seconds: Int64, now: Int64,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void)
 

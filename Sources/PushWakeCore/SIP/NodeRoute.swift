@@ -80,3 +80,45 @@ public struct NodeRoute: Sendable {
 
     private static func capitalDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 &+ value : 0x37 &+ value }
 }
+
+extension NodeRoute {
+    /// Whether a setting names a place that a Route can lead to: `sip:host[:port]` or `sips:`, perhaps with parameters (RFC
+    /// 3261, 19.1.1), of which `transport` has to be one that there is. No user, headers or list.
+    static func isNodeURI(_ text: String) -> Bool {
+        let schemes = ["sip:", "sips:"]
+        guard let scheme = schemes.first(where: text.hasPrefix), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            return false
+        }
+        let parts = text.dropFirst(scheme.count).split(separator: ";", omittingEmptySubsequences: false)
+        return isPlace(parts[0]) && parts.dropFirst().allSatisfy(isParameter)
+    }
+
+    private static func isPlace(_ text: Substring) -> Bool {
+        let isLiteral = text.first == "["
+        let end = isLiteral ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
+        guard !isLiteral || end != nil else { return false }
+        let host = text[..<(end ?? text.endIndex)]
+        let port = text[(end ?? text.endIndex)...]
+        guard port.isEmpty || isPort(port) else { return false }
+        if isLiteral {
+            return host.utf8.count { $0 == UInt8(ascii: ":") } >= 2
+                && host.dropFirst().dropLast().allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
+        }
+        return !host.isEmpty && host.allSatisfy { $0.isLetter || $0.isNumber || "-._".contains($0) }
+    }
+
+    /// `:5060`.
+    private static func isPort(_ text: Substring) -> Bool {
+        guard text.first == ":", let number = UInt16(text.dropFirst()), text.dropFirst().first?.isNumber == true else {
+            return false
+        }
+        return number > 0
+    }
+
+    private static func isParameter(_ text: Substring) -> Bool {
+        let words = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard !words[0].isEmpty, !text.utf8.contains(where: "<>\"@?,".utf8.contains) else { return false }
+        guard words[0].lowercased() == "transport" else { return true }
+        return words.count == 2 && ["udp", "tcp", "tls", "sctp", "ws", "wss"].contains(words[1].lowercased())
+    }
+}

@@ -240,7 +240,8 @@ extension EngineCore {
         }
     }
 
-    private func hold(_ message: WakeMessage) -> Int64 {
+    /// Seconds for which a request is held: its own, or what the setting says now.
+    func hold(_ message: WakeMessage) -> Int64 {
         message.seconds > 0 ? min(message.seconds, 86_400) : settings.integer(.wakeTimeout)
     }
 

@@ -31,8 +31,10 @@ extension EngineCore {
         then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void
     ) {
         guard let shared else { return then(direct(work), false) }
+        // Longer than the request is held: phones may come late.
         shared.hold(
-            for: message.aor, claim: message.key.claim, now: SystemClock.wallSeconds(), work, then: then)
+            for: message.aor, claim: message.key.claim, seconds: hold(message) + Self.retention / 1000,
+            now: SystemClock.wallSeconds(), work, then: then)
     }
 
     /// Reads the bindings of the user who was told a PURR.

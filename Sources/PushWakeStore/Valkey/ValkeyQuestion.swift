@@ -8,8 +8,8 @@ final class ValkeyQuestion {
     enum Kind: Equatable {
         /// Reads, and writes what has changed.
         case ask
-        /// The same for a request, which is named.
-        case hold(claim: String)
+        /// The same for a request, which is named and may be held for so many seconds.
+        case hold(claim: String, seconds: Int64)
     }
 
     let aor: String

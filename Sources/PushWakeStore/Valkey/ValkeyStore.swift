@@ -28,8 +28,6 @@ public final class ValkeyStore: SharedStore {
         public var nodeURI = ""
         /// Seconds for which a node that says nothing more counts as there.
         public var presence: Int64 = 15
-        /// Seconds for which this node may hold a request.
-        public var holds: Int64 = 100
         /// Seconds for which a node alone pushes for a request.
         public var claims: Int64 = 30
 
@@ -144,14 +142,14 @@ public final class ValkeyStore: SharedStore {
     }
 
     public func hold<Answer>(
-        for aor: String, claim: String, now: Int64,
+        for aor: String, claim: String, seconds: Int64, now: Int64,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void
     ) {
         var answer: Answer?
         add(
             ValkeyQuestion(
-                aor: aor, kind: .hold(claim: claim), now: now,
+                aor: aor, kind: .hold(claim: claim, seconds: seconds), now: now,
                 run: { (store) throws(StoreError) in answer = try work(store) },
                 finish: { failure, isClaimed in then(Self.result(answer, failure), isClaimed) }))
     }
@@ -231,11 +229,12 @@ public final class ValkeyStore: SharedStore {
         case _ where question.isPlain, .ask:
             let image = keys.image(question.aor)
             servers.send(["GET".word, image], about: image) { [weak self] in self?.take($0, id, question) }
-        case .hold(let claim):
+        case .hold(let claim, let seconds):
             let keys = [
                 keys.image(question.aor), keys.holders(question.aor), keys.claim(question.aor, claim),
             ]
-            let arguments = [options.node, "\(options.holds)", "\(claimPause - Self.claimMargin)"].map(\.word)
+            let arguments = [options.node, "\(min(max(seconds, 1), 1 << 40))", "\(claimPause - Self.claimMargin)"].map(
+                \.word)
             run(.hold, keys, arguments) { [weak self] in self?.take($0, id, question) }
         }
     }
