@@ -346,6 +346,11 @@ public enum SettingsTable {
                 "apns_push_type", .choice(["auto", "no", "voip", "alert", "background"]), "auto",
                 "apns-push-type of pushes to tokens that are not PushKit's. auto, voip: by event and token. alert, background: this one, but a refresh stays silent. no: the header is left out."
             )
+        case .apnsTokenKind:
+            .init(
+                "apns_token_kind", .choice(["auto", "voip", "alert"]), "auto",
+                "What an Apple token is for whose phone does not say (X-MPUSH i, push-token-type). voip: calls, through PushKit, and nothing else. alert: a call is an alert, as everything else. auto: alert where apns_push_type is alert or background, else voip."
+            )
         case .apnsMutableContent:
             .init(
                 "apns_mutable_content", .choice(["auto", "messages", "never"]), "auto",

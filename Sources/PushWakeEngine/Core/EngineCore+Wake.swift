@@ -105,7 +105,7 @@ extension EngineCore {
             return answer
         }
         let now = SystemClock.monotonicMilliseconds()
-        let request = makeRequest(message, bindings, now)
+        let request = makeRequest(message, APNsTokenKind(settings).named(bindings), now)
         if let earlier { request.rung = earlier.rung }
         if isClaimed { request.pushes.turn = .perhapsOfAnother }
         calls.add(request)

@@ -51,7 +51,9 @@ extension ForeignSetting {
             "pushnotification_teamidstr", nil,
             "Apple's ending for calls is always .voip; apns_topic says whether it is put behind the bundle id"),
         .mizutech("pushnotification_send555", .send555),
-        .mizutech("pushnotification_apnspushtype", .apnsPushType),
+        .mizutech(
+            "pushnotification_apnspushtype", .apnsPushType,
+            "one token never takes both calls and alerts; apns_token_kind says which"),
         .mizutech(
             "pushnotification_topic", .apnsTopic, "any other text than null, set and packagename is the topic itself"),
         .mizutech("pushnotification_sound_call", .soundCall),
