@@ -3,10 +3,9 @@
  * \file
  * \brief One run of PushWake(): push, then wait for the first phone.
  *
- * The channel and the alerts of its calls are waited for at once, so nothing is polled: a
- * hang-up, a REGISTER and the engine's word each end the wait when they come. What is
- * rung and when a wait ends is decided by the engine; without one the calls wait to
- * their own deadline for phones that were pushed before.
+ * The channel and the alerts of its calls are waited for at once, so nothing is polled: a hang-up, a REGISTER
+ * and the engine's word each end the wait when they come. What is rung and when a wait ends is decided by the
+ * engine; without one the calls wait to their own deadline for phones that were pushed before.
  */
 #include "asterisk.h"
 
@@ -60,6 +59,7 @@ static void fill_request(pushwake_wake_request *request, const struct pushwake__
 	request->to_uri = pushwake__str(caller->to);
 	request->content_type = pushwake__str(caller->type);
 	request->text = pushwake__str(caller->text);
+	request->media = caller->media;
 	request->host = PUSHWAKE_HOST_DIALPLAN;
 }
 

@@ -6,9 +6,12 @@
 #include "asterisk.h"
 
 #include "asterisk/channel.h"
+#include "asterisk/format_cap.h"
 #include "asterisk/pbx.h"
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
+
+#include "pushwake.h"
 
 #include "pushwake_caller.h"
 
@@ -76,6 +79,10 @@ void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *
 		ast_channel_caller(chan)->id.number.str, "anonymous"), sizeof(caller->uri));
 	ast_copy_string(caller->name, S_COR(ast_channel_caller(chan)->id.name.valid,
 		ast_channel_caller(chan)->id.name.str, ""), sizeof(caller->name));
+	/* Of what was offered, this is what the channel's own endpoint may have: no phone is called with more. */
+	if (ast_format_cap_has_type(ast_channel_nativeformats(chan), AST_MEDIA_TYPE_VIDEO)) {
+		caller->media = PUSHWAKE_MEDIA_VIDEO;
+	}
 	ast_channel_unlock(chan);
 	if (!strchr(caller->uri, '@')) {
 		char number[sizeof(caller->uri)];
