@@ -60,7 +60,7 @@ public enum SettingsTable {
         case .coreDumps:
             .init(
                 "core_dumps", .flag, "1",
-                "0: a crash of the engine leaves no core file, which would hold push tokens, and nobody but root may look into its memory. What OpenSSL holds of private keys is in none either way."
+                "0: a crash of the engine leaves no core file, which would hold push tokens, and nobody but root may look into its memory. The private keys of apns_key, fcm_key, vapid_key and harmonyos_key are in none either way; with secret_key_file there is none."
             )
         case .logLevel:
             .init(
