@@ -100,8 +100,8 @@ let package = Package(
         .executableTarget(
             name: "pushwake",
             dependencies: [
-                "CPushWake", "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient",
-                "PushWakeEngine", "PushWakeSimulator", "PushWakeCanary",
+                "CPushWake", "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeClient", "PushWakeEngine",
+                "PushWakeSimulator", "PushWakeCanary",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: common, linkerSettings: executableLinking),
@@ -110,19 +110,25 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "PushWakeTransportTests",
-            dependencies: ["PushWakeSystem", "PushWakeTransport", "PushWakeSimulator", "COpenSSL", "CNGHTTP2"],
+            dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeSimulator", "CLinux"],
             swiftSettings: common),
         .testTarget(
             name: "PushWakeStoreTests",
-            dependencies: ["PushWakeStore", "PushWakeSystem", "PushWakeTransport"], swiftSettings: common),
+            dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore"],
+            swiftSettings: common),
         .testTarget(
             name: "PushWakeEngineTests",
-            dependencies: ["PushWakeClient", "PushWakeEngine", "PushWakeSystem", "PushWakeSimulator"],
+            dependencies: [
+                "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient",
+                "PushWakeEngine", "PushWakeSimulator",
+            ],
             swiftSettings: common),
         .testTarget(
             name: "PushWakeCanaryTests", dependencies: ["PushWakeCanary", "PushWakeCore"], swiftSettings: common),
         .testTarget(
-            name: "PushWakeSimulatorTests", dependencies: ["PushWakeSimulator"], swiftSettings: common),
+            name: "PushWakeSimulatorTests",
+            dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeSimulator"],
+            swiftSettings: common),
         // The fuzz targets as functions: what once broke one is run again by `swift test`.
         .testTarget(
             name: "PushWakeFuzzTests",

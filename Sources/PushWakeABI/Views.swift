@@ -183,6 +183,7 @@ struct WakeRequestView {
         engine.put(.contentType, read.contentType)
         if !read.text.isEmpty { engine.put(.text, read.text) }
         if read.offersVideo { engine.put(.video, 1) }
+        if read.requiresReliableAnswers { engine.put(.reliable, 1) }
         // A new request is for the user, whatever its URI was copied from (RFC 8599, 6.2.3 speaks of dialogs).
         if !read.purr.isEmpty, read.isInDialog || read.replacesCall { engine.put(.purr, read.purr) }
         return true

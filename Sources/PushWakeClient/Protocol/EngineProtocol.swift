@@ -175,5 +175,7 @@ public enum EngineProtocol {
         case hostKind = 92
         /// 1: the caller offers video.
         case video = 93
+        /// 1: the caller takes provisional answers with RSeq only.
+        case reliable = 94
     }
 }

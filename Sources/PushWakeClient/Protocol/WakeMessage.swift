@@ -55,6 +55,8 @@ package struct WakeMessage: Equatable {
     package var text = ""
     /// The caller offers video.
     package var offersVideo = false
+    /// The caller takes provisional answers with RSeq only (RFC 3262).
+    package var requiresReliableAnswers = false
     package var contacts: [Contact] = []
     /// The host does not know the contacts of the user (AGI, shell).
     package var hasNoContacts = false
@@ -101,6 +103,7 @@ package struct WakeMessage: Equatable {
             case .contentType: contentType = reader.text(field)
             case .text: text = reader.text(field)
             case .video: offersVideo = reader.number(field) != 0
+            case .reliable: requiresReliableAnswers = reader.number(field) != 0
             case .withoutContacts: hasNoContacts = reader.number(field) != 0
             case .host: host = UInt64(bitPattern: reader.number(field))
             case .handle: handle = UInt64(bitPattern: reader.number(field))

@@ -135,6 +135,8 @@ struct DeviceState {
         let number: Int
         var contact: CallContact
         var since: Int64
+        /// When its contact was named to the host.
+        let openedAt: Int64
         /// False until a dialplan, or the script of a serial call, comes to it.
         var isSent = true
         var heard = Heard.nothing
@@ -204,6 +206,21 @@ struct DeviceState {
         }
     }
 
+    /// Milliseconds for which an app that a push has woken is there for its request, at the least.
+    private static let attention: Int64 = 1000
+
+    /// A push is of use when its leg brings nothing: it was not pushed, or came for its push, and the host came to its leg so
+    /// much later that the app may be suspended again (an announcement between, or phones that are rung in turn).
+    func needsPush(for leg: Leg) -> Bool {
+        guard device.canBePushed else { return false }
+        switch push {
+        case .none: return true
+        case .accepted:
+            return leg.heard == .nothing && leg.number != legAtPush && leg.since - leg.openedAt >= Self.attention
+        case .underway, .dropped, .failed: return false
+        }
+    }
+
     /// Milliseconds within which a phone that is there says something.
     private static let silence: Int64 = 5000
 
@@ -241,7 +258,7 @@ struct DeviceState {
     var nextFlow: CallContact? { reachable.flatMap { $0.reach == .open ? $0 : nil } }
 
     mutating func openLeg(_ number: Int, _ contact: CallContact, _ now: Int64, isSent: Bool = true) {
-        leg = Leg(number: number, contact: contact, since: now, isSent: isSent)
+        leg = Leg(number: number, contact: contact, since: now, openedAt: now, isSent: isSent)
         silentAt = nil
         replacement = nil
     }

@@ -209,7 +209,7 @@ public struct CallMachine: ~Copyable {
         guard !isClosed else { return }
         if let next = replacement?.contact ?? devices[index].nextFlow {
             ring(index, next, now, &verbs)
-        } else if devices[index].device.canBePushed, devices[index].push == .none {
+        } else if devices[index].needsPush(for: leg) {
             push(index, now, &verbs)
         }
     }
@@ -317,7 +317,7 @@ public struct CallMachine: ~Copyable {
         if let next = devices[index].replacement, now >= next.at { ring(index, next.contact, now, &verbs) }
         if let at = devices[index].silentAt, now >= at {
             devices[index].silentAt = nil
-            if devices[index].push == .none, let leg = devices[index].leg {
+            if let leg = devices[index].leg, devices[index].needsPush(for: leg) {
                 verbs.append(.note(.silent(device: index, now - leg.since)))
                 push(index, now, &verbs)
             }
@@ -352,8 +352,8 @@ public struct CallMachine: ~Copyable {
 
     /// Gives the leg its time to be answered before the device is pushed as well.
     mutating func watch(_ index: Int, _ now: Int64) {
-        guard devices[index].device.canBePushed, devices[index].push == .none, devices[index].leg?.heard == .nothing,
-            devices[index].leg?.isSent == true, let silentAfter = policy.silentAfter
+        guard let leg = devices[index].leg, leg.isSent, leg.heard == .nothing, devices[index].needsPush(for: leg),
+            let silentAfter = policy.silentAfter
         else { return }
         let pause = max(silentAfter, devices[index].device.pushDelay)
         if pause > 0 { devices[index].silentAt = now + pause }

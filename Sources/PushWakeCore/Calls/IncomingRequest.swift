@@ -32,6 +32,8 @@ public struct IncomingRequest: Equatable, Sendable {
     public var text = ""
     /// The INVITE offers video (RFC 8866, 5.14).
     public var offersVideo = false
+    /// `Require: 100rel`: nobody may answer it provisionally without RSeq (RFC 3262, 3), which a proxy has no means for.
+    public var requiresReliableAnswers = false
 
     /// Knows nothing but the method.
     public init(method: String) { self.method = method }
@@ -93,7 +95,7 @@ public enum MessageBody: Equatable, Sendable {
 ///     let request = reader.finish()
 ///
 /// Headers are raw: names may be compact, lines folded, and any bytes are allowed; spans are borrowed for the call only.
-/// The first header of a name counts, except Route. What makes no sense is as if it were not there.
+/// The first header of a name counts, except of Route and Require. What makes no sense is as if it were not there.
 public struct RequestReader: ~Copyable {
     private var request: IncomingRequest
     /// A bit for each header.
@@ -117,7 +119,7 @@ public struct RequestReader: ~Copyable {
     /// Takes one header.
     public mutating func header(name: Span<UInt8>, value: Span<UInt8>) {
         guard let known = RequestHeader(name), value.count <= SIPLimits.longestHeader,
-            seen & known.bit == 0 || known == .route
+            seen & known.bit == 0 || known.isList
         else { return }
         seen |= known.bit
         if value.hasControls(), HeaderFolding.isPresent(in: value) {
@@ -161,6 +163,7 @@ extension RequestReader {
         case .priority: request.isNonUrgent = value.equalsIgnoringCase("non-urgent")
         case .messageType: request.isForChatService = value.equalsIgnoringCase("chat-service")
         case .replaces: request.replacesCall = true
+        case .require: if Self.list(value, has: "100rel") { request.requiresReliableAnswers = true }
         case .reason: request.ending = CallEnding(reason: value.text())
         case .route: if request.purr.isEmpty { request.purr = Self.purr(inRoute: value) }
         }
@@ -202,6 +205,17 @@ extension RequestReader {
         return value.text(cursor.skip { $0 != ASCII.semicolon && !ASCII.isBlank($0) }).lowercased()
     }
 
+    /// Whether one of several words between commas is `word`, in any case.
+    private static func list(_ value: Span<UInt8>, has word: String) -> Bool {
+        var words = Cursor(value)
+        while !words.isAtEnd {
+            let next = value.part(words.skip(to: ASCII.comma))
+            if next.trimmed().equalsIgnoringCase(word) { return true }
+            words.advance()
+        }
+        return false
+    }
+
     private static func purr(in uri: Span<UInt8>) -> String {
         let parts = SIPURI(uri, in: 0..<uri.count)
         var parameters = ParameterCursor(uri, in: parts.parameters, of: .uri)
@@ -227,7 +241,10 @@ extension RequestReader {
 
 /// Headers of a request that decide whom it wakes, or that phones are told of.
 private enum RequestHeader: UInt16 {
-    case from, to, callID, contentType, contentLength, event, priority, messageType, replaces, reason, route
+    case from, to, callID, contentType, contentLength, event, priority, messageType, replaces, reason, require, route
+
+    /// Several headers of the name are one list, and all of them count.
+    var isList: Bool { self == .route || self == .require }
 
     var bit: UInt16 { 1 << rawValue }
 
@@ -241,6 +258,7 @@ private enum RequestHeader: UInt16 {
         case 5 where name.equalsIgnoringCase("route"): self = .route
         case 6 where name.equalsIgnoringCase("reason"): self = .reason
         case 7 where name.equalsIgnoringCase("call-id"): self = .callID
+        case 7 where name.equalsIgnoringCase("require"): self = .require
         case 8 where name.equalsIgnoringCase("priority"): self = .priority
         case 8 where name.equalsIgnoringCase("replaces"): self = .replaces
         case 12 where name.equalsIgnoringCase("content-type"): self = .contentType

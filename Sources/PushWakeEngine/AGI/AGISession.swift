@@ -163,8 +163,9 @@ extension AGISession {
         let callID = words.first.flatMap { $0.isEmpty ? nil : String($0) } ?? environment["agi_uniqueid"]
         let hasVideo = words.count > 1 && !words[1].isEmpty && words[1] != "(nothing)"
         let number = environment["agi_callerid"]
-        let from = number.isEmpty ? "" : "sip:\(number)@asterisk"
-        let name = environment["agi_calleridname"]
+        let isWithheld = environment.withholdsCaller
+        let from = number.isEmpty ? "" : isWithheld ? "sip:anonymous@anonymous.invalid" : "sip:\(number)@asterisk"
+        let name = isWithheld ? "" : environment["agi_calleridname"]
         switch command {
         case .wake(let aor, let seconds, _):
             self.aor = aor
@@ -285,6 +286,11 @@ public struct AGIEnvironment: Sendable {
     public subscript(name: String) -> String {
         let value = values[name] ?? ""
         return value == "unknown" ? "" : value
+    }
+
+    /// The caller does not want to be seen: bits 6 and 7 of `agi_callingpres` say allowed when they are 0 (Q.931, 4.5.10).
+    public var withholdsCaller: Bool {
+        (Int(self["agi_callingpres"]) ?? 0) & 0x60 != 0
     }
 
     /// `agi_arg_1`, `agi_arg_2`, … up to the first that is missing.

@@ -177,7 +177,8 @@ extension EngineCore {
             devices.devices[index].isProviderHealthy =
                 !isRefused && delivery.isHealthy(for: bindings[chosen.index], chosen.type)
         }
-        let policy = callPolicy.of(message.method, isInDialog: !message.purr.isEmpty)
+        var policy = callPolicy.of(message.method, isInDialog: !message.purr.isEmpty)
+        if message.requiresReliableAnswers { policy.wakeProvisional = 0 }
         let wait = max(0, hold(message) * 1000 - age)
         let machine = CallMachine(
             event: message.event,

@@ -103,6 +103,16 @@ private func read(_ method: String, _ headers: [(String, String)] = [], uri: Str
         #expect(!read("MESSAGE", body: body).offersVideo)
     }
 
+    @Test(
+        arguments: [
+            ([("Require", "100rel")], true), ([("require", "timer , 100REL")], true),
+            ([("Require", "timer"), ("Require", "100rel,x")], true),
+            ([("Require", "timer, 100relay,,")], false), ([("Supported", "100rel")], false), ([("Require", "")], false),
+        ] as [([(String, String)], Bool)])
+    func `knows a caller who takes provisional answers with RSeq only`(headers: [(String, String)], requires: Bool) {
+        #expect(read("INVITE", headers).requiresReliableAnswers == requires)
+    }
+
     @Test func `survives any bytes`() {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
         let alphabet = Array("\r\n\t :;,<>\"\\=%@?aAoOtT\u{0}é0pn-purr".utf8) + [0xFF, 0x80]

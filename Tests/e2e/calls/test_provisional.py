@@ -40,6 +40,18 @@ def test_110_follows_when_the_push_was_taken(server, wire):
     assert tag != "" and tag != phone.tag
 
 
+def test_no_110_for_a_caller_who_takes_reliable_provisional_answers_only(server, wire, provider):
+    phone = wire.phone(server, "reliable", "udp", rfc8599_fcm())
+    phone.answers["INVITE"] = (486,)
+    phone.register()
+    call = wire.call(server, phone.user, "Require: 100rel")
+    provider.wait_event(phone.push.token, "call")
+    time.sleep(0.2)
+    phone.register()
+    call.wait_status(486)
+    assert call.statuses == [100, 486]
+
+
 def test_no_110_for_a_push_that_fails(server, wire):
     phone = wire.phone(server, "refused", "udp", slow("bb"))
     phone.register()
