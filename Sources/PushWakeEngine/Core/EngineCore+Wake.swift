@@ -120,6 +120,8 @@ extension EngineCore {
         answer.pushed = request.pushes.entries.count
         take(verbs, of: request, into: &answer)
         guard request.machine.isOfUse else {
+            // Its host goes on alone and says nothing more of it; a channel is told at once.
+            _ = request.machine.ended(.failed(callPolicy.unanswered), now: now)
             calls.end(request, forgetAt: now)
             return answer
         }

@@ -53,8 +53,10 @@ struct HeldRequests {
         }
     }
 
-    /// It has ended: it stays for phones that come late, until `time`.
+    /// It has ended: it stays for phones that come late, until `time`. A second end changes nothing.
     mutating func end(_ request: HeldRequest, forgetAt time: Int64) {
+        guard !request.hasEnded else { return }
+        request.hasEnded = true
         request.forgetAt = time
         request.pushes.live -= 1
         live -= 1
@@ -111,6 +113,8 @@ final class HeldRequest {
     let trace: TraceID
     /// What is measured of it.
     var times: RequestTimes
+    /// It is no longer counted among those that are held.
+    fileprivate(set) var hasEnded = false
     /// Nobody finds it any more.
     var isForgotten = false
     /// When a device was pushed first, until it registers: what a wake is measured from.
