@@ -129,7 +129,7 @@ final class EngineCore {
             peer.isSubscribed = true
             peer.host = UInt64(bitPattern: EngineClient.number(.host, in: message))
             peer.sendsUpstream = EngineClient.number(.sendsUpstream, in: message) != 0
-            subscribers.append(peer)
+            if !subscribers.contains(where: { $0 === peer }) { subscribers.append(peer) }
             reply(to: message, peer) { _ in }
             let now = SystemClock.monotonicMilliseconds()
             for verbs in unsentVerbs.take(for: peer.host, now: now) { peer.send(verbs) }
