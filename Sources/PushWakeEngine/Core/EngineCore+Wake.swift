@@ -274,6 +274,8 @@ enum WaitKind: Int {
 protocol WakeWaiter: AnyObject {
     /// Set while it waits, and before that while the bindings are being asked for: a hang-up ends that too.
     var wait: WakeKey? { get set }
+    /// Ends the wait when its time is over.
+    var waitTimer: Loop.TimerID? { get set }
 
     /// Takes an event; must not call back.
     func tell(_ event: WaitEvent)

@@ -65,4 +65,29 @@ import Testing
         #expect(bench.core.calls.live == 0)
         #expect(request.pushes.live == 0)
     }
+
+    @Test func `leaves no timer of a channel that waits no more`() throws {
+        let bench = try CoreBench()
+        // It has no key that could be missing.
+        bind(.acrobits, bench)
+        let peer = InnerPeer { _ in }
+        _ = try bench.core.wake(message(.call))
+        let timers = bench.loop.timers.count
+        bench.core.wait(for: message(.call), peer)
+        #expect(bench.loop.timers.count == timers + 1)
+        bench.core.stopWaiting(peer)
+        #expect(bench.loop.timers.count == timers)
+        #expect(peer.wait == nil)
+    }
+
+    @Test func `leaves no timer of a channel that has heard the end`() throws {
+        let bench = try CoreBench()
+        try bench.register(Self.fcm)
+        let peer = InnerPeer { _ in }
+        let timers = bench.loop.timers.count
+        wait(bench, .call, as: peer)
+        // There is no key: nothing is waited for.
+        #expect(peer.wait == nil)
+        #expect(bench.loop.timers.count == timers)
+    }
 }
