@@ -195,6 +195,8 @@ final class RequestPushes {
         /// Nil while it is under way.
         var isAccepted: Bool?
         var job: PushJob?
+        /// It waits until limits allow it.
+        var isPutOff = false
         /// How the last one ended, for forks that come later.
         var result: PushResult?
         /// The records of the token have the acceptance, and the wake.
@@ -202,6 +204,9 @@ final class RequestPushes {
         var hasWoken = false
         /// Who wants to hear of its outcome.
         var followers: [(request: HeldRequest, device: Int)] = []
+
+        /// It goes, or waits for its turn to go.
+        var isUnderWay: Bool { job != nil || isPutOff }
 
         /// They and their pushes know each other, and would stay for ever.
         func dropForgotten() { followers.removeAll { $0.request.isForgotten } }
