@@ -65,7 +65,8 @@ public struct PushLimits: Sendable {
     public func longestPause(_ names: Names, now: Int64) -> (turn: PushTurn, wait: Int64)? {
         let pauses: [(turn: PushTurn, wait: Int64)] = [
             (.device(names.device), pause(names.device, device, now)),
-            (.caller(names.caller), pause(names.caller, caller, now)), (.user(names.user), pause(names.user, user, now)),
+            (.caller(names.caller), pause(names.caller, caller, now)),
+            (.user(names.user), pause(names.user, user, now)),
         ]
         return pauses.max { $0.wait < $1.wait }.flatMap { $0.wait > 0 ? $0 : nil }
     }
