@@ -13,19 +13,22 @@ public import PushWakeCore
 public protocol SharedStore: AnyObject {
     /// Reads or changes a user.
     ///
-    /// `announcement` is sent to all other nodes that hold requests for the user, once the change is kept. A change that
+    /// `announcement` is sent to all other nodes that hold requests for the user, once the change is kept; it is put together
+    /// when there are any. A change that
     /// cannot be kept now is kept later, when `keepsTrying`: `then` hears of the failure, and what came later from the same
     /// device stays.
     func ask<Answer>(
-        about aor: String, now: Int64, keepsTrying: Bool, announcing announcement: [UInt8]?,
+        about aor: String, now: Int64, keepsTrying: Bool,
+        announcing announcement: @autoclosure @escaping () -> [UInt8]?,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>) -> Void)
 
-    /// Reads a user for a request that this node may hold: from now on it hears what other nodes announce. `claim` says
+    /// Reads a user for a request that this node may hold for so many `seconds`: from now on, for at least as long, it hears
+    /// what other nodes announce. `claim` says
     /// which request it is, on whatever node; `isClaimed` that another node may push for it. A node that does push says so
     /// (`confirmClaim`); the others ask once more when it has had the time to (`claimAnew`).
     func hold<Answer>(
-        for aor: String, claim: String, now: Int64,
+        for aor: String, claim: String, seconds: Int64, now: Int64,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void)
 

@@ -55,8 +55,11 @@ package final class Channel {
     /// Bytes that the other end may have read. What its kernel had not confirmed when its FIN or close_notify came, which
     /// confirms all that was there, came after the end: it closes a connection that can give no answer.
     var bytesDelivered: UInt64 {
-        hasPeerClosed ? bytesSent &- min(bytesSent, UInt64(socket.unacknowledged)) : bytesSent
+        hasPeerClosed ? bytesConfirmed : bytesSent
     }
+
+    /// Bytes that the other end's kernel has confirmed.
+    var bytesConfirmed: UInt64 { bytesSent &- min(bytesSent, UInt64(max(0, socket.unacknowledged))) }
 
     /// Where the next written byte lies in the sequence of all bytes for the kernel, or a little before.
     var outputPosition: UInt64 { bytesSent &+ UInt64(pendingCount) }

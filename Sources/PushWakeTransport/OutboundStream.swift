@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeCore
 package import PushWakeSystem
 
 /// Who has an `OutboundStream`. All is called on the loop, nothing within a call of the stream's own functions.
@@ -15,7 +16,8 @@ package protocol OutboundStreamOwner: AnyObject {
 }
 
 /// One connection at a time to a server, over TCP, TLS or a Unix socket: found, made, secured, and sent to once in a turn
-/// of the loop. Its owner decides when, how long that may take, and when another attempt is made.
+/// of the loop. Its owner decides when, how long that may take, and when another attempt is made. An address that takes
+/// connections and then says nothing comes last in the next attempt (`AddressOrder`).
 package final class OutboundStream: LoopSource, TurnEnding {
     private enum Stage {
         case closed
@@ -29,6 +31,9 @@ package final class OutboundStream: LoopSource, TurnEnding {
     private let resolver: Resolver
     private let tls: TLSContext?
     private var stage = Stage.closed
+    private var addressOrder = AddressOrder()
+    /// Where the connection leads, until something has come over it.
+    private var unproven: SocketAddress?
     /// Counts connections: what comes of an earlier one is nobody's.
     private var attempt: UInt64 = 0
     /// The name that the certificate must be for.
@@ -56,7 +61,8 @@ package final class OutboundStream: LoopSource, TurnEnding {
     package func open(_ addresses: [SocketAddress], host: String = "") {
         attempt &+= 1
         self.host = host
-        stage = .connecting(Connector(loop: loop, addresses: addresses) { [weak self] in self?.connected($0) })
+        let choice = addressOrder.choice(of: addresses, now: loop.now)
+        stage = .connecting(Connector(loop: loop, addresses: choice) { [weak self] in self?.connected($0) })
     }
 
     /// Only finds addresses.
@@ -77,6 +83,8 @@ package final class OutboundStream: LoopSource, TurnEnding {
     /// Ends it, with RST when `aborting`; nobody is told.
     package func close(aborting: Bool) {
         attempt &+= 1
+        if let unproven { addressOrder.failed(unproven.description, now: loop.now) }
+        unproven = nil
         switch stage {
         case .closed, .resolving: break
         case .connecting(let connector): connector.cancel()
@@ -104,6 +112,7 @@ package final class OutboundStream: LoopSource, TurnEnding {
             return
         case .success(let opened): socket = opened
         }
+        if case .connecting(let connector) = stage { unproven = connector.reached }
         let channel = Channel(socket: socket, loop: loop)
         stage = .securing(channel)
         isWatchingWrites = false
@@ -130,7 +139,14 @@ package final class OutboundStream: LoopSource, TurnEnding {
 
     private func stand(_ channel: Channel) {
         stage = .standing(channel)
+        if tls != nil { prove() }
         owner?.opened(channel)
+    }
+
+    /// Something has come from there.
+    private func prove() {
+        if let unproven { addressOrder.served(unproven.description) }
+        unproven = nil
     }
 
     // MARK: Bytes
@@ -165,7 +181,7 @@ package final class OutboundStream: LoopSource, TurnEnding {
         let end = owner.receive(from: channel)
         guard self.attempt == attempt else { return }
         switch end {
-        case .drained, .stopped: return
+        case .drained, .stopped: prove()
         case .closed: owner.lost("the server closed the connection")
         case .failed(let text): owner.lost(text)
         }

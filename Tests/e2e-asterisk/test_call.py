@@ -5,7 +5,7 @@ import time
 
 import pytest
 from servers import wait_until
-from sleeper import apns, fcm
+from sleeper import apns, fcm, finish
 
 TRANSPORTS = ["udp", "tcp"]
 
@@ -244,3 +244,52 @@ def test_the_same_caller_calls_again_in_one_dialplan(sleeper, caller, user, aste
         awake.end(invite)
         awake.close()
     caller.expect_request("BYE")
+
+
+ROUND = ["PushWake({user},8,r)", "Dial(${{PUSHWAKE_CONTACTS}}&Local/{user}@pushwake,2)"]
+
+
+def rings_and_is_given_up(phone, awake):
+    """The dialplan's Dial() ends before anybody picks up."""
+    invite = awake.expect_request("INVITE")
+    awake.ring(invite)
+    cancel = awake.expect_request("CANCEL", 5)
+    awake.reply(cancel, 200, "OK")
+    awake.reply(invite, 487, "Request Terminated")
+    awake.expect_request("ACK")
+
+
+@pytest.mark.parametrize("second", [
+    ROUND,
+    ["Dial(Local/{user}@agents,5)"],
+    ["Dial(Local/{user}@agents&Local/nobody@agents,5)"],
+], ids=["again", "as an agent", "in a group"])  # fmt: skip
+@pytest.mark.parametrize("is_awake", [True, False])
+def test_a_dialplan_rings_the_same_user_a_second_time(sleeper, caller, user, asterisk, second, is_awake):
+    phone = sleeper(transport="tcp")
+    asterisk.add_extension(f"twice-{user}", *[step.format(user=user) for step in ROUND + second], "Hangup(20)")
+    awake = phone.wake() if is_awake else None
+    call = caller.call(f"twice-{user}")
+    awake = awake or phone.wait_and_wake()
+    rings_and_is_given_up(phone, awake)
+    invite = awake.expect_request("INVITE", 3)
+    awake.ring(invite)
+    awake.answer(invite)
+    call.expect(200)
+    call.end()
+    awake.reply(awake.expect_request("BYE"), 200, "OK")
+
+
+def test_a_phone_that_fell_asleep_again_is_pushed_for_the_second_time(sleeper, caller, user, asterisk):
+    phone = sleeper(transport="tcp")
+    asterisk.add_extension(
+        f"later-{user}", *[step.format(user=user) for step in ROUND], "Wait(1)", *[step.format(user=user) for step in ROUND],
+        "Hangup(20)")  # fmt: skip
+    call = caller.call(f"later-{user}")
+    awake = phone.wait_and_wake()
+    rings_and_is_given_up(phone, awake)
+    before = len(phone.pushes)
+    phone.fall_asleep(awake)
+    wait_until("it is pushed for the call again", lambda: len(phone.pushes) > before)
+    awake = phone.wake()
+    finish(call, awake, awake.expect_request("INVITE"))

@@ -237,3 +237,52 @@ def test_a_registration_that_only_the_shell_knows_of(phones, asterisk, caller, u
     assert asterisk.pushwake("registered", user).returncode == 0
     call.expect_final(480)
     asterisk.wait_log("went on with WOKEN ''")
+
+
+@pytest.mark.parametrize("presentation", ["prohib", "prohib_passed_screen", "unavailable"])
+def test_a_caller_who_withholds_the_number_is_anonymous_in_the_push(phones, asterisk, caller, user, simulator, presentation):
+    token = fcm_token()
+    phone = phones(user, asterisk.address)
+    phone.register(fcm(token))
+    phone.close()
+    asterisk.add_extension(
+        f"p{user}", "Set(CALLERID(all)=Jane <+4917012345>)", f"Set(CALLERID(pres)={presentation})", f"PushWake({user},1)", "Hangup(20)")
+    caller.call(f"p{user}").expect_final(480)
+    push = str(simulator.wait_push(token)["body"])
+    assert "4917012345" not in push and "Jane" not in push and "anonymous" in push
+
+
+@pytest.mark.parametrize("display", ["Boss <sip:boss@corp>", "x" * 700 + " <sip:boss@corp>", 'say \\"<sip:boss@corp>\\"'], ids=["a name", "a long one", "with quotes"])
+def test_the_sender_of_a_text_is_the_one_who_sent_it(phones, asterisk, user, simulator, display):
+    token = fcm_token()
+    phone = phones(user, asterisk.address)
+    phone.register(fcm(token))
+    phone.close()
+    sender = phones("caller", asterisk.address, "tcp")
+    sender.begin_message(user, "hello")
+    start, headers, text = sender.last_message
+    own = next(value for name, value in headers if name == "From")
+    forged = [(name, f'"{display}" ' + own[own.index("<"):] if name == "From" else value)
+              for name, value in headers if name not in ("Call-ID", "Via")]  # fmt: skip
+    forged.append(("Via", sender._via()))
+    sender.send(start, [*forged, ("Call-ID", "forged-" + user)], text)
+    assert sender.expect_response("forged-" + user, "MESSAGE").status == 202
+    wait_until("both texts", lambda: len(simulator.pushes(token)) == 2)
+    for push in simulator.pushes(token):
+        assert push["body"]["message"]["data"]["from-uri"] in (f"sip:caller@{sender.server[0]}", "sip:anonymous@anonymous.invalid")
+
+
+def test_a_phone_that_is_to_read_a_text_does_not_ring(phones, asterisk, caller, user, simulator):
+    asterisk.add_extension(user, f"hint,PushWake:{user}")
+    with open(asterisk.host_at / "etc/extensions.conf", "a") as f:
+        f.write(f"[messages](+)\nexten => text-{user},1,PushWake({user},10,m)\n same => n,Hangup()\n")
+    asterisk.cli("dialplan reload")
+    token = fcm_token()
+    phone = phones(user, asterisk.address)
+    phone.register(fcm(token))
+    wait_until("the hint is idle", lambda: state(asterisk, user) == "Idle")
+    assert caller.message(f"text-{user}", "hello").status == 202
+    simulator.wait_push(token)
+    assert state(asterisk, user) == "Idle"
+    phone.register(fcm(token))
+    assert state(asterisk, user) == "Idle"

@@ -2,9 +2,12 @@
 """Several users at once: lists of AoRs, and the agents of a queue."""
 
 import itertools
+import os
 import time
+from pathlib import Path
 
 import pytest
+from phones import fcm_token
 from servers import wait_until
 from sleeper import apns, fcm
 
@@ -206,3 +209,26 @@ def test_an_agent_who_is_being_woken_counts_as_ringing(sleeper, caller, pair, as
     wait_until("the agent rings", lambda: state() == "Ringing", 3)
     call.cancel()
     wait_until("the agent is free", lambda: state() == "Idle", 3)
+
+
+def cpu_seconds(asterisk):
+    fields = Path(f"/proc/{asterisk.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_one_user_is_given_up_while_another_sleeps(sleeper, phones, caller, asterisk, pair):
+    """What is over must not keep the run from its channel, nor from sleeping."""
+    refused = phones(pair[0], asterisk.address, "tcp")
+    refused.register(fcm("unregistered-" + fcm_token()))
+    refused.close()
+    asterisk.wait_log(f"from AOR '{pair[0]}' due to shutdown")
+    member = sleeper(of=pair[1])
+    asterisk.add_extension(f"limited-{pair[0]}", f"PushWake({'&'.join(pair)},10)", "Hangup(20)")
+    call = caller.call(f"limited-{pair[0]}")
+    member.simulator.wait_push(member.token)
+    asterisk.wait_log(f"event=call aor={pair[0]}")
+    used = cpu_seconds(asterisk)
+    time.sleep(1)
+    assert cpu_seconds(asterisk) - used < 0.5
+    asterisk.cli("channel request hangup all")
+    call.final(2)

@@ -229,3 +229,17 @@ def test_a_call_goes_on_with_the_next_engine(make_asterisk, frozen, sleeper, pho
     awake.socket.expect_request("CANCEL")
     wait_until("nobody is pushed twice", lambda: len(phone.simulator.calls(phone.token)) == 1)
     call.end()
+
+
+@pytest.mark.parametrize("is_frozen", [True, False])
+def test_a_phone_that_sleeps_again_during_an_announcement_is_pushed_again(sleeper, caller, user, asterisk, is_frozen):
+    phone = sleeper(transport="tcp")
+    asterisk.add_extension(
+        f"announce-{user}", f"PushWake({user},15)", "Wait(3)", f"Dial(${{PUSHWAKE_CONTACTS}}&Local/{user}@pushwake,20)", "Hangup(20)")
+    call = caller.call(f"announce-{user}")
+    suspended = phone.wait_and_wake()
+    if not is_frozen:
+        phone.fall_asleep(suspended)
+    wait_until("it is pushed again", lambda: len(phone.pushes) == 2)
+    awake = phone.wake()
+    finish(call, awake, awake.expect_request("INVITE"))

@@ -30,6 +30,33 @@ def test_the_registrar_never_sees_the_token(phones, asterisk, user):
     assert token not in asterisk.log()
 
 
+def test_no_contact_keeps_its_token_or_a_route_of_its_own(phones, make_asterisk):
+    asterisk = make_asterisk()
+    conf = (asterisk.host_at / "etc/pjsip.conf").read_text().replace("max_contacts = 5", "max_contacts = 30")
+    asterisk.write("pjsip.conf", conf)
+    asterisk.cli("module reload res_pjsip.so")
+    phone, token = phones("100", asterisk.address, "tcp"), apns_token()
+    others = [("Contact", f"<sip:100@127.0.0.1:{number}{apns(token)}>") for number in range(20001, 20020)]
+    reply = phone.register(apns(token) + ";PushWake-Route=%3Csip:127.0.0.1:9;lr%3E", headers=others)
+    assert reply.status == 200
+    contacts = asterisk.cli("pjsip show contacts") + asterisk.cli("database show registrar/contact")
+    assert "20019" in contacts and token not in contacts and "oute" not in contacts
+
+
+def test_a_phone_that_logs_out_by_another_name_of_its_domain(phones, make_asterisk):
+    """To names an AoR that only an alias of the domain leads to."""
+    asterisk = make_asterisk(settings={"unregister_policy": "remove"})
+    conf = (asterisk.host_at / "etc/pjsip.conf").read_text()
+    conf = conf.replace("aors = 100\n", "aors = 100@example.com\n").replace("[100]\ntype = aor", "[100@example.com]\ntype = aor")
+    asterisk.write("pjsip.conf", conf + "[127.0.0.1]\ntype = domain_alias\ndomain = example.com\n")
+    asterisk.cli("module reload res_pjsip.so")
+    phone, token = phones("100", asterisk.address), apns_token()
+    assert phone.register(apns(token)).status == 200
+    assert len(asterisk.bindings("100@example.com")) == 1
+    assert phone.register(apns(token), expires=0).status == 200
+    assert [row["removed"] for row in asterisk.bindings("100@example.com")] == ["unregistered"]
+
+
 def bound(asterisk, user):
     """The bindings without what the clock changes."""
     return [{name: value for name, value in row.items() if name not in ("registered_ago", "expires_in")}

@@ -239,11 +239,6 @@ static int call_attach(struct ast_channel *chan, struct pushwake__call *call)
 	return 0;
 }
 
-static int is_origin(const struct pushwake__call *call, struct ast_channel *chan)
-{
-	return !strcmp(call->origin, ast_channel_uniqueid(chan));
-}
-
 /*! Takes a call that is over off the channel. */
 static void call_detach(struct ast_channel *chan, struct pushwake__call *call)
 {
@@ -260,32 +255,54 @@ static void call_detach(struct ast_channel *chan, struct pushwake__call *call)
 	}
 }
 
-static struct pushwake__call *call_of(struct ast_channel *chan, const char *aor)
+/*! The call that the channel carries for the AoR, a reference, and whether it began it: its unique id may have become another's. */
+static struct pushwake__call *call_of(struct ast_channel *chan, const char *aor, int *is_origin)
 {
 	struct pushwake__call *call = NULL;
 	struct ast_datastore *store;
+	struct carrier *carrier;
 
+	*is_origin = 0;
 	ast_channel_lock(chan);
 	store = ast_channel_datastore_find(chan, &store_info, aor);
-	if (store && store->data) {
-		call = ao2_bump(((struct carrier *) store->data)->call);
+	carrier = store ? store->data : NULL;
+	if (carrier) {
+		call = ao2_bump(carrier->call);
+		*is_origin = carrier->origin == chan;
 	}
 	ast_channel_unlock(chan);
 	return call;
 }
 
+/*!
+ * Whether the dialplan is through with the call and asks for the user anew: it is over, or it was asked for, and neither
+ * is a phone there to be dialled nor is one rung. While the channel that began it runs PushWake(), its own Dial() is
+ * over, whatever legs say that have not heard of it yet.
+ */
+static int is_left(struct pushwake__call *call, int is_origin)
+{
+	int is_over, is_idle;
+
+	ao2_lock(call);
+	is_over = call->ended || call->given_up;
+	is_idle = !pushwake__legs_queued(call) && (!ast_tvzero(call->deadline) || AST_VECTOR_SIZE(&call->legs));
+	ao2_unlock(call);
+	return is_over || (is_idle && (is_origin || !pushwake__legs_ring(call)));
+}
+
 struct pushwake__call *pushwake__call_get(struct ast_channel *chan, const char *aor, int is_joining)
 {
-	struct pushwake__call *call = call_of(chan, aor);
+	int is_origin;
+	struct pushwake__call *call = call_of(chan, aor, &is_origin);
 	char *id = NULL;
 
-	if (call && !is_joining && (call->ended || call->given_up)) {
+	if (call && !is_joining && is_left(call, is_origin)) {
 		/* The engine pushes once for each Call-ID. */
 		if (ast_asprintf(&id, "%.200s-again", call->call_id) < 0) {
 			id = NULL;
 		}
-		if (is_origin(call, chan)) {
-			pushwake__call_end(call, PUSHWAKE_CALL_FAILED, 480, "");
+		pushwake__call_end(call, PUSHWAKE_CALL_FAILED, 480, "");
+		if (is_origin) {
 			call_detach(chan, call);
 		}
 		ao2_ref(call, -1);
@@ -310,7 +327,7 @@ void pushwake__calls_of(struct pushwake__calls *calls, struct ast_channel *chan,
 	AST_LIST_TRAVERSE(ast_channel_datastores(chan), store, entry) {
 		struct carrier *carrier = store->info == &store_info ? store->data : NULL;
 
-		if (carrier && (!is_own || is_origin(carrier->call, chan)) && !AST_VECTOR_APPEND(calls, carrier->call)) {
+		if (carrier && (!is_own || carrier->origin == chan) && !AST_VECTOR_APPEND(calls, carrier->call)) {
 			ao2_ref(carrier->call, +1);
 		}
 	}

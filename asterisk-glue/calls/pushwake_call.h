@@ -104,7 +104,10 @@ void pushwake__calls_stop(void);
 /*! Whether a call waits for phones of this AoR. */
 int pushwake__calls_wait_for(const char *aor);
 
-/*! The call that this channel carries for the AoR, or a new one; a reference. `is_joining`: one that is over will do. */
+/*!
+ * The call that this channel carries for the AoR, or a new one; a reference. `is_joining`: one that is over will do.
+ * Otherwise one that is left with nothing to wait for and nothing to dial is ended, and another one begins.
+ */
 struct pushwake__call *pushwake__call_get(struct ast_channel *chan, const char *aor, int is_joining);
 
 /*! All calls that this channel carries; with `is_own` those that it began. References. */
@@ -179,6 +182,12 @@ void pushwake__legs_refuse_queued(struct pushwake__call *call);
 /*! Whether a leg is out, or may go out without us. */
 int pushwake__legs_live(struct pushwake__call *call);
 
+/*! Whether one is still dialled: a channel that has been hung up counts no more, though its phone has not confirmed that. */
+int pushwake__legs_ring(struct pushwake__call *call);
+
+/*! Whether a leg is there for the next run of PushWake(). The call is locked. */
+int pushwake__legs_queued(const struct pushwake__call *call);
+
 /*! Whether there has been a leg to this contact. */
 int pushwake__legs_have(struct pushwake__call *call, const char *uri);
 
@@ -213,6 +222,9 @@ int pushwake__node_start(void);
 void pushwake__node_stop(void);
 
 /* ---- pushwake_node_text.c */
+
+/*! Parameter of a URI on its way through the dialplan: where its MESSAGE goes. No phone may say that of itself. */
+#define PUSHWAKE__ROUTE_PARAMETER "pushwake-route"
 
 /*! The contact as MessageSend() takes it: its Path goes with the URI, and becomes a Route when the MESSAGE is sent. */
 void pushwake__node_text_append(struct ast_str **dial, const struct pushwake__contact *contact);

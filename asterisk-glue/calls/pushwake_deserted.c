@@ -38,18 +38,6 @@ static int is_taken(const struct pushwake__call *call)
 	return is_up;
 }
 
-static int has_queued(const struct pushwake__call *call)
-{
-	size_t index;
-
-	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
-		if (AST_VECTOR_GET_ADDR(&call->legs, index)->state == PUSHWAKE__LEG_QUEUED) {
-			return 1;
-		}
-	}
-	return 0;
-}
-
 /*! Looks at a call; the time after which to look again, 0 for never. */
 static int look(const void *data)
 {
@@ -58,7 +46,7 @@ static int look(const void *data)
 
 	ao2_lock(call);
 	is_alone = !call->ended && !call->runs;
-	is_needed = has_queued(call);
+	is_needed = pushwake__legs_queued(call);
 	is_given_up = call->given_up;
 	ao2_unlock(call);
 	if (is_alone && (is_needed || is_given_up) && !pushwake__legs_live(call)) {

@@ -26,6 +26,7 @@ static struct stasis_message_router *router;
 
 static enum ast_device_state device_state(const char *aor)
 {
+	pushwake_client *client = pushwake__client();
 	enum ast_device_state state;
 	char device[256];
 	char error[256];
@@ -39,6 +40,10 @@ static enum ast_device_state device_state(const char *aor)
 	}
 	if (state != AST_DEVICE_UNAVAILABLE && state != AST_DEVICE_INVALID && state != AST_DEVICE_UNKNOWN) {
 		return state;
+	}
+	/* All endpoints are asked about when the network goes; most users have no phone that sleeps. */
+	if (client && !pushwake_may_wake(client, pushwake__str(aor))) {
+		return AST_DEVICE_UNAVAILABLE;
 	}
 	if (pushwake__query_count(aor, error, sizeof(error)) > 0) {
 		return AST_DEVICE_NOT_INUSE;

@@ -181,6 +181,40 @@ int pushwake__legs_live(struct pushwake__call *call)
 	return live;
 }
 
+int pushwake__legs_ring(struct pushwake__call *call)
+{
+	size_t index;
+	int rings = 0, last = 0, number;
+
+	ao2_lock(call);
+	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
+		const struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
+
+		rings |= leg->state == PUSHWAKE__LEG_GIVEN || leg->state == PUSHWAKE__LEG_ELSEWHERE;
+		last = leg->state == PUSHWAKE__LEG_SENT ? MAX(last, leg->number) : last;
+	}
+	ao2_unlock(call);
+	for (number = 1; !rings && number <= last; number++) {
+		struct ast_channel *chan = pushwake__leg_channel(call, number);
+
+		rings = chan != NULL;
+		ast_channel_cleanup(chan);
+	}
+	return rings;
+}
+
+int pushwake__legs_queued(const struct pushwake__call *call)
+{
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
+		if (AST_VECTOR_GET_ADDR(&call->legs, index)->state == PUSHWAKE__LEG_QUEUED) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
 int pushwake__legs_have(struct pushwake__call *call, const char *uri)
 {
 	size_t index;

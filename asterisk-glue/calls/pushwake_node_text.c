@@ -28,9 +28,6 @@
 /*! The message_context of the endpoint that stands for other nodes. No dialplan needs to have it. */
 #define NODES_CONTEXT "pushwake-nodes"
 
-/*! Parameter of a URI on its way through the dialplan. */
-#define ROUTE_PARAMETER "pushwake-route"
-
 /* ---- From another node */
 
 /*! A MESSAGE that is on its way to its phone. */
@@ -183,7 +180,7 @@ void pushwake__node_text_append(struct ast_str **dial, const struct pushwake__co
 
 	if (!ast_strlen_zero(contact->path)) {
 		ast_uri_encode(contact->path, route, size, ast_uri_http);
-		if (ast_asprintf(&uri, "%s;" ROUTE_PARAMETER "=%s", contact->uri, route) < 0) {
+		if (ast_asprintf(&uri, "%s;" PUSHWAKE__ROUTE_PARAMETER "=%s", contact->uri, route) < 0) {
 			return;
 		}
 		routed.uri = uri;
@@ -192,10 +189,11 @@ void pushwake__node_text_append(struct ast_str **dial, const struct pushwake__co
 	ast_free(uri);
 }
 
-/*! Takes the parameter out of a URI: its value, NULL when it has none. */
+/*! Takes the parameter out of a URI: its last value, since ours comes last; NULL when it has none. */
 static const pj_str_t *take_route(pjsip_uri *any)
 {
-	static const pj_str_t name = { ROUTE_PARAMETER, sizeof(ROUTE_PARAMETER) - 1 };
+	static const pj_str_t name = { PUSHWAKE__ROUTE_PARAMETER, sizeof(PUSHWAKE__ROUTE_PARAMETER) - 1 };
+	const pj_str_t *route = NULL;
 	pjsip_sip_uri *uri;
 	pjsip_param *param;
 
@@ -203,12 +201,11 @@ static const pj_str_t *take_route(pjsip_uri *any)
 		return NULL;
 	}
 	uri = pjsip_uri_get_uri(any);
-	param = pjsip_param_find(&uri->other_param, &name);
-	if (!param) {
-		return NULL;
+	while ((param = pjsip_param_find(&uri->other_param, &name))) {
+		pj_list_erase(param);
+		route = &param->value;
 	}
-	pj_list_erase(param);
-	return &param->value;
+	return route;
 }
 
 /*! A MESSAGE goes out: to a phone at another node, when its URI says so. */
@@ -224,7 +221,7 @@ static void outgoing_request(struct ast_sip_endpoint *endpoint, struct ast_sip_c
 	take_route(PJSIP_MSG_TO_HDR(tdata->msg)->uri);
 	path = ast_strndup(route->ptr, route->slen);
 	if (!path || ast_sip_set_outbound_proxy(tdata, path)) {
-		ast_log(LOG_WARNING, "The Path of a phone at another node is none (%s), so its MESSAGE goes to its address\n", S_OR(path, ""));
+		ast_log(LOG_WARNING, "The Path of a phone at another node cannot be used, so its MESSAGE goes to its address\n");
 	}
 	ast_free(path);
 }

@@ -15,7 +15,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_host.h"
+#include "pushwake_call.h"
 #include "pushwake_request.h"
 
 void pushwake__request_reset(struct pushwake__request *request)
@@ -51,8 +51,9 @@ static int pick_aor(char *aor, size_t size, const char *list, const char *name)
 }
 
 /*!
- * The AoR that the To header means: "user@host" or "user" among those of the
- * endpoint. The registrar's own answer replaces it where there is one.
+ * The AoR that the To header means: "user@host" or "user" among those of the endpoint, or the only one: a registrar that
+ * finds it by an alias of the domain or the name in the digest has no other. The registrar's own answer replaces it where
+ * there is one; there is none when the last contact goes.
  */
 static void find_aor(struct pushwake__request *request, struct ast_sip_endpoint *endpoint, pjsip_rx_data *rdata)
 {
@@ -69,9 +70,12 @@ static void find_aor(struct pushwake__request *request, struct ast_sip_endpoint 
 	if (len < 0 || (size_t) len >= sizeof(full)) {
 		return;
 	}
-	if (!pick_aor(request->aor, sizeof(request->aor), endpoint->aors, full)) {
-		full[uri->user.slen] = '\0';
-		pick_aor(request->aor, sizeof(request->aor), endpoint->aors, full);
+	if (pick_aor(request->aor, sizeof(request->aor), endpoint->aors, full)) {
+		return;
+	}
+	full[uri->user.slen] = '\0';
+	if (!pick_aor(request->aor, sizeof(request->aor), endpoint->aors, full) && !strchr(endpoint->aors, ',')) {
+		ast_copy_string(request->aor, endpoint->aors, sizeof(request->aor));
 	}
 }
 
@@ -174,7 +178,9 @@ static char *take_parameters(pjsip_sip_uri *uri)
 	while (param != &uri->other_param) {
 		pjsip_param *next = param->next;
 
-		if (pushwake_is_push_parameter((pushwake_str) { param->name.ptr, param->name.slen })
+		if (!pj_stricmp2(&param->name, PUSHWAKE__ROUTE_PARAMETER)) {
+			pj_list_erase(param);
+		} else if (pushwake_is_push_parameter((pushwake_str) { param->name.ptr, param->name.slen })
 			&& (taken || (taken = ast_str_create(256)))) {
 			ast_str_append(&taken, 0, "\n%.*s", (int) param->name.slen, param->name.ptr);
 			if (param->value.slen) {
@@ -199,11 +205,13 @@ void pushwake__request_strip(struct pushwake__request *request, pjsip_rx_data *r
 	for (; contact; contact = pjsip_msg_find_hdr(msg, PJSIP_H_CONTACT, contact->next)) {
 		struct pushwake__stripped *stripped = &request->contacts[request->contact_count];
 		pjsip_sip_uri *uri = contact_uri(contact);
+		char *parameters = uri ? take_parameters(uri) : NULL;
 
 		if (!uri || request->contact_count == PUSHWAKE__MAX_CONTACTS) {
+			ast_free(parameters);
 			continue;
 		}
-		stripped->parameters = take_parameters(uri);
+		stripped->parameters = parameters;
 		stripped->uri = uri_text(uri);
 		stripped->granted = -1;
 		if (stripped->uri) {

@@ -3,14 +3,10 @@
  * \file
  * \brief One run of PushWake(): push, then wait for the first phone.
  *
- * The channel and the alerts of its calls are waited for at once, so nothing is polled: a
- * hang-up, a REGISTER and the engine's word each end the wait when they come. What is
- * rung and when a wait ends is decided by the engine; without one the calls wait to
+ * What is rung and when a wait ends is decided by the engine; without one the calls wait to
  * their own deadline for phones that were pushed before.
  */
 #include "asterisk.h"
-
-#include <limits.h>
 
 #include "asterisk/astobj2.h"
 #include "asterisk/channel.h"
@@ -23,8 +19,6 @@
 #include "pushwake_target.h"
 #include "pushwake_wake.h"
 
-/*! How long after a run joined a Dial() the legs of that Dial() may take to be sent. */
-#define UNSENT_MS 500
 /*! A run that names more AoRs than these does not look at any. */
 #define MAX_AORS 64
 
@@ -70,7 +64,8 @@ static void take_result(struct pushwake__call *call, const pushwake_wake_result 
 
 	ao2_lock(call);
 	has_ended = call->ended;
-	call->has_waited = !has_legs && result->hold_ms > 0;
+	/* A phone that is to read a text does not ring. */
+	call->has_waited = call->event == PUSHWAKE_EVENT_CALL && !has_legs && result->hold_ms > 0;
 	call->watched = result->watched != 0;
 	call->deadline = ast_tvadd(ast_tvnow(), ast_samp2tv(result->deadline_ms, 1000));
 	if (result->ticket.len) {
@@ -189,179 +184,6 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 	return outcome;
 }
 
-/*! Hands over what has come; whether that was a phone. */
-static int take_joined(struct pushwake__wake *wake, struct pushwake__calls *calls)
-{
-	struct timeval began = ast_tvnow();
-	int count = 0, has_reason = 0;
-	size_t index;
-
-	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
-		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
-		int joined = pushwake__legs_give(call, &wake->contacts, &has_reason);
-
-		if (joined && ast_tvcmp(call->began, began) < 0) {
-			began = call->began;
-		}
-		count += joined;
-	}
-	if (count) {
-		wake->status = has_reason ? "FAILED" : "WOKEN";
-		wake->woken_ms = has_reason ? 0 : (int) MIN(ast_tvdiff_ms(ast_tvnow(), began), INT_MAX);
-	}
-	return count;
-}
-
-/*! The caller may hear that a push is on its way. */
-static void tell(struct pushwake__wake *wake, struct pushwake__call *call)
-{
-	int status;
-
-	ao2_lock(call);
-	status = call->tell;
-	call->tell = 0;
-	ao2_unlock(call);
-	if (!status || ast_channel_state(wake->chan) == AST_STATE_UP) {
-		return;
-	}
-	/* Asterisk has no way to send 110 and 182. */
-	if (status == 180 && !wake->is_ringing) {
-		ast_indicate(wake->chan, AST_CONTROL_RINGING);
-	} else if (status == 183) {
-		ast_indicate(wake->chan, AST_CONTROL_PROGRESS);
-	}
-}
-
-/*! Whether no call is left that waits. */
-static int is_over(struct pushwake__calls *calls)
-{
-	size_t index;
-
-	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
-		const struct pushwake__call *call = AST_VECTOR_GET(calls, index);
-
-		if (!call->ended && !call->given_up) {
-			return 0;
-		}
-	}
-	return 1;
-}
-
-/*! Why nobody is waited for any more. */
-static const char *verdict(struct pushwake__calls *calls)
-{
-	const char *status = "FAILED";
-	size_t index;
-
-	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
-		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
-
-		ao2_lock(call);
-		if (call->given_up && !call->reason) {
-			status = "TIMEOUT";
-		} else if (call->reason) {
-			ast_log(LOG_WARNING, "PushWake(%s): no phone was pushed: %s\n", call->aor, call->reason);
-		}
-		ao2_unlock(call);
-	}
-	return status;
-}
-
-/*! Reads what came on the channel; not 0 when it has hung up. */
-static int take_frame(struct ast_channel *chan)
-{
-	struct ast_frame *frame = ast_read(chan);
-
-	if (!frame) {
-		return -1;
-	}
-	ast_frfree(frame);
-	return 0;
-}
-
-/*! The latest of the calls' own deadlines, or this run's. */
-static struct timeval find_deadline(const struct pushwake__wake *wake, struct pushwake__calls *calls)
-{
-	struct timeval deadline = { 0, 0 };
-	size_t index;
-
-	if (wake->is_joining && wake->timeout) {
-		return ast_tvadd(ast_tvnow(), ast_tv(wake->timeout, 0));
-	}
-	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
-		const struct pushwake__call *call = AST_VECTOR_GET(calls, index);
-
-		if (ast_tvcmp(deadline, call->deadline) < 0) {
-			deadline = call->deadline;
-		}
-	}
-	return deadline;
-}
-
-static int fail_unsent(struct pushwake__calls *calls)
-{
-	size_t index;
-
-	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
-		pushwake__legs_fail_unsent(AST_VECTOR_GET(calls, index));
-	}
-	return 0;
-}
-
-/*! Waits for the first of: a phone, the engine's word, the deadline, a hang-up (not 0). `fds`: room for all alerts. */
-static int wait_for_one(struct pushwake__wake *wake, struct pushwake__calls *calls, int *fds)
-{
-	struct timeval deadline = find_deadline(wake, calls);
-	struct timeval began = ast_tvnow();
-	int has_unsent = wake->is_joining;
-	size_t index;
-
-	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
-		fds[index] = AST_VECTOR_GET(calls, index)->alert;
-	}
-	for (;;) {
-		int64_t left = ast_tvdiff_ms(deadline, ast_tvnow());
-		struct ast_channel *ready;
-		int fd = -1, pause;
-
-		for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
-			/* ORDER: heeded first, so that what comes meanwhile is an alert of its own. */
-			pushwake__call_heed(AST_VECTOR_GET(calls, index));
-			tell(wake, AST_VECTOR_GET(calls, index));
-		}
-		if (take_joined(wake, calls)) {
-			return 0;
-		}
-		if (is_over(calls)) {
-			wake->status = verdict(calls);
-			return 0;
-		}
-		if (left <= 0) {
-			wake->status = wake->is_joining ? "TIMEOUT" : "UNAVAILABLE";
-			return 0;
-		}
-		if (has_unsent && ast_tvdiff_ms(ast_tvnow(), began) >= UNSENT_MS) {
-			has_unsent = fail_unsent(calls);
-		}
-		pause = (int) MIN(left, has_unsent ? UNSENT_MS : INT_MAX);
-		ready = ast_waitfor_nandfds(&wake->chan, 1, fds, AST_VECTOR_SIZE(calls), NULL, &fd, &pause);
-		if (ready && take_frame(ready)) {
-			wake->status = "FAILED";
-			return -1;
-		}
-	}
-}
-
-/*! A channel may carry any number of calls. */
-static int wait_for_phone(struct pushwake__wake *wake, struct pushwake__calls *calls)
-{
-	int *fds = ast_calloc(AST_VECTOR_SIZE(calls) + 1, sizeof(*fds));
-	int res = fds ? wait_for_one(wake, calls, fds) : 0;
-
-	ast_free(fds);
-	return res;
-}
-
 /*! The deadline came without a word from an engine. */
 static void go_on_alone(struct pushwake__wake *wake, struct pushwake__calls *calls)
 {
@@ -381,19 +203,22 @@ static void go_on_alone(struct pushwake__wake *wake, struct pushwake__calls *cal
 static enum outcome push_all(struct pushwake__wake *wake, struct pushwake__calls *calls)
 {
 	enum outcome best = OUTCOME_NOBODY;
+	int is_alone = 0;
 	size_t index;
 
 	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
 		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
-		enum outcome outcome = ast_tvzero(call->deadline) ? push(wake, call)
-			: call->given_up ? OUTCOME_FAILED : OUTCOME_WAITS;
+		enum outcome outcome = call->ended || call->given_up ? OUTCOME_FAILED
+			: ast_tvzero(call->deadline) ? push(wake, call) : OUTCOME_WAITS;
 
+		is_alone |= outcome == OUTCOME_ALONE;
 		if (outcome == OUTCOME_RUNG || best == OUTCOME_NOBODY
 			|| (outcome == OUTCOME_WAITS && best != OUTCOME_RUNG)) {
 			best = outcome;
 		}
 	}
-	return best;
+	/* Contacts that are known now are not kept back until somebody else's phone has come. */
+	return best == OUTCOME_WAITS && is_alone && ast_str_strlen(wake->contacts) ? OUTCOME_ALONE : best;
 }
 
 static int run(struct pushwake__wake *wake, struct pushwake__calls *calls)
@@ -410,7 +235,7 @@ static int run(struct pushwake__wake *wake, struct pushwake__calls *calls)
 		return 0;
 	case OUTCOME_FAILED:
 		/* Something may have come since the last run. */
-		if (!take_joined(wake, calls)) {
+		if (!pushwake__wake_take(wake, calls)) {
 			wake->status = "FAILED";
 		}
 		return 0;
@@ -424,7 +249,7 @@ static int run(struct pushwake__wake *wake, struct pushwake__calls *calls)
 	if (wake->is_ringing) { /* who has been answered already, by a menu, hears the tone */
 		ast_indicate(wake->chan, AST_CONTROL_RINGING);
 	}
-	if (wait_for_phone(wake, calls)) {
+	if (pushwake__wake_wait(wake, calls)) {
 		return -1;
 	}
 	if (wake->is_ringing && ast_channel_state(wake->chan) == AST_STATE_UP) {

@@ -8,6 +8,7 @@
 
 struct ast_channel;
 struct ast_str;
+struct pushwake__calls;
 
 struct pushwake__wake {
 	struct ast_channel *chan;
@@ -28,6 +29,14 @@ struct pushwake__wake {
 
 /*! Wakes and waits; not 0 when the channel has hung up. */
 int pushwake__wake_run(struct pushwake__wake *wake);
+
+/* ---- pushwake_wait.c */
+
+/*! Hands over what has come; whether that was a phone. */
+int pushwake__wake_take(struct pushwake__wake *wake, struct pushwake__calls *calls);
+
+/*! Waits for the first of: a phone, the engine's word, the deadline, a hang-up (not 0). */
+int pushwake__wake_wait(struct pushwake__wake *wake, struct pushwake__calls *calls);
 
 /* ---- pushwake_app.c, pushwake_function.c */
 

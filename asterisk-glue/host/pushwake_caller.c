@@ -5,12 +5,16 @@
  */
 #include "asterisk.h"
 
+#include "asterisk/callerid.h"
 #include "asterisk/channel.h"
 #include "asterisk/pbx.h"
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
 #include "pushwake_caller.h"
+
+/*! RFC 3323, 4.1.1.3 */
+#define ANONYMOUS "sip:anonymous@anonymous.invalid"
 
 static void read_variable(struct ast_channel *chan, const char *function, char *buf, size_t size)
 {
@@ -19,28 +23,48 @@ static void read_variable(struct ast_channel *chan, const char *function, char *
 	}
 }
 
-static void read_message(struct pushwake__caller *caller, struct ast_channel *chan)
+/*! The end of a display name in quotes, or the beginning of the text; NULL when the quotes do not end. */
+static char *skip_quoted(char *text)
 {
-	char from[512];
-	char *uri, *name, *end;
+	char *at = text;
 
-	read_variable(chan, "MESSAGE(body)", caller->text, sizeof(caller->text));
-	read_variable(chan, "MESSAGE_DATA(Content-Type)", caller->type, sizeof(caller->type));
-	read_variable(chan, "MESSAGE(from)", from, sizeof(from));
-	/* "Name" <sip:user@host> or the URI alone. */
-	uri = strchr(from, '<');
+	if (*at != '"') {
+		return text;
+	}
+	for (at++; *at && *at != '"'; at++) {
+		at += *at == '\\' && at[1];
+	}
+	return *at ? at + 1 : NULL;
+}
+
+/*! "Name" <sip:user@host>, or the URI alone. A name may look like a URI, and is none. */
+static void read_from(struct pushwake__caller *caller, char *from)
+{
+	char *rest = skip_quoted(from);
+	char *uri = rest ? strchr(rest, '<') : NULL;
+
+	if (!rest) {
+		ast_copy_string(caller->uri, ANONYMOUS, sizeof(caller->uri));
+		return;
+	}
 	if (!uri) {
 		ast_copy_string(caller->uri, from, sizeof(caller->uri));
 		return;
 	}
 	*uri++ = '\0';
-	end = strchr(uri, '>');
-	if (end) {
-		*end = '\0';
-	}
-	name = ast_strip_quoted(ast_strip(from), "\"", "\"");
+	uri[strcspn(uri, ">")] = '\0';
 	ast_copy_string(caller->uri, uri, sizeof(caller->uri));
-	ast_copy_string(caller->name, name, sizeof(caller->name));
+	ast_copy_string(caller->name, ast_strip_quoted(ast_strip(from), "\"", "\""), sizeof(caller->name));
+}
+
+static void read_message(struct pushwake__caller *caller, struct ast_channel *chan)
+{
+	char from[2048];
+
+	read_variable(chan, "MESSAGE(body)", caller->text, sizeof(caller->text));
+	read_variable(chan, "MESSAGE_DATA(Content-Type)", caller->type, sizeof(caller->type));
+	read_variable(chan, "MESSAGE(from)", from, sizeof(from));
+	read_from(caller, ast_strip(from));
 }
 
 /*! The domain of the caller's own URI, or this host's name for a caller without one. */
@@ -64,6 +88,7 @@ static void read_domain(char *domain, size_t size, struct ast_channel *chan)
 void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *chan, int is_message, const char *aor)
 {
 	char domain[128] = "";
+	int is_withheld;
 
 	memset(caller, 0, sizeof(*caller));
 	snprintf(caller->to, sizeof(caller->to), "sip:%s", aor);
@@ -72,11 +97,17 @@ void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *
 		return;
 	}
 	ast_channel_lock(chan);
+	is_withheld = (ast_channel_caller(chan)->id.number.valid || ast_channel_caller(chan)->id.name.valid)
+		&& (ast_party_id_presentation(&ast_channel_caller(chan)->id) & AST_PRES_RESTRICTION) != AST_PRES_ALLOWED;
 	ast_copy_string(caller->uri, S_COR(ast_channel_caller(chan)->id.number.valid,
 		ast_channel_caller(chan)->id.number.str, "anonymous"), sizeof(caller->uri));
 	ast_copy_string(caller->name, S_COR(ast_channel_caller(chan)->id.name.valid,
 		ast_channel_caller(chan)->id.name.str, ""), sizeof(caller->name));
 	ast_channel_unlock(chan);
+	if (is_withheld) {
+		ast_copy_string(caller->uri, ANONYMOUS, sizeof(caller->uri));
+		caller->name[0] = '\0';
+	}
 	if (!strchr(caller->uri, '@')) {
 		char number[sizeof(caller->uri)];
 

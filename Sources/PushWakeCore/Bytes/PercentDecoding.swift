@@ -15,15 +15,15 @@ enum PercentDecoding {
         case encoding
     }
 
-    /// The text behind `bytes`.
-    static func decode(_ bytes: Span<UInt8>) throws(Failure) -> String {
+    /// The text behind `bytes`; with `keepsLines` escapes may stand for line ends and tabs.
+    static func decode(_ bytes: Span<UInt8>, keepsLines: Bool = false) throws(Failure) -> String {
         if bytes.hasControls() { throw .control }
-        if bytes.contains(ASCII.percent) { return try decodeEscapes(bytes) }
+        if bytes.contains(ASCII.percent) { return try decodeEscapes(bytes, keepsLines) }
         guard let text = bytes.validText() else { throw .encoding }
         return text
     }
 
-    private static func decodeEscapes(_ bytes: Span<UInt8>) throws(Failure) -> String {
+    private static func decodeEscapes(_ bytes: Span<UInt8>, _ keepsLines: Bool) throws(Failure) -> String {
         var out: [UInt8] = []
         out.reserveCapacity(bytes.count)
         var index = 0
@@ -38,7 +38,9 @@ enum PercentDecoding {
                 let low = Hex.value(of: bytes[index &+ 2])
             else { throw .escape }
             let value = high &<< 4 | low
-            if value < 0x20 || value == 0x7F { throw .control }
+            if value < 0x20 || value == 0x7F {
+                guard keepsLines, value == 0x0A || value == 0x0D || value == 0x09 else { throw .control }
+            }
             out.append(value)
             index &+= 3
         }

@@ -135,6 +135,8 @@ struct DeviceState {
         let number: Int
         var contact: CallContact
         var since: Int64
+        /// When its contact was named to the host.
+        let openedAt: Int64
         /// False until a dialplan, or the script of a serial call, comes to it.
         var isSent = true
         var heard = Heard.nothing
@@ -184,8 +186,13 @@ struct DeviceState {
 
     /// Where a request can go without the phone's help, the best one first: nil when it has to come by itself.
     var reachable: CallContact? {
-        let contacts = device.contacts.filter { $0.canBeRung && !failedKeys.contains($0.key) }
-        return contacts.first { $0.reach == .open } ?? contacts.first
+        var best: Int?
+        for index in device.contacts.indices
+        where device.contacts[index].canBeRung && !failedKeys.contains(device.contacts[index].key) {
+            if device.contacts[index].reach == .open { return device.contacts[index] }
+            if best == nil { best = index }
+        }
+        return best.map { device.contacts[$0] }
     }
 
     /// A push may still bring it.
@@ -201,6 +208,21 @@ struct DeviceState {
             case .underway, .dropped, .accepted: break
             }
             return heard == nil || heard == .nothing && leg?.number == legAtPush
+        }
+    }
+
+    /// Milliseconds for which an app that a push has woken is there for its request, at the least.
+    private static let attention: Int64 = 1000
+
+    /// A push is of use when its leg brings nothing: it was not pushed, or came for its push, and the host came to its leg so
+    /// much later that the app may be suspended again (an announcement between, or phones that are rung in turn).
+    func needsPush(for leg: Leg) -> Bool {
+        guard device.canBePushed else { return false }
+        switch push {
+        case .none: return true
+        case .accepted:
+            return leg.heard == .nothing && leg.number != legAtPush && leg.since - leg.openedAt >= Self.attention
+        case .underway, .dropped, .failed: return false
         }
     }
 
@@ -241,7 +263,7 @@ struct DeviceState {
     var nextFlow: CallContact? { reachable.flatMap { $0.reach == .open ? $0 : nil } }
 
     mutating func openLeg(_ number: Int, _ contact: CallContact, _ now: Int64, isSent: Bool = true) {
-        leg = Leg(number: number, contact: contact, since: now, isSent: isSent)
+        leg = Leg(number: number, contact: contact, since: now, openedAt: now, isSent: isSent)
         silentAt = nil
         replacement = nil
     }

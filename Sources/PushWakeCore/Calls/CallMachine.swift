@@ -47,6 +47,17 @@ public struct CallMachine: ~Copyable {
     /// No phone joins any more.
     public var isClosed: Bool { end != nil || closing != nil }
 
+    /// The device has said no, or was left ringing.
+    public func hasDeclined(_ device: Int) -> Bool { devices.indices.contains(device) && devices[device].hasDeclined }
+
+    /// Nobody came, or all have declined.
+    public var isGivenUp: Bool {
+        switch end ?? closing {
+        case .timedOut, .failed: true
+        case .answered, .cancelled, .completedElsewhere, nil: false
+        }
+    }
+
     /// Begins with the devices of the user; `start(now:)` says what to do first.
     public init(
         event: PushEvent, isCall: Bool, devices: [CallDevice], policy: CallPolicy, host: CallHost = .proxy,
@@ -209,7 +220,7 @@ public struct CallMachine: ~Copyable {
         guard !isClosed else { return }
         if let next = replacement?.contact ?? devices[index].nextFlow {
             ring(index, next, now, &verbs)
-        } else if devices[index].device.canBePushed, devices[index].push == .none {
+        } else if devices[index].needsPush(for: leg) {
             push(index, now, &verbs)
         }
     }
@@ -317,7 +328,7 @@ public struct CallMachine: ~Copyable {
         if let next = devices[index].replacement, now >= next.at { ring(index, next.contact, now, &verbs) }
         if let at = devices[index].silentAt, now >= at {
             devices[index].silentAt = nil
-            if devices[index].push == .none, let leg = devices[index].leg {
+            if let leg = devices[index].leg, devices[index].needsPush(for: leg) {
                 verbs.append(.note(.silent(device: index, now - leg.since)))
                 push(index, now, &verbs)
             }
@@ -332,7 +343,7 @@ public struct CallMachine: ~Copyable {
 
     /// Whether any device is so. It copies none, as `contains` of an array would.
     @inline(__always)
-    private func hasDevice(_ fits: (DeviceState) -> Bool) -> Bool {
+    private func hasDevice(_ fits: (borrowing DeviceState) -> Bool) -> Bool {
         let devices = devices.span
         for index in devices.indices where fits(devices[index]) { return true }
         return false
@@ -352,8 +363,8 @@ public struct CallMachine: ~Copyable {
 
     /// Gives the leg its time to be answered before the device is pushed as well.
     mutating func watch(_ index: Int, _ now: Int64) {
-        guard devices[index].device.canBePushed, devices[index].push == .none, devices[index].leg?.heard == .nothing,
-            devices[index].leg?.isSent == true, let silentAfter = policy.silentAfter
+        guard let leg = devices[index].leg, leg.isSent, leg.heard == .nothing, devices[index].needsPush(for: leg),
+            let silentAfter = policy.silentAfter
         else { return }
         let pause = max(silentAfter, devices[index].device.pushDelay)
         if pause > 0 { devices[index].silentAt = now + pause }

@@ -87,8 +87,8 @@ public struct FormFields: Equatable, Sendable {
     /// In the order of the text.
     public private(set) var fields: [Field] = []
 
-    /// Reads a form; an empty text has no fields.
-    public init(_ text: [UInt8]) throws(Failure) {
+    /// Reads a form; an empty text has no fields. With `keepsLines` values may have line ends and tabs.
+    public init(_ text: [UInt8], keepsLines: Bool = false) throws(Failure) {
         let parts = text.split(separator: ASCII.ampersand)
         guard parts.count <= Self.most else { throw .tooMany }
         for (index, part) in parts.enumerated() {
@@ -98,7 +98,8 @@ public struct FormFields: Equatable, Sendable {
                 fields.append(
                     Field(
                         name: try PercentDecoding.decode(Array(bytes[..<equals]).span),
-                        value: try PercentDecoding.decode(Array(bytes[equals...].dropFirst()).span)))
+                        value: try PercentDecoding.decode(
+                            Array(bytes[equals...].dropFirst()).span, keepsLines: keepsLines)))
             } catch {
                 throw .unreadable(index + 1)
             }

@@ -21,8 +21,18 @@ public struct NodeRoute: Sendable {
     public func text(aor: String, path: String, flow: String) -> String {
         guard path.isEmpty else { return path }
         guard !nodeURI.isEmpty else { return "" }
-        let received = flow.isEmpty ? "" : ";received=\(Self.escaped(flow))"
-        return "<\(nodeURI)\(Self.userParameter)\(Self.escaped(aor))\(received)>"
+        var route: [UInt8] = []
+        route.reserveCapacity(nodeURI.utf8.count + 3 * (aor.utf8.count + flow.utf8.count) + 24)
+        route.append(ASCII.less)
+        nodeURI.utf8.span.append(to: &route)
+        Self.userParameter.utf8.span.append(to: &route)
+        Self.appendEscaped(aor, to: &route)
+        if !flow.isEmpty {
+            ";received=".utf8.span.append(to: &route)
+            Self.appendEscaped(flow, to: &route)
+        }
+        route.append(ASCII.greater)
+        return route.span.text()
     }
 
     /// Whether a contact that has this route registered here.
@@ -53,21 +63,62 @@ public struct NodeRoute: Sendable {
         return nil
     }
 
-    /// As the value of a URI's parameter (RFC 3261, 25.1): all but `paramchar` is escaped.
-    private static func escaped(_ text: String) -> String {
-        var out: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "&"),
-                UInt8(ascii: "+"), UInt8(ascii: "$"), UInt8(ascii: "!"), UInt8(ascii: "~"), UInt8(ascii: "*"),
-                UInt8(ascii: "'"), UInt8(ascii: "("), UInt8(ascii: ")"):
+    /// Appends it as the value of a URI's parameter (RFC 3261, 25.1): all but `paramchar` is escaped.
+    private static func appendEscaped(_ text: String, to out: inout [UInt8]) {
+        let bytes = text.utf8.span
+        for index in bytes.indices {
+            let byte = bytes[index]
+            if ByteClass.uriParameter.contains(byte) {
                 out.append(byte)
-            default:
-                out += Array("%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8)
+            } else {
+                out.append(ASCII.percent)
+                out.append(capitalDigit(byte &>> 4))
+                out.append(capitalDigit(byte & 0x0F))
             }
         }
-        return String(decoding: out, as: UTF8.self)
+    }
+
+    private static func capitalDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 &+ value : 0x37 &+ value }
+}
+
+extension NodeRoute {
+    /// Whether a setting names a place that a Route can lead to: `sip:host[:port]` or `sips:`, perhaps with parameters (RFC
+    /// 3261, 19.1.1), of which `transport` has to be one that there is. No user, headers or list.
+    static func isNodeURI(_ text: String) -> Bool {
+        let schemes = ["sip:", "sips:"]
+        guard let scheme = schemes.first(where: text.hasPrefix), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            return false
+        }
+        let parts = text.dropFirst(scheme.count).split(separator: ";", omittingEmptySubsequences: false)
+        return isPlace(parts[0]) && parts.dropFirst().allSatisfy(isParameter)
+    }
+
+    private static func isPlace(_ text: Substring) -> Bool {
+        let isLiteral = text.first == "["
+        let end = isLiteral ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
+        guard !isLiteral || end != nil else { return false }
+        let host = text[..<(end ?? text.endIndex)]
+        let port = text[(end ?? text.endIndex)...]
+        guard port.isEmpty || isPort(port) else { return false }
+        if isLiteral {
+            return host.utf8.count { $0 == UInt8(ascii: ":") } >= 2
+                && host.dropFirst().dropLast().allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
+        }
+        return !host.isEmpty && host.allSatisfy { $0.isLetter || $0.isNumber || "-._".contains($0) }
+    }
+
+    /// `:5060`.
+    private static func isPort(_ text: Substring) -> Bool {
+        guard text.first == ":", let number = UInt16(text.dropFirst()), text.dropFirst().first?.isNumber == true else {
+            return false
+        }
+        return number > 0
+    }
+
+    private static func isParameter(_ text: Substring) -> Bool {
+        let words = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard !words[0].isEmpty, !text.utf8.contains(where: "<>\"@?,".utf8.contains) else { return false }
+        guard words[0].lowercased() == "transport" else { return true }
+        return words.count == 2 && ["udp", "tcp", "tls", "sctp", "ws", "wss"].contains(words[1].lowercased())
     }
 }

@@ -121,7 +121,9 @@ public struct Settings: Equatable, Sendable {
             }
             return value
         case .nodeURI:
-            guard value.isEmpty || Self.isNodeURI(value) else { throw refuse("write sip:host or sip:host:port") }
+            guard value.isEmpty || NodeRoute.isNodeURI(value) else {
+                throw refuse("write sip:host or sip:host:port, perhaps with ;transport=tcp")
+            }
             return value
         case .capture:
             do throws(CaptureAddress.Mistake) {
@@ -138,13 +140,6 @@ public struct Settings: Equatable, Sendable {
 }
 
 extension Settings {
-    /// `sip:host[:port]` or `sips:`, perhaps with parameters: it stands in a Path as it is.
-    private static func isNodeURI(_ text: String) -> Bool {
-        let host = text.hasPrefix("sip:") ? text.dropFirst(4) : text.hasPrefix("sips:") ? text.dropFirst(5) : ""
-        return !host.isEmpty && host.first != ";"
-            && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"<>\"@?,".utf8.contains($0) }
-    }
-
     /// Where bindings live.
     public var storeChoice: StoreChoice { (try? StoreChoice(setting: text(.store))) ?? .sqlite }
 }

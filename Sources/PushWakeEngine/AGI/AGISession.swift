@@ -41,6 +41,7 @@ struct AGISession {
     private var command: AGICommand?
     private var aor = ""
     private var startedAt: Int64 = 0
+    private var wakeMessage: WakeMessage?
     private var isInUsage = false
 
     /// `arguments` are those of the process; nil for FastAGI, which has them in the environment, and which must say the
@@ -106,6 +107,13 @@ struct AGISession {
         state == .done ? [] : finish("UNAVAILABLE", because: reason)
     }
 
+    /// The engine that had taken the wake is gone: what to ask the next one; nil when nothing is waited for.
+    func wakeAgain(now: Int64) -> WakeMessage? {
+        guard state == .waiting, var message = wakeMessage else { return nil }
+        if message.seconds > 0 { message.seconds = max(1, message.seconds - max(0, now &- startedAt) / 1000) }
+        return message
+    }
+
     /// So many pushes have been queued for a `send`.
     mutating func sent(_ count: Int64) -> [Action] {
         finish(count > 0 ? "SENT" : "NOBINDING", more: [("PUSHWAKE_SENT", String(count))])
@@ -154,8 +162,9 @@ extension AGISession {
         // A channel that is not PJSIP's has no Call-ID; its unique id names the call as well.
         let callID = callID.isEmpty ? environment["agi_uniqueid"] : callID
         let number = environment["agi_callerid"]
-        let from = number.isEmpty ? "" : "sip:\(number)@asterisk"
-        let name = environment["agi_calleridname"]
+        let isWithheld = environment.withholdsCaller
+        let from = number.isEmpty ? "" : isWithheld ? "sip:anonymous@anonymous.invalid" : "sip:\(number)@asterisk"
+        let name = isWithheld ? "" : environment["agi_calleridname"]
         switch command {
         case .wake(let aor, let seconds):
             self.aor = aor
@@ -164,6 +173,7 @@ extension AGISession {
             var message = WakeMessage()
             (message.aor, message.seconds, message.callID, message.hasNoContacts) = (aor, seconds, callID, true)
             (message.fromURI, message.fromDisplay, message.toURI) = (from, name, aor)
+            wakeMessage = message
             return [.wake(message)]
         case .send(let event, let aor, let text):
             state = .waiting
@@ -275,6 +285,11 @@ public struct AGIEnvironment: Sendable {
     public subscript(name: String) -> String {
         let value = values[name] ?? ""
         return value == "unknown" ? "" : value
+    }
+
+    /// The caller does not want to be seen: bits 6 and 7 of `agi_callingpres` say allowed when they are 0 (Q.931, 4.5.10).
+    public var withholdsCaller: Bool {
+        (Int(self["agi_callingpres"]) ?? 0) & 0x60 != 0
     }
 
     /// `agi_arg_1`, `agi_arg_2`, … up to the first that is missing.

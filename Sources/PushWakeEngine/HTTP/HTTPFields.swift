@@ -27,6 +27,36 @@ struct HTTPFields {
             throw Problem(
                 status: 415, message: "send application/json or application/x-www-form-urlencoded")
         }
+        try checkControls()
+    }
+
+    /// What phones show may have tabs and lines, which end as in a text of this system; nothing else has control
+    /// characters, however it was sent.
+    private mutating func checkControls() throws(Problem) {
+        for (name, value) in values where value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+            let mayHaveLines = Self.shown.contains(name)
+            let text = mayHaveLines ? Self.withLines(value) : value
+            let isControl = { (byte: UInt8) in
+                byte < 0x20 && !(mayHaveLines && (byte == 0x0A || byte == 0x09)) || byte == 0x7F
+            }
+            guard !text.utf8.contains(where: isControl) else {
+                throw Problem(
+                    status: 400,
+                    message: "\(PrintableText.cleaned(String(name.prefix(40)))): a control character is in the value")
+            }
+            values[name] = text
+        }
+    }
+
+    /// CR LF, as forms of browsers have it, and CR alone become LF.
+    private static func withLines(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        var wasReturn = false
+        for byte in text.utf8 {
+            if byte == 0x0D { bytes.append(0x0A) } else if byte != 0x0A || !wasReturn { bytes.append(byte) }
+            wasReturn = byte == 0x0D
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The value under a name; nil for none and for an empty one, which is what apps send for what they do not have.
@@ -84,7 +114,7 @@ struct HTTPFields {
 
     private mutating func take(form body: [UInt8]) throws(Problem) {
         do throws(FormFields.Failure) {
-            for field in try FormFields(body).fields { values[field.name] = field.value }
+            for field in try FormFields(body, keepsLines: true).fields { values[field.name] = field.value }
         } catch {
             switch error {
             case .tooMany: throw Problem(status: 400, message: "the form has more than \(FormFields.most) fields")
@@ -119,17 +149,6 @@ struct HTTPFields {
                         "\(PrintableText.cleaned(String(member.name.prefix(40)))): write a text, a whole number or a boolean"
                 )
             }
-        }
-        // What texts of a form cannot hold, those of JSON must not either; what phones show may have lines.
-        for (name, value) in values {
-            let mayHaveLines = Self.shown.contains(name)
-            let isControl = { (byte: UInt8) in
-                byte < 0x20 && !(mayHaveLines && (byte == 0x0A || byte == 0x09)) || byte == 0x7F
-            }
-            guard value.utf8.contains(where: isControl) else { continue }
-            throw Problem(
-                status: 400,
-                message: "\(PrintableText.cleaned(String(name.prefix(40)))): a control character is in the value")
         }
     }
 }

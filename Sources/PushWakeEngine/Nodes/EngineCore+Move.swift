@@ -13,7 +13,8 @@ extension EngineCore {
         var stored: Int64 = 0
         var kept: Int64 = 0
         var over: Int64 = 0
-        var problems: [String] = []
+        /// Each with the line of the message, from 0; nil where it is not known.
+        var problems: [(index: Int?, text: String)] = []
         var open = 1
     }
 
@@ -23,15 +24,23 @@ extension EngineCore {
         var bindings: [Binding] = []
         var fields = message
         let now = SystemClock.wallSeconds()
+        var index = -1
+        var firstLines: [String: Int] = [:]
         while let field = fields.next() {
             guard field.tag == .text else { continue }
+            index += 1
             do {
                 let binding = try BindingDocument.read(JSONParser.parse(Array(fields.bytes[field.range])))
+                if firstLines[binding.aor] == nil { firstLines[binding.aor] = index }
                 if binding.forgetAt > now { bindings.append(binding) } else { outcome.over += 1 }
             } catch let error as BindingDocument.Mistake {
-                outcome.problems.append(error.message)
+                outcome.problems.append((index, error.message))
+            } catch let error as JSONParser.Failure {
+                // It was given one line of many: which one, the client knows.
+                let place = error.column > 0 ? "column \(error.column): " : ""
+                outcome.problems.append((index, place + error.message))
             } catch {
-                outcome.problems.append("\(error)")
+                outcome.problems.append((index, "\(error)"))
             }
         }
         for group in BindingImport.groups(bindings) {
@@ -46,7 +55,7 @@ extension EngineCore {
                 switch result {
                 case .success(true): outcome.stored += Int64(group.count)
                 case .success(false): outcome.kept += Int64(group.count)
-                case .failure(let error): outcome.problems.append("\(error)")
+                case .failure(let error): outcome.problems.append((firstLines[group[0].aor], "\(error)"))
                 }
                 finish(outcome, message, peer)
             }
@@ -64,8 +73,10 @@ extension EngineCore {
             Self.put("over", outcome.over, &writer)
             for problem in outcome.problems.prefix(20) {
                 writer.put(.row, 1)
-                Self.put("problem", problem, &writer)
+                if let index = problem.index { Self.put("index", Int64(index), &writer) }
+                Self.put("problem", problem.text, &writer)
             }
+            writer.put(.row, 1)
             Self.put("problems", Int64(outcome.problems.count), &writer)
         }
     }

@@ -14,7 +14,8 @@ extension EngineCore {
     /// `announcement` is for nodes that hold requests for the user; `keepsTrying`: a change that a shared store cannot keep
     /// now is kept later.
     func ask<Answer>(
-        about aor: String, keepsTrying: Bool = false, announcing announcement: @autoclosure () -> [UInt8]? = nil,
+        about aor: String, keepsTrying: Bool = false,
+        announcing announcement: @autoclosure @escaping () -> [UInt8]? = nil,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>) -> Void
     ) {
@@ -30,8 +31,10 @@ extension EngineCore {
         then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void
     ) {
         guard let shared else { return then(direct(work), false) }
+        // Longer than the request is held: phones may come late.
         shared.hold(
-            for: message.aor, claim: message.key.claim, now: SystemClock.wallSeconds(), work, then: then)
+            for: message.aor, claim: message.key.claim, seconds: hold(message) + Self.retention / 1000,
+            now: SystemClock.wallSeconds(), work, then: then)
     }
 
     /// Reads the bindings of the user who was told a PURR.

@@ -22,8 +22,6 @@ extension EngineService {
         options.prefix = settings.text(.storePrefix)
         options.node = NodeName.of(settings)
         options.nodeURI = settings.text(.nodeURI)
-        // Longer than any request is held: phones may come late.
-        options.holds = settings.integer(.wakeTimeout) + EngineCore.retention / 1000
         do throws(StoreError) {
             return try ValkeyStore(access, options: options, loop: loop) { isWarning, text in
                 log(isWarning ? .warning : .notice, "store: \(text)")

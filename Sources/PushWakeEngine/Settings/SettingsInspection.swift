@@ -198,7 +198,7 @@ public struct SettingsInspection {
             }
             return
         }
-        if !subject.hasPrefix("mailto:") && !subject.hasPrefix("https:") {
+        if !["mailto:", "https:"].contains(where: { subject.hasPrefix($0) && subject.count > $0.count }) {
             add(
                 .error, .vapidSubject,
                 "push services want to know who sends; set mailto:you@example.com or an https: URI")

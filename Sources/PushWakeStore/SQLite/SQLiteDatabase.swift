@@ -2,12 +2,32 @@
 
 import CSQLite
 import Glibc
+internal import PushWakeSystem
 
 /// One connection to a SQLite file, for one thread at a time.
 final class SQLiteDatabase {
     private let handle: OpaquePointer
     private let path: String
     private var statements: [String: SQLiteStatement] = [:]
+    private let lockWait: LockWait
+    /// What was last said of a lock, and when: who holds it is not looked up for each write that meets it.
+    private var lockError: (error: StoreError, time: Int64)?
+
+    /// What SQLite asks when it meets a lock of another process.
+    private final class LockWait {
+        var patience: LockPatience
+
+        init(limit: Int32) { patience = LockPatience(limit: Int64(limit)) }
+
+        /// Waits a moment; false: it is of no use to wait any longer.
+        func wait(look: Int32) -> Bool {
+            guard let pause = patience.pause(look: Int(look), now: SystemClock.monotonicMilliseconds()) else {
+                return false
+            }
+            usleep(UInt32(clamping: pause * 1000))
+            return true
+        }
+    }
 
     /// How a file is opened.
     enum Access {
@@ -18,9 +38,11 @@ final class SQLiteDatabase {
         case immutable
     }
 
-    /// Opens an existing file, empty ones included; a lock of another process is awaited for `busyTimeout` ms.
+    /// Opens an existing file, empty ones included; a lock of another process is awaited for `busyTimeout` ms, and not at
+    /// all for a second after that was in vain (`LockPatience`).
     init(path: String, access: Access = .readWrite, busyTimeout: Int32) throws(StoreError) {
         self.path = path
+        lockWait = LockWait(limit: busyTimeout)
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(Self.name(of: path, access), &opened, Self.flags(access), nil)
         guard let opened, code == SQLITE_OK else {
@@ -31,7 +53,13 @@ final class SQLiteDatabase {
         }
         handle = opened
         sqlite3_extended_result_codes(handle, 1)
-        sqlite3_busy_timeout(handle, busyTimeout)
+        // SAFETY: this object owns the context and outlives the handle.
+        sqlite3_busy_handler(
+            handle,
+            { context, looks in
+                guard let context else { return 0 }
+                return Unmanaged<LockWait>.fromOpaque(context).takeUnretainedValue().wait(look: looks) ? 1 : 0
+            }, Unmanaged.passUnretained(lockWait).toOpaque())
     }
 
     private static func name(of path: String, _ access: Access) -> String {
@@ -59,7 +87,7 @@ final class SQLiteDatabase {
     }
 
     /// Awaits locks of other processes for so many milliseconds.
-    func setBusyTimeout(_ milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
+    func setBusyTimeout(_ milliseconds: Int32) { lockWait.patience.limit = Int64(milliseconds) }
 
     /// Rows that the last statement inserted, changed or deleted.
     var changes: Int { Int(sqlite3_changes(handle)) }
@@ -136,8 +164,14 @@ final class SQLiteDatabase {
 
     /// What the last failure on this connection means.
     func error(for code: Int32) -> StoreError {
+        let now = SystemClock.monotonicMilliseconds()
+        let isLock = code & 0xFF == SQLITE_BUSY
+        if isLock, let lockError, now - lockError.time < LockPatience.rest { return lockError.error }
         let message = sqlite3_errmsg(handle).map { String(cString: $0) } ?? "unknown error"
-        return SQLiteFailure(code: code, systemError: sqlite3_system_errno(handle), message: message).error(path: path)
+        let error = SQLiteFailure(code: code, systemError: sqlite3_system_errno(handle), message: message).error(
+            path: path)
+        if isLock { lockError = (error, now) }
+        return error
     }
 }
 

@@ -42,8 +42,8 @@ final class ValkeyLink: OutboundStreamOwner {
     var keepsEarly = false
     private var early: [(command: [[UInt8]], handler: Handler, sentAt: Int64)] = []
     private var hasEnded = false
-    /// A message of a channel that was subscribed to.
-    var onMessage: ([UInt8]) -> Void = { _ in }
+    /// A message of a channel that was subscribed to; nil on a connection for commands, whose replies may look the same.
+    var onMessage: (([UInt8]) -> Void)?
 
     /// Does nothing yet.
     init(_ access: ValkeyAccess, loop: Loop) throws(StoreError) {
@@ -214,8 +214,7 @@ final class ValkeyLink: OutboundStreamOwner {
     // MARK: Bytes
 
     private func write(_ command: [[UInt8]], to channel: Channel, _ handler: @escaping Handler) {
-        let bytes = ValkeyReader.command(command)
-        guard !bytes.isEmpty else { return handler(nil) }
+        let bytes = ValkeyCommand.bytes(command)
         waiting.append((handler, loop.now))
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -259,10 +258,12 @@ final class ValkeyLink: OutboundStreamOwner {
     }
 
     private func take(_ reply: ValkeyReply) {
-        let elements = reply.elements
-        if elements.count == 3, elements[0].text == "message" || elements[0].text == "smessage" {
-            if let bytes = elements[2].bulk { onMessage(bytes) }
-            return
+        if let onMessage {
+            let elements = reply.elements
+            if elements.count == 3, elements[0].text == "message" || elements[0].text == "smessage" {
+                if let bytes = elements[2].bulk { onMessage(bytes) }
+                return
+            }
         }
         guard firstWaiting < waiting.count else { return lost("an answer came that nobody asked for") }
         let handler = waiting[firstWaiting].handler

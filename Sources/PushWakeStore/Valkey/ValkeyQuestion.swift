@@ -8,15 +8,15 @@ final class ValkeyQuestion {
     enum Kind: Equatable {
         /// Reads, and writes what has changed.
         case ask
-        /// The same for a request, which is named.
-        case hold(claim: String)
+        /// The same for a request, which is named and may be held for so many seconds.
+        case hold(claim: String, seconds: Int64)
     }
 
     let aor: String
     let kind: Kind
     /// Seconds since 1970, of the question.
     let now: Int64
-    let announcement: [UInt8]?
+    let announcement: () -> [UInt8]?
     /// Asks the bindings; keeps the answer for `finish`.
     let run: (MemoryStore) throws(StoreError) -> Void
     /// Tells the answer, or the failure. `isClaimed` belongs to `hold`.
@@ -33,7 +33,8 @@ final class ValkeyQuestion {
     var conflicts = 0
 
     init(
-        aor: String, kind: Kind = .ask, now: Int64, announcement: [UInt8]? = nil, keepsTrying: Bool = false,
+        aor: String, kind: Kind = .ask, now: Int64, announcement: @escaping () -> [UInt8]? = { nil },
+        keepsTrying: Bool = false,
         run: @escaping (MemoryStore) throws(StoreError) -> Void,
         finish: @escaping (_ failure: StoreError?, _ isClaimed: Bool) -> Void
     ) {

@@ -28,7 +28,8 @@ struct ValkeyScript {
             return {1, redis.call('HKEYS', KEYS[2])}
             """)
 
-    /// Reads a user for a request that this node may hold, and remembers that it may.
+    /// Reads a user for a request that this node may hold, and remembers that it may, for as long as the longest of all
+    /// that may be held for the user.
     ///
     ///     KEYS  image, holders, claim of the request
     ///     ARGV  node, seconds for which it may hold the request, milliseconds in which it says that it does push
@@ -39,7 +40,7 @@ struct ValkeyScript {
             local image = redis.call('GET', KEYS[1])
             if not image then return false end
             redis.call('HSET', KEYS[2], ARGV[1], '')
-            redis.call('EXPIRE', KEYS[2], ARGV[2])
+            if redis.call('TTL', KEYS[2]) < tonumber(ARGV[2]) then redis.call('EXPIRE', KEYS[2], ARGV[2]) end
             redis.call('SET', KEYS[3], ARGV[1], 'PX', ARGV[3], 'NX')
             return {image, redis.call('GET', KEYS[3])}
             """)
@@ -113,5 +114,11 @@ struct ValkeyKeys {
         return String(decoding: key[start.count...].dropLast(), as: UTF8.self)
     }
 
-    private func user(_ aor: String, _ suffix: String) -> [UInt8] { prefix + Array(":{:\(aor)}\(suffix)".utf8) }
+    private func user(_ aor: String, _ suffix: String) -> [UInt8] {
+        var key: [UInt8] = []
+        key.reserveCapacity(prefix.count + aor.utf8.count + suffix.utf8.count + 4)
+        key += prefix
+        for part in [":{:", aor, "}", suffix] { part.utf8.span.append(to: &key) }
+        return key
+    }
 }

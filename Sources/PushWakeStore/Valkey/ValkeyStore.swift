@@ -28,8 +28,6 @@ public final class ValkeyStore: SharedStore {
         public var nodeURI = ""
         /// Seconds for which a node that says nothing more counts as there.
         public var presence: Int64 = 15
-        /// Seconds for which this node may hold a request.
-        public var holds: Int64 = 100
         /// Seconds for which a node alone pushes for a request.
         public var claims: Int64 = 30
 
@@ -130,7 +128,8 @@ public final class ValkeyStore: SharedStore {
     // MARK: Asking
 
     public func ask<Answer>(
-        about aor: String, now: Int64, keepsTrying: Bool, announcing announcement: [UInt8]?,
+        about aor: String, now: Int64, keepsTrying: Bool,
+        announcing announcement: @autoclosure @escaping () -> [UInt8]?,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>) -> Void
     ) {
@@ -143,14 +142,14 @@ public final class ValkeyStore: SharedStore {
     }
 
     public func hold<Answer>(
-        for aor: String, claim: String, now: Int64,
+        for aor: String, claim: String, seconds: Int64, now: Int64,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void
     ) {
         var answer: Answer?
         add(
             ValkeyQuestion(
-                aor: aor, kind: .hold(claim: claim), now: now,
+                aor: aor, kind: .hold(claim: claim, seconds: seconds), now: now,
                 run: { (store) throws(StoreError) in answer = try work(store) },
                 finish: { failure, isClaimed in then(Self.result(answer, failure), isClaimed) }))
     }
@@ -230,11 +229,12 @@ public final class ValkeyStore: SharedStore {
         case _ where question.isPlain, .ask:
             let image = keys.image(question.aor)
             servers.send(["GET".word, image], about: image) { [weak self] in self?.take($0, id, question) }
-        case .hold(let claim):
+        case .hold(let claim, let seconds):
             let keys = [
                 keys.image(question.aor), keys.holders(question.aor), keys.claim(question.aor, claim),
             ]
-            let arguments = [options.node, "\(options.holds)", "\(claimPause - Self.claimMargin)"].map(\.word)
+            let arguments = [options.node, "\(min(max(seconds, 1), 1 << 40))", "\(claimPause - Self.claimMargin)"].map(
+                \.word)
             run(.hold, keys, arguments) { [weak self] in self?.take($0, id, question) }
         }
     }
@@ -283,7 +283,7 @@ public final class ValkeyStore: SharedStore {
         // Nobody is told of a contact that is no longer the phone's.
         if question.isLate, before.isNewer(than: question.now, changedTo: after) { return end(id, question, nil) }
         guard after != before else {
-            guard question.announcement != nil else { return end(id, question, nil) }
+            guard question.announcement() != nil else { return end(id, question, nil) }
             return announceUnchanged(id, question)
         }
         write(after, over: version, told: after.purrs.filter { !before.purrs.contains($0) }, id, question)
@@ -344,8 +344,9 @@ public final class ValkeyStore: SharedStore {
     }
 
     private func announce(_ question: ValkeyQuestion, to nodes: [String]) {
-        guard let announcement = question.announcement else { return }
-        for node in nodes where node != options.node {
+        let others = nodes.filter { $0 != options.node }
+        guard !others.isEmpty, let announcement = question.announcement() else { return }
+        for node in others {
             servers.publish(announcement, to: keys.channel(node))
         }
     }

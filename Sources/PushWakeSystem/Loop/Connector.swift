@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: MIT
 
 internal import CLinux
+package import PushWakeCore
 
 /// Opens one TCP connection to the first of several addresses that answers (Happy Eyeballs, RFC 8305): IPv6 and IPv4
-/// in turn, a new attempt every 250 ms or as soon as one fails.
+/// in turn, a new attempt every 250 ms or as soon as one fails. Addresses that are not trusted to serve wait until the
+/// others have failed, or for two seconds.
 package final class Connector {
     static let stagger: Int64 = 250
+    /// Milliseconds for which the others have the way to themselves: longer than a handshake over a slow path takes, and
+    /// short beside the time that a connection has.
+    static let patience: Int64 = 2000
 
     private let loop: Loop
     private var addresses: [SocketAddress]
+    /// So many of the addresses are the last resort, and until when they wait for the others.
+    private let lastResort: Int
+    private let lastResortAt: Int64
     private var attempts: [Attempt] = []
     private var timer: Loop.TimerID?
+    /// The address whose connection is the result; nil before.
+    package private(set) var reached: SocketAddress?
     private var completion: ((Result<Socket, SystemError>) -> Void)?
     private var lastError = SystemError("connect", code: EHOSTUNREACH)
 
@@ -30,9 +40,21 @@ package final class Connector {
     }
 
     /// Calls `completion` once, later, unless `cancel()` comes first. The owner keeps the connector until then.
-    package init(loop: Loop, addresses: [SocketAddress], completion: @escaping (Result<Socket, SystemError>) -> Void) {
+    package convenience init(
+        loop: Loop, addresses: [SocketAddress], completion: @escaping (Result<Socket, SystemError>) -> Void
+    ) {
+        self.init(loop: loop, addresses: .init(first: addresses, later: []), completion: completion)
+    }
+
+    /// The same with addresses of which some are the last resort.
+    package init(
+        loop: Loop, addresses: AddressOrder.Choice<SocketAddress>,
+        completion: @escaping (Result<Socket, SystemError>) -> Void
+    ) {
         self.loop = loop
-        self.addresses = Self.interleave(addresses)
+        self.addresses = Self.interleave(addresses.first) + addresses.later
+        lastResort = addresses.later.count
+        lastResortAt = loop.now + Self.patience
         self.completion = completion
         loop.atEndOfTurn { self.startNext() }
     }
@@ -65,6 +87,10 @@ package final class Connector {
         if let timer { loop.cancel(timer) }
         timer = nil
         while completion != nil, !addresses.isEmpty {
+            if addresses.count <= lastResort, !attempts.isEmpty, loop.now < lastResortAt {
+                timer = loop.schedule(at: lastResortAt) { self.startNext() }
+                return
+            }
             let address = addresses.removeFirst()
             do throws(SystemError) {
                 let socket = try Socket.connect(to: address)
@@ -86,7 +112,10 @@ package final class Connector {
         loop.unwatch(attempt.socket.descriptor)
         attempts.removeAll { $0 === attempt }
         let code = attempt.socket.connectResult()
-        guard code != 0 else { return complete(.success(attempt.socket)) }
+        guard code != 0 else {
+            reached = attempt.address
+            return complete(.success(attempt.socket))
+        }
         lastError = SystemError("connect to \(attempt.address)", code: code)
         startNext()
     }

@@ -118,6 +118,11 @@ public final class Socket {
 
     private func configure() {
         _ = clinux_set_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        // An idle connection stays known to NATs and firewalls, which forget it after four minutes or more, and one that
+        // they have forgotten ends before anybody needs it: the kernel's own first probe comes after two hours.
         _ = clinux_set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
+        _ = clinux_set_option(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)
+        _ = clinux_set_option(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
+        _ = clinux_set_option(descriptor, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
     }
 }

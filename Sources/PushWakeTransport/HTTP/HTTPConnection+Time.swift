@@ -47,14 +47,26 @@ extension HTTPConnection {
     /// Who lives answers this, however long the request takes.
     private func ask() {
         isAsked = true
+        askedPosition = channel?.bytesSent ?? 0
         guard configuration.pingAfter != nil, case .http2(let session) = session else { return }
         session.ping()
         scheduleFlush()
     }
 
+    /// No PING can ask, but the other end's kernel has confirmed all that had been sent when one would have asked: the way
+    /// is there, and the server slow. A way that died confirms nothing.
+    private var isConfirmed: Bool {
+        if configuration.pingAfter != nil, case .http2 = session { return false }
+        return channel.map { $0.bytesConfirmed >= askedPosition } ?? false
+    }
+
     /// Nothing comes any more. Others go over another connection from now on, and so does what may be repeated; the
     /// rest waits for an answer here.
     private func leave() {
+        guard !isConfirmed else {
+            (unheardSince, isAsked) = (loop.now, false)
+            return
+        }
         let reason = "\(origin.authority) has been silent for \(configuration.silence) ms"
         // The kernel is full: nothing can be taken back one by one.
         guard case .http2(let session) = session, !isBlocked else { return finish(reason, isOrderly: true) }
@@ -105,10 +117,11 @@ extension HTTPConnection {
         setTimer(after: next == .max ? configuration.answerTimeout : max(1, next - now))
     }
 
-    /// How long the connection is kept without a request; a server that allows none for long is left.
+    /// How long the connection is kept without a request; a server that allows none for longer than it may be silent is left:
+    /// none is for short durations only (RFC 9113, 6.5.2).
     var idleTime: Int64? {
         guard case .http2(let session) = session, session.peerLimit == 0 else { return configuration.closeAfter }
-        return configuration.answerTimeout
+        return min(configuration.silence, configuration.answerTimeout)
     }
 
     /// Gives a silent connection a last chance: it may have been this process that slept.

@@ -40,6 +40,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private(set) var answers = 0
     /// The server has taken requests as it should: none of its answers so far says the contrary.
     private(set) var hasServed = false
+    /// Where TCP has stood, with the server or its proxy; nil until then.
+    private(set) var address: String?
     /// How the server refused our certificate, once that has ended the connection.
     private(set) var refusal: String?
     let loop: Loop
@@ -56,8 +58,9 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private(set) var isBlocked = false
     /// When the first request went out of which, and since which, nothing has been heard.
     var unheardSince = Int64.max
-    /// Since then a PING is on its way.
+    /// Since then a PING is on its way, where one can be sent, and so many bytes had been handed to the kernel.
     var isAsked = false
+    var askedPosition: UInt64 = 0
     var lastAnswer: Int64
     /// Milliseconds after which an answer's Date is of interest again, and when one was last.
     private static let datePause: Int64 = 60_000
@@ -70,8 +73,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private var failure: String?
 
     init(
-        id: Int, origin: HTTPOrigin, addresses: [SocketAddress], tls: TLSContext, configuration: HTTPPoolConfiguration,
-        loop: Loop, owner: any HTTPConnectionOwner
+        id: Int, origin: HTTPOrigin, addresses: AddressOrder.Choice<SocketAddress>, tls: TLSContext,
+        configuration: HTTPPoolConfiguration, loop: Loop, owner: any HTTPConnectionOwner
     ) {
         self.id = id
         self.origin = origin
@@ -95,6 +98,9 @@ final class HTTPConnection: LoopSource, TurnEnding {
 
     /// Nil before TLS stands, and after the end.
     var session: Session? { if case .established(_, let session) = stage { session } else { nil } }
+
+    /// What it goes over; nil before TCP stands, and after the end.
+    var channel: Channel? { stage.channel }
 
     /// Streams that can be opened now.
     var freeStreams: Int {
@@ -196,6 +202,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         case .failure(let error): return finish(error.description, isOrderly: false)
         case .success(let opened): socket = opened
         }
+        if case .connecting(let connector) = stage { address = connector.reached?.description }
         let channel = Channel(socket: socket, loop: loop)
         let tunnel = configuration.proxy.map { ProxyTunnel(to: origin, proxy: $0) }
         stage = tunnel.map { .tunnelling(channel, $0) } ?? .securing(channel)

@@ -51,6 +51,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private let loop: Loop
     private let resolver: Resolver
     private var machine: PoolStateMachine
+    private var addressOrder = AddressOrder()
     private var waiting = RingBuffer<HTTPExchange>()
     private var connections: [HTTPConnection] = []
     private var draining: [HTTPConnection] = []
@@ -254,8 +255,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             lastID += 1
             connections.append(
                 HTTPConnection(
-                    id: lastID, origin: origin, addresses: addresses, tls: tls, configuration: configuration,
-                    loop: loop, owner: self))
+                    id: lastID, origin: origin, addresses: addressOrder.choice(of: addresses, now: loop.now), tls: tls,
+                    configuration: configuration, loop: loop, owner: self))
         }
     }
 
@@ -304,6 +305,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             }
         }
         if hasGoodAnswer { machine.answered() }
+        if hasGoodAnswer, let address = connection.address { addressOrder.served(address) }
         if hasAnswer, isRefused { (isRefused, lastProblem) = (false, "") }
         drainQueue()
         offerCapacity()
@@ -333,6 +335,10 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
 
     func connectionClosed(_ connection: HTTPConnection, reason: String) {
         draining.removeAll { $0 === connection }
+        // A certificate is refused at all addresses.
+        if !connection.hasServed, connection.refusal == nil, let address = connection.address {
+            addressOrder.failed(address, now: loop.now)
+        }
         if let refusal = connection.refusal, !isClosed { refused(refusal) }
         let wasEstablished = established.remove(connection.id) != nil
         guard connections.contains(where: { $0 === connection }) else { return drainQueue() }

@@ -37,53 +37,93 @@ extension BindingsCommand {
                 Exit code 1: some lines could not be stored.
                 """)
 
-        /// Bytes of one message.
-        private static let most = 48 * 1024
-
         @OptionGroup var options: SettingsOptions
         @Flag(name: .long, help: "JSON instead of a sentence.") var json = false
         @Argument(help: "File with a line for each binding; - reads standard input.") var file: String
 
         func run() throws {
             let client = EngineClient(settings: try options.load())
-            var totals: [String: Int64] = [:]
-            var batch: [String] = []
-            var size = 0
-            var lastUser = Substring()
-            func send() throws {
-                guard !batch.isEmpty else { return }
-                client.begin(.takeBindings)
-                for line in batch { client.put(.text, line) }
-                for row in EngineClient.rows(of: try Engine.answer(client, milliseconds: 30_000)) {
-                    for field in row {
-                        if let text = field.text { Console.printError("a line was left out: \(text)") }
-                        if field.text == nil { totals[field.name, default: 0] += field.number }
-                    }
-                }
-                (batch, size) = ([], 0)
-            }
             guard let lines = LineFile(file) else {
                 Console.printError("cannot read \(file); give a readable file, or - for standard input")
                 throw ExitCode(2)
             }
-            while let line = lines.next() {
-                // Lines of one user stay together: a phone may have several.
-                let user = line.prefix { $0 != "," }
-                if size > Self.most, user != lastUser { try send() }
-                lastUser = user
-                batch.append(line)
-                size += line.utf8.count
+            var totals = Totals(file: file == "-" ? "standard input" : file)
+            var batch = BindingBatch()
+            do {
+                while let line = lines.next() {
+                    var step = batch.add(line, number: lines.number)
+                    if step == .sendFirst {
+                        try send(&batch, client, &totals)
+                        step = batch.add(line, number: lines.number)
+                    }
+                    if step == .tooLong {
+                        totals.leaveOut(lines.number, "it has \(line.utf8.count) bytes, which no binding has")
+                    }
+                }
+                try send(&batch, client, &totals)
+            } catch {
+                Console.printError("\(totals.file):\(lines.number): what comes next was not sent")
+                totals.say(json: json)
+                throw error
             }
-            try send()
-            let (stored, newer, over) = (totals["stored"] ?? 0, totals["newer_here"] ?? 0, totals["over"] ?? 0)
-            let problems = totals["problems"] ?? 0
-            if json {
-                Console.say("{\"stored\":\(stored),\"newer_here\":\(newer),\"over\":\(over),\"problems\":\(problems)}")
-            } else {
+            totals.say(json: json)
+            if totals.problems > 0 { throw ExitCode(1) }
+        }
+
+        private func send(_ batch: inout BindingBatch, _ client: EngineClient, _ totals: inout Totals) throws {
+            let lines = batch.take()
+            guard !lines.isEmpty else { return }
+            client.begin(.takeBindings)
+            for line in lines { client.put(.text, line.text) }
+            for row in EngineClient.rows(of: try Engine.answer(client, milliseconds: 30_000)) {
+                totals.add(row, lines)
+            }
+        }
+
+        /// What became of the lines.
+        private struct Totals {
+            let file: String
+            private var counts: [String: Int64] = [:]
+
+            init(file: String) { self.file = file }
+
+            var problems: Int64 { counts["problems"] ?? 0 }
+
+            /// Takes a row of the engine's answer about these lines.
+            mutating func add(_ row: [EngineField], _ lines: [BindingBatch.Line]) {
+                var index: Int64?
+                for field in row where field.text == nil {
+                    if field.name == "index" {
+                        index = field.number
+                    } else {
+                        counts[field.name, default: 0] += field.number
+                    }
+                }
+                for text in row.compactMap(\.text) {
+                    let line = index.flatMap { Int(exactly: $0) }.flatMap {
+                        lines.indices.contains($0) ? lines[$0] : nil
+                    }
+                    say(line?.number, text)
+                }
+            }
+
+            mutating func leaveOut(_ number: Int, _ reason: String) {
+                say(number, reason)
+                counts["problems", default: 0] += 1
+            }
+
+            private func say(_ number: Int?, _ reason: String) {
+                Console.printError("\(file):\(number.map { "\($0):" } ?? "") a line was left out: \(reason)")
+            }
+
+            func say(json: Bool) {
+                let (stored, newer, over) = (counts["stored"] ?? 0, counts["newer_here"] ?? 0, counts["over"] ?? 0)
                 Console.say(
-                    "stored \(stored); \(newer) are newer here, \(over) are over, \(problems) could not be stored")
+                    json
+                        ? "{\"stored\":\(stored),\"newer_here\":\(newer),\"over\":\(over),\"problems\":\(problems)}"
+                        : "stored \(stored); \(newer) are newer here, \(over) are over, \(problems) could not be stored"
+                )
             }
-            if problems > 0 { throw ExitCode(1) }
         }
     }
 }
@@ -93,6 +133,8 @@ private final class LineFile {
     private let file: UnsafeMutablePointer<FILE>
     private var line: UnsafeMutablePointer<CChar>?
     private var room = 0
+    /// Of the line that was read last, from 1; empty ones count.
+    private(set) var number = 0
 
     /// Opens a file, or standard input for `-`; nil when it cannot be read.
     init?(_ path: String) {
@@ -110,6 +152,7 @@ private final class LineFile {
         while true {
             let count = getline(&line, &room, file)
             guard count >= 0, let line else { return nil }
+            number += 1
             let bytes = UnsafeRawBufferPointer(start: line, count: count)
             let text = String(decoding: bytes.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
             if !text.isEmpty { return text }

@@ -44,7 +44,12 @@ struct CanaryCommand: ParsableCommand {
         guard CanaryPlan.Goal(rawValue: goal) != nil else { throw ValidationError("--goal takes ringing or answer") }
         guard (1...600).contains(within) else { throw ValidationError("--within takes 1 to 600") }
         guard (1...1440).contains(every ?? 1) else { throw ValidationError("--every takes 1 to 1440") }
-        guard place != nil else { throw ValidationError("--proxy takes host or host:port") }
+        guard place != nil else {
+            throw ValidationError(
+                proxy == nil
+                    ? "\(user): write the user as sip:user@host or sip:user@host:port, the port up to 65535"
+                    : "--proxy takes host or host:port")
+        }
     }
 
     func run() throws {

@@ -44,6 +44,38 @@ import Testing
         #expect(call.hangUp(leg: 1) == "")
     }
 
+    /// An announcement between the wait for the phone and the call to it, or phones that are rung in turn.
+    @Test func `a phone that was woken long before its leg is sent may sleep again`() {
+        func woken() -> HeldCall {
+            let call = HeldCall(Self.bob, host: .dialplan)
+            #expect(call.start() == "push 0 call, hold")
+            #expect(call.accept() == "")
+            #expect(call.register("bob", at: .tcp("b1")) == "ring 1 b1")
+            return call
+        }
+        let dead = woken()
+        #expect(dead.wait(6000) == "")
+        dead.send(leg: 1)
+        #expect(dead.fail(503, leg: 1) == "push 0 call, hold")
+        #expect(dead.accept() == "")
+        #expect(dead.register("bob", at: .tcp("b2")) == "ring 2 b2")
+        dead.send(leg: 2)
+        #expect(dead.fail(503, leg: 2) == "hold")
+
+        let silent = woken()
+        #expect(silent.wait(6000) == "")
+        silent.send(leg: 1)
+        #expect(silent.wait(1500) == "push 0 call, hold")
+        #expect(silent.accept() == "")
+        #expect(silent.wait(10_000) == "")
+        #expect(silent.register("bob", at: .tcp("b2")) == "ring 2 b2 for 1")
+
+        let prompt = woken()
+        prompt.send(leg: 1)
+        #expect(prompt.wait(5000) == "")
+        #expect(prompt.fail(503, leg: 1) == "hold")
+    }
+
     @Test func `a text that nobody holds is pushed, whatever time and its phone do`() {
         let call = HeldCall(Self.alice, Self.bob, event: .chat, host: .dialplan, wakeTimeout: 2000)
         #expect(call.startUnheld(for: 3_600_000) == "ring 1 a, push 1 chat")

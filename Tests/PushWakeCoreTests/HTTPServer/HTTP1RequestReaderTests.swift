@@ -118,6 +118,9 @@ import Testing
     @Test func `is refused with a wrong escape, a control byte or too many fields`() {
         #expect(throws: FormFields.Failure.unreadable(2)) { try FormFields(Array("a=1&b=%0".utf8)) }
         #expect(throws: FormFields.Failure.unreadable(1)) { try FormFields(Array("a=%0a".utf8)) }
+        #expect(throws: FormFields.Failure.unreadable(1)) { try FormFields(Array("a%0a=1".utf8), keepsLines: true) }
+        #expect(throws: FormFields.Failure.unreadable(1)) { try FormFields(Array("a=%00".utf8), keepsLines: true) }
+        #expect(throws: Never.self) { try FormFields(Array("a=%0a%0d%09".utf8), keepsLines: true) }
         #expect(throws: FormFields.Failure.tooMany) {
             try FormFields(Array(String(repeating: "a&", count: 101).utf8))
         }

@@ -26,6 +26,12 @@ import Testing
         #expect(made["agi_calleridname"] == "")
     }
 
+    @Test(arguments: [("0", false), ("3", false), ("32", true), ("35", true), ("67", true), ("", false), ("x", false)])
+    func `knows a caller who withholds the number`(presentation: String, withholds: Bool) {
+        #expect(environment("agi_callingpres: \(presentation)").withholdsCaller == withholds)
+        #expect(!environment().withholdsCaller)
+    }
+
     @Test func `has the arguments up to a gap`() {
         #expect(environment("agi_arg_1: 100", "agi_arg_2: ", "agi_arg_4: x").arguments == ["100", ""])
         #expect(environment().arguments == [])

@@ -47,6 +47,15 @@ import Testing
         #expect((actions == [.say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)}\"")]) == isGood)
     }
 
+    @Test func `does not tell who calls when that is withheld`() {
+        var session = introduced("wake", "100", "40", lines: ["agi_callingpres: 35"])
+        guard case .wake(let message) = session.line("200 result=1 (abc@host)", now: 0).first else {
+            Issue.record("it wakes nobody")
+            return
+        }
+        #expect(message.fromURI == "sip:anonymous@anonymous.invalid" && message.fromDisplay.isEmpty)
+    }
+
     @Test func `is not introduced without end`() {
         var session = AGISession(arguments: nil)
         for _ in 1...256 { #expect(session.line("a:b", now: 0) == []) }

@@ -16,6 +16,8 @@ private final class LateStore: SharedStore {
     var isAway = false
     var isClaimed = false
     var confirmed: [String] = []
+    /// Seconds for which requests may be held, as `hold` was told.
+    var heldFor: [Int64] = []
     /// What `claimAnew` says.
     var isClaimedStill = true
     let claimPause: Int64 = 0
@@ -40,20 +42,23 @@ private final class LateStore: SharedStore {
     }
 
     func ask<Answer>(
-        about aor: String, now: Int64, keepsTrying: Bool, announcing announcement: [UInt8]?,
+        about aor: String, now: Int64, keepsTrying: Bool,
+        announcing announcement: @autoclosure @escaping () -> [UInt8]?,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>) -> Void
     ) {
         open.append { [self] in
-            if let announcement { announced.append(announcement) }
+            if let announcement = announcement() { announced.append(announcement) }
             then(result(work))
         }
     }
 
     func hold<Answer>(
-        for aor: String, claim: String, now: Int64, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        for aor: String, claim: String, seconds: Int64, now: Int64,
+        _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>, Bool) -> Void
     ) {
+        heldFor.append(seconds)
         open.append { [self] in then(result(work), isClaimed) }
     }
 
@@ -187,6 +192,24 @@ private final class Host {
         try host.register()
         host.store.answer()
         #expect(host.hear()?.kind == .failure)
+    }
+
+    @Test func `hears of other nodes for as long as each request may be held`() throws {
+        let host = try Host(["wake_timeout": "40"])
+        try host.call()
+        try host.say(.wait) { writer in
+            writer.put(.aor, "bob")
+            writer.put(.callID, "long")
+            writer.put(.seconds, 7200)
+            writer.put(.withoutContacts, 1)
+        }
+        // A setting that is read again counts at once.
+        var longer = host.bench.core.settings
+        try longer.set("wake_timeout", to: "90")
+        host.bench.core.take(longer)
+        try host.call(handle: 2)
+        let retention = EngineCore.retention / 1000
+        #expect(host.store.heldFor == [40 + retention, 7200 + retention, 90 + retention])
     }
 
     @Test func `lets a call go on without push when the store is away`() throws {

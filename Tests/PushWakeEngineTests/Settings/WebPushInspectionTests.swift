@@ -10,6 +10,7 @@ import Testing
         ([("vapid_subject", "mailto:a@b")], "vapid_key", LogLevel.error),
         ([("vapid_key", "/nonexistent"), ("vapid_subject", "mailto:a@b")], "vapid_key", .warning),
         ([("vapid_key", "/nonexistent")], "vapid_subject", .error),
+        ([("vapid_key", "/nonexistent"), ("vapid_subject", "mailto:")], "vapid_subject", .error),
         ([("vapid_key", "/nonexistent"), ("vapid_subject", "ops@example.com")], "vapid_subject", .error),
         ([("vapid_key", "/nonexistent"), ("webpush_hosts", "https://push.example.com")], "webpush_hosts", .error),
         ([("vapid_key", "/nonexistent"), ("webpush_hosts", "push.example.com:8443")], "webpush_hosts", .error),

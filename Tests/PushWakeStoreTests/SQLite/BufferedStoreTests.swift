@@ -2,6 +2,7 @@
 
 import Glibc
 import PushWakeCore
+import PushWakeSystem
 import Testing
 
 @testable import PushWakeStore
@@ -41,6 +42,32 @@ import Testing
             #expect(try store.bindings(of: "alice@example.com", now: start + 60) == [moved])
             try store.flush()
             #expect(try table() == [moved])
+        }
+    }
+
+    @Test func `does not wait again and again for another process, and writes as soon as its lock is gone`() throws {
+        try withStore { (store, path, _) throws in
+            _ = try store.register([first], now: start)
+            try store.flush()
+            let other = try SQLiteDatabase(path: path, busyTimeout: 0)
+            try other.execute("BEGIN IMMEDIATE")
+            let begin = SystemClock.monotonicMilliseconds()
+            var refused = 0
+            for index in 0..<200 {
+                do throws(StoreError) {
+                    _ = try store.register([makeBinding(aor: "user\(index)")], now: start)
+                } catch {
+                    refused += 1
+                    #expect("\(error)".contains("is locked by"))
+                }
+            }
+            #expect(refused == 200 - 64)
+            // Each would have waited 50 ms.
+            #expect(SystemClock.monotonicMilliseconds() - begin < 2000)
+            try other.execute("ROLLBACK")
+            _ = try store.register([makeBinding(aor: "last")], now: start)
+            try store.flush()
+            #expect(try SQLiteStore(reading: path).count() == 1 + 64 + 1)
         }
     }
 

@@ -68,7 +68,7 @@ private enum ClusterUser {
         for user in users {
             _ = try register(b, user)
             var isClaimed: Bool?
-            a.store.hold(for: user, claim: "call", now: start) { (store) throws(StoreError) in
+            a.store.hold(for: user, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
                 try store.bindings(of: user, now: start)
             } then: { result, claimed in
                 #expect((try? result.get())?.count == 1)
@@ -166,7 +166,7 @@ private enum ClusterUser {
             var isHeld = false
             #expect(
                 b.wait {
-                    b.store.hold(for: user, claim: "call", now: start) { (store) throws(StoreError) in
+                    b.store.hold(for: user, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
                         true
                     } then: { result, _ in
                         if (try? result.get()) != nil { isHeld = true }

@@ -111,7 +111,7 @@ private let aor = "alice@example.com"
             let phone = makeBinding()
             _ = try b.ask { (store) throws(StoreError) in try store.register([phone], now: start) }
             var held: ([Binding], Bool)?
-            a.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+            a.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
                 try store.bindings(of: aor, now: start)
             } then: {
                 held = ((try? $0.get()) ?? [], $1)
@@ -120,7 +120,7 @@ private let aor = "alice@example.com"
             #expect(held?.0 == [phone] && held?.1 == false)
             // The same request at another node: the first one pushes.
             var second: Bool?
-            b.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+            b.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
                 try store.bindings(of: aor, now: start)
             } then: {
                 second = $1
@@ -220,7 +220,7 @@ private let aor = "alice@example.com"
                     }) != nil
                 })
             var isHeld = false
-            b.store.hold(for: aor, claim: "call", now: start + 9) { (store) throws(StoreError) in
+            b.store.hold(for: aor, claim: "call", seconds: 100, now: start + 9) { (store) throws(StoreError) in
                 try store.bindings(of: aor, now: start + 9)
             } then: { _, _ in
                 isHeld = true
@@ -256,7 +256,7 @@ private let aor = "alice@example.com"
     /// Holds a request, and says whether another node may push for it.
     private func isClaimed(_ node: ValkeyNode) -> Bool? {
         var answer: Bool?
-        node.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+        node.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
             true
         } then: {
             answer = $1
@@ -309,7 +309,7 @@ private let aor = "alice@example.com"
             b.loop.updateTime()
             var first: Bool?
             var second: Bool?
-            a.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+            a.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
                 true
             } then: { result, isClaimed in
                 first = (try? result.get()) != nil && !isClaimed
@@ -318,7 +318,7 @@ private let aor = "alice@example.com"
             a.loop.turn(waitingUpTo: 0)
             SystemClock.wait(milliseconds: 150)
             b.loop.updateTime()
-            b.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+            b.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
                 true
             } then: {
                 second = (try? $0.get()) == nil ? nil : $1
@@ -368,7 +368,7 @@ private let aor = "alice@example.com"
                 try a.ask(keepsTrying: true) { (store) throws(StoreError) in try store.register([again], now: start) }
             }
             var held: [Binding]?
-            a.store.hold(for: aor, claim: "call", now: start) { (store) throws(StoreError) in
+            a.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
                 try store.bindings(of: aor, now: start)
             } then: { result, _ in
                 held = (try? result.get()) ?? []

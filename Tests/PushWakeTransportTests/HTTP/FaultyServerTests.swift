@@ -40,7 +40,7 @@ import Testing
     @Test func `is left when it allows no stream for long`() throws {
         let bench = try Workbench()
         try bench.serve()
-        let pool = try bench.makePool { $0.answerTimeout = 200 }
+        let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (200, 20_000) }
         #expect(bench.send(pool)?.response?.status == 200)
         bench.connections.first?.setMaxConcurrentStreams(0)
         _ = (0..<5).map { _ in bench.loop.turn(waitingUpTo: 10) }
@@ -72,25 +72,25 @@ import Testing
     private final class Push: HTTPExchange {
         let path: String
         let isHarmless: Bool
+        let text: String
         var result: HTTPResult?
         override var isRepeatable: Bool { isHarmless }
 
-        init(_ path: String, isHarmless: Bool) {
-            (self.path, self.isHarmless) = (path, isHarmless)
+        init(_ path: String, isHarmless: Bool, text: String = "{}") {
+            (self.path, self.isHarmless, self.text) = (path, isHarmless, text)
             super.init(deadline: .max)
         }
 
-        override func write(into request: inout HTTPRequest) throws(PushRefusal) { request = makeRequest(path) }
+        override func write(into request: inout HTTPRequest) throws(PushRefusal) {
+            request = makeRequest(path, body: text)
+        }
         override func ended(_ result: HTTPResult) { self.result = result }
     }
 
-    @Test(arguments: [nil, Int64(60_000)])
-    func `that falls silent is left soon, with what may be repeated`(pingAfter: Int64?) throws {
+    @Test func `that falls silent is left soon, with what may be repeated`() throws {
         let bench = try Workbench()
         try bench.serve()
-        let pool = try bench.makePool {
-            ($0.silence, $0.answerTimeout, $0.pingAfter) = (300, 3000, pingAfter)
-        }
+        let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (300, 3000) }
         #expect(bench.send(pool)?.response?.status == 200)
         bench.connections.first?.pauseReading()
         let (call, message) = (Push("/call", isHarmless: true), Push("/message", isHarmless: false))
@@ -108,6 +108,48 @@ import Testing
         #expect(message.result?.problem.isEmpty == false)
         #expect(bench.connections.count == 2)
         #expect(bench.received.map(\.path) == ["/3/device/a", "/call", "/next"])
+    }
+
+    /// Google wants no PINGs, and HTTP/1.1 has none.
+    @Test(arguments: [TLSContext.ApplicationProtocol.http2, .http1], [true, false])
+    func `that cannot be asked is waited for while its kernel confirms what came`(
+        version: TLSContext.ApplicationProtocol, isHarmless: Bool
+    ) throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool(protocols: [version]) {
+            ($0.silence, $0.answerTimeout, $0.pingAfter) = (200, 3000, version == .http1 ? 60_000 : nil)
+        }
+        #expect(bench.send(pool)?.response?.status == 200)
+        var held: Int32?
+        bench.script = { request, _ in held = request.stream }
+        let push = Push("/push", isHarmless: isHarmless)
+        pool.send(push)
+        let end = SystemClock.monotonicMilliseconds() + 900
+        bench.run { SystemClock.monotonicMilliseconds() > end }
+        #expect(push.result == nil)
+        bench.connections.first?.respond(try #require(held), HTTPResponse(status: 200))
+        bench.run { push.result != nil }
+        #expect(push.result?.response?.status == 200)
+        #expect(bench.connections.count == 1 && bench.received.count == 2)
+    }
+
+    @Test func `that cannot be asked is left soon when nothing is confirmed`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool { ($0.silence, $0.answerTimeout, $0.pingAfter) = (300, 20_000, nil) }
+        #expect(bench.send(pool)?.response?.status == 200)
+        // Its kernel takes some megabytes and then no more, as one that is gone takes nothing.
+        bench.connections.first?.pauseReading()
+        let body = String(repeating: "x", count: 60_000)
+        let pushes = (0..<400).map { Push("/\($0)", isHarmless: true, text: body) }
+        bench.loop.updateTime()
+        let begin = bench.loop.now
+        for push in pushes { pool.send(push) }
+        bench.run { bench.connections.count == 2 }
+        #expect(bench.connections.count == 2)
+        #expect(bench.loop.now - begin < 5000)
+        pool.close()
     }
 
     @Test func `that is slow and alive is waited for`() throws {

@@ -2,11 +2,12 @@
 
 import Glibc
 import PushWakeCore
-import PushWakeTransport
 import Synchronization
 import Testing
 
+@testable import PushWakeSimulator
 @testable import PushWakeSystem
+@testable import PushWakeTransport
 
 /// Counts in any thread.
 private final class Counter: Sendable {
@@ -98,6 +99,75 @@ private final class Counter: Sendable {
         withExtendedLifetime(connector) {}
         #expect(results.count == 1)
         #expect(throws: Never.self) { try results.first?.get() }
+    }
+
+    @Test func `leaves an address that takes connections and says nothing, and finds the one that serves`() throws {
+        let bench = try Workbench()
+        let port = try bench.serve().address.port
+        let mute = try #require(SocketAddress(ip: "127.0.0.9", port: port))
+        let good = try #require(SocketAddress(ip: "127.0.0.1", port: port))
+        // The kernel answers SYN for it; nobody answers TLS.
+        let socket = try Socket.listen(on: mute)
+        let resolver = Resolver(loop: bench.loop) { _, _ in .addresses([mute, good]) }
+        let pool = try bench.makePool(host: "localhost", resolver: resolver) { $0.connectTimeout = 300 }
+        #expect(bench.send(pool)?.response?.status == 200)
+        #expect(pool.statistics.connectionsFailed == 1)
+        // The next connection begins with the good one.
+        bench.connections.first?.close()
+        bench.connections.first?.flush()
+        bench.run { bench.closed == 1 && pool.openConnections == 0 }
+        #expect(bench.send(pool)?.response?.status == 200)
+        #expect(pool.statistics.connectionsFailed == 1)
+        pool.close()
+        socket.close()
+    }
+
+    @Test func `leaves an address where every connection ends before it has served`() throws {
+        let bench = try Workbench()
+        let good = try bench.serve().address
+        let frontEnd = FrontEnd()
+        let closing = try bench.serve(hosts: ["localhost"], ip: "127.0.0.9", port: good.port, script: frontEnd)
+        let address = closing.address
+        let resolver = Resolver(loop: bench.loop) { _, _ in .addresses([address, good]) }
+        let pool = try bench.makePool(host: "localhost", resolver: resolver)
+        // The request was sent: whether it may be repeated is for its owner to say.
+        #expect(bench.send(pool)?.response == nil)
+        #expect(bench.send(pool)?.response?.status == 200)
+        #expect(frontEnd.connections == 1)
+        pool.close()
+    }
+
+    /// Takes connections and has no back end: it ends them when a request comes.
+    private final class FrontEnd: ServerScript {
+        private(set) var connections = 0
+
+        func opened(_ connection: ServedConnection) { connections += 1 }
+        func received(_ request: ScriptedRequest, on connection: ServedConnection) { connection.abort() }
+        func closed(_ connection: ServedConnection) {}
+    }
+
+    @Test func `gives addresses of the last resort the way when the others fail, or take long`() throws {
+        let bench = try Workbench()
+        let port = try bench.serve().address.port
+        let refused = try #require(SocketAddress(ip: "127.0.0.9", port: port))
+        let good = try #require(SocketAddress(ip: "127.0.0.1", port: port))
+        // Nothing answers there: a backlog that is full drops SYN.
+        let full = try #require(SocketAddress(ip: "127.0.0.8", port: port))
+        let listener = try Socket.listen(on: full, backlog: 0)
+        let filler = try [Socket.connect(to: full), Socket.connect(to: full)]
+        for (first, pause) in [([refused], Int64(0)..<200), ([full, refused], Connector.patience - 50..<4000)] {
+            bench.loop.updateTime()
+            let begin = bench.loop.now
+            var end: Int64?
+            let connector = Connector(loop: bench.loop, addresses: .init(first: first, later: [good])) { _ in
+                bench.loop.updateTime()
+                end = bench.loop.now
+            }
+            bench.run { end != nil }
+            #expect(connector.reached?.description == good.description)
+            #expect(pause.contains((end ?? 0) - begin))
+        }
+        withExtendedLifetime((listener, filler)) {}
     }
 
     @Test func `refuses loopback when addresses from outside are not trusted`() throws {

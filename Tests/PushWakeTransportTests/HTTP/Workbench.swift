@@ -40,7 +40,8 @@ final class Workbench: ServerScript {
     func serve(
         hosts: [String] = ["localhost", "127.0.0.1", "::1"], days: Int = 30,
         maxStreams: UInt32 = 1000, protocols: [String] = ["h2", "http/1.1"],
-        versions: ClosedRange<Int> = Workbench.tls12...Workbench.tls13, port: UInt16 = 0
+        versions: ClosedRange<Int> = Workbench.tls12...Workbench.tls13, ip: String = "127.0.0.1", port: UInt16 = 0,
+        script: (any ServerScript)? = nil
     ) throws -> ScriptedServer {
         let issued = try authority.issueServer(hosts, days: days)
         let files = try (certificate: TemporaryFile.make(issued.certificatePEM), key: TemporaryFile.make(issued.keyPEM))
@@ -49,9 +50,9 @@ final class Workbench: ServerScript {
             TemporaryFile.remove(files.key)
         }
         let context = try ServerContext(files: files, protocols: protocols, versions: versions)
-        let address = try #require(SocketAddress(ip: "127.0.0.1", port: port))
+        let address = try #require(SocketAddress(ip: ip, port: port))
         let server = try ScriptedServer(
-            loop: loop, listening: address, context: context, maxStreams: maxStreams, script: self)
+            loop: loop, listening: address, context: context, maxStreams: maxStreams, script: script ?? self)
         self.server = server
         return server
     }

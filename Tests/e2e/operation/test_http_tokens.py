@@ -200,8 +200,11 @@ def test_a_binding_has_no_line_ends_and_nothing_longer_than_a_register_may_have(
 
 def test_a_text_may_have_lines(served):
     engine, client = served
-    answer = client.curl("/v1/send", *as_json({"aor": "nobody", "event": "chat", "text": "one\n\ttwo", "title": "a\nb"}))
-    assert answer.status == 404, answer.body
+    for end in ("\n", "\r\n"):
+        values = {"aor": "nobody", "event": "chat", "text": f"one{end}\ttwo", "title": f"a{end}b"}
+        for options in (as_json(values), form(values)):
+            answer = client.curl("/v1/send", *options)
+            assert answer.status == 404, answer.body
 
 
 def test_a_store_that_cannot_be_reached_shows_and_is_said(make_engine, make_valkey, tmp_path, simulator):

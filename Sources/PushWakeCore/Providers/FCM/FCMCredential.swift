@@ -56,6 +56,10 @@ public struct FCMCredential: ~Copyable {
     /// Milliseconds within which a second refusal counts against the account.
     private static let young: Int64 = 60_000
 
+    /// Milliseconds of a server's `Retry-After` that are obeyed: one request in a minute is no load on anybody, and
+    /// without a token no push of the account goes out.
+    private static let longestRest: Int64 = 60_000
+
     private var token: Token?
     private var fetch = Fetch.idle
     private var backoff = Backoff(first: 1000, cap: 10_000)
@@ -107,10 +111,11 @@ public struct FCMCredential: ~Copyable {
         backoff.reset()
     }
 
-    /// A fetch failed; `after` in milliseconds is what the server asks for, `random` spreads the next attempt.
+    /// A fetch failed; `after` in milliseconds is what the server asks for, of which a minute is granted at most, `random`
+    /// spreads the next attempt.
     public mutating func fetchFailed(reason: String, after: Int64?, now: Int64, random: UInt64) {
         let pause = backoff.next(random: random)
-        fetch = .resting(until: now + max(pause, min(max(after ?? 0, 0), 3_600_000)), reason: reason)
+        fetch = .resting(until: now + max(pause, min(max(after ?? 0, 0), Self.longestRest)), reason: reason)
     }
 
     /// Google took a push with the token of this generation: it is none of those that cannot work.

@@ -89,6 +89,17 @@ import Testing
             ])
     }
 
+    @Test func `rests for a minute at most, whatever the server says`() {
+        var credential = FCMCredential()
+        for after in [Int64(60_000), 3_600_000, .max] {
+            _ = credential.authorization(now: start)
+            credential.fetchFailed(reason: "HTTP 503", after: after, now: start, random: 0)
+            #expect(credential.authorization(now: start + 59_999) == .rest(until: start + 60_000, reason: "HTTP 503"))
+            #expect(credential.authorization(now: start + 60_000) == .fetch)
+            credential = FCMCredential()
+        }
+    }
+
     @Test func `stays in use when its refresh fails`() {
         var credential = ready()
         let due = start + 3_299_000

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Bindings from a file: which lines could not be stored, and that no other is lost for them."""
+
+import json
+import re
+import subprocess
+import time
+
+from servers import PUSHWAKE
+
+
+def line(number, **changes):
+    now = int(time.time())
+    binding = {
+        "provider": "apns", "aor": f"user{number}", "app": "com.example.phone", "team": "DEF123GHIJ", "service": "voip",
+        "token": f"{number:064x}", "dialect": "rfc8599", "contact": f"sip:user{number}@192.0.2.1", "call_id": f"c{number}",
+        "cseq": 1, "registered_at": now - 10, "expires_at": now + 600, "forget_at": now + 6000}
+    return json.dumps({key: value for key, value in {**binding, **changes}.items() if value is not None})
+
+
+def take(engine, *words, **options):
+    path = re.search(r"engine_socket = (\S+)", engine.settings.read_text())[1]
+    return subprocess.run([PUSHWAKE, "bindings", "import", *words, "--socket", path], capture_output=True, text=True,
+                          check=False, timeout=60, **options)
+
+
+def test_an_import_names_the_lines_that_it_leaves_out(make_engine, tmp_path):
+    engine = make_engine(store="memory")
+    lines = [line(number) for number in range(1, 1001)]
+    lines[7] = lines[7][:95]
+    lines[400] = line(401, expires_at=None)
+    lines[500] = line(501, contact="sip:" + "x" * 3_000_000)
+    lines[998] = line(999, provider="carrier-pigeon")
+    lines.insert(2, "")
+    file = tmp_path / "all.jsonl"
+    file.write_text("\n".join(lines) + "\n")
+    done = take(engine, file, "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout) == {"stored": 996, "newer_here": 0, "over": 0, "problems": 4}
+    said = dict(re.findall(rf"{re.escape(str(file))}:(\d+): a line was left out: (.*)", done.stderr))
+    assert list(said) == ["9", "402", "502", "1000"], done.stderr
+    assert said["9"].startswith("column ") and said["402"] == "expires_at is missing"
+    assert said["502"].startswith("it has 3000") and said["1000"] == "there is no such provider"
+
+
+def test_an_import_that_cannot_go_on_says_where_it_stopped(make_engine, tmp_path):
+    engine = make_engine(store="memory")
+    engine.stop()
+    done = take(engine, "-", input="\n".join(line(number) for number in range(1, 1001)))
+    assert done.returncode == 1 and "no engine answers" in done.stderr
+    assert re.search(r"standard input:\d+: what comes next was not sent", done.stderr), done.stderr
+    assert done.stdout.startswith("stored 0; ")
+
+
+def test_many_lines_of_one_user_are_all_read(make_engine):
+    engine = make_engine(store="memory", bindings_per_user=200)
+    lines = [line(1, token=f"{number:064x}", instance=f"<{number}>", call_id=f"c{number}", contact=f"sip:{number}@192.0.2.1",
+                  attributes={"x": "y" * 1000}) for number in range(1, 151)]
+    done = take(engine, "-", "--json", input="\n".join(lines))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["stored"] == 150
