@@ -46,6 +46,21 @@ public struct Dedupe: Sendable {
         return nil
     }
 
+    /// The turn of a device for this kind of push; nil for a kind that has no window.
+    public func turn(of binding: Binding, _ event: PushEvent) -> PushTurn? {
+        window > 0 && event != .custom ? .window(device(of: binding, event)) : nil
+    }
+
+    /// Milliseconds for which `note` would call this push too soon; 0 when it would not. Notes nothing.
+    public func pause(_ binding: Binding, _ content: PushContent, now: Int64) -> Int64 {
+        guard case .window(let device)? = turn(of: binding, content.event), let end = ends[device], end > now else {
+            return 0
+        }
+        let isSameRequest =
+            !content.callID.isEmpty && isKnown(fingerprint(content.callID, token(of: binding, content.event)), now)
+        return isSameRequest ? 0 : end - now
+    }
+
     /// The device has registered: what comes next may push it at once, should it fall asleep again.
     public mutating func release(_ binding: Binding) {
         guard window > 0, !ends.isEmpty else { return }

@@ -11,6 +11,7 @@ final class FastAGIChannel: WakeWaiter {
     private unowned let core: EngineCore
     private var session: AGISession
     var wait: WakeKey?
+    var waitTimer: Loop.TimerID?
 
     init(_ connection: LineConnection, _ core: EngineCore, token: String) {
         session = AGISession(arguments: nil, token: token)

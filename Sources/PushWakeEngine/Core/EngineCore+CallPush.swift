@@ -13,9 +13,10 @@ extension EngineCore {
         let binding = request.bindings[chosen.index]
         if request.pushedAt[device] == nil { request.pushedAt[device] = SystemClock.monotonicMilliseconds() }
         request.pushes.renew(binding.token, for: request, now: SystemClock.monotonicMilliseconds())
-        if let entry = request.pushes.entries[binding.token], entry.isAccepted != nil || entry.job != nil {
+        if let entry = request.pushes.entries[binding.token], entry.isUnderWay || entry.isAccepted != nil {
             let isOwn = entry.followers.contains { $0.request === request && $0.device == device }
             if !isOwn { return follow(entry, device, request) }
+            if entry.isPutOff { return }
         }
         let entry = request.pushes.entry(of: binding.token)
         (entry.isAccepted, entry.job) = (nil, nil)
@@ -53,7 +54,7 @@ extension EngineCore {
             guard isWanted else { return ended(push.push.binding, request, request.machine.end == nil) }
             // A fork of the request has been faster.
             let entry = request.pushes.entries[push.push.binding.token]
-            guard entry?.job == nil, entry?.isAccepted == nil else { return }
+            guard entry?.isUnderWay != true, entry?.isAccepted == nil else { return }
             if let refusal = refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
             deliverInTime(push, request)
         }
@@ -83,41 +84,125 @@ extension EngineCore {
     /// Sends a push, or puts it off until `ignore_same` and the limits allow another.
     private func deliverInTime(_ push: CallPush, _ request: HeldRequest) {
         let now = SystemClock.monotonicMilliseconds()
-        let names = limits.names(push.push.binding, push.push.content)
-        let wait = wait(before: push.push, names, now)
-        guard wait > 0 else {
-            limits.note(names, now: now)
-            statistics.pushed += 1
-            return deliver(push, request)
+        let pending = PutOffPush(push: push, request: request)
+        let place = putOff.place(PushPriority(of: push.push.content.event))
+        guard let (turn, wait) = turn(before: pending, at: place, now) else { return deliverNow(pending, now) }
+        pending.entry.isPutOff = true
+        note(pending, waitsFor: turn, wait, now)
+        if putOff.isFull(turn) { dropDead(for: turn, now) }
+        switch putOff.add(pending, at: place, for: turn) {
+        case .waits: break
+        case .displaced(let other): refuse(other)
+        case .refused: refuse(pending)
         }
-        for follower in request.pushes.entries[push.push.binding.token]?.followers ?? [] {
-            trace.note(follower.request.trace, .putOff(device: follower.device, wait), now: now)
-        }
-        // The push before is waking the phone for this request too; but it may fail, or be dropped with its call.
-        // ORDER: at a time, and not so long after the turn began: of two messages the first one goes first.
-        delivery.loop.schedule(at: now &+ wait) { [weak self] in
-            guard let self else { return }
-            ifWanted(push, request) { [weak self] isWanted in
-                guard let self else { return }
-                if isWanted { return deliverInTime(push, request) }
-                // It has come with the push before; of a call that is over it has heard nothing.
-                ended(push.push.binding, request, request.machine.end == nil)
+        take(turn, at: now &+ wait)
+    }
+
+    private func deliverNow(_ pending: PutOffPush, _ now: Int64) {
+        let push = pending.push.push
+        pending.entry.isPutOff = false
+        limits.note(limits.names(push.binding, push.content), now: now)
+        if settings.integer(.ignoreSame) > 0 { _ = dedupe.note(push.binding, push.content, now: now) }
+        statistics.pushed += 1
+        deliver(pending.push, pending.request)
+    }
+
+    /// The turn that a push has to wait for, and milliseconds until it may be; nil when the push may go now.
+    ///
+    /// It stands behind what waits for any of its turns already, so that what came first goes first.
+    private func turn(
+        before pending: PutOffPush, at place: PutOffPushes<PutOffPush>.Place, _ now: Int64
+    ) -> (turn: PushTurn, wait: Int64)? {
+        let push = pending.push.push
+        let names = limits.names(push.binding, push.content)
+        let longest = limits.longestPause(names, now: now)
+        let window = dedupe.turn(of: push.binding, push.content.event)
+        let pause = dedupe.pause(push.binding, push.content, now: now)
+        if putOff.count > 0 {
+            let turns = limits.turns(of: names) + (window.map { [$0] } ?? [])
+            if let taken = turns.first(where: { putOff.isTaken($0, before: place) }) {
+                return (taken, max(longest?.wait ?? 0, pause))
             }
+        }
+        return longest ?? window.flatMap { pause > 0 ? ($0, pause) : nil }
+    }
+
+    private func note(_ pending: PutOffPush, waitsFor turn: PushTurn, _ wait: Int64, _ now: Int64) {
+        if case .window = turn { statistics.suppressed += 1 } else { statistics.limited += 1 }
+        for follower in pending.entry.followers {
+            trace.note(follower.request.trace, .putOff(device: follower.device, wait), now: now)
         }
     }
 
-    /// Milliseconds for which a push has to wait; 0: it may go, and `ignore_same` counts from now.
-    private func wait(before push: Push, _ names: PushLimits.Names, _ now: Int64) -> Int64 {
-        let pause = limits.pause(names, now: now)
-        if pause > 0 {
-            statistics.limited += 1
-            return pause
+    /// Lets somebody have a turn at its time: one timer for all that wait for it.
+    private func take(_ turn: PushTurn, at time: Int64) {
+        guard putOff.first(for: turn) != nil, awaitedTurns.insert(turn).inserted else { return }
+        delivery.loop.schedule(at: time) { [weak self] in
+            guard let self else { return }
+            awaitedTurns.remove(turn)
+            take(turn)
         }
-        guard settings.integer(.ignoreSame) > 0,
-            case .tooSoon(let wait) = dedupe.note(push.binding, push.content, now: now)
-        else { return 0 }
-        statistics.suppressed += 1
-        return wait
+    }
+
+    private func take(_ turn: PushTurn) {
+        let now = SystemClock.monotonicMilliseconds()
+        dropDead(for: turn, now)
+        guard let first = putOff.popFirst(for: turn) else { return }
+        guard !putBack(first, from: turn, now) else { return takeNext(turn) }
+        awaitedTurns.insert(turn)
+        // The push before is waking the phone for this request too; but it may fail, or be dropped with its call.
+        let pending = first.element
+        ifWanted(pending.push, pending.followed) { [weak self] isWanted in
+            guard let self else { return }
+            awaitedTurns.remove(turn)
+            let now = SystemClock.monotonicMilliseconds()
+            if !isWanted {
+                // It has come with the push before; of a call that is over it has heard nothing.
+                end(pending, isAccepted: pending.followed.machine.end == nil)
+            } else if !putBack(first, from: turn, now) {
+                deliverNow(pending, now)
+            }
+            takeNext(turn)
+        }
+    }
+
+    /// Lets a push wait on at its place, where another has had its turn or it has to wait for another one too.
+    private func putBack(_ first: PutOffPushes<PutOffPush>.Entry, from turn: PushTurn, _ now: Int64) -> Bool {
+        guard let (next, wait) = self.turn(before: first.element, at: first.place, now) else { return false }
+        putOff.putBack(first, for: next)
+        if next != turn { note(first.element, waitsFor: next, wait, now) }
+        take(next, at: now &+ wait)
+        return true
+    }
+
+    /// Whoever is next has the turn after this one.
+    private func takeNext(_ turn: PushTurn) {
+        guard let first = putOff.first(for: turn) else { return }
+        let now = SystemClock.monotonicMilliseconds()
+        let next = self.turn(before: first.element, at: first.place, now)
+        take(turn, at: next?.turn == turn ? now &+ (next?.wait ?? 0) : now)
+    }
+
+    /// Ends what waits for a turn and is of no use any more: it must not take it from others.
+    private func dropDead(for turn: PushTurn, _ now: Int64) {
+        let dead = putOff.removeAll(for: turn) { $0.isDead(now: now) }
+        guard !dead.isEmpty else { return }
+        // ORDER: another request's verbs may be in the middle of being carried out.
+        delivery.loop.atEndOfTurn { [weak self] in
+            for pending in dead { self?.end(pending, isAccepted: false) }
+        }
+    }
+
+    private func end(_ pending: PutOffPush, isAccepted: Bool) {
+        pending.entry.isPutOff = false
+        ended(pending.entry, isAccepted)
+    }
+
+    /// Too many wait for its turn.
+    private func refuse(_ pending: PutOffPush) {
+        pending.entry.isPutOff = false
+        deliver(
+            pending.push, pending.request, refusal: Verdict(.overloaded, reason: "TooManyWaiting"))
     }
 
     /// Whether a push that was put off still has to go: not when the call is over or the phone has come.
@@ -160,7 +245,7 @@ extension EngineCore {
             if isAccepted {
                 countAccepted(entry, job.push, now)
             } else {
-                dedupe.release(job.binding)
+                if refusal == nil { dedupe.release(job.binding) }
                 request.lastReason = "\(result.outcome.name) \(result.reason)"
             }
             ended(entry, isAccepted)
@@ -254,4 +339,26 @@ struct CallPush {
     let askedAt: Int64
     /// The request asked for it at once, and not for want of an answer.
     let isPrompt: Bool
+}
+
+/// A push that waits until `ignore_same` and the limits allow it.
+struct PutOffPush {
+    let push: CallPush
+    /// Who asked for it; forks may follow.
+    let request: HeldRequest
+
+    var entry: RequestPushes.Entry { request.pushes.entry(of: push.push.binding.token) }
+
+    /// A fork that is held still, where there is one.
+    var followed: HeldRequest { entry.followers.first { $0.request.machine.end == nil }?.request ?? request }
+
+    /// It is of no use: its time is over, or each of its requests is. A message is shown even when nobody holds it any
+    /// more, unless it was delivered.
+    func isDead(now: Int64) -> Bool {
+        guard now < push.deadline else { return true }
+        let isMessage = push.push.content.event.isMessage
+        return entry.followers.allSatisfy {
+            isMessage ? $0.request.machine.end == .answered : $0.request.machine.end != nil
+        }
+    }
 }

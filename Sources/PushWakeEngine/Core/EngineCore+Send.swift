@@ -251,6 +251,10 @@ extension EngineCore {
         case .wake, .wait, .send, .upstreamRegister:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return drop(message, peer)
+        case .subscribe:
+            // Its sender has hung up: verbs that are kept for its host would go nowhere.
+            guard RequestDeadline(decoding: message).isPast(at: now) else { break }
+            return fail(message, peer, "the subscription came too late")
         case .register:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return register(message, nil)
@@ -258,7 +262,7 @@ extension EngineCore {
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return upstreamAnswered(message, nil)
         case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
-            .takeBindings, .subscribe, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs, .upstream:
+            .takeBindings, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs, .upstream:
             break
         }
         carryOut(message, from: peer)

@@ -124,8 +124,14 @@ extension EngineCore {
         request.waiters = []
         for waiter in waiters {
             waiter.tell(event)
-            waiter.wait = nil
+            endWait(of: waiter)
         }
+    }
+
+    private func endWait(of waiter: any WakeWaiter) {
+        waiter.wait = nil
+        if let timer = waiter.waitTimer { delivery.loop.cancel(timer) }
+        waiter.waitTimer = nil
     }
 
     private func remember(_ note: CallNote, _ request: HeldRequest, _ now: Int64) {
@@ -165,7 +171,7 @@ extension EngineCore {
     /// Lets somebody wait for a phone of a request; what has happened already is told at once.
     func wait(for message: WakeMessage, _ waiter: any WakeWaiter) {
         guard let request = calls[message.id], request.machine.end == nil else {
-            waiter.wait = nil
+            endWait(of: waiter)
             return waiter.tell(WaitEvent(kind: .failed, reason: "no phone of this user can be pushed"))
         }
         request.toldRung = request.rung
@@ -173,7 +179,8 @@ extension EngineCore {
         request.waiters.append(waiter)
         waiter.wait = message.key
         let seconds = message.seconds > 0 ? min(message.seconds, 86_400) : settings.integer(.wakeTimeout)
-        delivery.loop.schedule(after: seconds * 1000) { [weak self, weak waiter] in
+        if let timer = waiter.waitTimer { delivery.loop.cancel(timer) }
+        waiter.waitTimer = delivery.loop.schedule(after: seconds * 1000) { [weak self, weak waiter] in
             guard let self, let waiter, waiter.wait == message.key else { return }
             waiter.tell(WaitEvent(kind: .timedOut))
             stopWaiting(waiter)
@@ -185,7 +192,7 @@ extension EngineCore {
     /// The waiter needs no more; what it waited for goes on.
     func stopWaiting(_ waiter: any WakeWaiter) {
         guard let key = waiter.wait else { return }
-        waiter.wait = nil
+        endWait(of: waiter)
         calls[.waited(key)]?.waiters.removeAll { $0 === waiter }
     }
 }

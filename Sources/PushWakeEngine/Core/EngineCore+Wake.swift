@@ -124,6 +124,8 @@ extension EngineCore {
         answer.pushed = request.pushes.entries.count
         take(verbs, of: request, into: &answer)
         guard request.machine.isOfUse else {
+            // Its host goes on alone and says nothing more of it; a channel is told at once.
+            _ = request.machine.ended(.failed(callPolicy.unanswered), now: now)
             calls.end(request, forgetAt: now)
             return answer
         }
@@ -277,6 +279,8 @@ enum WaitKind: Int {
 protocol WakeWaiter: AnyObject {
     /// Set while it waits, and before that while the bindings are being asked for: a hang-up ends that too.
     var wait: WakeKey? { get set }
+    /// Ends the wait when its time is over.
+    var waitTimer: Loop.TimerID? { get set }
 
     /// Takes an event; must not call back.
     func tell(_ event: WaitEvent)

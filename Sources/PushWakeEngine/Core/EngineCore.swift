@@ -49,6 +49,9 @@ final class EngineCore {
     var dedupe: Dedupe
     /// How many pushes requests may cause.
     var limits: PushLimits
+    /// Pushes that wait for `limits` or `dedupe`, and the turns that have a timer or are being taken.
+    var putOff: PutOffPushes<PutOffPush>
+    var awaitedTurns: Set<PushTurn> = []
     /// Connections that want results.
     var subscribers: [EnginePeer] = []
     var unsentVerbs = UnsentVerbs()
@@ -76,6 +79,7 @@ final class EngineCore {
         self.delivery = delivery
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
         limits = PushLimits(settings, seed: UInt64.random(in: 0...UInt64.max))
+        putOff = PutOffPushes(capacity: Int(settings.integer(.queueSize)))
         calls = HeldRequests(most: Int(settings.integer(.wakesKept)))
         self.log = log
         callPolicy = CallPolicy(settings)
@@ -132,7 +136,7 @@ final class EngineCore {
             peer.isSubscribed = true
             peer.host = UInt64(bitPattern: EngineClient.number(.host, in: message))
             peer.sendsUpstream = EngineClient.number(.sendsUpstream, in: message) != 0
-            subscribers.append(peer)
+            if !subscribers.contains(where: { $0 === peer }) { subscribers.append(peer) }
             reply(to: message, peer) { _ in }
             let now = SystemClock.monotonicMilliseconds()
             for verbs in unsentVerbs.take(for: peer.host, now: now) { peer.send(verbs) }

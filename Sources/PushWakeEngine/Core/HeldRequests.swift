@@ -53,8 +53,10 @@ struct HeldRequests {
         }
     }
 
-    /// It has ended: it stays for phones that come late, until `time`.
+    /// It has ended: it stays for phones that come late, until `time`. A second end changes nothing.
     mutating func end(_ request: HeldRequest, forgetAt time: Int64) {
+        guard !request.hasEnded else { return }
+        request.hasEnded = true
         request.forgetAt = time
         request.pushes.live -= 1
         live -= 1
@@ -111,6 +113,8 @@ final class HeldRequest {
     let trace: TraceID
     /// What is measured of it.
     var times: RequestTimes
+    /// It is no longer counted among those that are held.
+    fileprivate(set) var hasEnded = false
     /// Nobody finds it any more.
     var isForgotten = false
     /// Its channel has asked anew.
@@ -197,6 +201,8 @@ final class RequestPushes {
         /// Monotonic milliseconds of its outcome.
         var endedAt: Int64 = 0
         var job: PushJob?
+        /// It waits until limits allow it.
+        var isPutOff = false
         /// How the last one ended, for forks that come later.
         var result: PushResult?
         /// The records of the token have the acceptance, and the wake.
@@ -206,6 +212,9 @@ final class RequestPushes {
         var wokenAt: Int64?
         /// Who wants to hear of its outcome.
         var followers: [(request: HeldRequest, device: Int)] = []
+
+        /// It goes, or waits for its turn to go.
+        var isUnderWay: Bool { job != nil || isPutOff }
 
         /// Another push for the same call would not meet this one's phone on its way.
         fileprivate func isThrough(_ request: HeldRequest, _ device: Int, _ now: Int64) -> Bool {

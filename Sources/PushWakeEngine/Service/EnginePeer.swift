@@ -13,6 +13,7 @@ class EnginePeer: WakeWaiter {
     var sendsUpstream = false
     /// Set while a channel waits on this connection for a phone.
     var wait: WakeKey?
+    var waitTimer: Loop.TimerID?
     fileprivate(set) var isClosed = false
     /// Messages begun, in order.
     private var drafts: [[UInt8]] = []

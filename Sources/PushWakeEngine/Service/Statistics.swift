@@ -17,7 +17,7 @@ struct Statistics {
     var pushed = 0
     var removedByProvider = 0
     var suppressed = 0
-    /// Pushes put off by `device_pushes`, `caller_pushes` and `aor_pushes`, each time that they were.
+    /// Pushes put off by `device_pushes`, `caller_pushes` and `aor_pushes`, once for each that they waited for.
     var limited = 0
     /// Requests for which nothing was done, because there are too many.
     var wakesRefused = 0

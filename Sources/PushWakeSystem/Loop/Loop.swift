@@ -50,7 +50,7 @@ public final class Loop {
     private let mailbox: Mailbox
     private var watches: [Watch?] = []
     private var lastGeneration: UInt32 = 0
-    private var timers = TimerHeap()
+    private(set) var timers = TimerHeap()
     private var turnEndings: [any TurnEnding] = []
     private var deferred: [() -> Void] = []
     private var isStopped = false

@@ -20,6 +20,9 @@ struct TimerHeap {
     private var lastSerial: UInt64 = 0
     private var cancelled = 0
 
+    /// Timers that will fire.
+    var count: Int { entries.count - cancelled }
+
     /// Deadline of the next timer; nil when there is none. Nobody need wake up for cancelled ones.
     mutating func nextDeadline() -> Int64? {
         while let first = entries.first, slots[first.slot].action == nil {

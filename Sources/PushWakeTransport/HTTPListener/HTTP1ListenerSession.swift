@@ -9,6 +9,7 @@ final class HTTP1ListenerSession: ListenerSession {
     /// Unsent bytes from which on no further request begins.
     private static let mostUnsent = 65_536
 
+    /// It outlives its session.
     private unowned let owner: any ListenerSessionOwner
     private var reader: HTTP1RequestReader
     private var output: [UInt8] = []

@@ -13,6 +13,7 @@ final class HTTP2ListenerSession: ListenerSession {
     /// Resets that may come at once, and then per second.
     private static let resets: (burst: UInt64, rate: UInt64) = (64, 16)
 
+    /// It outlives its session.
     private unowned let owner: any ListenerSessionOwner
     private let limits: HTTP1RequestReader.Limits
     private let session: OpaquePointer

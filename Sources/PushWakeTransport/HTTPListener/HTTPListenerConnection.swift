@@ -235,8 +235,9 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
         phase = .closed
         loop.unwatch(descriptor)
         listener?.forget(self)
-        // ORDER: nghttp2 may be on the stack; the session goes at the end of the turn.
-        if let session { loop.atEndOfTurn { _ = session } }
+        // ORDER: nghttp2 may be on the stack, and an answer may come in this turn; the session goes at its end, and with it
+        // this connection, which it calls.
+        if let session { loop.atEndOfTurn { withExtendedLifetime((session, self)) {} } }
         session = nil
         channel.close(aborting: aborting)
     }

@@ -78,4 +78,25 @@ extension CoreBench {
         #expect(try bench.call(kind, at: 600_000)?.kind == .reply)
         #expect(bench.core.statistics.wakesExpired == 0)
     }
+
+    @Test func `takes no verbs for a host that has given up on its subscription`() throws {
+        let bench = try CoreBench()
+        bench.core.unsentVerbs.keep([1], for: 7, now: SystemClock.monotonicMilliseconds())
+        let late = try #require(try bench.hand(.subscribe, at: 1101) { $0.put(.host, 7) })
+        #expect(late.kind == .failure)
+        #expect(bench.core.subscribers.isEmpty)
+        #expect(bench.core.statistics.wakesExpired == 0)
+        let inTime = try bench.hand(.subscribe, at: 1100) { $0.put(.host, 7) }
+        #expect(inTime?.kind == .reply)
+        #expect(bench.core.subscribers.count == 1)
+        let left = bench.core.unsentVerbs.take(for: 7, now: SystemClock.monotonicMilliseconds())
+        #expect(left.isEmpty)
+    }
+
+    @Test func `makes nobody hear the same news twice`() throws {
+        let bench = try CoreBench()
+        let peer = InnerPeer { _ in }
+        for _ in 0..<2 { EngineQuestion.send(bench.core, .subscribe, from: peer) { $0.put(.host, 7) } }
+        #expect(bench.core.subscribers.count == 1)
+    }
 }

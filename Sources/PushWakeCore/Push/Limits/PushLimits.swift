@@ -56,6 +56,21 @@ public struct PushLimits: Sendable {
         max(pause(names.user, user, now), pause(names.device, device, now), pause(names.caller, caller, now))
     }
 
+    /// The turns of these names.
+    public func turns(of names: Names) -> [PushTurn] {
+        [.device(names.device), .caller(names.caller), .user(names.user)]
+    }
+
+    /// The turn for which a push has to wait longest, and milliseconds until then; nil when it may go now.
+    public func longestPause(_ names: Names, now: Int64) -> (turn: PushTurn, wait: Int64)? {
+        let pauses: [(turn: PushTurn, wait: Int64)] = [
+            (.device(names.device), pause(names.device, device, now)),
+            (.caller(names.caller), pause(names.caller, caller, now)),
+            (.user(names.user), pause(names.user, user, now)),
+        ]
+        return pauses.max { $0.wait < $1.wait }.flatMap { $0.wait > 0 ? $0 : nil }
+    }
+
     /// A push goes.
     public mutating func note(_ names: Names, now: Int64) {
         if current.count >= capacity || now &- (turnedAt ?? now) > Self.turn {

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+
+/// What a push that was put off waits for, by fingerprint: the next push that a limit allows to its name, or the end of
+/// `ignore_same` for its device.
+public enum PushTurn: Hashable, Sendable {
+    case device(UInt64)
+    case caller(UInt64)
+    case user(UInt64)
+    case window(UInt64)
+}
+
+/// Pushes that were put off, in one line for each turn: calls before messages before refreshes, each class in the order in
+/// which its pushes came, whatever else they have waited for.
+///
+/// Whoever waits for two turns waits for one after the other. Lines are bounded, and all of them together: a caller can
+/// neither fill the memory nor the lines of others.
+public struct PutOffPushes<Element> {
+    /// Whose turn is sooner: the more urgent push's, then that of the one that came first.
+    public struct Place: Comparable, Sendable {
+        fileprivate let priority: PushPriority
+        fileprivate let serial: UInt64
+
+        public static func < (one: Place, other: Place) -> Bool {
+            (one.priority.rawValue, one.serial) < (other.priority.rawValue, other.serial)
+        }
+    }
+
+    /// One push with its place.
+    public struct Entry {
+        public let place: Place
+        public let element: Element
+    }
+
+    /// What became of a push that came in.
+    public enum Admission {
+        case waits
+        /// It waits in the stead of this one, which was less urgent and must be refused now.
+        case displaced(Element)
+        /// Too many wait that are as urgent, or more.
+        case refused
+    }
+
+    private let most: Int
+    private let capacity: Int
+    private var lines: [PushTurn: [Entry]] = [:]
+    private var lastSerial: UInt64 = 0
+    /// Pushes in all lines.
+    public private(set) var count = 0
+
+    /// At most `most` in a line, and `capacity` in all.
+    public init(most: Int = 1000, capacity: Int) {
+        self.most = max(most, 1)
+        self.capacity = max(capacity, 1)
+    }
+
+    /// The place of a push that comes now.
+    public mutating func place(_ priority: PushPriority) -> Place {
+        lastSerial &+= 1
+        return Place(priority: priority, serial: lastSerial)
+    }
+
+    /// Who has this turn next; nil when nobody waits for it.
+    public func first(for turn: PushTurn) -> Entry? { lines[turn]?.first }
+
+    /// Whether another waits for this turn that has it before this place.
+    public func isTaken(_ turn: PushTurn, before place: Place) -> Bool {
+        guard let first = lines[turn]?.first else { return false }
+        return first.place < place
+    }
+
+    /// Whether another push may only wait for this turn in the stead of one that does.
+    public func isFull(_ turn: PushTurn) -> Bool { count >= capacity || lines[turn, default: []].count >= most }
+
+    /// Lets a push wait, or says who must go.
+    public mutating func add(_ element: Element, at place: Place, for turn: PushTurn) -> Admission {
+        guard isFull(turn) else {
+            putBack(Entry(place: place, element: element), for: turn)
+            return .waits
+        }
+        // The newest of the least urgent: the oldest has waited longest for its turn.
+        guard let last = lines[turn]?.last, last.place.priority.rawValue > place.priority.rawValue else {
+            return .refused
+        }
+        lines[turn]?.removeLast()
+        count -= 1
+        putBack(Entry(place: place, element: element), for: turn)
+        return .displaced(last.element)
+    }
+
+    /// Lets a push that was taken out wait on at its place, full or not: for the same turn or for another.
+    public mutating func putBack(_ entry: Entry, for turn: PushTurn) {
+        var line = lines.removeValue(forKey: turn) ?? []
+        var (low, high) = (0, line.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if line[middle].place < entry.place { low = middle + 1 } else { high = middle }
+        }
+        line.insert(entry, at: low)
+        lines[turn] = line
+        count += 1
+    }
+
+    /// Takes out whoever has this turn next.
+    public mutating func popFirst(for turn: PushTurn) -> Entry? {
+        guard var line = lines.removeValue(forKey: turn), !line.isEmpty else { return nil }
+        let first = line.removeFirst()
+        if !line.isEmpty { lines[turn] = line }
+        count -= 1
+        return first
+    }
+
+    /// Takes out all that wait for this turn and match, in their order.
+    public mutating func removeAll(for turn: PushTurn, where matches: (Element) -> Bool) -> [Element] {
+        guard let line = lines[turn], line.contains(where: { matches($0.element) }) else { return [] }
+        var (kept, removed): ([Entry], [Element]) = ([], [])
+        for entry in line {
+            if matches(entry.element) { removed.append(entry.element) } else { kept.append(entry) }
+        }
+        lines[turn] = kept.isEmpty ? nil : kept
+        count -= removed.count
+        return removed
+    }
+}
