@@ -5,9 +5,3 @@
 #define _GNU_SOURCE 1
 #endif
 #include <hiredis/hiredis.h>
-
-/* The formatter counts in int up to 0.14 and in long long from 1.0 on. */
-static inline long long chiredis_format(char **out, int count, const char **words, const size_t *lengths)
-{
-	return redisFormatCommandArgv(out, count, words, lengths);
-}

@@ -131,7 +131,7 @@ private func post(
     _ client: OpaquePointer?, _ kind: EngineProtocol.Kind, _ request: UInt64, _ fill: (EngineClient) -> Void
 ) -> CInt {
     guard let handle = asking(client) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
-    handle.client.begin(kind)
+    handle.client.begin(kind, waits: false)
     handle.client.put(.host, Int64(bitPattern: handle.host))
     handle.client.put(.handle, Int64(bitPattern: request))
     fill(handle.client)

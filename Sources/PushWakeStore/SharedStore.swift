@@ -13,11 +13,13 @@ public import PushWakeCore
 public protocol SharedStore: AnyObject {
     /// Reads or changes a user.
     ///
-    /// `announcement` is sent to all other nodes that hold requests for the user, once the change is kept. A change that
+    /// `announcement` is sent to all other nodes that hold requests for the user, once the change is kept; it is put together
+    /// when there are any. A change that
     /// cannot be kept now is kept later, when `keepsTrying`: `then` hears of the failure, and what came later from the same
     /// device stays.
     func ask<Answer>(
-        about aor: String, now: Int64, keepsTrying: Bool, announcing announcement: [UInt8]?,
+        about aor: String, now: Int64, keepsTrying: Bool,
+        announcing announcement: @autoclosure @escaping () -> [UInt8]?,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>) -> Void)
 

@@ -25,11 +25,13 @@ public enum Descriptor {
     }
 
     /// Waits until one of two descriptors can be read; a second of -1 is left out.
-    public static func waitReadable(_ first: Int32, _ second: Int32) -> (first: Bool, second: Bool) {
+    public static func waitReadable(_ first: Int32, _ second: Int32, milliseconds: Int32 = -1) -> (
+        first: Bool, second: Bool
+    ) {
         var entries = [
             pollfd(fd: first, events: Int16(POLLIN), revents: 0), pollfd(fd: second, events: Int16(POLLIN), revents: 0),
         ]
-        _ = poll(&entries, 2, -1)
+        _ = poll(&entries, 2, milliseconds)
         return (entries[0].revents != 0, entries[1].revents != 0)
     }
 

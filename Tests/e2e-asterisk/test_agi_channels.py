@@ -50,6 +50,13 @@ class Hook:
         self.made.append(ProcessChannel([SCRIPT], self.environment, next(self.calls), *arguments))
         return self.made[-1]
 
+    def again(self, kind, channel, *arguments):
+        """The dialplan of the same call asks once more."""
+        made = (ProcessChannel([SCRIPT], self.environment, channel.call_id, *arguments) if kind == "AGI"
+                else NetworkChannel(self.port, channel.call_id, *arguments))  # fmt: skip
+        self.made.append(made)
+        return made
+
     def channel(self, kind, *arguments):
         """The same command both ways."""
         return self.script(*arguments) if kind == "AGI" else self.fast(arguments[0], *arguments[1:])
@@ -250,6 +257,23 @@ def test_a_second_wake_of_a_call_whose_phone_came_does_not_hang(hook, provider, 
     assert len(provider.pushes(sleeper.token)) == 1
 
 
+@BOTH
+def test_a_dialplan_that_wakes_the_same_user_again_pushes_again(hook, provider, sleeper, kind):
+    channel = hook.channel(kind, "wake", sleeper.user, "10")
+    run([channel], lambda: provider.pushes(sleeper.token))
+    sleeper.wake()
+    assert channel.finish(2).status == "WOKEN"
+    time.sleep(6.1)  # it is asleep again
+    again = hook.again(kind, channel, "wake", sleeper.user, "1")
+    assert again.finish(3).status == "TIMEOUT"
+    assert len(provider.pushes(sleeper.token)) == 2
+    time.sleep(1)
+    third = hook.again(kind, channel, "wake", sleeper.user, "10")
+    run([third], lambda: len(provider.pushes(sleeper.token)) == 3)
+    sleeper.wake()
+    assert third.finish(2).status == "WOKEN"
+
+
 @pytest.mark.alone
 def test_a_hundred_waits_cost_a_connection_each_and_no_polling(hook, sleeper):
     engine = hook.kamailio.engine_pid()
@@ -333,13 +357,19 @@ def test_a_lost_engine(tmp_path, provider):
     try:
         phone = Sleeper(hook, "100", fcm)
         time.sleep(6.1)
-        waiting = [hook.script("wake", "100", "30") for _ in range(5)]
+        waiting = [hook.script("wake", "100", "30") for _ in range(2)]
         run(waiting, lambda: provider.pushes(phone.token))
         run(waiting, lambda: False, 0.3)
         os.kill(hook.kamailio.engine_pid(), signal.SIGKILL)
-        for channel in waiting:
-            assert channel.finish(2).status == "UNAVAILABLE"
+        wait_until("the next engine pushes", lambda: len(provider.pushes(phone.token)) == 4)
+        phone.wake()
+        assert [channel.finish(2).status for channel in waiting] == ["WOKEN"] * 2
+        time.sleep(6.1)
+        waiting = hook.script("wake", "100", "30")
+        run([waiting], lambda: len(provider.pushes(phone.token)) == 5)
+        assert waiting.status is None
         hook.kamailio.stop()
+        assert waiting.finish(8).status == "UNAVAILABLE"
         gone = hook.script("wake", "100").finish(2)
         assert gone.status == "UNAVAILABLE" and gone.verbose
     finally:

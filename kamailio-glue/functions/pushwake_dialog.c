@@ -30,6 +30,25 @@ static int dialog_user(str *aor, sip_msg_t *msg)
 	return found.len > 0 && pw_copy(aor, found.ptr, found.len) == 0;
 }
 
+/* A phone that is awake may have moved since it sent its Contact of the dialog, which stays the Request-URI: the request
+ * goes where its registration leads now. Whoever sends it elsewhere, a further Route or the script, knows better. */
+static void follow(sip_msg_t *msg, pw_contacts_t *known, const pushwake_contact *asked)
+{
+	char flow[PW_FLOW_SIZE];
+	str target;
+	int i;
+
+	for(i = 0; i < known->n && (asked[i].verdict != PUSHWAKE_RING || asked[i].leg == 0); i++) {
+	}
+	if(i == known->n || asked[i].behind_proxy || msg->dst_uri.len > 0) {
+		return;
+	}
+	target = pw_contact_target(&known->v[i], flow);
+	if(set_dst_uri(msg, target.len > 0 ? &target : &known->v[i].uri) < 0) {
+		LM_ERR("the request goes to the address that the dialog began with\n");
+	}
+}
+
 /* Its phone sleeps: held. It is awake, or a leg of the script's own reaches it: on its
  * way, and nobody watches. */
 static int wake(sip_msg_t *msg, str *table, str *aor)
@@ -50,6 +69,9 @@ static int wake(sip_msg_t *msg, str *table, str *aor)
 				pushwake_request_ended(pw_client, plan.handle, PUSHWAKE_CALL_ANSWERED, 200, 0, pw_in(NULL));
 			}
 		}
+		if(held <= 0) {
+			follow(msg, &known, asked);
+		}
 		pkg_free(asked);
 	}
 	pw_contacts_free(&known);
@@ -61,7 +83,6 @@ static int wake(sip_msg_t *msg, str *table, str *aor)
 
 int ki_pushwake_in_dialog_table(sip_msg_t *msg, str *table)
 {
-	tm_cell_t *t;
 	str aor;
 	int ret;
 
@@ -70,12 +91,7 @@ int ki_pushwake_in_dialog_table(sip_msg_t *msg, str *table)
 			|| !dialog_user(&aor, msg)) {
 		return PW_AWAKE;
 	}
-	t = pw.tm.t_gett();
-	if((t == NULL || t == T_UNDEFINED) && pw.xtm.t_check_trans(msg) == 0) {
-		ret = PW_HELD; /* a retransmission: tm has answered it */
-	} else {
-		ret = wake(msg, table, &aor);
-	}
+	ret = pw_script_is_late(msg) ? PW_HELD : wake(msg, table, &aor);
 	pkg_free(aor.s);
 	return ret;
 }

@@ -56,7 +56,6 @@ int pw_continue_now(sip_msg_t *msg, char *unused, char *unused2);
 
 /* pushwake_removed.c: contacts that are removed at the registrar by hand. */
 int pw_removed_init(void);
-void pw_removed_child(int rank);
 
 /* In the supervisor: ends the pushes to one. */
 void pw_removed_tell(const pushwake_verb *note);
@@ -66,6 +65,34 @@ int pw_replicated_init(pushwake_settings *settings);
 
 /* In the supervisor: takes those that have come. */
 void pw_replicated_take(void);
+
+/* pushwake_unread.c: contacts that the engine has not been told of. */
+typedef struct pw_unread {
+	struct pw_unread *next;
+	struct pw_unread *same_bucket;
+	int is_own; /* its REGISTER came to this node */
+	str *table; /* usrloc's own */
+	str aor;    /* the texts follow, each with a NUL */
+	str ruid;
+} pw_unread_t;
+int pw_unread_init(void);
+
+/* Under usrloc's lock, in any process. */
+void pw_unread_add(const ucontact_t *contact);
+
+/* Those of a REGISTER that the engine has not taken. */
+void pw_unread_add_all(const str *table, const str *aor, const pw_contacts_t *contacts);
+
+/* In the supervisor: the next one, to be freed, or NULL. */
+pw_unread_t *pw_unread_take(void);
+
+/* No engine has taken it yet: it is the next one again. */
+void pw_unread_put_back(pw_unread_t *entry);
+int pw_unread_any(void);
+
+/* In the supervisor, when none is left: looks into a portion of usrloc for those for which there was no room. 0: there
+ * is nothing to look for. */
+int pw_unread_search(void);
 
 /* pushwake_lookup.c */
 enum pw_lookup_result {

@@ -176,6 +176,16 @@ static int lookup_awake(
 	return found;
 }
 
+/* Nobody is waited for, so far: the registrar's own lookup does the rest as well (xavp_rcd). */
+static int rings_all(const pw_hold_plan_t *plan)
+{
+	int i;
+
+	for(i = 0; i < plan->contacts->n && plan->asked[i].verdict != PUSHWAKE_HOLD; i++) {
+	}
+	return i == plan->contacts->n;
+}
+
 /* All phones of this user sleep; those that the script has found before, for the same request, ring meanwhile. */
 static int ring_others(sip_msg_t *msg)
 {
@@ -207,7 +217,7 @@ static int hold_and_ring(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 		return plain(msg, &table, uri);
 	}
 	pw_quiet_over(msg);
-	awake = lookup_awake(msg, &table, uri, plan->contacts, plan->asked);
+	awake = rings_all(plan) ? plain(msg, &table, uri) == PW_AWAKE : lookup_awake(msg, &table, uri, plan->contacts, plan->asked);
 	if(awake > 0 || (awake == 0 && ring_others(msg))) {
 		return PW_AWAKE;
 	}
@@ -242,7 +252,6 @@ static int lookup_aor(sip_msg_t *msg, str *table, str *uri, str *aor)
 
 static int lookup(sip_msg_t *msg, str *table, str *uri)
 {
-	tm_cell_t *t;
 	str target, aor, key;
 	int ret;
 
@@ -259,9 +268,8 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 			|| !has_headers(msg)) {
 		return plain(msg, table, uri);
 	}
-	t = pw.tm.t_gett();
-	if((t == NULL || t == T_UNDEFINED) && pw.xtm.t_check_trans(msg) == 0) {
-		return PW_HELD; /* a retransmission: tm has answered it */
+	if(pw_script_is_late(msg)) {
+		return PW_HELD; /* nothing more is to be done */
 	}
 	/* pw_aor() has one buffer, and what is called below may use it */
 	if(pw_copy(&key, aor.s, aor.len) < 0) {

@@ -213,6 +213,9 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 	pw_leg_in_hand(msg);
 	if(status < 0) {
 		pw_join(table, &r->aor, &contacts);
+		if(r->request.account.len == 0) { /* an account's is told by its server's next answer */
+			pw_unread_add_all(table, &r->aor, &contacts);
+		}
 	} else {
 		pw_execute_all(&result, &contacts);
 	}

@@ -1,26 +1,38 @@
 /* SPDX-License-Identifier: MIT
  *
  * A contact that somebody removes at the registrar (ul.rm, ul.rm_contact) is pushed no
- * more (RFC 8599, 5.5). What phones and time remove is none of this: a binding outlives
- * its registration.
+ * more (RFC 8599, 5.5). What phones, time and other nodes remove is none of this: a
+ * binding outlives its registration.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "core/sr_module.h"
+#include "core/pt.h"
 #include "pushwake_functions.h"
 
 #define PW_CONDITIONS_SIZE 4096
 
-/* This process answers RPC, and handles no SIP. */
-static int is_by_hand = 0;
+/* Whether this process answers RPC, and does nothing else. Its rank does not say so: PROC_RPC are also DMQ's workers, those
+ * that go on with suspended requests, and the supervisor. What SIP workers are asked over HTTP cannot be told from SIP. */
+static int is_by_hand(void)
+{
+	static const char *names[] = {"ctl handler", "JSONRPCS "};
+	size_t i;
+
+	for(i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if(strncmp(my_desc(), names[i], strlen(names[i])) == 0) {
+			return 1;
+		}
+	}
+	return 0;
+}
 
 /* Under usrloc's lock: the supervisor asks the engine. */
 static void on_delete(ucontact_t *contact, int type, void *param)
 {
 	pushwake_verb note;
 
-	if(!is_by_hand) {
+	if(!is_by_hand()) {
 		return;
 	}
 	memset(&note, 0, sizeof(note));
@@ -33,11 +45,6 @@ static void on_delete(ucontact_t *contact, int type, void *param)
 int pw_removed_init(void)
 {
 	return pw.usrloc.register_ulcb(UL_CONTACT_DELETE, on_delete, NULL) < 0 ? -1 : 0;
-}
-
-void pw_removed_child(int rank)
-{
-	is_by_hand = rank == PROC_RPC;
 }
 
 static int ignore_row(void *context, const pushwake_field *fields, size_t count)

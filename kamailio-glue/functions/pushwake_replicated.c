@@ -3,68 +3,27 @@
  * Contacts that other nodes replicate (dmq_usrloc), where no store is shared: each is read
  * like a REGISTER, so that its phone can be pushed from here, and joins requests that are
  * held here. What a phone says of push in its Contact comes along; other headers do not.
+ * In the same way the engine hears of REGISTERs that came to this node while it was away.
  */
 #include <stdio.h>
 #include <string.h>
 #include <sys/param.h>
 
 #include "core/globals.h"
-#include "core/locking.h"
 #include "core/mem/mem.h"
 #include "core/mem/shm_mem.h"
 #include "core/sr_module.h"
 #include "pushwake_functions.h"
 
-/* A node that has just started is sent all contacts of the others at once. */
-#define PW_MOST_REPLICATED 1000000
 /* The supervisor has more to do. */
 #define PW_REPLICATED_AT_ONCE 32
-
-typedef struct pw_replicated {
-	struct pw_replicated *next;
-	str table; /* the texts follow it, each with a NUL */
-	str aor;
-	str ruid;
-} pw_replicated_t;
-
-typedef struct pw_replicated_list {
-	gen_lock_t lock;
-	int count;
-	pw_replicated_t *first;
-	pw_replicated_t *last;
-} pw_replicated_list_t;
-
-static pw_replicated_list_t *list = NULL;
 
 /* Under usrloc's lock: nothing is asked, and nobody waited for. */
 static void on_contact(ucontact_t *contact, int type, void *param)
 {
-	pw_replicated_t *entry;
-	char *at;
-
-	if(contact->server_id == server_id || list->count >= PW_MOST_REPLICATED) {
-		return;
+	if(contact->server_id != server_id) {
+		pw_unread_add(contact);
 	}
-	entry = shm_malloc(sizeof(*entry) + contact->domain->len + contact->aor->len + contact->ruid.len + 3);
-	if(entry == NULL) {
-		SHM_MEM_ERROR;
-		return;
-	}
-	at = (char *)(entry + 1);
-	entry->table = pw_put(&at, pw_in(contact->domain));
-	entry->aor = pw_put(&at, pw_in(contact->aor));
-	entry->ruid = pw_put(&at, pw_in(&contact->ruid));
-	entry->next = NULL;
-	lock_get(&list->lock);
-	if(list->last != NULL) {
-		list->last->next = entry;
-	} else {
-		list->first = entry;
-	}
-	list->last = entry;
-	list->count++;
-	lock_release(&list->lock);
-	pw_supervisor_wake();
 }
 
 int pw_replicated_init(pushwake_settings *settings)
@@ -75,46 +34,14 @@ int pw_replicated_init(pushwake_settings *settings)
 		LM_WARN("dmq_usrloc brings contacts of other nodes, and server_id is not set: they count as this node's, and their phones are not woken "
 				"from here; write server_id=1, and another number on each node\n");
 	}
+	if(pw_unread_init() < 0) {
+		return -1;
+	}
 	/* what other nodes store is known here already */
 	if(memchr(store.ptr, ':', store.len) != NULL) {
 		return 0;
 	}
-	list = shm_malloc(sizeof(*list));
-	if(list == NULL) {
-		SHM_MEM_ERROR;
-		return -1;
-	}
-	memset(list, 0, sizeof(*list));
-	if(lock_init(&list->lock) == NULL) {
-		return -1;
-	}
 	return pw.usrloc.register_ulcb(UL_CONTACT_INSERT | UL_CONTACT_UPDATE, on_contact, NULL) < 0 ? -1 : 0;
-}
-
-static pw_replicated_t *take(void)
-{
-	pw_replicated_t *entry;
-
-	lock_get(&list->lock);
-	entry = list->first;
-	if(entry != NULL) {
-		list->first = entry->next;
-		list->last = list->first != NULL ? list->last : NULL;
-		list->count--;
-	}
-	lock_release(&list->lock);
-	return entry;
-}
-
-/* No engine has taken it yet. */
-static void put_back(pw_replicated_t *entry)
-{
-	lock_get(&list->lock);
-	entry->next = list->first;
-	list->first = entry;
-	list->last = list->last != NULL ? list->last : entry;
-	list->count++;
-	lock_release(&list->lock);
 }
 
 /* The Contact as its phone sent it, in pkg memory. 0 or -1. */
@@ -169,11 +96,23 @@ static int learn(pw_contacts_t *contacts, str *table, str *aor)
 	return status;
 }
 
-/* Keeps the one that the entry is about. */
-static void keep(pw_contacts_t *contacts, const str *ruid)
+/* What a phone of this node says of push elsewhere than in its Contact is lost: as a REGISTER the Contact would say that it
+ * wants none. */
+static int says_push(const pw_contact_t *c)
 {
-	pw_contact_t *c = pw_contact_find(contacts, ruid);
+	char rest[2048];
 
+	return pushwake_contact_strip(rest, sizeof(rest), pw_in(&c->uri)) < (size_t)c->uri.len;
+}
+
+/* Keeps the one that the entry is about. */
+static void keep(pw_contacts_t *contacts, const pw_unread_t *entry)
+{
+	pw_contact_t *c = pw_contact_find(contacts, &entry->ruid);
+
+	if(c != NULL && entry->is_own && !says_push(c)) {
+		c = NULL;
+	}
 	if(c != NULL) {
 		contacts->v[0] = *c;
 	}
@@ -182,24 +121,24 @@ static void keep(pw_contacts_t *contacts, const str *ruid)
 
 void pw_replicated_take(void)
 {
-	pw_replicated_t *entry;
+	pw_unread_t *entry;
 	pw_contacts_t contacts;
 	int i, status;
 
-	for(i = 0; list != NULL && list->first != NULL && i < PW_REPLICATED_AT_ONCE && (entry = take()) != NULL; i++) {
-		status = pw_contacts_get(&contacts, &entry->table, &entry->aor);
+	for(i = 0; i < PW_REPLICATED_AT_ONCE && (entry = pw_unread_take()) != NULL; i++) {
+		status = pw_contacts_get(&contacts, entry->table, &entry->aor);
 		if(status == 0) {
-			keep(&contacts, &entry->ruid);
-			status = contacts.n > 0 ? learn(&contacts, &entry->table, &entry->aor) : PUSHWAKE_OK;
+			keep(&contacts, entry);
+			status = contacts.n > 0 ? learn(&contacts, entry->table, &entry->aor) : PUSHWAKE_OK;
 			pw_contacts_free(&contacts);
 		}
 		if(status == PUSHWAKE_ERR_UNAVAILABLE || status == PUSHWAKE_ERR_TIMEOUT) {
-			put_back(entry);
+			pw_unread_put_back(entry);
 			return;
 		}
 		shm_free(entry);
 	}
-	if(list != NULL && list->first != NULL) {
+	if(pw_unread_any() || pw_unread_search()) {
 		pw_supervisor_wake();
 	}
 }

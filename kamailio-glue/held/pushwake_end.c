@@ -96,6 +96,9 @@ void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
 		/* what the script does about no answer it does by this code; pw_unanswered() runs its route */
 		code = 408;
 	}
+	if(!is_answered) {
+		t->uac[hold->blind].request.flags |= F_RB_TIMEOUT; /* for t_branch_timeout() and t_any_timeout() */
+	}
 	init_cancel_info(&cancel);
 	result = pw.relay_reply(t, FAKED_REPLY, hold->blind, (unsigned int)code, &cancel, 1);
 	if(result == RPS_TGONE) {

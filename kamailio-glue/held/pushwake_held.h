@@ -17,7 +17,7 @@
 
 /* tm has bitmaps of 32 bits for its branches. */
 #define PW_MAX_BRANCHES 32
-/* A script that takes longer between lookup and relay has lost its way. */
+/* A script that takes longer between lookup and relay, or is suspended for longer, is not waited for. */
 #define PW_BUSY_MS 2000
 /* tm prefers every other code to this one. */
 #define PW_WORST 799
@@ -43,6 +43,7 @@ typedef struct pw_hold {
 	unsigned int tindex;
 	unsigned int tlabel;
 	volatile int busy; /* its script is not done with it: no branch may be added */
+	int64_t suspended_ms; /* since then a verb waits for a script that is suspended; 0: none does */
 	int blind;         /* index of the blind branch */
 	int held;          /* the blind branch keeps it open */
 	int yields;        /* not now: the script's failure_route has its turn, and contacts left to try */
@@ -146,6 +147,10 @@ int pw_leg_of(tm_cell_t *t, pw_hold_t *hold, int branch);
 /* The branch of a leg, -1 for none. */
 int pw_leg_branch(tm_cell_t *t, pw_hold_t *hold, int leg);
 
+/* Whether a branch was sent to where this contact is now: usrloc keeps the ruid of one whose phone registers another address,
+ * and behind NAT the URI stays as well. `flow`: where it was sent. */
+int pw_leg_goes_to(tm_cell_t *t, int branch, const pw_contact_t *contact, char flow[PW_FLOW_SIZE]);
+
 /* Sends the request to a contact as `leg`; the branch of the leg that it replaces is
  * closed. 0, or -1 when it could not be sent. */
 int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, int replaces);
@@ -182,6 +187,10 @@ int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold);
  * the others failed. Under the reply lock. */
 int pw_watch_close(tm_cell_t *t, pw_hold_t *hold);
 
+/* Reports a final answer that tm has sent before anybody watched: its transaction is older than the hold, and a CANCEL
+ * came while the engine was asked. Under the reply lock. */
+void pw_watch_missed(tm_cell_t *t, pw_hold_t *hold);
+
 /* A failure_route has run for it. Under the reply lock. */
 void pw_watch_failure_route(tm_cell_t *t, pw_hold_t *hold);
 
@@ -194,6 +203,9 @@ void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status);
 /* pushwake_script.c: what the script that runs in this process has held. */
 int pw_script_init(void);
 int pw_script_has(const pw_hold_t *hold);
+
+/* Whether tm has answered the script's request, or its caller has hung up: a retransmission, or something before was slow. */
+int pw_script_is_late(sip_msg_t *msg);
 
 /* Whether it has held the transaction that is the current one. */
 int pw_script_holds_current(void);

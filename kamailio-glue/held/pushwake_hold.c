@@ -5,8 +5,10 @@
 #include "pushwake_held.h"
 
 #include <string.h>
+#include <sys/param.h>
 
 #include "core/atomic_ops.h"
+#include "core/globals.h"
 #include "core/hashes.h"
 #include "core/mem/shm_mem.h"
 #include "core/route.h"
@@ -127,7 +129,7 @@ static pw_hold_t *hold_new(tm_cell_t *t, const pw_hold_plan_t *plan)
 	hold->tlabel = t->label;
 	hold->slot = get_hash1_raw(hold->aor.s, hold->aor.len) % PW_SLOTS;
 	hold->busy = 1;
-	hold->held = plan->is_held;
+	hold->blind = t->nr_of_outgoings; /* add_blind() makes it; a CANCEL may come first */
 	hold->keeps_uri = plan->keeps_uri;
 	/* within a dialog 480 would end it (RFC 8599, 6.2.3; RFC 5057, 5.1) */
 	hold->failure_status = plan->keeps_uri ? 504 : 480;
@@ -135,7 +137,7 @@ static pw_hold_t *hold_new(tm_cell_t *t, const pw_hold_plan_t *plan)
 	return hold;
 }
 
-static void hold_link(pw_hold_t *hold)
+static void hold_link(pw_hold_t *hold, int is_held)
 {
 	pw_slot_t *slot = &slots[hold->slot];
 
@@ -149,9 +151,9 @@ static void hold_link(pw_hold_t *hold)
 	slot->last = hold;
 	hold->linked = 1;
 	lock_release(&slot->lock);
-	if(hold->held) {
+	if(is_held) {
 		update_stat(pw_count.held, 1);
-		update_stat(pw_count.holding, 1);
+		pw_hold_counts(hold, 1);
 	}
 }
 
@@ -322,7 +324,6 @@ static int add_blind(tm_cell_t *t, pw_hold_t *hold, int64_t deadline_ms)
 	t->end_of_life = end_before; /* t_set_max_lifetime() is for those that ring */
 	/* in a route that goes on after t_suspend() tm does not wait for the branch that this names */
 	t->async_backup.blind_uac = suspended;
-	hold->blind = t->nr_of_outgoings - 1;
 	/* t_relay() marks where its branches begin, and get_redirects() and t_drop_replies() look for that mark: what comes
 	 * late, without t_relay(), begins here */
 	if(added >= 0) {
@@ -353,6 +354,11 @@ int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan)
 	if(t == NULL) {
 		return status == 0 ? 0 : -1;
 	}
+	/* what tm would refuse once it is watched */
+	if(t->nr_of_outgoings >= MIN((int)sr_dst_max_branches, PW_MAX_BRANCHES)) {
+		LM_ERR("%d branches are as many as max_branches allows\n", t->nr_of_outgoings);
+		return -1;
+	}
 	hold = hold_new(t, plan);
 	if(hold == NULL) {
 		return -1;
@@ -364,10 +370,10 @@ int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan)
 	if(add_blind(t, hold, plan->deadline_ms) < 0) {
 		return -1; /* the transaction frees it */
 	}
-	if(!hold->held) {
+	if(!plan->is_held) {
 		t->uac[hold->blind].last_received = PW_ENDED;
 	}
-	hold_link(hold);
+	hold_link(hold, plan->is_held);
 	pw_script_holds(t, hold);
 	return 1;
 }

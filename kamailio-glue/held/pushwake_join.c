@@ -8,13 +8,14 @@
 /* The leg of this device that may still be answered; 0: none. -1: it is out to this very contact. */
 static int leg_of_device(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *contact)
 {
+	char flow[PW_FLOW_SIZE];
 	int b, leg = 0;
 
 	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
 		if(b == hold->blind || (hold->closed & (1u << b)) || t->uac[b].last_received >= 200) {
 			continue;
 		}
-		if(STR_EQ(t->uac[b].ruid, contact->ruid) && STR_EQ(t->uac[b].uri, contact->uri)) {
+		if(STR_EQ(t->uac[b].ruid, contact->ruid) && pw_leg_goes_to(t, b, contact, flow)) {
 			return -1;
 		}
 		if(STR_EQ(t->uac[b].ruid, contact->ruid)

@@ -50,6 +50,19 @@ int pw_leg_branch(tm_cell_t *t, pw_hold_t *hold, int leg)
 	return -1;
 }
 
+int pw_leg_goes_to(tm_cell_t *t, int branch, const pw_contact_t *contact, char flow[PW_FLOW_SIZE])
+{
+	struct dest_info *to = &t->uac[branch].request.dst;
+	struct receive_info at = {.proto = to->proto, .src_port = su_getport(&to->to)};
+
+	su2ip_addr(&at.src_ip, &to->to);
+	pw_flow_print(flow, &at);
+	if(!STR_EQ(t->uac[branch].uri, contact->uri)) {
+		return 0;
+	}
+	return contact->received.len == 0 || contact->path.len > 0 || contact->flow[0] == '\0' || strcmp(flow, contact->flow) == 0;
+}
+
 void pw_blind_close(tm_cell_t *t, pw_hold_t *hold)
 {
 	pw_hold_counts(hold, 0);

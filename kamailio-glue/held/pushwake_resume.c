@@ -7,9 +7,11 @@
 #include "core/mem/mem.h"
 #include "pushwake_held.h"
 
-/* The leg that is out to this contact. */
-static void find_leg(pushwake_contact *asked, tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *contact)
+/* The leg that is out to this contact. When it went to where the phone was before, the engine hears that: it knows the
+ * new address for another one when the phone registers there, or has already. */
+static void find_leg(pushwake_contact *asked, tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact)
 {
+	char flow[PW_FLOW_SIZE];
 	int b;
 
 	for(b = t->nr_of_outgoings - 1; b >= 0; b--) {
@@ -17,6 +19,11 @@ static void find_leg(pushwake_contact *asked, tm_cell_t *t, pw_hold_t *hold, con
 				&& STR_EQ(t->uac[b].ruid, contact->ruid)) {
 			asked->leg = pw_leg_of(t, hold, b);
 			asked->leg_status = t->uac[b].last_received;
+			if(!pw_leg_goes_to(t, b, contact, flow)) {
+				memcpy(contact->flow, flow, sizeof(flow));
+				asked->uri = pw_in(&t->uac[b].uri);
+				asked->flow = pw_text(contact->flow);
+			}
 			return;
 		}
 	}

@@ -51,6 +51,31 @@ int pw_script_holds_current(void)
 	return i < opened_count;
 }
 
+/* A CANCEL has come: T_CANCELED, which pw_quiet_begin() borrows. */
+static int is_cancelled(tm_cell_t *t)
+{
+	const pw_hold_t *hold;
+	int i;
+
+	for(i = 0; i < opened_count; i++) {
+		hold = is_of(&opened[i], t) ? pw_hold_in(t, opened[i].handle) : NULL;
+		if(hold != NULL && hold->quiet && !hold->cancelled) {
+			return 0;
+		}
+	}
+	return (t->flags & T_CANCELED) != 0;
+}
+
+int pw_script_is_late(sip_msg_t *msg)
+{
+	tm_cell_t *t = pw.tm.t_gett();
+
+	if(t == NULL || t == T_UNDEFINED) {
+		return pw.xtm.t_check_trans(msg) == 0;
+	}
+	return t->uas.status >= 200 || is_cancelled(t);
+}
+
 int pw_quiet_begin(sip_msg_t *msg)
 {
 	const pw_opened_t *last = opened_count > 0 ? &opened[opened_count - 1] : NULL;
@@ -129,6 +154,7 @@ static void close_elsewhere(const pw_opened_t *one)
 		if(hold != NULL) {
 			pw.reply_lock(t);
 			pw_quiet_end(t, hold);
+			pw_watch_missed(t, hold);
 			hold->busy = 0;
 			pw.reply_unlock(t);
 		}

@@ -109,6 +109,25 @@ static enum pw_executed execute(tm_cell_t *t, pw_hold_t *hold, const pushwake_ve
 	return PW_DONE;
 }
 
+/* The script that holds it has not ended, or another is suspended or goes on: tm throws away what phones answer while a
+ * transaction is suspended, and adds branches without the lock when it goes on. */
+static int is_at_work(tm_cell_t *t, pw_hold_t *hold)
+{
+	int64_t now = pw_now_ms();
+
+	if(hold->busy && now - hold->began_ms < PW_BUSY_MS) {
+		return 1;
+	}
+	if(!(t->flags & (T_ASYNC_SUSPENDED | T_ASYNC_CONTINUE))) {
+		hold->suspended_ms = 0;
+		return 0;
+	}
+	if(hold->suspended_ms == 0) {
+		hold->suspended_ms = now;
+	}
+	return now - hold->suspended_ms < PW_BUSY_MS;
+}
+
 enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts)
 {
 	tm_cell_t *before = pw.tm.t_gett();
@@ -131,7 +150,7 @@ enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts)
 			   : verb->kind == PUSHWAKE_VERB_RING		   ? PW_GONE
 														   : PW_DONE;
 	}
-	if(hold->busy && pw_now_ms() - hold->began_ms < PW_BUSY_MS) {
+	if(is_at_work(t, hold)) {
 		done = PW_LATER;
 	} else {
 		done = execute(t, hold, verb, contacts);

@@ -320,11 +320,19 @@ pw_hold_t *pw_hold_in(tm_cell_t *t, uint64_t handle)
 	return callback != NULL ? callback->param : NULL;
 }
 
+void pw_watch_missed(tm_cell_t *t, pw_hold_t *hold)
+{
+	if(t->uas.status >= 200) {
+		on_final(hold, t->uas.status);
+	}
+}
+
 int pw_watch_close(tm_cell_t *t, pw_hold_t *hold)
 {
 	int must_yield = 0;
 
 	pw_quiet_end(t, hold);
+	pw_watch_missed(t, hold);
 	keep_branch_route(t);
 	if(is_invite(t) && t->end_of_life != 0 && (s_ticks_t)(t->end_of_life - get_ticks_raw()) > 0) {
 		hold->lifetime = t->end_of_life - get_ticks_raw();

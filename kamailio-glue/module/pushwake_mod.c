@@ -127,7 +127,6 @@ static int mod_init(void)
 
 static int child_init(int rank)
 {
-	pw_removed_child(rank);
 	if(rank == PROC_MAIN) {
 		return pw_supervisor_start();
 	}

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Counts the instructions of one woken call, process by process and, in the engine, step by step, with callgrind.
 
-usage: call_instructions.py [COUNT]     needs PUSHWAKE_SYMBOLS=1 make build, which names the functions, and `make bench` once
-                                        before, for its servers
+usage: call_instructions.py [--valkey] [COUNT]     needs PUSHWAKE_SYMBOLS=1 make build, which names the functions, and
+                                                   `make bench` once before, for its servers
 
 Calls are paced so that each event is a turn of its own in the engine, as in real traffic: REGISTER, INVITE, 180, 200, ACK,
-BYE. A step's instructions are those of its function and of all that it calls; indented steps are parts of the one above.
+BYE. With --valkey the node shares its bindings in a Valkey, else it has them in SQLite. A step's instructions are those of its
+function and of all that it calls; indented steps are parts of the one above.
 What a busy machine does to times it does not do to these. The kernel's are not counted. The counts stay in
 .build/bench/call-instructions.
 """
+import argparse
 import collections
 import re
 import shutil
@@ -19,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from call_servers import BENCH, CallServer, make_keys, parent_of, wait_until
+from call_servers import BENCH, CallServer, make_keys, make_valkey, parent_of, wait_until
 
 OUT = BENCH / "call-instructions"
 USERS, RATE = 100, 8
@@ -34,8 +36,7 @@ STEPS = [
     ("      devices", "CallDevices.init(_:bindings:contacts:awakeFor:age:isAwake:)"),
     ("      ticket for another engine", "HeldRequest.ticket.getter"),
     ("    REGISTER", "EngineCore.register(_:_:)"),
-    ("      headers read", "EngineCore.registration(in:)"),
-    ("      host's contacts read", "RegisteringHost.init(_:)"),
+    ("      headers and host's contacts read", "EngineCore.read(_:)"),
     ("      bindings stored", "FilteredStore.register(_:now:)"),
     ("        rules", "RegistrationPlan.init(storing:over:tombstones:perUser:now:)"),
     ("        journal", "RefreshJournal.append(_:)"),
@@ -48,6 +49,10 @@ STEPS = [
     ("      its result", "EngineCore.settle(_:_:_:)"),
     ("  frames and record of the push", "HTTPConnection.turnEnds()"),
     ("  rows on their way to the file", "BufferedStore.flush()"),
+    ("  answers of Valkey", "ValkeyLink.receive(from:)"),
+    ("within these: commands to Valkey", "ValkeyLink.send(_:_:)"),
+    ("within these: users read", "UserImage.decode(_:of:)"),
+    ("within these: users written", "UserImage.encode(_:of:version:)"),
     ("  once a second", "EngineCore.tick(now:)"),
     ("within these: verbs carried out", "EngineCore.perform(_:_:)"),
     ("within these: stories", "Trace.note(_:_:now:)"),
@@ -112,28 +117,34 @@ def dump(pids):
     return wait_until("every process has written its counts", written, 120)
 
 
-def main(count):
+def main(count, is_shared):
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
     program = ("valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--trace-children=yes",
                f"--callgrind-out-file={OUT}/counts.%p", "kamailio")
     with tempfile.TemporaryDirectory(prefix="pushwake-call-instructions-") as directory:
         directory = Path(directory)
+        valkey = make_valkey(directory / "valkey") if is_shared else None
         server = CallServer(directory / "kamailio", "PUSHWAKE", make_keys(directory / "keys"), program=program,
-                            arguments=["-x", "fm", "-X", "fm"], engine_timeout=10000)
+                            arguments=["-x", "fm", "-X", "fm"], store=valkey.url if valkey else None, engine_timeout=10000)
         try:
             server.register(USERS)
+            # A phone that registered at another node a second ago is rung there at once.
+            time.sleep(2.1 if is_shared else 0)
             server.calls(USERS, RATE, "--users", USERS)
             engine = server.kamailio.engine_pid()
             supervisor = parent_of(engine)
             server.move_phones()
             control(server.pids, "--instr=on")
             found = server.calls(count, RATE, "--users", USERS)
-            time.sleep(1)
+            # The last rows go to the file a second later.
+            time.sleep(1.5)
             control(server.pids, "--instr=off")
             dumps = dump(server.pids)
         finally:
             server.stop()
+            if valkey:
+                valkey.stop()
     profiles = {pid: Profile(path) for pid, path in dumps.items()}
     if found["ok"] != count:
         sys.exit(f"calls: {count - found['ok']} of {count} lost")
@@ -145,8 +156,14 @@ def main(count):
     print(f"{'the engine, step by step':46}{'':12}{'times':>8}{'each':>12}")
     for name, function in STEPS:
         whole, times = profiles[engine].inclusive[function], profiles[engine].times[function]
+        if whole == 0 and "Valkey" in name:
+            continue
         print(f"  {name:44}{whole / count:12,.0f}{times / count:8.2f}{whole / max(times, 1):12,.0f}")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("count", nargs="?", type=int, default=200, help="calls")
+    parser.add_argument("--valkey", action="store_true", help="share the bindings in a Valkey")
+    arguments = parser.parse_args()
+    main(arguments.count, arguments.valkey)

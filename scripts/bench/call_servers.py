@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -17,7 +18,9 @@ from ports import free_port  # noqa: E402
 from servers import Kamailio, Simulator, wait_until  # noqa: E402
 from valkey import Valkey  # noqa: E402
 
-WAYS = ("PLAIN", "TSILO", "PUSHWAKE")
+import bench  # noqa: E402
+
+WAYS = ("PLAIN", "TSILO", "DIRECT", "PUSHWAKE")
 
 
 class Stand:
@@ -38,7 +41,7 @@ class Stand:
 
 
 class CallServer:
-    """One of the three ways to reach a phone: Kamailio, its engine if it has one, and the provider's stand-in. With `store`,
+    """One of the ways to reach a phone: Kamailio, its engine if it has one, and the provider's stand-in. With `store`,
     the address of a Valkey, it is a node that shares its bindings; `tell` is the port where the load generator hears of
     pushes."""
 
@@ -46,21 +49,26 @@ class CallServer:
                  **settings):
         self.way, self.tell, self.phone, self.other = way, tell or free_port(), None, None
         self.provider = None
+        files = keys.directory / "files"
         if way == "TSILO":
             self.provider = Stand(BENCH / "gateway", "--tell", self.tell)
-        elif way == "PUSHWAKE":
-            files = keys.directory / "files"
+        elif way in ("DIRECT", "PUSHWAKE"):
             self.provider = Stand(BENCH / "sink", "--cert", files / "server.pem", "--key", files / "server.key",
                                   "--tell", self.tell)
+        if way == "PUSHWAKE":
             url = f"https://127.0.0.1:{self.provider.port}"
             settings |= {"apns_url": url, "apns_sandbox_url": url, "fcm_key": None, "fcm_url": None}
             # The same few phones are called again and again.
             settings |= {"device_pushes": 0, "caller_pushes": 0, "aor_pushes": 0}
-        gateway = str(self.provider.port) if way == "TSILO" else ""
-        config = (ROOT / "Benchmarks/kamailio.cfg").read_text().replace("@BENCH@", str(BENCH)).replace("@GATEWAY@", gateway)
         directory.mkdir()
+        script = {"@BENCH@": BENCH, "@PROVIDER@": self.provider.port if self.provider else ""}
+        if way == "DIRECT":
+            script |= {"@CA@": trusted(files / "ca.pem", directory / "ca"), "@JWT@": bench.Keys(files).provider_token()}
+        config = (ROOT / "Benchmarks/kamailio.cfg").read_text()
+        for place, value in script.items():
+            config = config.replace(place, str(value))
         self.kamailio = Kamailio(directory, keys, settings, config, settings.pop("wake_timeout", 30),
-                                 ["-A", way, "-m", str(shared_memory), *(["-A", "NODES"] if store else []), *arguments], program)
+                                 ["-A", way, *(["-A", "TSILO"] if way == "DIRECT" else []), "-m", str(shared_memory), *(["-A", "NODES"] if store else []), *arguments], program)
         if store:
             # As engine_timeout of the tests: what follows from a store that is slow is not looked at here.
             self.kamailio.set_up(store=store, store_timeout=2000, node_uri=f"sip:127.0.0.1:{self.kamailio.port}")
@@ -125,9 +133,9 @@ class CallServer:
         wait_until("no transaction is left", lambda: self.transactions() == 0, seconds, step=0.5)
 
     def stop(self):
+        """Ends all; returns what the provider's stand-in has counted."""
         self.kamailio.stop()
-        if self.provider:
-            self.provider.stop()
+        return self.provider.stop() if self.provider else {}
 
 
 class CallNodes:
@@ -160,6 +168,14 @@ def make_valkey(directory):
     """A server that writes nothing to a disk: how long that takes is the disk's matter."""
     directory.mkdir()
     return Valkey(directory, "--appendonly", "no").start()
+
+
+def trusted(certificate, directory):
+    """A directory of trusted certificates as OpenSSL looks them up; it holds this one."""
+    directory.mkdir()
+    shutil.copy(certificate, directory)
+    subprocess.run(["openssl", "rehash", str(directory)], check=True)
+    return directory
 
 
 def parent_of(pid):

@@ -31,8 +31,8 @@ class CountedEngine(bench_engine.Engine):
         self.control("--instr=on")
         if action() != each:
             sys.exit(f"{name}: some were refused or lost")
-        # Refreshes and new users are written a tenth of a second later.
-        time.sleep(1)
+        # Refreshes and new users are written a second later.
+        time.sleep(1.5)
         self.control("--instr=off")
         before = set(OUT.iterdir())
         self.control("--dump")

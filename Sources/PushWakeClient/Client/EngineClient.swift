@@ -28,10 +28,14 @@ public final class EngineClient {
         timeout = settings.integer(.engineTimeout)
     }
 
-    /// Begins the next request; `put` its fields, then `call`.
-    public func begin(_ kind: EngineProtocol.Kind) {
+    /// Begins the next request; `put` its fields, then `call`, or `post` where nobody `waits` for a reply.
+    public func begin(_ kind: EngineProtocol.Kind, waits: Bool = true) {
         lastID = links?.nextID() ?? (lastID &+ 1)
         writer.begin(kind, id: lastID)
+        // First of all: who asks whether the sender still waits need not read the rest. `call` knows the numbers.
+        guard waits else { return }
+        writer.put(.sentAt, 0)
+        writer.put(.patience, Int64.max)
     }
 
     /// Adds a field of raw bytes.
@@ -46,8 +50,8 @@ public final class EngineClient {
     public func call(milliseconds: Int64? = nil) throws(ClientError) -> MessageReader {
         let now = SystemClock.monotonicMilliseconds()
         let patience = milliseconds ?? timeout
-        writer.put(.sentAt, now)
-        writer.put(.patience, patience)
+        writer.replaceNumber(at: 0, with: now)
+        writer.replaceNumber(at: 1, with: patience)
         guard !writer.isOverfull else { throw .tooLarge }
         if let links { (link, circuit) = links.take() }
         let before = circuit

@@ -105,6 +105,16 @@ public struct MessageWriter: ~Copyable {
         }
     }
 
+    /// Puts another number in the place of one: that of the field with this place, when all before it are numbers too.
+    mutating func replaceNumber(at place: Int, with value: Int64) {
+        let start = EngineProtocol.headerLength + place * Self.numberLength + 5
+        guard start + 8 <= bytes.count else { return }
+        for index in 0..<8 { bytes[start + index] = UInt8(truncatingIfNeeded: value >> Int64(8 * index)) }
+    }
+
+    /// Bytes of a field that is a number.
+    private static let numberLength = 13
+
     /// Adds a number, as eight bytes.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: Int) { put(tag, Int64(value)) }
 

@@ -26,6 +26,13 @@ package struct WakeMessage: Equatable {
 
         package init(uri: String = "") { self.uri = uri }
 
+        /// Moved out, not copied: a copy would count a reference for each of its texts. An empty one is left.
+        package mutating func taken() -> Contact {
+            var other = Contact()
+            swap(&other, &self)
+            return other
+        }
+
         /// As the call machine knows it.
         package var known: CallDevices.KnownContact {
             CallDevices.KnownContact(
@@ -81,7 +88,7 @@ package struct WakeMessage: Equatable {
             if Self.read(field, reader, &contact) {
                 if field.tag == .contactReachable {
                     if contact.key.isEmpty { contact.key = contact.uri }
-                    contacts.append(contact)
+                    contacts.append(contact.taken())
                 }
                 continue
             }
@@ -157,7 +164,8 @@ package struct WakeMessage: Equatable {
     }
 
     package static func unquoted(_ text: String) -> String {
-        guard text.utf8.count >= 2, text.first == "\"", text.last == "\"" else { return text }
+        let quote = UInt8(ascii: "\"")
+        guard text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote else { return text }
         return String(text.dropFirst().dropLast())
     }
 }
@@ -197,7 +205,8 @@ package struct RequestDeadline: Equatable {
     /// Reads it from a request; one that says nothing never ends.
     package init(decoding message: MessageReader) {
         var reader = message
-        while let field = reader.next() {
+        // Clients say it first.
+        while sentAt == nil || patience == nil, let field = reader.next() {
             switch field.tag {
             case .sentAt: sentAt = reader.number(field)
             case .patience: patience = reader.number(field)

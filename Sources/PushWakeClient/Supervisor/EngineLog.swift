@@ -47,12 +47,11 @@ public struct EngineLog {
     package static func shortened(_ token: Span<UInt8>) -> String {
         let count = token.count
         guard count > 16 else { return count == 0 ? "" : "…" }
-        var text: [UInt8] = []
-        text.reserveCapacity(13)
-        for index in 0..<6 { text.append(token[index]) }
-        text.append(contentsOf: "…".utf8)
-        for index in (count - 4)..<count { text.append(token[index]) }
-        return String(decoding: text, as: UTF8.self)
+        // In the middle, an ellipsis.
+        var text: InlineArray<13, UInt8> = [0, 0, 0, 0, 0, 0, 0xE2, 0x80, 0xA6, 0, 0, 0, 0]
+        for index in 0..<6 { text[index] = token[index] }
+        for index in 0..<4 { text[9 + index] = token[count - 4 + index] }
+        return text.span.text()
     }
 }
 

@@ -174,17 +174,14 @@ extension Binding {
     public static func withoutPushParameters(_ contact: String) -> String {
         let bytes = contact.utf8Span.span
         let parameters = SIPURI(bytes, in: 0..<bytes.count).parameters
-        var upper = parameters.lowerBound
-        while upper < parameters.upperBound, bytes[upper] != ASCII.question { upper &+= 1 }
         var kept: [UInt8] = []
         // Everything before is kept already.
         var done = 0
         var start = parameters.lowerBound
-        while start < upper {
+        while start < parameters.upperBound, bytes[start] != ASCII.question {
             var end = start &+ 1
-            while end < upper, bytes[end] != ASCII.semicolon { end &+= 1 }
+            while end < parameters.upperBound, bytes[end] != ASCII.semicolon, bytes[end] != ASCII.question { end &+= 1 }
             if PushParameterName.isAboutPush(parameter: bytes.part((start &+ 1)..<end)) {
-                if kept.isEmpty { kept.reserveCapacity(bytes.count) }
                 bytes.part(done..<start).append(to: &kept)
                 done = end
             }

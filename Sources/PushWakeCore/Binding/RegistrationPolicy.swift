@@ -2,7 +2,9 @@
 
 /// What the settings make of a REGISTER. The library asks it before the registrar saves, the engine
 /// after: both see the same.
-public struct RegistrationPolicy: Sendable {
+///
+/// An object, and never changed: what is asked of it for each REGISTER is asked without a copy.
+public final class RegistrationPolicy: Sendable {
     /// A reply other than the registrar's own.
     public struct Refusal: Equatable, Sendable {
         /// 555 or 423.
@@ -25,7 +27,7 @@ public struct RegistrationPolicy: Sendable {
     private let refreshesAll: Bool
     private let webPush: WebPushSettings
     /// The public point in base64url that phones are told; empty without one.
-    public var vapidKey: String
+    public let vapidKey: String
     /// What FlexiAPI serves.
     private let flexiAPI: FlexiAPIApps
     /// What a webhook serves.

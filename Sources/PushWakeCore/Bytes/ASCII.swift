@@ -73,6 +73,8 @@ struct ByteClass: Sendable {
     static let plainText = ByteClass(low: 0xAFFF_FFFA_0000_0000, high: 0x47FF_FFFE_AFFF_FFFF)
     /// A URL without fragment (RFC 3986, 2).
     static let url = ByteClass(low: 0xAFFF_FFF2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFF)
+    /// What stands unescaped in the value of a URI's parameter: `paramchar` (RFC 3261, 25.1).
+    static let uriParameter = ByteClass(low: 0x07FF_EFD2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFE)
     /// Host names, addresses and ports.
     static let host = ByteClass(low: 0x07FF_6000_0000_0000, high: 0x07FF_FFFE_AFFF_FFFE)
 }

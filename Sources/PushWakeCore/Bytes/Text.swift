@@ -25,7 +25,7 @@ extension Span<UInt8> {
     }
 
     /// The bytes as text; nil when they are no UTF-8.
-    func validText() -> String? {
+    public func validText() -> String? {
         guard let text = try? UTF8Span(validating: self) else { return nil }
         return String(copying: text)
     }
@@ -34,7 +34,7 @@ extension Span<UInt8> {
     public var isText: Bool { (try? UTF8Span(validating: self)) != nil }
 
     /// The bytes as text, U+FFFD in place of what is no UTF-8.
-    func text() -> String {
+    public func text() -> String {
         if let text = validText() { return text }
         var copy: [UInt8] = []
         append(to: &copy)

@@ -186,8 +186,13 @@ struct DeviceState {
 
     /// Where a request can go without the phone's help, the best one first: nil when it has to come by itself.
     var reachable: CallContact? {
-        let contacts = device.contacts.filter { $0.canBeRung && !failedKeys.contains($0.key) }
-        return contacts.first { $0.reach == .open } ?? contacts.first
+        var best: Int?
+        for index in device.contacts.indices
+        where device.contacts[index].canBeRung && !failedKeys.contains(device.contacts[index].key) {
+            if device.contacts[index].reach == .open { return device.contacts[index] }
+            if best == nil { best = index }
+        }
+        return best.map { device.contacts[$0] }
     }
 
     /// A push may still bring it.

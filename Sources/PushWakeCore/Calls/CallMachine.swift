@@ -47,6 +47,17 @@ public struct CallMachine: ~Copyable {
     /// No phone joins any more.
     public var isClosed: Bool { end != nil || closing != nil }
 
+    /// The device has said no, or was left ringing.
+    public func hasDeclined(_ device: Int) -> Bool { devices.indices.contains(device) && devices[device].hasDeclined }
+
+    /// Nobody came, or all have declined.
+    public var isGivenUp: Bool {
+        switch end ?? closing {
+        case .timedOut, .failed: true
+        case .answered, .cancelled, .completedElsewhere, nil: false
+        }
+    }
+
     /// Begins with the devices of the user; `start(now:)` says what to do first.
     public init(
         event: PushEvent, isCall: Bool, devices: [CallDevice], policy: CallPolicy, host: CallHost = .proxy,
@@ -332,7 +343,7 @@ public struct CallMachine: ~Copyable {
 
     /// Whether any device is so. It copies none, as `contains` of an array would.
     @inline(__always)
-    private func hasDevice(_ fits: (DeviceState) -> Bool) -> Bool {
+    private func hasDevice(_ fits: (borrowing DeviceState) -> Bool) -> Bool {
         let devices = devices.span
         for index in devices.indices where fits(devices[index]) { return true }
         return false

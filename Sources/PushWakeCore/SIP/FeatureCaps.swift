@@ -23,20 +23,20 @@ public struct FeatureCaps: Equatable, Sendable {
     /// cannot are left out, so that nothing a phone sent breaks the reply.
     public var line: String {
         guard Self.isTagValue(provider) else { return "" }
-        var line = ""
+        var line: [UInt8] = []
         line.reserveCapacity(192)
         func add(_ name: String, _ value: String) {
-            line += name
-            line += value
-            line += "\""
+            line.append(contentsOf: name.utf8)
+            value.utf8.span.append(to: &line)
+            line.append(ASCII.quote)
         }
-        line += "Feature-Caps: *"
+        line.append(contentsOf: "Feature-Caps: *".utf8)
         add(";+sip.pns=\"", provider)
         if Self.isTagValue(vapidKey) { add(";+sip.vapid=\"", vapidKey) }
         if let refreshLead { add(";+sip.pnsreg=\"", String(refreshLead)) }
         if Self.isTagValue(purr) { add(";+sip.pnspurr=\"", purr) }
-        line += "\r\n"
-        return line
+        line.append(contentsOf: "\r\n".utf8)
+        return String(decoding: line, as: UTF8.self)
     }
 
     /// Reads the values of one header field that name a push service.

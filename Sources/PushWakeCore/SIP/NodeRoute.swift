@@ -21,8 +21,18 @@ public struct NodeRoute: Sendable {
     public func text(aor: String, path: String, flow: String) -> String {
         guard path.isEmpty else { return path }
         guard !nodeURI.isEmpty else { return "" }
-        let received = flow.isEmpty ? "" : ";received=\(Self.escaped(flow))"
-        return "<\(nodeURI)\(Self.userParameter)\(Self.escaped(aor))\(received)>"
+        var route: [UInt8] = []
+        route.reserveCapacity(nodeURI.utf8.count + 3 * (aor.utf8.count + flow.utf8.count) + 24)
+        route.append(ASCII.less)
+        nodeURI.utf8.span.append(to: &route)
+        Self.userParameter.utf8.span.append(to: &route)
+        Self.appendEscaped(aor, to: &route)
+        if !flow.isEmpty {
+            ";received=".utf8.span.append(to: &route)
+            Self.appendEscaped(flow, to: &route)
+        }
+        route.append(ASCII.greater)
+        return route.span.text()
     }
 
     /// Whether a contact that has this route registered here.
@@ -53,23 +63,22 @@ public struct NodeRoute: Sendable {
         return nil
     }
 
-    /// As the value of a URI's parameter (RFC 3261, 25.1): all but `paramchar` is escaped.
-    private static func escaped(_ text: String) -> String {
-        var out: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "&"),
-                UInt8(ascii: "+"), UInt8(ascii: "$"), UInt8(ascii: "!"), UInt8(ascii: "~"), UInt8(ascii: "*"),
-                UInt8(ascii: "'"), UInt8(ascii: "("), UInt8(ascii: ")"):
+    /// Appends it as the value of a URI's parameter (RFC 3261, 25.1): all but `paramchar` is escaped.
+    private static func appendEscaped(_ text: String, to out: inout [UInt8]) {
+        let bytes = text.utf8.span
+        for index in bytes.indices {
+            let byte = bytes[index]
+            if ByteClass.uriParameter.contains(byte) {
                 out.append(byte)
-            default:
-                out += Array("%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8)
+            } else {
+                out.append(ASCII.percent)
+                out.append(capitalDigit(byte &>> 4))
+                out.append(capitalDigit(byte & 0x0F))
             }
         }
-        return String(decoding: out, as: UTF8.self)
     }
+
+    private static func capitalDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 &+ value : 0x37 &+ value }
 }
 
 extension NodeRoute {

@@ -17,6 +17,10 @@ public final class AGIProcess {
     private var isOver = false
     private var isFollowing = false
 
+    /// Milliseconds that an engine may take to come back, and between two questions whether it has.
+    private static let restart: Int64 = 5000
+    private static let pause: Int32 = 100
+
     /// `arguments` are those of the script, such as `wake 100 40`.
     public init(settings: Settings, arguments: [String], input: Int32 = 0, output: Int32 = 1) {
         client = EngineClient(settings: settings)
@@ -59,8 +63,26 @@ public final class AGIProcess {
                 perform(session.heard(event, now: Moment.now()))
             }
         } catch {
-            perform(session.engineLost("the engine is gone"))
+            goOn()
         }
+    }
+
+    /// The engine that had taken the wake is gone: the next one is asked, as hosts do that hold calls.
+    private func goOn() {
+        isFollowing = false
+        client.disconnect()
+        let until = Moment.now() + Self.restart
+        while let message = session.wakeAgain(now: Moment.now()), Moment.now() < until {
+            if Descriptor.waitReadable(input, -1, milliseconds: Self.pause).first {
+                readLines()
+                continue
+            }
+            if let answer = try? ask(message) {
+                isFollowing = true
+                return perform(session.woke(answer))
+            }
+        }
+        perform(session.engineLost("the engine is gone"))
     }
 
     private func perform(_ actions: [AGISession.Action]) {
@@ -100,18 +122,23 @@ public final class AGIProcess {
     }
 
     private func wake(_ message: WakeMessage) {
-        message.encode(into: client, .wait)
         do throws(ClientError) {
-            let reply = try client.call(milliseconds: 5000)
-            var answer = WakeAnswer(contacts: 0)
-            answer.bindings = Int(truncatingIfNeeded: EngineClient.number(.bindings, in: reply))
-            answer.pushed = Int(truncatingIfNeeded: EngineClient.number(.pushed, in: reply))
-            answer.awake = Int(truncatingIfNeeded: EngineClient.number(.awake, in: reply))
+            let answer = try ask(message)
             isFollowing = true
             perform(session.woke(answer))
         } catch {
             perform(session.engineLost(Self.text(error)))
         }
+    }
+
+    private func ask(_ message: WakeMessage) throws(ClientError) -> WakeAnswer {
+        message.encode(into: client, .wait)
+        let reply = try client.call(milliseconds: 5000)
+        var answer = WakeAnswer(contacts: 0)
+        answer.bindings = Int(truncatingIfNeeded: EngineClient.number(.bindings, in: reply))
+        answer.pushed = Int(truncatingIfNeeded: EngineClient.number(.pushed, in: reply))
+        answer.awake = Int(truncatingIfNeeded: EngineClient.number(.awake, in: reply))
+        return answer
     }
 
     private func send() {

@@ -41,6 +41,7 @@ struct AGISession {
     private var command: AGICommand?
     private var aor = ""
     private var startedAt: Int64 = 0
+    private var wakeMessage: WakeMessage?
     private var isInUsage = false
 
     /// `arguments` are those of the process; nil for FastAGI, which has them in the environment, and which must say the
@@ -106,6 +107,13 @@ struct AGISession {
         state == .done ? [] : finish("UNAVAILABLE", because: reason)
     }
 
+    /// The engine that had taken the wake is gone: what to ask the next one; nil when nothing is waited for.
+    func wakeAgain(now: Int64) -> WakeMessage? {
+        guard state == .waiting, var message = wakeMessage else { return nil }
+        if message.seconds > 0 { message.seconds = max(1, message.seconds - max(0, now &- startedAt) / 1000) }
+        return message
+    }
+
     /// So many pushes have been queued for a `send`.
     mutating func sent(_ count: Int64) -> [Action] {
         finish(count > 0 ? "SENT" : "NOBINDING", more: [("PUSHWAKE_SENT", String(count))])
@@ -165,6 +173,7 @@ extension AGISession {
             var message = WakeMessage()
             (message.aor, message.seconds, message.callID, message.hasNoContacts) = (aor, seconds, callID, true)
             (message.fromURI, message.fromDisplay, message.toURI) = (from, name, aor)
+            wakeMessage = message
             return [.wake(message)]
         case .send(let event, let aor, let text):
             state = .waiting

@@ -12,6 +12,7 @@ extension EngineCore {
         guard let chosen = request.devices.chosen[device] else { return }
         let binding = request.bindings[chosen.index]
         if request.pushedAt[device] == nil { request.pushedAt[device] = SystemClock.monotonicMilliseconds() }
+        request.pushes.renew(binding.token, for: request, now: SystemClock.monotonicMilliseconds())
         if let entry = request.pushes.entries[binding.token], entry.isAccepted != nil || entry.job != nil {
             let isOwn = entry.followers.contains { $0.request === request && $0.device == device }
             if !isOwn { return follow(entry, device, request) }
@@ -142,6 +143,11 @@ extension EngineCore {
         ) { [self] job, verdict, status in
             let result = settle(job, verdict, status)
             let isAccepted = result.outcome == .accepted
+            // Its host still holds the request, and the next engine pushes what had no answer (`resume`).
+            if verdict == .engineEnds {
+                entry.job = nil
+                return
+            }
             let now = SystemClock.monotonicMilliseconds()
             if push.isPrompt, let time = request.times.pushed(at: job.writtenAt) {
                 times.countPush(afterMicroseconds: time)
@@ -181,6 +187,7 @@ extension EngineCore {
 
     private func ended(_ entry: RequestPushes.Entry, _ isAccepted: Bool) {
         entry.isAccepted = isAccepted
+        entry.endedAt = SystemClock.monotonicMilliseconds()
         entry.job = nil
         for follower in entry.followers { pushEnded(follower.device, follower.request, isAccepted) }
         entry.dropForgotten()

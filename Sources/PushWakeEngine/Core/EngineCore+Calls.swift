@@ -9,18 +9,18 @@ internal import PushWakeSystem
 extension EngineCore {
     /// A leg has an answer.
     func progressed(_ message: MessageReader, _ peer: EnginePeer) {
-        guard let request = request(named: message) else { return }
+        let report = CallReport(message)
+        guard let request = calls[report.id] else { return }
         let now = SystemClock.monotonicMilliseconds()
-        let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
-        let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
+        let (leg, status) = (report.leg, report.status)
         if status >= 0 { countRelease(of: leg, request) }
         if (180..<300).contains(status) { endWait(request, .rang, now) }
         switch status {
         case -1: request.machine.postponed(leg: leg)
         case 0: request.machine.sent(leg: leg, now: now)
         default:
-            let isFromPhone = EngineClient.number(.fromPhone, in: message) != 0
-            let verbs = request.machine.progressed(leg: leg, status: status, isFromPhone: isFromPhone, now: now)
+            let verbs = request.machine.progressed(
+                leg: leg, status: status, isFromPhone: report.isFromPhone, now: now)
             dispatch(perform(verbs, request))
         }
         schedule(request, now)
@@ -28,26 +28,19 @@ extension EngineCore {
 
     /// A request has its final answer.
     func requestEnded(_ message: MessageReader, _ peer: EnginePeer) {
-        let status = Int(truncatingIfNeeded: EngineClient.number(.status, in: message))
-        guard let request = request(named: message) else { return endedEarly(message, status) }
-        let leg = Int(truncatingIfNeeded: EngineClient.number(.leg, in: message))
-        if leg > 0 {
-            countRelease(of: leg, request)
-            let now = SystemClock.monotonicMilliseconds()
-            dispatch(
-                perform(request.machine.progressed(leg: leg, status: status, isFromPhone: true, now: now), request))
+        let report = CallReport(message)
+        guard let request = calls[report.id] else {
+            // Its bindings may still be being asked for.
+            if wakesUnderWay[report.id] != nil { wakesUnderWay[report.id] = .some(report.end) }
+            return
         }
-        let reason = EngineClient.text(.reason, in: message)
-        end(request, CallEnd(how: EngineClient.number(.how, in: message), status: status, reason: reason))
-    }
-
-    /// Its bindings are still being asked for.
-    private func endedEarly(_ message: MessageReader, _ status: Int) {
-        let host = UInt64(bitPattern: EngineClient.number(.host, in: message))
-        let id = RequestID.handle(host: host, UInt64(bitPattern: EngineClient.number(.handle, in: message)))
-        guard wakesUnderWay[id] != nil else { return }
-        let reason = EngineClient.text(.reason, in: message)
-        wakesUnderWay[id] = .some(CallEnd(how: EngineClient.number(.how, in: message), status: status, reason: reason))
+        if report.leg > 0 {
+            countRelease(of: report.leg, request)
+            let now = SystemClock.monotonicMilliseconds()
+            let verbs = request.machine.progressed(leg: report.leg, status: report.status, isFromPhone: true, now: now)
+            dispatch(perform(verbs, request))
+        }
+        end(request, report.end)
     }
 
     /// Milliseconds for which phones may join a request that its host has sent elsewhere.
@@ -55,9 +48,10 @@ extension EngineCore {
 
     /// A request was sent elsewhere, and phones may still join.
     func requestContinues(_ message: MessageReader) {
-        guard let request = request(named: message) else { return }
+        let report = CallReport(message)
+        guard let request = calls[report.id] else { return }
         let now = SystemClock.monotonicMilliseconds()
-        let time = min(max(EngineClient.number(.milliseconds, in: message), 0), Self.longestContinuation)
+        let time = min(max(report.milliseconds, 0), Self.longestContinuation)
         dispatch(perform(request.machine.continued(until: now + time, now: now), request))
         schedule(request, now)
     }
@@ -181,11 +175,41 @@ extension EngineCore {
             )
         }
     }
+}
 
-    private func request(named message: MessageReader) -> HeldRequest? {
-        let host = UInt64(bitPattern: EngineClient.number(.host, in: message))
-        return calls[.handle(host: host, UInt64(bitPattern: EngineClient.number(.handle, in: message)))]
+/// What a host reports of a request that it holds, read in one go.
+private struct CallReport {
+    private var host: UInt64 = 0
+    private var handle: UInt64 = 0
+    private var how: Int64 = 0
+    private var reason = ""
+    private(set) var leg = 0
+    private(set) var status = 0
+    private(set) var isFromPhone = false
+    private(set) var milliseconds: Int64 = 0
+
+    init(_ message: MessageReader) {
+        var reader = message
+        while let field = reader.next() {
+            switch field.tag {
+            case .host: host = UInt64(bitPattern: reader.number(field))
+            case .handle: handle = UInt64(bitPattern: reader.number(field))
+            case .leg: leg = Int(truncatingIfNeeded: reader.number(field))
+            case .status: status = Int(truncatingIfNeeded: reader.number(field))
+            case .fromPhone: isFromPhone = reader.number(field) != 0
+            case .how: how = reader.number(field)
+            case .reason: reason = reader.text(field)
+            case .milliseconds: milliseconds = reader.number(field)
+            default: break
+            }
+        }
     }
+
+    /// Which request it is about.
+    var id: RequestID { .handle(host: host, handle) }
+
+    /// How the request has ended.
+    var end: CallEnd { CallEnd(how: how, status: status, reason: reason) }
 }
 
 extension CallTimes.WaitEnd {

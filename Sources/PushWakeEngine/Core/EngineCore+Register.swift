@@ -12,8 +12,7 @@ extension EngineCore {
     /// for the reply.
     func register(_ message: MessageReader, _ peer: EnginePeer?) {
         statistics.registers += 1
-        let (registration, granted) = registration(in: message)
-        let host = RegisteringHost(message)
+        let (registration, granted, host) = read(message)
         if !host.account.isEmpty { upstream?.note(account: host.account, aor: registration.aor) }
         let now = SystemClock.wallSeconds()
         guard shared != nil else {
@@ -21,7 +20,7 @@ extension EngineCore {
                 direct { (store) throws(StoreError) in try keep(registration, granted, host, in: store, now) },
                 registration, host, to: message, peer)
         }
-        ask(about: registration.aor, keepsTrying: true, announcing: notice(of: registration, host)) {
+        ask(about: registration.aor, keepsTrying: true, announcing: self.notice(of: registration, host)) {
             [self] (store) throws(StoreError) in
             try keep(registration, granted, host, in: store, now)
         } then: { [self] in
@@ -118,8 +117,10 @@ extension EngineCore {
         return verbs
     }
 
-    private func registration(in message: MessageReader) -> (Registration, granted: Int64) {
+    private func read(_ message: MessageReader) -> (Registration, granted: Int64, RegisteringHost) {
         var headers = RegistrationReader(others: policy.others)
+        var host = RegisteringHost()
+        var contact = WakeMessage.Contact()
         var fields = message
         var (aor, callID, cseq, granted) = ("", "", UInt32(0), Int64(-1))
         var name = 0..<0
@@ -136,10 +137,10 @@ extension EngineCore {
             case .headerValue:
                 let bytes = fields.bytes
                 headers.header(name: bytes.span.extracting(name), value: bytes.span.extracting(field.range))
-            default: break
+            default: host.take(field, of: fields, &contact)
             }
         }
-        return (headers.finish(aor: aor, callID: callID, cseq: cseq), granted)
+        return (headers.finish(aor: aor, callID: callID, cseq: cseq), granted, host)
     }
 
     private func bind(
@@ -264,19 +265,16 @@ struct RegisteringHost {
     var account = ""
     var contacts: [WakeMessage.Contact] = []
 
-    init(_ message: MessageReader) {
-        var reader = message
-        var contact = WakeMessage.Contact()
-        while let field = reader.next() {
-            switch field.tag {
-            case .host: id = UInt64(bitPattern: reader.number(field))
-            case .domain: domain = reader.text(field)
-            case .account: account = reader.text(field)
-            default:
-                guard WakeMessage.read(field, reader, &contact), field.tag == .contactReachable else { continue }
-                if contact.key.isEmpty { contact.key = contact.uri }
-                contacts.append(contact)
-            }
+    /// Takes a field of its message; `contact` is the one that is being read.
+    mutating func take(_ field: MessageReader.Field, of message: MessageReader, _ contact: inout WakeMessage.Contact) {
+        switch field.tag {
+        case .host: id = UInt64(bitPattern: message.number(field))
+        case .domain: domain = message.text(field)
+        case .account: account = message.text(field)
+        default:
+            guard WakeMessage.read(field, message, &contact), field.tag == .contactReachable else { return }
+            if contact.key.isEmpty { contact.key = contact.uri }
+            contacts.append(contact.taken())
         }
     }
 

@@ -73,7 +73,7 @@ struct RequestTicket {
             if WakeMessage.read(field, reader, &contact) {
                 if field.tag == .contactReachable {
                     if contact.key.isEmpty { contact.key = contact.uri }
-                    contacts.append(contact)
+                    contacts.append(contact.taken())
                 }
                 continue
             }
@@ -123,6 +123,8 @@ extension HeldRequest {
         writer.put(.fromURI, message.fromURI)
         writer.put(.fromDisplay, message.fromDisplay)
         writer.put(.fromTag, message.fromTag)
+        if message.offersVideo { writer.put(.video, 1) }
+        if message.requiresReliableAnswers { writer.put(.reliable, 1) }
         writer.put(.toURI, message.toURI)
         if !content.text.isEmpty {
             writer.put(.contentType, message.contentType)

@@ -9,7 +9,8 @@ extension EngineCore {
     /// Carries out what is the engine's own part; the rest comes back for the host.
     func perform(_ verbs: [CallVerb], _ request: HeldRequest) -> [HostVerb] {
         // What becomes of a verb is told after it.
-        trace.note(request.trace, verbs, now: SystemClock.monotonicMilliseconds())
+        let now = SystemClock.monotonicMilliseconds()
+        trace.note(request.trace, verbs, now: now)
         var host: [HostVerb] = []
         var failure = ""
         for verb in verbs {
@@ -29,7 +30,7 @@ extension EngineCore {
                 host.append(out)
             case .hold(let until):
                 let out = HostVerb(.hold, request)
-                out.milliseconds = max(0, until - SystemClock.monotonicMilliseconds())
+                out.milliseconds = max(0, until - now)
                 host.append(out)
             case .giveUp(let status):
                 let out = HostVerb(.giveUp, request)
@@ -54,7 +55,7 @@ extension EngineCore {
             case .note(let note):
                 // The contact that is rung next is rung for want of a push.
                 if case .pushFailed = note { failure = request.lastReason }
-                remember(note, request)
+                remember(note, request, now)
             }
         }
         return host
@@ -101,6 +102,7 @@ extension EngineCore {
         case .ring:
             let contact = request.uri(of: verb.contact)
             request.remember(rung: contact)
+            if !request.waiters.isEmpty { request.toldRung.append(contact) }
             for waiter in request.waiters { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
         case .giveUp:
             // A leg is out: its channel knows how it fares.
@@ -126,8 +128,7 @@ extension EngineCore {
         }
     }
 
-    private func remember(_ note: CallNote, _ request: HeldRequest) {
-        let now = SystemClock.monotonicMilliseconds()
+    private func remember(_ note: CallNote, _ request: HeldRequest, _ now: Int64) {
         switch note {
         case .registered(let device): countWake(device, request, now)
         case .plain(let device): explainPlain(device, request, now)
@@ -145,7 +146,7 @@ extension EngineCore {
         let binding = request.bindings[chosen.index]
         callFailures.forget(binding.token)
         guard let entry = request.pushes.entries[binding.token], !entry.hasWoken else { return }
-        entry.hasWoken = true
+        entry.wokenAt = now
         woke(binding, milliseconds: now - pushedAt, now: now)
     }
 
@@ -167,6 +168,7 @@ extension EngineCore {
             waiter.wait = nil
             return waiter.tell(WaitEvent(kind: .failed, reason: "no phone of this user can be pushed"))
         }
+        request.toldRung = request.rung
         for contact in request.rung { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
         request.waiters.append(waiter)
         waiter.wait = message.key

@@ -91,7 +91,8 @@ extension EngineCore {
             return answer
         }
         let earlier = calls[message.id]
-        if let known = earlier, known.machine.end == nil, !isWaitedForAnew(known) {
+        let isAnew = earlier.map(isWaitedForAnew) ?? false
+        if let known = earlier, known.machine.end == nil, !isAnew {
             answer.awake = awake(known)
             answer.pushed = known.pushes.entries.count
             for index in message.contacts.indices where known.machine.isAwaited(message.contacts[index].key) {
@@ -106,7 +107,10 @@ extension EngineCore {
         }
         let now = SystemClock.monotonicMilliseconds()
         let request = makeRequest(message, bindings, now)
-        if let earlier { request.rung = earlier.rung }
+        if let earlier {
+            request.rung = earlier.rung.filter { !earlier.toldRung.contains($0) }
+            earlier.isSuperseded = isAnew
+        }
         if isClaimed { request.pushes.turn = .perhapsOfAnother }
         calls.add(request)
         let first =
@@ -142,9 +146,9 @@ extension EngineCore {
         return device.bindings
     }
 
-    /// Its wait is over, and a channel asks once more: it waits anew for the phones that were pushed.
+    /// Its wait is over, in time or because a phone came, and a channel asks once more: a dialplan tries the user again.
     private func isWaitedForAnew(_ known: HeldRequest) -> Bool {
-        if case .waited = known.id { known.machine.isClosed } else { false }
+        if case .waited = known.id { known.machine.isClosed || known.waiters.isEmpty } else { false }
     }
 
     /// A machine for a request that came `age` milliseconds ago.

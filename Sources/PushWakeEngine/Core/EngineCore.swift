@@ -83,7 +83,10 @@ final class EngineCore {
         pages = PageQueue(loop: delivery.loop)
         loadPolicies = LoadPolicies(settings)
         policy = RegistrationPolicy(settings: settings, vapidKey: VAPIDKeyFile.publicKey(settings))
-        delivery.onVAPIDKey = { [weak self] key in self?.policy.vapidKey = key }
+        delivery.onVAPIDKey = { [weak self] key in
+            guard let self else { return }
+            policy = RegistrationPolicy(settings: self.settings, vapidKey: key)
+        }
         shared?.onAnnouncement = { [weak self] in self?.heard($0) }
         shared?.onGap = { [weak self] in self?.lookElsewhere() }
     }

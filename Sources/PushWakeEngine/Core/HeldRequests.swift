@@ -36,11 +36,11 @@ struct HeldRequests {
 
     /// The pushes that a request shares with its forks.
     mutating func pushes(of key: WakeKey) -> RequestPushes {
-        if let known = byKey[key] { return known }
-        let new = RequestPushes()
-        byKey[key] = new
-        return new
+        // Found and added with one look.
+        Self.kept(&byKey[key, default: RequestPushes()])
     }
+
+    private static func kept(_ pushes: inout RequestPushes) -> RequestPushes { pushes }
 
     mutating func add(_ request: HeldRequest) {
         if let old = requests.updateValue(request, forKey: request.id) { unlink(old) }
@@ -113,6 +113,8 @@ final class HeldRequest {
     var times: RequestTimes
     /// Nobody finds it any more.
     var isForgotten = false
+    /// Its channel has asked anew.
+    var isSuperseded = false
     /// When a device was pushed first, until it registers: what a wake is measured from.
     var pushedAt: [Int: Int64] = [:]
     /// When the machine is asked next, and the timer that will ask it.
@@ -123,6 +125,8 @@ final class HeldRequest {
     var waiters: [any WakeWaiter] = []
     /// Contacts that were rung since it began: a wait that starts late hears of them at once.
     var rung: [String] = []
+    /// Those that a channel has heard of: its dialplan has had them.
+    var toldRung: [String] = []
     /// Why the last push failed.
     var lastReason = ""
     /// What a contact is called by its host: few, so that a list is searched sooner than a table is made.
@@ -190,14 +194,25 @@ final class RequestPushes {
     final class Entry {
         /// Nil while it is under way.
         var isAccepted: Bool?
+        /// Monotonic milliseconds of its outcome.
+        var endedAt: Int64 = 0
         var job: PushJob?
         /// How the last one ended, for forks that come later.
         var result: PushResult?
         /// The records of the token have the acceptance, and the wake.
         var isCounted = false
-        var hasWoken = false
+        var hasWoken: Bool { wokenAt != nil }
+        /// Monotonic milliseconds at which its phone came.
+        var wokenAt: Int64?
         /// Who wants to hear of its outcome.
         var followers: [(request: HeldRequest, device: Int)] = []
+
+        /// Another push for the same call would not meet this one's phone on its way.
+        fileprivate func isThrough(_ request: HeldRequest, _ device: Int, _ now: Int64) -> Bool {
+            if request.isSuperseded || request.machine.isGivenUp || request.machine.hasDeclined(device) { return true }
+            guard let wokenAt else { return false }
+            return now - wokenAt >= RequestPushes.echo
+        }
 
         /// They and their pushes know each other, and would stay for ever.
         func dropForgotten() { followers.removeAll { $0.request.isForgotten } }
@@ -221,6 +236,21 @@ final class RequestPushes {
         let new = Entry()
         entries[token] = new
         return new
+    }
+
+    /// Milliseconds for which a push, and a phone that it woke, count for whatever else comes with the same Call-ID.
+    fileprivate static let echo: Int64 = 1000
+
+    /// Forgets the push to a token before `request` asks for one, when a script tries the same user again in one call: the
+    /// phone came and is gone again, has declined, or those it was pushed for were given up on. Forks of the request
+    /// share the push that was sent.
+    func renew(_ token: String, for request: HeldRequest, now: Int64) {
+        // Its channel hears at once of a phone that came since.
+        guard request.rung.isEmpty else { return }
+        guard let entry = entries[token], entry.isAccepted != nil, entry.job == nil, now - entry.endedAt >= Self.echo,
+            entry.followers.allSatisfy({ $0.request !== request && entry.isThrough($0.request, $0.device, now) })
+        else { return }
+        entries[token] = nil
     }
 
     /// Nobody finds the request any more: it goes, once its pushes have ended and its story has heard of that.

@@ -14,7 +14,8 @@ extension EngineCore {
     /// `announcement` is for nodes that hold requests for the user; `keepsTrying`: a change that a shared store cannot keep
     /// now is kept later.
     func ask<Answer>(
-        about aor: String, keepsTrying: Bool = false, announcing announcement: @autoclosure () -> [UInt8]? = nil,
+        about aor: String, keepsTrying: Bool = false,
+        announcing announcement: @autoclosure @escaping () -> [UInt8]? = nil,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>) -> Void
     ) {

@@ -23,7 +23,7 @@ public final class EngineService {
     /// Milliseconds for pushes to end when the engine is told to; supervisors kill after two seconds.
     private static let patience: Int64 = 1000
     /// Milliseconds between a registration and its group's way to the store.
-    private static let groupPause: Int64 = 100
+    private static let groupPause: Int64 = 1000
     private var fastAGI: FastAGIServer?
     private var http: HTTPService?
     /// Monotonic milliseconds since when refreshes wait to be written; nil when none do.

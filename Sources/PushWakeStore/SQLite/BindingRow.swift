@@ -24,7 +24,7 @@ struct BindingRow {
         _ binding: Binding, id: Int64, kindID: Int64, to statement: SQLiteStatement
     ) throws(StoreError) {
         let kind = BindingKind(of: binding)
-        let plain = TextPacking()
+        let plain = TextPacking.plain
         try statement.bind(1, id)
         try statement.bind(2, kindID)
         try statement.bind(3, Int64(binding.cseq))
@@ -57,7 +57,7 @@ struct BindingRow {
     static func read(
         _ row: SQLiteStatement, aor: String, kinds: BindingKindTable
     ) throws(StoreError) -> Binding? {
-        let plain = TextPacking()
+        let plain = TextPacking.plain
         let kindID = row.number(1)
         guard let extra = BindingExtra(reading: row.bytes(11)),
             let kind = kindID == BindingKindTable.inline ? extra.kind : try kinds.kind(kindID),
@@ -74,7 +74,7 @@ struct BindingRow {
     }
 
     /// A Contact repeats what other columns have.
-    private static func contactPacking(aor: String, token: String, kind: BindingKind) -> TextPacking {
+    static func contactPacking(aor: String, token: String, kind: BindingKind) -> TextPacking {
         TextPacking(references: [token, kind.app, kind.team, user(of: aor)])
     }
 
@@ -137,12 +137,12 @@ struct BindingExtra {
     }
 
     private static func readText(from reader: inout ByteReader) -> String? {
-        guard let count = reader.nextCount(), let bytes = reader.next(count) else { return nil }
-        return TextPacking().unpack(Array(bytes))
+        guard let count = reader.nextCount(), let packed = reader.part(count) else { return nil }
+        return TextPacking.plain.unpack(packed)
     }
 
     private static func write(_ text: String, to bytes: inout [UInt8]) {
-        let packed = TextPacking().pack(text)
+        let packed = TextPacking.plain.pack(text)
         bytes.append(count: packed.count)
         bytes += packed
     }

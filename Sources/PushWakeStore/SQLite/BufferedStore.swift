@@ -325,7 +325,7 @@ extension SQLiteStore {
     private func updateAddress(_ binding: Binding, id: Int64, with update: SQLiteStatement) throws(StoreError) {
         try BindingRow.bindTimes(binding, to: update)
         try update.bind(BindingRow.times + 1, BindingRow.packedContact(binding))
-        try update.bind(BindingRow.times + 2, TextPacking().pack(binding.callID))
+        try update.bind(BindingRow.times + 2, TextPacking.plain.pack(binding.callID))
         try update.bind(BindingRow.times + 3, id)
         try update.run()
     }

@@ -47,9 +47,12 @@ struct Digits: Sendable {
 
     /// Appends two hex digits per byte.
     func appendHex(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8]) {
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 0xF)])
+        let digits = digits.span
+        text.append(addingCapacity: bytes.count &* 2) { (room: inout OutputSpan<UInt8>) in
+            for byte in bytes {
+                room.append(digits[Int(byte >> 4)])
+                room.append(digits[Int(byte & 0xF)])
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeCore
+
 /// Writes texts as short bytes and back, exactly.
 ///
 /// A million Contacts hold each token twice, and the words of the dialects a million times. Bytes
@@ -25,15 +27,23 @@ struct TextPacking {
         "<urn:uuid:", ";pn-silent=1", ";pn-timeout=", ";pn-msg-str=", ";pn-call-str=", "https://",
     ])
 
-    /// Where the words with this first byte are; others may be among them.
-    private static func words(from byte: UInt8) -> Range<Int> {
-        switch byte {
+    /// Where the words are that begin at `position`; others may be among them.
+    private static func words(_ source: Span<UInt8>, _ position: Int) -> Range<Int> {
+        switch source[position] {
         case UInt8(ascii: "s"): 0..<2
-        case UInt8(ascii: ";"): 2..<20
+        case UInt8(ascii: ";"): words(afterSemicolon: position &+ 1 < source.count ? source[position &+ 1] : 0)
         case UInt8(ascii: "."): 11..<13
         case UInt8(ascii: ":"): 13..<15
         case UInt8(ascii: "<"): 15..<16
         case UInt8(ascii: "h"): 20..<21
+        default: 0..<0
+        }
+    }
+
+    private static func words(afterSemicolon byte: UInt8) -> Range<Int> {
+        switch byte {
+        case UInt8(ascii: "t"): 2..<6
+        case UInt8(ascii: "p"): 6..<20
         default: 0..<0
         }
     }
@@ -44,6 +54,9 @@ struct TextPacking {
     private static let longestRun = 255
 
     private let references: TextList
+
+    /// For texts that repeat nothing.
+    static let plain = TextPacking()
 
     /// Takes up to five texts that `unpack` will be given too, in the same order.
     init(references: [String] = []) {
@@ -73,9 +86,8 @@ struct TextPacking {
             packed.append(Code.firstReference + UInt8(truncatingIfNeeded: index))
             return references.count(of: index)
         }
-        guard let index = Self.words.index(in: source, at: position, among: Self.words(from: source[position])) else {
-            return nil
-        }
+        let words = Self.words(source, position)
+        guard !words.isEmpty, let index = Self.words.index(in: source, at: position, among: words) else { return nil }
         packed.append(Code.firstWord + UInt8(truncatingIfNeeded: index))
         return Self.words.count(of: index)
     }
@@ -117,25 +129,30 @@ struct TextPacking {
 
     private func packPlain(_ source: Span<UInt8>, _ position: Int, _ count: Int, _ packed: inout [UInt8]) -> Int {
         if source[position] < 0x20 { packed.append(Code.escape) }
-        for index in position..<(position + count) { packed.append(source[index]) }
+        if count == 1 {
+            packed.append(source[position])
+        } else {
+            source.extracting(position..<(position &+ count)).append(to: &packed)
+        }
         return count
     }
 
     // MARK: Unpacking
 
     /// Reads what `pack` wrote; nil when the bytes are damaged.
-    func unpack(_ packed: [UInt8]) -> String? {
+    func unpack(_ packed: [UInt8]) -> String? { unpack(ByteReader(packed)) }
+
+    /// The same for all that a reader has left.
+    func unpack(_ packed: ByteReader) -> String? {
         var text: [UInt8] = []
         text.reserveCapacity(packed.count * 2 + references.length)
-        var reader = ByteReader(packed)
-        while let byte = reader.next() {
-            if byte >= 0x20 {
-                text.append(byte)
-            } else if !unpack(code: byte, from: &reader, into: &text) {
-                return nil
-            }
+        var reader = packed
+        while !reader.isEmpty {
+            reader.nextRun(from: 0x20, to: &text)
+            guard let code = reader.next() else { break }
+            guard unpack(code: code, from: &reader, into: &text) else { return nil }
         }
-        return String(validating: text, as: UTF8.self)
+        return text.span.validText()
     }
 
     private func unpack(code: UInt8, from reader: inout ByteReader, into text: inout [UInt8]) -> Bool {
@@ -195,7 +212,10 @@ private struct TextList {
             let start = end
             end = ends[index]
             let count = end &- start
-            guard count >= shortest, bytes[start] == first, count <= source.count &- position else { continue }
+            guard count >= shortest, bytes[start] == first, count <= source.count &- position,
+                // Words begin alike.
+                source[position &+ count &- 1] == bytes[end &- 1]
+            else { continue }
             var same = 1
             while same < count, source[position &+ same] == bytes[start &+ same] { same &+= 1 }
             if same == count { return index }
@@ -208,7 +228,7 @@ private struct TextList {
     /// Appends one of them; false when there are not so many.
     func append(_ index: Int, to text: inout [UInt8]) -> Bool {
         guard index < ends.count else { return false }
-        text += bytes[(ends[index] - count(of: index))..<ends[index]]
+        bytes.span.extracting((ends[index] - count(of: index))..<ends[index]).append(to: &text)
         return true
     }
 }
@@ -250,25 +270,55 @@ private enum UUIDText {
 /// Reads bytes from the front; nil when there are not enough.
 struct ByteReader {
     private let bytes: [UInt8]
-    private var position = 0
+    private var position: Int
+    private let end: Int
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        position = 0
+        end = bytes.count
+    }
+
+    private init(_ bytes: [UInt8], _ range: Range<Int>) {
+        self.bytes = bytes
+        position = range.lowerBound
+        end = range.upperBound
+    }
 
     /// Nothing is left.
-    var isEmpty: Bool { position == bytes.count }
+    var isEmpty: Bool { position == end }
+
+    /// Bytes that are left.
+    var count: Int { end &- position }
 
     /// Reads one byte.
     mutating func next() -> UInt8? {
-        guard position < bytes.count else { return nil }
-        defer { position += 1 }
-        return bytes[position]
+        guard position < end else { return nil }
+        let byte = bytes[position]
+        position &+= 1
+        return byte
     }
 
     /// Reads `count` bytes.
     mutating func next(_ count: Int) -> ArraySlice<UInt8>? {
-        guard count >= 0, count <= bytes.count - position else { return nil }
-        defer { position += count }
-        return bytes[position..<(position + count)]
+        guard let part = part(count) else { return nil }
+        return bytes[part.position..<part.end]
+    }
+
+    /// Leaves the next `count` bytes to another reader.
+    mutating func part(_ count: Int) -> ByteReader? {
+        guard count >= 0, count <= end &- position else { return nil }
+        defer { position &+= count }
+        return ByteReader(bytes, position..<(position &+ count))
+    }
+
+    /// Reads the bytes before the first that is below `least`.
+    mutating func nextRun(from least: UInt8, to out: inout [UInt8]) {
+        let (bytes, start) = (bytes, position)
+        var upper = start
+        while upper < end, bytes[upper] >= least { upper &+= 1 }
+        position = upper
+        if upper > start { bytes.span.extracting(start..<upper).append(to: &out) }
     }
 
     /// Reads a number in groups of seven bits, lowest first.

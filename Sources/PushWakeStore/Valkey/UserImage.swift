@@ -75,7 +75,8 @@ struct UserImage {
         bytes.append(binding.refreshesItself ? refreshesItself : 0)
         write(binding.token, to: &bytes)
         write(binding.instance, to: &bytes)
-        write(binding.contact, packing(of: binding, aor), to: &bytes)
+        write(
+            binding.contact, BindingRow.contactPacking(aor: aor, token: binding.token, kind: kind), to: &bytes)
         write(binding.callID, to: &bytes)
         write(binding.route, to: &bytes)
         bytes.append(count: binding.attributes.entries.count)
@@ -95,38 +96,32 @@ struct UserImage {
             let expires = reader.nextNumber(), let keep = reader.nextNumber(), let flags = reader.next(),
             let token = readText(from: &reader), let instance = readText(from: &reader)
         else { return nil }
-        var binding = Binding(
-            aor: aor, provider: kind.provider, environment: kind.environment, app: app, team: team,
-            service: kind.service, token: token, dialect: kind.dialect, instance: instance, cseq: cseq,
-            registeredAt: registeredAt, expiresAt: registeredAt &+ expires, forgetAt: registeredAt &+ keep,
-            refreshesItself: flags & refreshesItself != 0)
-        guard let contact = readText(packing(of: binding, aor), from: &reader), let callID = readText(from: &reader),
+        let packing = BindingRow.contactPacking(aor: aor, token: token, kind: kind)
+        guard let contact = readText(packing, from: &reader), let callID = readText(from: &reader),
             let route = readText(from: &reader), let count = reader.nextCount()
         else { return nil }
-        (binding.contact, binding.callID, binding.route) = (contact, callID, route)
         var entries: [Binding.Attributes.Entry] = []
         for _ in 0..<count {
             guard let name = readText(from: &reader), let value = readText(from: &reader) else { return nil }
             entries.append(.init(name: name, value: value))
         }
-        binding.attributes = Binding.Attributes(entries)
-        return binding
+        return Binding(
+            aor: aor, provider: kind.provider, environment: kind.environment, app: app, team: team,
+            service: kind.service, token: token, dialect: kind.dialect, instance: instance, contact: contact,
+            callID: callID, cseq: cseq, attributes: Binding.Attributes(entries), registeredAt: registeredAt,
+            expiresAt: registeredAt &+ expires, forgetAt: registeredAt &+ keep,
+            refreshesItself: flags & refreshesItself != 0, route: route)
     }
 
-    /// A Contact repeats what stands before it.
-    private static func packing(of binding: Binding, _ aor: String) -> TextPacking {
-        TextPacking(references: [binding.token, binding.app, binding.team, String(aor.prefix { $0 != "@" })])
-    }
-
-    private static func write(_ text: String, _ packing: TextPacking = TextPacking(), to bytes: inout [UInt8]) {
+    private static func write(_ text: String, _ packing: TextPacking = .plain, to bytes: inout [UInt8]) {
         let packed = packing.pack(text)
         bytes.append(count: packed.count)
         bytes += packed
     }
 
-    private static func readText(_ packing: TextPacking = TextPacking(), from reader: inout ByteReader) -> String? {
-        guard let count = reader.nextCount(), let bytes = reader.next(count) else { return nil }
-        return packing.unpack(Array(bytes))
+    private static func readText(_ packing: TextPacking = .plain, from reader: inout ByteReader) -> String? {
+        guard let count = reader.nextCount(), let packed = reader.part(count) else { return nil }
+        return packing.unpack(packed)
     }
 }
 

@@ -214,8 +214,7 @@ final class ValkeyLink: OutboundStreamOwner {
     // MARK: Bytes
 
     private func write(_ command: [[UInt8]], to channel: Channel, _ handler: @escaping Handler) {
-        let bytes = ValkeyReader.command(command)
-        guard !bytes.isEmpty else { return handler(nil) }
+        let bytes = ValkeyCommand.bytes(command)
         waiting.append((handler, loop.now))
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -16,7 +16,7 @@ final class ValkeyQuestion {
     let kind: Kind
     /// Seconds since 1970, of the question.
     let now: Int64
-    let announcement: [UInt8]?
+    let announcement: () -> [UInt8]?
     /// Asks the bindings; keeps the answer for `finish`.
     let run: (MemoryStore) throws(StoreError) -> Void
     /// Tells the answer, or the failure. `isClaimed` belongs to `hold`.
@@ -33,7 +33,8 @@ final class ValkeyQuestion {
     var conflicts = 0
 
     init(
-        aor: String, kind: Kind = .ask, now: Int64, announcement: [UInt8]? = nil, keepsTrying: Bool = false,
+        aor: String, kind: Kind = .ask, now: Int64, announcement: @escaping () -> [UInt8]? = { nil },
+        keepsTrying: Bool = false,
         run: @escaping (MemoryStore) throws(StoreError) -> Void,
         finish: @escaping (_ failure: StoreError?, _ isClaimed: Bool) -> Void
     ) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import CHiredis
+internal import PushWakeCore
 
 /// An answer of the server (RESP2).
 enum ValkeyReply: Equatable {
@@ -22,7 +23,7 @@ enum ValkeyReply: Equatable {
     var elements: [ValkeyReply] { if case .array(let elements) = self { elements } else { [] } }
 }
 
-/// hiredis as it is used here: its formatter and its reader, on bytes.
+/// hiredis as it is used here: its reader, on bytes.
 final class ValkeyReader {
     private let reader: UnsafeMutablePointer<redisReader>
 
@@ -75,24 +76,39 @@ final class ValkeyReader {
         guard let start = reply.str else { return [] }
         return Array(UnsafeRawBufferPointer(start: start, count: Int(reply.len)))
     }
+}
 
-    /// A command as it goes over the wire; empty when memory is short.
-    static func command(_ words: [[UInt8]]) -> [UInt8] {
-        var out: UnsafeMutablePointer<CChar>?
-        // One buffer for all words: hiredis wants a pointer to each.
-        let all = words.flatMap { $0 }
-        let lengths = words.map(\.count)
-        let count = all.withUnsafeBytes { buffer in
-            let base = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
-            var offset = 0
-            var pointers: [UnsafePointer<CChar>?] = lengths.map { length in
-                defer { offset += length }
-                return base.map { $0 + offset }
-            }
-            return chiredis_format(&out, Int32(words.count), &pointers, lengths)
+/// A command as it goes over the wire: an array of bulks, which is all that RESP2 has for it. hiredis prints each length with
+/// `sprintf`, and wants a pointer to each word: a third of what a question cost.
+enum ValkeyCommand {
+    private static let longestHead = 24
+
+    /// Its bytes.
+    static func bytes(_ words: [[UInt8]]) -> [UInt8] {
+        var out: [UInt8] = []
+        out.reserveCapacity(words.reduce(longestHead) { $0 + $1.count + longestHead })
+        append(UInt8(ascii: "*"), words.count, to: &out)
+        for word in words {
+            append(UInt8(ascii: "$"), word.count, to: &out)
+            word.span.append(to: &out)
+            endLine(&out)
         }
-        guard count > 0, let out else { return [] }
-        defer { redisFreeCommand(out) }
-        return Array(UnsafeRawBufferPointer(start: out, count: Int(count)))
+        return out
+    }
+
+    private static func endLine(_ out: inout [UInt8]) {
+        out.append(0x0D)
+        out.append(0x0A)
+    }
+
+    private static func append(_ kind: UInt8, _ number: Int, to out: inout [UInt8]) {
+        out.append(kind)
+        var unit = 1
+        while number / unit >= 10 { unit *= 10 }
+        while unit > 0 {
+            out.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / unit % 10))
+            unit /= 10
+        }
+        endLine(&out)
     }
 }

@@ -114,5 +114,11 @@ struct ValkeyKeys {
         return String(decoding: key[start.count...].dropLast(), as: UTF8.self)
     }
 
-    private func user(_ aor: String, _ suffix: String) -> [UInt8] { prefix + Array(":{:\(aor)}\(suffix)".utf8) }
+    private func user(_ aor: String, _ suffix: String) -> [UInt8] {
+        var key: [UInt8] = []
+        key.reserveCapacity(prefix.count + aor.utf8.count + suffix.utf8.count + 4)
+        key += prefix
+        for part in [":{:", aor, "}", suffix] { part.utf8.span.append(to: &key) }
+        return key
+    }
 }

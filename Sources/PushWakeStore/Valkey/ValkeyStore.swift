@@ -128,7 +128,8 @@ public final class ValkeyStore: SharedStore {
     // MARK: Asking
 
     public func ask<Answer>(
-        about aor: String, now: Int64, keepsTrying: Bool, announcing announcement: [UInt8]?,
+        about aor: String, now: Int64, keepsTrying: Bool,
+        announcing announcement: @autoclosure @escaping () -> [UInt8]?,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>) -> Void
     ) {
@@ -282,7 +283,7 @@ public final class ValkeyStore: SharedStore {
         // Nobody is told of a contact that is no longer the phone's.
         if question.isLate, before.isNewer(than: question.now, changedTo: after) { return end(id, question, nil) }
         guard after != before else {
-            guard question.announcement != nil else { return end(id, question, nil) }
+            guard question.announcement() != nil else { return end(id, question, nil) }
             return announceUnchanged(id, question)
         }
         write(after, over: version, told: after.purrs.filter { !before.purrs.contains($0) }, id, question)
@@ -343,8 +344,9 @@ public final class ValkeyStore: SharedStore {
     }
 
     private func announce(_ question: ValkeyQuestion, to nodes: [String]) {
-        guard let announcement = question.announcement else { return }
-        for node in nodes where node != options.node {
+        let others = nodes.filter { $0 != options.node }
+        guard !others.isEmpty, let announcement = question.announcement() else { return }
+        for node in others {
             servers.publish(announcement, to: keys.channel(node))
         }
     }

@@ -42,12 +42,13 @@ private final class LateStore: SharedStore {
     }
 
     func ask<Answer>(
-        about aor: String, now: Int64, keepsTrying: Bool, announcing announcement: [UInt8]?,
+        about aor: String, now: Int64, keepsTrying: Bool,
+        announcing announcement: @autoclosure @escaping () -> [UInt8]?,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>) -> Void
     ) {
         open.append { [self] in
-            if let announcement { announced.append(announcement) }
+            if let announcement = announcement() { announced.append(announcement) }
             then(result(work))
         }
     }

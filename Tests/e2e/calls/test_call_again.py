@@ -50,3 +50,31 @@ def test_a_copy_over_another_branch_is_pushed_once(server, wire, simulator):
     time.sleep(0.1)
     assert simulator.events(phone.push.token) == ["call"]
     assert len(woken.requests("INVITE")) == 2
+
+
+@pytest.fixture(scope="module")
+def hasty(make_server):
+    return make_server(wake_timeout=3, settings={"decline_waits": 1, "no_answer_waits": 1})
+
+
+@pytest.mark.parametrize("outcome", ["nobody", "busy", "unanswered"])
+def test_a_script_that_tries_the_user_again_pushes_again(hasty, wire, simulator, outcome):
+    """In one call: a retry, or a hunt that comes back to the first one."""
+    phone = wire.phone(hasty, f"hunted-{outcome}", "tcp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    extra = ["X-Fr: 2000", "X-Fr-Inv: 2000"] if outcome == "unanswered" else []
+    call = wire.call(hasty, phone.user, f"X-Forward: {phone.user}", *extra)
+    simulator.wait_event(phone.push.token, "call")
+    if outcome != "nobody":
+        woken = wire.again(phone)
+        woken.answers["INVITE"] = (180, 486) if outcome == "busy" else (180,)
+        time.sleep(1.1)
+        woken.register()
+        woken.wait_request("INVITE")
+        time.sleep(0.3)
+        woken.sleep()
+    simulator.wait_event(phone.push.token, "call", after=1)
+    last = wire.again(phone)
+    last.register()
+    call.wait_status(200)

@@ -4,7 +4,7 @@
 import pytest
 
 from phones import rfc8599_apns, rfc8599_fcm
-from servers import wait_until
+from servers import CALLS, stopped, wait_until
 
 AT_ONCE = 0.15
 """Seconds; the shortest timer that could be at fault is tm's T1 of 500 ms."""
@@ -155,3 +155,42 @@ def test_a_phone_that_shows_the_call_already_is_sent_its_end(server, wire, simul
     woken.wait_request("ACK")
     woken.register()
     assert len(woken.requests("INVITE")) == 1
+
+
+@pytest.fixture(scope="module")
+def early(make_server):
+    """Its script makes the transaction first, and has something slow to do before it looks the user up."""
+    config = CALLS.read_text().replace('loadmodule "tmx.so"', 'loadmodule "tmx.so"\nloadmodule "cfgutils.so"')
+    config = config.replace("    route(CHOICES);\n", """    route(CHOICES);
+    t_newtran();
+    if (is_present_hf("X-Slow")) { xlog("L_NOTICE", "SLOW $rU\\n"); usleep("$(hdr(X-Slow){s.int})"); xlog("L_NOTICE", "DONE $rU\\n"); }
+""")
+    return make_server(config=config, wake_timeout=20)
+
+
+def test_before_the_script_looks_the_user_up(early, wire, simulator):
+    phone = wire.phone(early, "early", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    call = wire.call(early, "early", "X-Slow: 300000")
+    early.wait_log("SLOW early")
+    call.cancel()
+    assert call.wait_final().status == 487
+    early.wait_log("DONE early")
+    assert wire.call(early, "nobody").wait_final().status == 404
+    assert early.held() == 0
+    assert simulator.pushes(phone.push.token) == []
+
+
+def test_while_the_engine_is_asked(early, wire, simulator):
+    phone = wire.phone(early, "asking", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    with stopped(early.engine_pid()):
+        call = wire.call(early, "asking", "X-Slow: 1")
+        early.wait_log("DONE asking")
+        call.cancel()
+        assert call.wait_final().status == 487
+    simulator.wait_event(phone.push.token, "cancel")
+    wait_until("nothing is held", lambda: early.held() == 0)
+    assert "cancelled" in early.rpc("pushwake.trace", "asking")

@@ -4,6 +4,7 @@
 import pytest
 
 from phones import no_push, rfc8599_apns, rfc8599_fcm
+from servers import CALLS, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -203,3 +204,25 @@ def test_a_woken_phone_forwards_the_call_itself(server, wire, simulator, asleep,
     deputy.wait_request("INVITE")
     assert call.wait_final().status == 200
     assert server.held() == 0
+
+
+def test_one_more_than_there_are_branches_for_is_not_held(make_server, wire, simulator):
+    config = CALLS.read_text().replace("children=2\n", "children=2\nmax_branches=2\n", 1)
+    config = config.replace('    pushwake_lookup("location", "sip:$hdr(X-Also)@127.0.0.1");\n', """
+    pushwake_lookup("location", "sip:$(hdr(X-Also)[0])@127.0.0.1");
+    pushwake_lookup("location", "sip:$(hdr(X-Also)[1])@127.0.0.1");
+    exit;
+""")
+    server = make_server(config=config, wake_timeout=20)
+    desk = wire.phone(server, "crowd")
+    desk.register()
+    phones = [wire.phone(server, user, "udp", rfc8599_fcm()) for user in ("crowd", "crowd-two", "crowd-three")]
+    for phone in phones:
+        phone.register()
+        phone.sleep()
+    call = wire.call(server, "crowd", "X-Also: crowd-two", "X-Also: crowd-three")
+    server.wait_log("cannot hold crowd-three")
+    wait_until("two wait", lambda: server.held() == 2)
+    call.cancel()
+    assert call.wait_final().status == 487
+    wait_until("nothing is held", lambda: server.held() == 0)

@@ -78,6 +78,23 @@ def test_an_awake_phone_is_not_pushed(server, wire, simulator):
     assert simulator.pushes(phone.push.token) == []
 
 
+@pytest.mark.parametrize("method", ["BYE", "INFO"])
+def test_a_phone_that_has_moved_to_another_connection_gets_the_request(server, wire, simulator, method):
+    phone = wire.phone(server, f"purr-moved-{method.lower()}", "tcp", rfc8599_fcm())
+    phone.uri += f";pn-purr={purr_of(phone.register())}"
+    call = wire.call(server, phone.user)
+    call.wait_status(200)
+    phone.wait_request("ACK")
+    phone.sleep()
+    moved = wire.again(phone)
+    moved.answers[method] = (200,)
+    moved.register()
+    cseq = call.request(method)
+    assert "pn-purr=" in moved.wait_request(method).first_line, "the Request-URI is the dialog's own"
+    assert call.wait_answer_to(cseq).status == 200
+    assert simulator.pushes(phone.push.token) == []
+
+
 def test_two_users_and_two_days_have_nothing_in_common(server, wire):
     one = purr_of(wire.phone(server, "purr-one", "udp", rfc8599_fcm()).register())
     two = purr_of(wire.phone(server, "purr-two", "udp", rfc8599_fcm()).register())

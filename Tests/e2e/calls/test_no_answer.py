@@ -6,6 +6,7 @@ import time
 import pytest
 
 from phones import DIALECTS, rfc8599_apns, rfc8599_fcm
+from servers import CALLS
 
 
 @pytest.fixture(scope="module")
@@ -322,3 +323,20 @@ def test_the_longest_life_that_a_script_gives_a_call_counts_for_whoever_rings(se
     assert final.status == 408 and 1.5 < final.at - invite.at < 3
     phone.wait_request("CANCEL")
     assert server.held() == 0
+
+
+@pytest.mark.parametrize("route", ["PUSHWAKE", "UNANSWERED"])
+def test_nobody_wakes_and_the_script_asks_tm_for_a_timeout(make_server, wire, route):
+    config = CALLS.read_text().replace("failure_route[PUSHWAKE] {", f"failure_route[{'PUSHWAKE' if route == 'PUSHWAKE' else 'OTHER'}] {{")
+    config = config.replace(f"failure_route[{route}] {{\n", f"""failure_route[{route}] {{
+    if (t_branch_timeout() && t_any_timeout() && !t_branch_replied()) {{ xlog("L_NOTICE", "TIMED OUT $rU\\n"); route(VOICEMAIL); }}
+    exit;
+""")
+    server = make_server(config=config, wake_timeout=1)
+    voicemail = wire.phone(server, "voicemail")
+    phone = wire.phone(server, "timed", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    call = wire.call(server, "timed", to(voicemail))
+    call.wait_status(200)
+    server.wait_log("TIMED OUT timed")

@@ -103,9 +103,18 @@ end
 
 
 @pytest.fixture(scope="module")
-def lua(make_server, tmp_path_factory):
+def lua(make_lua):
+    return make_lua(LUA)
+
+
+@pytest.fixture(scope="module")
+def make_lua(make_server, tmp_path_factory):
+    return lambda text: serve_lua(make_server, tmp_path_factory, text)
+
+
+def serve_lua(make_server, tmp_path_factory, text):
     script = tmp_path_factory.mktemp("lua") / "routes.lua"
-    script.write_text(LUA)
+    script.write_text(text)
     config, _ = CALLS.read_text().split("request_route {", 1)
     config = config.replace('loadmodule "@PUSHWAKE@"', f'''loadmodule "@PUSHWAKE@"
 loadmodule "app_lua.so"
@@ -143,6 +152,22 @@ def test_in_lua_nobody_wakes(lua, wire, simulator):
     call = wire.call(lua, phone.user)
     assert call.wait_final().status == 480
     lua.wait_log("ASLEEP in Lua")
+
+
+def test_in_lua_a_script_that_relays_whatever_was_found(make_lua, wire, simulator):
+    """As Kamailio's own kamailio-basic-kemi-lua.lua does, with t_on_branch() and an error reply in its relay route."""
+    text = LUA.replace("""    if KSR.hdr.is_present("X-Branch") > 0 then KSR.tm.t_on_branch("ksr_branch_named") end
+""", "").replace("    if found == 1 then KSR.tm.t_relay() end\n", """    if found > 0 then
+        KSR.tm.t_on_branch("ksr_branch_named")
+        if KSR.tm.t_relay() < 0 then KSR.sl.sl_reply_error() end
+    end
+""")
+    server = make_lua(text)
+    for number in range(3):
+        user = f"relayed-{number}"
+        assert called(server, wire, simulator, user).headers("X-Route") == ["lua"]
+        assert (server.rpc("pushwake.trace", user) or "").count("INVITE") == 1
+    assert server.held() == 0
 
 
 def test_what_the_branch_route_of_a_late_phone_logs_bears_the_prefix_of_its_call(make_server, wire, simulator):

@@ -3,7 +3,7 @@
 
 import pytest
 
-from phones import no_push
+from phones import no_push, rfc8599_fcm
 from servers import CALLS
 
 
@@ -52,3 +52,33 @@ def test_the_phone_that_wakes_declines(server, wire, simulator, asleep):
     simulator.wait_event(phone.push.token, "call")
     wire.wake(phone, 180, 486)
     assert call.wait_final(8).status == 486
+
+
+@pytest.fixture(scope="module")
+def slow(make_server):
+    """Its failure_route asks somebody before the call goes to voicemail."""
+    config = CALLS.read_text().replace("children=2\n", "children=2\nasync_workers=2\n", 1).replace(
+        'loadmodule "tmx.so"', 'loadmodule "tmx.so"\nloadmodule "async.so"\nmodparam("async", "ms_timer", 10)')
+    config = config.replace('    xlog("L_NOTICE", "ASLEEP $rU\\n");\n', """    xlog("L_NOTICE", "ASLEEP $rU\\n");
+    pushwake_keep_waiting("10");
+    xlog("L_NOTICE", "SUSPENDED $rU\\n");
+    async_ms_route("AFTER", "600");
+    exit;
+""")
+    return make_server(config=config + "\nroute[AFTER] {\n    route(VOICEMAIL);\n}\n", wake_timeout=1)
+
+
+def test_a_phone_that_comes_while_the_failure_route_is_suspended_can_answer(slow, wire):
+    phone = wire.phone(slow, "meanwhile", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    voicemail = wire.phone(slow, "voicemail", "udp", no_push())
+    voicemail.answers["INVITE"] = (180,)
+    call = wire.call(slow, phone.user, f"X-Voicemail: {voicemail.endpoint.port}")
+    slow.wait_log("ASLEEP meanwhile")
+    woken = wire.again(phone)
+    woken.register()
+    woken.wait_request("INVITE")
+    call.wait_status(200)
+    voicemail.wait_request("CANCEL")
+    assert slow.held() == 0

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from faint_engine import FaintEngine
-from phones import rfc8599_apns, rfc8599_fcm
-from servers import stopped, wait_until
+from phones import mpush_android, rfc8599_apns, rfc8599_fcm
+from servers import PUSHWAKE, stopped, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +91,45 @@ def test_a_push_that_had_no_answer_goes_out_again(server, wire, provider, called
     woken = wire.again(phone)
     woken.register()
     call.wait_status(200)
+
+
+def restart(server):
+    """Ends the engine as an upgrade does; waits until it is gone, and for the next one's socket."""
+    first = server.engine_pid()
+    socket = server.directory / "engine.sock"
+    os.kill(first, signal.SIGTERM)
+    wait_until("the engine is gone", lambda: not socket.exists(), 8, 0.002)
+    wait_until("a new engine", socket.exists, 8, 0.002)
+
+
+@pytest.fixture(scope="module")
+def slow_provider(make_provider):
+    """Takes longer than an engine that ends waits for answers."""
+    return make_provider({"token": "aa*", "delay_ms": 4000, "status": 200})
+
+
+@pytest.fixture(scope="module")
+def slow(make_server, slow_provider):
+    return make_server(slow_provider, wake_timeout=10)
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("is_registered", [True, False])
+def test_an_engine_that_is_restarted_loses_no_call_whose_push_has_no_answer(slow, slow_provider, wire, is_registered):
+    push = rfc8599_apns()
+    push.token = "aa" + push.token[2:]
+    phone = wire.phone(slow, f"upgraded-{is_registered}".lower(), "udp", push)
+    phone.register()
+    if not is_registered:
+        phone.register(0)
+    phone.sleep()
+    call = wire.call(slow, phone.user)
+    slow_provider.wait_event(push.token, "call")
+    restart(slow)
+    woken = wire.again(phone)
+    woken.register()
+    call.wait_status(200)
+    assert len(woken.requests("INVITE")) == 1
 
 
 def test_what_rings_goes_on_ringing(server, wire, provider, called):
@@ -199,3 +238,30 @@ def test_a_new_engine_that_is_slow_hears_of_all_that_is_held(make_engine, make_k
     finally:
         faint.stop()
     assert len(set(faint.asked)) == 3 and len(faint.asked) == 5
+
+
+@pytest.mark.parametrize("settings", [{}, {"remove_at_nopn": 1}])
+def test_a_phone_that_registers_while_there_is_no_engine_is_pushed_afterwards(make_kamailio, tmp_path, wire, simulator, settings):
+    program = tmp_path / "pushwake"
+    program.symlink_to(PUSHWAKE)
+    server = make_kamailio(wake_timeout=6, settings={"engine_path": str(program), "engine_timeout": 300, **settings}).start().wait_engine()
+    known = wire.phone(server, "known", "udp", mpush_android())
+    known.register()
+    program.unlink()
+    first = server.engine_pid()
+    os.kill(first, signal.SIGKILL)
+    wait_until("it is gone", lambda: server.engine_pid() is None)
+    phone = wire.phone(server, "newcomer", "udp", rfc8599_fcm())
+    assert phone.register().headers("Feature-Caps") == []
+    known.register()
+    plain = wire.phone(server, "plain")
+    plain.register()
+    program.symlink_to(PUSHWAKE)
+    wait_until("a new engine", lambda: server.engine_pid() is not None, 15)
+    server.wait_engine()
+    wait_until("it is bound", lambda: phone.user in (server.rpc("pushwake.list", phone.user) or ""))
+    for one in (phone, known):
+        one.sleep()
+        wire.call(server, one.user)
+        simulator.wait_event(one.push.token, "call")
+    assert "plain" not in (server.rpc("pushwake.list", "plain") or "")

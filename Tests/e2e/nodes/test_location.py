@@ -195,6 +195,31 @@ def test_a_call_that_waits_while_the_engine_is_restarted_hears_of_the_other_node
     wakes(wire, b, phone, call, 8)
 
 
+@pytest.mark.parametrize("nodes", ["dmq", "dmq alone"], indirect=True)
+def test_a_phone_that_unregisters_at_the_other_node_is_still_pushed(nodes, wire, simulator):
+    """DMQ takes its contact away here, which nobody has done by hand."""
+    a, b = nodes
+    phone = wire.phone(b, "judy", "udp", rfc8599_fcm())
+    phone.register()
+    wait_until("its contact is known at A", lambda: has_contact(a, "judy"))
+    phone.register(0)
+    phone.sleep()
+    wait_until("its contact is gone at A", lambda: "sip:judy@" not in (a.rpc("ul.lookup", "location", "judy") or ""))
+    is_long_asleep()
+    wire.call(a, "judy")
+    simulator.wait_push(phone.push.token)
+    assert "by hand" not in a.rpc("pushwake.list", "judy")
+
+
+@pytest.mark.parametrize("nodes", ["dmq", "dmq alone"], indirect=True)
+def test_a_contact_that_is_removed_by_hand_is_pushed_no_more(nodes, wire):
+    b = nodes[1]
+    phone = wire.phone(b, "mallory", "udp", rfc8599_fcm())
+    phone.register()
+    assert b.rpc("ul.rm", "location", "mallory") is not None
+    wait_until("its binding is gone", lambda: "by hand" in b.rpc("pushwake.list", "mallory"))
+
+
 def test_after_a_restart_the_connection_of_a_sleeper_is_nobody_elses(make_kamailio, wire, simulator, tmp_path):
     """usrloc keeps the number of the connection, and the count of connections begins anew."""
     lines = "\n".join(f'modparam("usrloc", {setting})' for setting in (

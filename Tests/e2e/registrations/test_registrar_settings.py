@@ -101,3 +101,16 @@ def test_an_interval_that_the_registrar_shortens_promises_nothing(make_server, w
     assert short.headers("Feature-Caps") == []
     longer = make_server(config=config('modparam("registrar", "max_expires", 400)'), settings={"min_expires": 300})
     assert wire.phone(longer, "granted", "udp", rfc8599_fcm()).register(600).headers("Feature-Caps")
+
+
+@pytest.mark.parametrize("phones", [1, 2])
+def test_xavp_rcd(make_server, wire, phones):
+    text = config('modparam("registrar", "xavp_rcd", "ulrcd")').replace("X-Route: named $T_branch_idx", "X-Route: $xavp(ulrcd[0]=>contact)")
+    server = make_server(config=text)
+    made = [wire.phone(server, "told", "tcp", rfc8599_fcm()) for _ in range(phones)]
+    for phone in made:
+        phone.register()
+    call = wire.call(server, "told", "X-Branch: yes")
+    told = [phone.wait_request("INVITE").headers("X-Route")[0] for phone in made]
+    assert any(told[0].startswith(phone.uri) for phone in made) and len(set(told)) == 1
+    call.wait_status(200)

@@ -115,3 +115,25 @@ def test_what_phones_remove_themselves_is_not_by_hand(make_kamailio, wire):
     phone.register(0)
     assert phone.push.token not in contacts_of(kamailio, "offline")
     assert "by hand" not in listing(kamailio, "offline")
+
+
+def test_nor_is_what_they_remove_while_their_request_was_suspended(make_kamailio, wire, simulator):
+    """A worker that goes on with suspended requests has the rank of a process that answers RPC."""
+    config = CONFIG.read_text().replace("children=2\n", "children=2\nasync_workers=1\n", 1)
+    config = config.replace('loadmodule "tmx.so"', 'loadmodule "tmx.so"\nloadmodule "async.so"')
+    config = config.replace("request_route {\n", """route[SAVE] {
+    pushwake_save("location");
+}
+
+request_route {
+    if (is_method("REGISTER")) { async_task_route("SAVE"); exit; }
+""", 1)
+    kamailio = make_kamailio(config=config).start().wait_engine()
+    phone = wire.phone(kamailio, "later", "udp", rfc8599_fcm())
+    phone.register()
+    phone.register(0)
+    phone.sleep()
+    assert phone.push.token not in contacts_of(kamailio, "later")
+    wire.call(kamailio, "later")
+    simulator.wait_push(phone.push.token)
+    assert "by hand" not in listing(kamailio, "later")
