@@ -421,6 +421,9 @@ int pushwake_event_from_name(pushwake_str name);
 /* Static lower-case name of an event: "call", "chat", ...; "unknown" for any other number. */
 const char *pushwake_event_name(int event);
 
+/* What the caller offers beside audio, for hosts that do not hand over the offer itself. */
+#define PUSHWAKE_MEDIA_VIDEO 1u
+
 typedef struct pushwake_wake_request {
     size_t size;
     int event; /* enum pushwake_event */
@@ -447,11 +450,12 @@ typedef struct pushwake_wake_request {
     size_t header_count;
     pushwake_str request_uri;
     int host;                  /* enum pushwake_host */
+    uint64_t media;            /* PUSHWAKE_MEDIA_VIDEO, or 0; not read where there are headers: then `text` has the offer */
 } pushwake_wake_request;
 #define PUSHWAKE_WAKE_REQUEST_INIT                                                         \
     { sizeof(pushwake_wake_request), 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },          \
       { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0,                         \
-      sizeof(pushwake_contact), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, NULL, 0, { NULL, 0 }, 0 }
+      sizeof(pushwake_contact), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, NULL, 0, { NULL, 0 }, 0, 0 }
 
 typedef struct pushwake_wake_result {
     size_t size;

@@ -180,6 +180,7 @@ static inline int clinux_reopen_for_writing(int fd)
 }
 static inline int clinux_fstat(int fd, struct stat *status) { return fstat(fd, status); }
 
+static inline void clinux_wipe(void *bytes, size_t count) { explicit_bzero(bytes, count); }
 static inline void clinux_forbid_core(void) { (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 /* Its first parameter is an enum in C. */
 static inline int clinux_descriptor_limit(struct rlimit *limit) { return getrlimit(RLIMIT_NOFILE, limit); }

@@ -161,6 +161,7 @@ struct WakeRequestView {
         engine.put(.toURI, request.to_uri.bytes.span)
         engine.put(.contentType, request.content_type.bytes.span)
         engine.put(.text, request.text.bytes.span)
+        if request.media & UInt64(PUSHWAKE_MEDIA_VIDEO) != 0 { engine.put(.video, 1) }
     }
 
     /// What its headers say; false when it wakes nobody.

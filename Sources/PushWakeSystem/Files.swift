@@ -14,6 +14,8 @@ public enum FileContent {
         defer { _ = close(descriptor) }
         var all: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16_384)
+        // Of a file with a key nothing shall stay in memory that is free.
+        defer { wipe(&chunk) }
         while true {
             let count = chunk.withUnsafeMutableBytes { CLinux.read(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && clinux_errno() == EINTR { continue }
@@ -21,6 +23,13 @@ public enum FileContent {
             if count == 0 { return all }
             all.append(contentsOf: chunk[..<count])
             guard all.count <= longest else { throw SystemError("read \(path)", code: EFBIG) }
+        }
+    }
+
+    /// Overwrites what was read and is of no more use: a key in the memory that this gives back would go into a core file.
+    public static func wipe(_ bytes: inout [UInt8]) {
+        bytes.withUnsafeMutableBytes { buffer in
+            if let base = buffer.baseAddress { clinux_wipe(base, buffer.count) }
         }
     }
 

@@ -339,6 +339,8 @@ static void check_wake(pushwake_client *client)
     pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
     pushwake_contact contact;
     pushwake_wait *wait = NULL;
+    /* It begins where the struct once ended: in the padding behind `host` it would be read from callers that never wrote it. */
+    CHECK(offsetof(pushwake_wake_request, media) == offsetof(pushwake_wake_request, host) + sizeof(uint64_t));
     memset(&contact, 0, sizeof(contact));
     contact.uri = text("sip:alice@192.0.2.1");
     contact.registered_ago = -1;
@@ -372,6 +374,9 @@ static void check_wake(pushwake_client *client)
     request.size = offsetof(pushwake_wake_request, contact_count); /* smaller than that of the first release */
     INVALID(pushwake_wake(&result, client, &request));
     INVALID(pushwake_wait_new(&wait, &result, client, &request));
+    request.size = offsetof(pushwake_wake_request, media); /* a caller from before there was one */
+    request.media = PUSHWAKE_MEDIA_VIDEO;
+    CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
     request.size = sizeof(request);
     result.size = 0;
     INVALID(pushwake_wake(&result, client, &request));

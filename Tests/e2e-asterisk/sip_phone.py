@@ -66,6 +66,8 @@ class Message:
 class Phone:
     # Where a call of its own wants to be sent media; else where nobody listens.
     media_port = None
+    # What its offers have beside audio, as lines of SDP.
+    more_media = ""
 
     def __init__(self, user, server, transport="udp", password=None, port=0):
         self.user, self.server, self.transport = user, server, transport
@@ -262,6 +264,9 @@ class Phone:
 
     # ---- as the caller
 
+    def offer(self):
+        return SDP.format(port=self.media_port or free_port()) + self.more_media
+
     def call(self, number, headers=(), authenticate=False):
         call = Call(self, number, headers)
         if authenticate:
@@ -310,7 +315,7 @@ class Call:
         self.headers = list(headers)
         self.routes = []
         self.started = time.monotonic()
-        self._send("INVITE", self.target, self.cseq, self.branch, headers, SDP.format(port=phone.media_port or free_port()))
+        self._send("INVITE", self.target, self.cseq, self.branch, headers, phone.offer())
 
     def authenticate(self):
         """Answers the challenge to the INVITE."""
@@ -320,7 +325,7 @@ class Call:
         self.branch = "z9hG4bK" + token()
         self.to = f"<sip:{self.number}@{self.phone.server[0]}>"
         headers = [*self.headers, ("Authorization", answer)]
-        self._send("INVITE", self.target, self.cseq, self.branch, headers, SDP.format(port=self.phone.media_port or free_port()))
+        self._send("INVITE", self.target, self.cseq, self.branch, headers, self.phone.offer())
 
     def _send(self, method, uri, cseq, branch, headers=(), body=""):
         phone = self.phone

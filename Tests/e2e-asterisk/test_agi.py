@@ -88,6 +88,12 @@ def pair(make_session_asterisk, simulator):
     asterisk.add_extension("_sX.", "AGI(pushwake.agi,wake,${EXTEN:1},1)", "Verbose(0,went on with ${PUSHWAKE_STATUS})",
                            "Hangup(20)")  # fmt: skip
     asterisk.add_extension("wrong", "AGI(pushwake.agi,wake)", "Verbose(0,went on with ${PUSHWAKE_STATUS})", "Hangup(20)")
+    asterisk.add_extension("_iX.", f"AGI(agi://127.0.0.1:{fastagi}/wake,${{EXTEN:1}},10,${{CHANNEL(pjsip,call-id)}})",
+                           "Hangup(20)")  # fmt: skip
+    asterisk.add_extension("_qX.", f"AGI(agi://127.0.0.1:{fastagi}/wake?aor=${{EXTEN:1}}&timeout=10"
+                           "&pjsip_call_id=${URIENCODE(${CHANNEL(pjsip,call-id)}+%)})", "Hangup(20)")  # fmt: skip
+    asterisk.add_extension("_bX.", f"AGI(agi://127.0.0.1:{fastagi}/wake?aor=${{EXTEN:1}}&pjsip_call_id=two+words)",
+                           "Verbose(0,bad id went on with ${PUSHWAKE_STATUS})", "Hangup(20)")  # fmt: skip
     asterisk.add_extension("_mX.", "AGI(pushwake.agi,send,call,${EXTEN:1},Call me back)", "Hangup(20)")
     kamailio.start().wait_engine()
     asterisk.run_as_packaged()
@@ -119,7 +125,7 @@ class Sleeper:
 @pytest.fixture(scope="module")
 def sleepers(pair):
     """One for each test. AGI knows no contacts, so who registered less than five seconds ago counts as awake."""
-    made = [Sleeper(pair.address, str(number)) for number in range(100, 116)]
+    made = [Sleeper(pair.address, str(number)) for number in range(100, 119)]
     android = [Sleeper(pair.address, str(number), fcm) for number in range(120, 124)]
     time.sleep(6)
     return iter(made), iter(android)
@@ -155,6 +161,21 @@ def test_a_sleeping_phone_rings(pair, phones, sleeper, simulator, prefix):
     assert len(simulator.pushes(sleeper.token)) == 1
     call.end()
     awake.reply(awake.expect_request("BYE"), 200, "OK")
+
+
+@pytest.mark.parametrize("prefix, ending", [("i", ""), ("q", "+%")], ids=["argument", "query"])
+def test_the_script_says_the_call_id(pair, phones, sleeper, simulator, prefix, ending):
+    call = phones("caller", pair.address).call(prefix + sleeper.user)
+    body = simulator.wait_push(sleeper.token)["body"]
+    assert call.call_id + ending in body.values(), body
+    call.cancel()
+
+
+def test_what_is_no_call_id_is_named(pair, phones, sleeper, simulator):
+    phones("caller", pair.address).call("b" + sleeper.user).expect_final(480)
+    log = pair.asterisk.wait_log("bad id went on with FAILED")
+    assert 'the pjsip_call_id "two words" is no Call-ID' in log and "URIENCODE" in log
+    assert simulator.pushes(sleeper.token) == []
 
 
 def test_nobody_wakes_and_the_dialplan_goes_on(pair, phones, sleeper):

@@ -205,7 +205,7 @@ def test_bindings_and_send(hook, provider, sleeper, kind):
 
 @BOTH
 @pytest.mark.parametrize("words, remedy", [
-    (["wake"], "write wake AOR [TIMEOUT]"), (["wake", "100", "soon"], "write 1 to 3600 seconds"),
+    (["wake"], "write wake AOR [TIMEOUT [CALL-ID]]"), (["wake", "100", "soon"], "write 1 to 3600 seconds"),
     (["send", "shout", "100"], "write one of call, chat"), (["wkae", "100"], "write wake, send or bindings")])  # fmt: skip
 def test_wrong_arguments_name_the_remedy(hook, kind, words, remedy):
     channel = hook.channel(kind, *words).finish(2)

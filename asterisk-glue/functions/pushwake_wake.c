@@ -54,6 +54,7 @@ static void fill_request(pushwake_wake_request *request, const struct pushwake__
 	request->to_uri = pushwake__str(caller->to);
 	request->content_type = pushwake__str(caller->type);
 	request->text = pushwake__str(caller->text);
+	request->media = caller->media;
 	request->host = PUSHWAKE_HOST_DIALPLAN;
 }
 

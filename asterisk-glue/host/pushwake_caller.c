@@ -7,9 +7,12 @@
 
 #include "asterisk/callerid.h"
 #include "asterisk/channel.h"
+#include "asterisk/format_cap.h"
 #include "asterisk/pbx.h"
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
+
+#include "pushwake.h"
 
 #include "pushwake_caller.h"
 
@@ -103,6 +106,10 @@ void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *
 		ast_channel_caller(chan)->id.number.str, "anonymous"), sizeof(caller->uri));
 	ast_copy_string(caller->name, S_COR(ast_channel_caller(chan)->id.name.valid,
 		ast_channel_caller(chan)->id.name.str, ""), sizeof(caller->name));
+	/* Of what was offered, this is what the channel's own endpoint may have: no phone is called with more. */
+	if (ast_format_cap_has_type(ast_channel_nativeformats(chan), AST_MEDIA_TYPE_VIDEO)) {
+		caller->media = PUSHWAKE_MEDIA_VIDEO;
+	}
 	ast_channel_unlock(chan);
 	if (is_withheld) {
 		ast_copy_string(caller->uri, ANONYMOUS, sizeof(caller->uri));

@@ -6,6 +6,8 @@
 #ifndef PUSHWAKE_CALLER_H
 #define PUSHWAKE_CALLER_H
 
+#include <stdint.h>
+
 struct ast_channel;
 
 /*! Who calls or writes, for the phone's screen. */
@@ -15,6 +17,8 @@ struct pushwake__caller {
 	char to[256];
 	char type[128];
 	char text[4096];
+	/*! What the call has beside audio, as in pushwake_wake_request. */
+	uint64_t media;
 };
 
 /*! Reads it from the channel, or, with `is_message`, from the MESSAGE in hand. */

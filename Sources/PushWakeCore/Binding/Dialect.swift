@@ -15,6 +15,9 @@ public enum Dialect: UInt8, Sendable, CaseIterable {
     /// `AppId`, `DeviceToken`, `Selector`, reported over HTTP (Acrobits).
     case acrobitsTuple = 6
 
+    /// Phones that use it always say what their Apple tokens are for.
+    var namesService: Bool { self != .mpush && self != .pushToken }
+
     /// The name in logs and JSON.
     public var name: String {
         switch self {

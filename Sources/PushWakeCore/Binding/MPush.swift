@@ -2,6 +2,9 @@
 
 /// Mizutech's header: `X-MPUSH: [s:|p:|d:]PROVIDER:PACKAGE:TOKEN`, or `null`.
 ///
+/// An Apple PACKAGE may end in `.voip` or `.remote`, as in `pn-param`: what the token is for. Without it the settings say
+/// (`APNsTokenKind`).
+///
 /// The header has no escapes. TOKEN is all that follows the second colon: FCM tokens and URLs have colons too.
 enum MPush {
     private static let header = "X-MPUSH"
@@ -29,9 +32,10 @@ enum MPush {
         let isBrowserOfFirebase = provider == .webpush && !app.isEmpty && !token.contains("://")
         if isBrowserOfFirebase { provider = .fcm }
 
-        if provider != .webpush || !app.isEmpty { try TokenRules.check(app: app, from: header) }
-        try TokenRules.check(token: token, of: provider, from: header)
         var binding = Binding(provider: provider, environment: environment, app: app, token: token, dialect: .mpush)
+        if provider == .apns { readKind(of: &binding) }
+        if provider != .webpush || !app.isEmpty { try TokenRules.check(app: binding.app, from: header) }
+        try TokenRules.check(token: token, of: provider, from: header)
         if isBrowserOfFirebase { binding.attributes["pn-platform"] = "web" }
         if value.part(letter).equalsIgnoringCase("j") { binding.attributes["pn-platform"] = "ios" }
         return .bind([binding])
@@ -47,6 +51,16 @@ enum MPush {
                 .malformedHeader, header, "ends where \(what) and ':' should be; send PROVIDER:PACKAGE:TOKEN or null")
         }
         return field
+    }
+
+    private static func readKind(of binding: inout Binding) {
+        if binding.app.hasSuffix(".voip") {
+            // It stays a part of the app: who compares tokens of today with those of yesterday finds the same.
+            binding.service = .voip
+        } else if binding.app.hasSuffix(".remote") {
+            binding.service = .remote
+            binding.app = String(binding.app.dropLast(7))
+        }
     }
 
     private static func environment(_ letter: Span<UInt8>) -> Environment? {

@@ -41,6 +41,7 @@ public struct Plan: Equatable, Sendable {
         case awake = "the phone is awake"
         case otherToken = "the phone gets it on its other token"
         case voipTokenOnly = "a PushKit token may only get calls"
+        case countsAsVoIP = "a token that counts as PushKit's may only get calls (apns_token_kind)"
         case callTokenOnly = "this token only takes calls"
         case notForCalls = "this token takes anything but calls"
         case noSuchPush = "the provider has no push for this event"
@@ -128,7 +129,8 @@ public struct Plan: Equatable, Sendable {
         if let service = binding.service, !service.takesPushes { return .otherUse }
         return switch (binding.provider, binding.service) {
         case (.apns, let service):
-            APNsRequest.pushType(of: event, for: service) == nil ? .voipTokenOnly : .otherType
+            APNsRequest.pushType(of: event, for: service) != nil
+                ? .otherType : binding.dialect.namesService ? .voipTokenOnly : .countsAsVoIP
         case (_, .voip): .callTokenOnly
         case (_, .remote): event == .refresh ? .noSuchPush : .notForCalls
         case (_, _): .noSuchPush

@@ -165,6 +165,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case apnsSandboxURL
     case apnsTopic
     case apnsPushType
+    case apnsTokenKind
     case apnsMutableContent
     case apnsConnections
     case fcmKey

@@ -60,7 +60,7 @@ public enum SettingsTable {
         case .coreDumps:
             .init(
                 "core_dumps", .flag, "1",
-                "0: a crash of the engine leaves no core file, which would hold push tokens, and nobody but root may look into its memory. What OpenSSL holds of private keys is in none either way."
+                "0: a crash of the engine leaves no core file, which would hold push tokens, and nobody but root may look into its memory. The private keys of apns_key, fcm_key, vapid_key and harmonyos_key are in none either way; with secret_key_file there is none."
             )
         case .logLevel:
             .init(
@@ -345,6 +345,11 @@ public enum SettingsTable {
             .init(
                 "apns_push_type", .choice(["auto", "no", "voip", "alert", "background"]), "auto",
                 "apns-push-type of pushes to tokens that are not PushKit's. auto, voip: by event and token. alert, background: this one, but a refresh stays silent. no: the header is left out."
+            )
+        case .apnsTokenKind:
+            .init(
+                "apns_token_kind", .choice(["auto", "voip", "alert"]), "auto",
+                "What an Apple token is for whose phone does not say (X-MPUSH i, push-token-type). voip: calls, through PushKit, and nothing else. alert: a call is an alert, as everything else. auto: alert where apns_push_type is alert or background, else voip."
             )
         case .apnsMutableContent:
             .init(

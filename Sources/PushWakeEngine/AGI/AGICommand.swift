@@ -4,20 +4,25 @@ internal import PushWakeCore
 
 /// What a dialplan asks of the push hook.
 enum AGICommand: Equatable {
-    case wake(aor: String, seconds: Int64)
-    case send(PushEvent, aor: String, text: String)
+    /// An empty `callID` is asked of the channel.
+    case wake(aor: String, seconds: Int64, callID: String = "")
+    case send(PushEvent, aor: String, text: String, callID: String = "")
     case bindings(aor: String)
+
+    private static let longestCallID = 256
 
     /// What is wrong with the arguments, and the remedy.
     struct Mistake: Error, Equatable {
         let message: String
     }
 
-    /// Reads the arguments of a script: `wake AOR [TIMEOUT]`, `send EVENT AOR [TEXT]`, `bindings AOR`.
+    /// Reads the arguments of a script: `wake AOR [TIMEOUT [CALL-ID]]`, `send EVENT AOR [TEXT]`, `bindings AOR`.
     init(arguments: [String]) throws(Mistake) {
         let words = arguments
         switch words.first {
-        case "wake": self = try Self.wake(Self.word(words, 1, "AOR"), words.count > 2 ? words[2] : "")
+        case "wake":
+            self = try Self.wake(
+                Self.word(words, 1, "AOR"), words.count > 2 ? words[2] : "", words.count > 3 ? words[3] : "")
         case "send":
             // Commas of the text were taken for the ends of arguments.
             let text = words.dropFirst(3).joined(separator: ",")
@@ -28,7 +33,8 @@ enum AGICommand: Equatable {
     }
 
     /// Reads a FastAGI request: the path names the command, the query or the arguments of AGI() fill it in
-    /// (`agi://host/wake?aor=100&timeout=40`, or `AGI(agi://host/wake,100,40)`).
+    /// (`agi://host/wake?aor=100&timeout=40`, or `AGI(agi://host/wake,100,40)`). With `pjsip_call_id` the channel need not
+    /// be asked for it.
     init(request: String, arguments: [String]) throws(Mistake) {
         let path = request.firstRange(of: "://").map { String(request[$0.upperBound...]) } ?? request
         let script = path.firstIndex(of: "/").map { path[path.index(after: $0)...] } ?? ""
@@ -44,17 +50,19 @@ enum AGICommand: Equatable {
         for (index, parameter) in open.enumerated() where index < arguments.count {
             values[parameter] = parameter == "text" ? arguments[index...].joined(separator: ",") : arguments[index]
         }
+        let callID = values["pjsip_call_id"] ?? ""
         switch name {
-        case "wake": self = try Self.wake(Self.value(values, "aor"), values["timeout"] ?? "")
+        case "wake": self = try Self.wake(Self.value(values, "aor"), values["timeout"] ?? "", callID)
         case "send":
-            self = try Self.send(Self.value(values, "event"), Self.value(values, "aor"), values["text"] ?? "")
+            self = try Self.send(
+                Self.value(values, "event"), Self.value(values, "aor"), values["text"] ?? "", callID)
         case "bindings": self = .bindings(aor: try Self.value(values, "aor"))
         default: throw Mistake(message: "there is no script \"\(name)\"; write wake, send or bindings")
         }
     }
 
     private static let parameters = [
-        "wake": ["aor", "timeout"], "send": ["event", "aor", "text"], "bindings": ["aor"],
+        "wake": ["aor", "timeout", "pjsip_call_id"], "send": ["event", "aor", "text"], "bindings": ["aor"],
     ]
 
     /// What a FastAGI request says as `token=`; empty when it says nothing.
@@ -63,24 +71,40 @@ enum AGICommand: Equatable {
         return query(request[request.index(after: mark)...])["token"] ?? ""
     }
 
-    private static func wake(_ aor: String, _ timeout: String) throws(Mistake) -> AGICommand {
-        if timeout.isEmpty { return .wake(aor: aor, seconds: 0) }
+    private static func wake(_ aor: String, _ timeout: String, _ callID: String) throws(Mistake) -> AGICommand {
+        let callID = try checked(callID)
+        if timeout.isEmpty { return .wake(aor: aor, seconds: 0, callID: callID) }
         guard let seconds = Int64(timeout), seconds > 0, seconds <= 3600 else {
             throw Mistake(message: "the timeout \"\(timeout)\" does not fit; write 1 to 3600 seconds")
         }
-        return .wake(aor: aor, seconds: seconds)
+        return .wake(aor: aor, seconds: seconds, callID: callID)
     }
 
-    private static func send(_ event: String, _ aor: String, _ text: String) throws(Mistake) -> AGICommand {
+    private static func send(
+        _ event: String, _ aor: String, _ text: String, _ callID: String = ""
+    ) throws(Mistake) -> AGICommand {
         guard let known = PushEvent(name: event) else {
             throw Mistake(message: "there is no event \"\(event)\"; write one of \(PushEvent.names)")
         }
-        return .send(known, aor: aor, text: text)
+        return .send(known, aor: aor, text: text, callID: try checked(callID))
+    }
+
+    /// A Call-ID is one word (RFC 3261, 25.1); here any visible bytes are. A `+` that was not escaped has become a space.
+    private static func checked(_ callID: String) throws(Mistake) -> String {
+        guard callID.utf8.count <= longestCallID, callID.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            let shown = callID.prefix(80)
+            throw Mistake(
+                message: """
+                    the pjsip_call_id "\(shown)" is no Call-ID: one word of at most \(longestCallID) bytes; write \
+                    ${CHANNEL(pjsip,call-id)}, in a URL ${URIENCODE(${CHANNEL(pjsip,call-id)})}
+                    """)
+        }
+        return callID
     }
 
     private static func word(_ words: [String], _ index: Int, _ name: String) throws(Mistake) -> String {
         guard words.count > index, !words[index].isEmpty else {
-            let usage = "wake AOR [TIMEOUT], send EVENT AOR [TEXT] or bindings AOR"
+            let usage = "wake AOR [TIMEOUT [CALL-ID]], send EVENT AOR [TEXT] or bindings AOR"
             throw Mistake(message: "\(name) is missing; write \(usage)")
         }
         return words[index]

@@ -5,7 +5,7 @@ internal import PushWakeCore
 
 /// One channel in the push hook, without I/O: lines and engine events go in, lines and requests come out.
 ///
-///     environment -> asking the Call-ID -> waiting for a phone -> setting variables -> done
+///     environment -> asking the channel -> waiting for a phone -> setting variables -> done
 ///                                              |
 ///                                              +-- the caller hangs up -> done
 ///
@@ -26,7 +26,7 @@ struct AGISession {
 
     private enum State: Equatable {
         case environment
-        case askingCallID
+        case askingChannel
         case waiting
         /// Commands that still have to be said; the one before has no answer yet.
         case setting([String])
@@ -66,8 +66,8 @@ struct AGISession {
             environment.line(text)
             if environment.isOverfull { return ended() }
             return environment.isComplete ? begin(now) : []
-        case .askingCallID:
-            return start(callID: Self.value(in: text), now)
+        case .askingChannel:
+            return start(Self.value(in: text), now)
         case .setting(var rest):
             if isUsage(text) { return [] }
             guard !rest.isEmpty else {
@@ -154,28 +154,38 @@ extension AGISession {
         } catch {
             return finish("FAILED", because: error.message)
         }
-        state = .askingCallID
-        return [.say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)}\"")]
+        switch command {
+        case .wake(_, _, let callID) where !callID.isEmpty, .send(_, _, _, let callID) where !callID.isEmpty:
+            return start(callID, now)
+        default: break
+        }
+        state = .askingChannel
+        return [.say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)}\"")]
     }
 
-    private mutating func start(callID: String, _ now: Int64) -> [Action] {
+    /// Begins with what the channel or the script says: its Call-ID, and behind a space its video formats, such as
+    /// `(h264|vp8)` or `(nothing)`.
+    private mutating func start(_ channel: String, _ now: Int64) -> [Action] {
+        let words = channel.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         // A channel that is not PJSIP's has no Call-ID; its unique id names the call as well.
-        let callID = callID.isEmpty ? environment["agi_uniqueid"] : callID
+        let callID = words.first.flatMap { $0.isEmpty ? nil : String($0) } ?? environment["agi_uniqueid"]
+        let hasVideo = words.count > 1 && !words[1].isEmpty && words[1] != "(nothing)"
         let number = environment["agi_callerid"]
         let isWithheld = environment.withholdsCaller
         let from = number.isEmpty ? "" : isWithheld ? "sip:anonymous@anonymous.invalid" : "sip:\(number)@asterisk"
         let name = isWithheld ? "" : environment["agi_calleridname"]
         switch command {
-        case .wake(let aor, let seconds):
+        case .wake(let aor, let seconds, _):
             self.aor = aor
             startedAt = now
             state = .waiting
             var message = WakeMessage()
             (message.aor, message.seconds, message.callID, message.hasNoContacts) = (aor, seconds, callID, true)
             (message.fromURI, message.fromDisplay, message.toURI) = (from, name, aor)
+            message.offersVideo = hasVideo
             wakeMessage = message
             return [.wake(message)]
-        case .send(let event, let aor, let text):
+        case .send(let event, let aor, let text, _):
             state = .waiting
             return [.send(event, aor: aor, text: text, callID: callID, fromURI: from, fromDisplay: name)]
         case .bindings(let aor):

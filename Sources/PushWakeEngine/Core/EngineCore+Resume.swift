@@ -35,7 +35,8 @@ extension EngineCore {
 
     private func resume(_ ticket: RequestTicket, _ bindings: [Binding]) {
         let now = SystemClock.monotonicMilliseconds()
-        let request = makeRequest(ticket.message, bindings, now, age: ticket.age)
+        let request = makeRequest(
+            ticket.message, APNsTokenKind(settings).named(bindings), now, age: ticket.age)
         calls.add(request)
         trace.note(request.trace, .resumed, now: now)
         let devices = bindings.isEmpty ? [] : request.resumedDevices(ticket)

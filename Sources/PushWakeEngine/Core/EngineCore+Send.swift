@@ -115,6 +115,8 @@ extension EngineCore {
         if name == "j" { binding.attributes["pn-platform"] = "ios" }
         if let refusal = Self.complete(&binding, from: message) { return .failure(refusal) }
         guard binding.provider == .apns else { return .success(Target(binding: binding, type: nil, isWanted: false)) }
+        // By hand a text says by itself what its token is for.
+        if event == .call, wanted == nil { binding = APNsTokenKind(settings).named(binding) }
         guard let type = APNsRequest.pushType(of: event, for: binding.service, wanted: wanted) else {
             let reason: Plan.Reason = binding.service == .voip && wanted == nil ? .voipTokenOnly : .otherType
             return .failure(Refusal(text: reason.rawValue))
@@ -156,18 +158,21 @@ extension EngineCore {
     private func devices(
         of aor: String, _ event: PushEvent, wanted: APNsPushType?, then: @escaping (Result<[Target], Refusal>) -> Void
     ) {
+        let kind = APNsTokenKind(settings)
         ask(about: aor) { (store) throws(StoreError) in
             try store.bindings(of: aor, now: SystemClock.wallSeconds())
         } then: { result in
-            then(Self.devices(of: aor, result, event, wanted: wanted))
+            then(Self.devices(of: aor, result, event, wanted: wanted, kind))
         }
     }
 
     private static func devices(
-        of aor: String, _ found: Result<[Binding], StoreError>, _ event: PushEvent, wanted: APNsPushType?
+        of aor: String, _ found: Result<[Binding], StoreError>, _ event: PushEvent, wanted: APNsPushType?,
+        _ kind: APNsTokenKind
     ) -> Result<[Target], Refusal> {
         switch found {
-        case .success(let bindings):
+        case .success(let stored):
+            let bindings = kind.named(stored)
             guard !bindings.isEmpty else {
                 return .failure(Refusal(text: "\(aor) has no push binding", isMissing: true))
             }

@@ -106,7 +106,7 @@ extension EngineCore {
             return answer
         }
         let now = SystemClock.monotonicMilliseconds()
-        let request = makeRequest(message, bindings, now)
+        let request = makeRequest(message, APNsTokenKind(settings).named(bindings), now)
         if let earlier {
             request.rung = earlier.rung.filter { !earlier.toldRung.contains($0) }
             earlier.isSuperseded = isAnew

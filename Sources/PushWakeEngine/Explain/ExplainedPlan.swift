@@ -29,7 +29,8 @@ struct ExplainedPlan {
         for candidate in candidates {
             if let obstacle = candidate.obstacle { skip(candidate.binding, obstacle) }
         }
-        let bindings = candidates.filter { $0.obstacle == nil }.map(\.binding)
+        let bindings = APNsTokenKind(settings.settings).named(
+            candidates.filter { $0.obstacle == nil }.map(\.binding))
         let plan = Plan(content.event, bindings, isAwake: bindings.map { _ in false }, wanted: wanted)
         for (number, push) in plan.pushes.enumerated() {
             let binding = bindings[push.index]

@@ -82,7 +82,9 @@ final class RefreshWatch {
         // A shorter registration would be pushed for as soon as it is made.
         let (life, isEndless) = binding.expiresAt.subtractingReportingOverflow(binding.registeredAt)
         guard isEndless || life >= 2 * lead, core.delivery.canPush(binding) else { return }
-        let bindings = try core.store.bindings(of: binding.aor, now: now)
+        let kind = APNsTokenKind(core.settings)
+        let binding = kind.named(binding)
+        let bindings = kind.named(try core.store.bindings(of: binding.aor, now: now))
         let plan = Plan(.refresh, bindings, isAwake: bindings.map { _ in false })
         guard let chosen = plan.pushes.first(where: { bindings[$0.index] == binding }) else { return }
         let left = binding.expiresAt - now

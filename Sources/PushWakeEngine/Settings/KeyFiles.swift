@@ -43,14 +43,14 @@ enum FCMKeyFile {
     static func read(_ path: String) throws(KeyFileError) -> (ServiceAccount, Signer) {
         let remedy = "give the service-account JSON that Google let you download, readable for the PBX"
         let document = try json(path, remedy: remedy)
-        let account: ServiceAccount
+        var account: ServiceAccount
         do throws(ServiceAccount.Problem) {
             account = try ServiceAccount(document)
         } catch {
             throw KeyFileError(message: "\(path): \(text(error)); \(remedy)")
         }
         do throws(TLSError) {
-            let signer = try Signer(pem: Array(account.privateKey.utf8))
+            let signer = try Signer(pem: Array(account.takePrivateKey().utf8))
             if signer.key.isRSA { return (account, signer) }
         } catch {
             throw KeyFileError(message: "\(path): private_key cannot be read (\(error.message)); \(remedy)")
@@ -72,14 +72,15 @@ enum HarmonyOSKeyFile {
     static func read(_ path: String) throws(KeyFileError) -> (HarmonyOSAccount, Signer) {
         let remedy = "give the service-account JSON from Huawei's developer console, readable for the PBX"
         let document = try json(path, remedy: remedy)
-        let account: HarmonyOSAccount
+        var account: HarmonyOSAccount
         do throws(HarmonyOSAccount.Problem) {
             account = try HarmonyOSAccount(document)
         } catch {
             throw KeyFileError(message: "\(path): \(error.member) is missing or cannot be used; \(remedy)")
         }
         do throws(TLSError) {
-            return (account, try Signer(pssPEM: Array(account.privateKey.utf8)))
+            let signer = try Signer(pssPEM: Array(account.takePrivateKey().utf8))
+            return (account, signer)
         } catch {
             throw KeyFileError(message: "\(path): private_key cannot be used (\(error.message)); \(remedy)")
         }
@@ -104,7 +105,8 @@ enum FlexiAPIKeyFile {
 
 /// A private key on P-256 in PEM, and nothing else.
 private func p256Key(_ path: String, remedy: String) throws(KeyFileError) -> Signer {
-    let bytes = try contents(path, remedy: remedy)
+    var bytes = try contents(path, remedy: remedy)
+    defer { FileContent.wipe(&bytes) }
     do throws(TLSError) {
         let signer = try Signer(pem: bytes)
         if signer.key.isP256 { return signer }
@@ -123,7 +125,8 @@ private func contents(_ path: String, remedy: String) throws(KeyFileError) -> [U
 }
 
 private func json(_ path: String, remedy: String) throws(KeyFileError) -> JSONValue {
-    let bytes = try contents(path, remedy: remedy)
+    var bytes = try contents(path, remedy: remedy)
+    defer { FileContent.wipe(&bytes) }
     do throws(JSONParser.Failure) {
         return try JSONParser.parse(bytes)
     } catch {

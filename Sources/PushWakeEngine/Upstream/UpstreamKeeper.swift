@@ -295,7 +295,7 @@ final class UpstreamKeeper {
     }
 
     private func wake(_ account: KeptAccount) {
-        let bindings = bindings(account)
+        let bindings = APNsTokenKind(core.settings).named(bindings(account))
         let plan = Plan(.refresh, bindings, isAwake: bindings.map { _ in false })
         for chosen in plan.pushes where core.delivery.canPush(bindings[chosen.index]) {
             let content = PushContent(

@@ -43,10 +43,13 @@ public final class Signer {
     /// The signature as JWS has it: r and s of 32 bytes each for ES256, PKCS#1 v1.5 for RS256, PSS with a salt as long
     /// as the hash for PS256.
     public func sign(_ message: [UInt8]) throws(TLSError) -> [UInt8] {
+        // An RSA key that has signed keeps its primes once more, in memory that a core file has: a copy takes them with it.
+        guard let once = EVP_PKEY_dup(key.pointer) else { throw TLSError.drain("sign") }
+        defer { EVP_PKEY_free(once) }
         guard let context = EVP_MD_CTX_new() else { throw TLSError.drain("sign") }
         defer { EVP_MD_CTX_free(context) }
         var options: OpaquePointer?
-        guard EVP_DigestSignInit(context, &options, EVP_sha256(), nil, key.pointer) == 1,
+        guard EVP_DigestSignInit(context, &options, EVP_sha256(), nil, once) == 1,
             algorithm != .ps256 || copenssl_use_pss(options) == 1
         else { throw TLSError.drain("sign") }
         var signature = [UInt8](repeating: 0, count: 1024)

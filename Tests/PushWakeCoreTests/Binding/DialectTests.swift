@@ -331,6 +331,11 @@ private func brief(_ registration: Registration) -> [String] {
         ("w:app:https://h:8443/x?y=z", "webpush default |app - https://h:8443/x?y=z"),
         ("w::https://h/x", "webpush default | - https://h/x"),
         ("w:my-project:c9Xy:APA91b", "fcm default |my-project - c9Xy:APA91b"),
+        // What an Apple token is for, where the phone says it as in pn-param.
+        ("i:com.voip.phone.voip:tok", "apns default |com.voip.phone.voip voip tok"),
+        ("s:i:com.voip.phone.remote:tok", "apns sandbox |com.voip.phone remote tok"),
+        ("i:com.example.Voip:tok", "apns default |com.example.Voip - tok"),
+        ("a:com.example.voip:tok", "fcm default |com.example.voip - tok"),
     ])
     func `binds with everything after the second colon as token`(value: String, expected: String) {
         let registration = read(value)
@@ -349,7 +354,9 @@ private func brief(_ registration: Registration) -> [String] {
     @Test(arguments: [
         ("", Problem.Code.malformedHeader), ("i", .malformedHeader), ("i:app", .malformedHeader),
         ("s:i:app", .malformedHeader), ("i:app:", .badToken), ("i::tok", .badApp), ("x:app:tok", .unknownProvider),
-        ("s:s:i:app", .unknownProvider), ("i:app:a/b", .badToken), ("i:app:a%41", .badToken), ("i:a/b:t", .badApp),
+        ("s:s:i:app", .unknownProvider),
+        ("i:.remote:tok", .badApp), ("i:a..remote:tok", .badApp), ("i:.voip:tok", .badApp),
+        ("i:app:a/b", .badToken), ("i:app:a%41", .badToken), ("i:a/b:t", .badApp),
         ("w:app:http://h/x", .badURL), ("a:app:t\u{0}k", .controlByte), ("a:app:t k", .badToken),
         ("a:app:" + String(repeating: "x", count: 10_000), .tooLong),
     ])

@@ -34,6 +34,13 @@ import Testing
         #expect(plan.skipped == [.init(index: 0, reason: .voipTokenOnly)])
     }
 
+    @Test func `names the setting where the phone did not say that its token is PushKit's`() {
+        var binding = Samples.untyped
+        binding.service = .voip
+        #expect(plan(.chat, [binding]).skipped == [.init(index: 0, reason: .countsAsVoIP)])
+        #expect(plan(.call, [binding]).pushes == [.init(index: 0, type: .voip, delay: 0)])
+    }
+
     @Test func `rings a phone with a remote token only by an alert`() {
         #expect(plan(.call, [Samples.remote]).pushes == [.init(index: 0, type: .alert, delay: 0)])
     }

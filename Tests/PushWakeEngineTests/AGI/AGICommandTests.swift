@@ -10,6 +10,8 @@ import Testing
         (["wake", "100"], AGICommand.wake(aor: "100", seconds: 0)),
         (["wake", "100", ""], .wake(aor: "100", seconds: 0)),
         (["wake", "100@example.com", "40"], .wake(aor: "100@example.com", seconds: 40)),
+        (["wake", "100", "", "a@b"], .wake(aor: "100", seconds: 0, callID: "a@b")),
+        (["wake", "100", "40", ""], .wake(aor: "100", seconds: 40)),
         (["send", "missed", "100"], .send(.missed, aor: "100", text: "")),
         (["send", "chat", "100", "Hello", " you"], .send(.chat, aor: "100", text: "Hello, you")),
         (["bindings", "100"], .bindings(aor: "100")),
@@ -28,6 +30,16 @@ import Testing
         ("agi://127.0.0.1/bindings?aor=100", [], .bindings(aor: "100")),
         ("agi://127.0.0.1/wake?token=x&timeout=2", ["100"], .wake(aor: "100", seconds: 2)),
         ("agi://127.0.0.1/wake?aor=100", ["2"], .wake(aor: "100", seconds: 2)),
+        (
+            "agi://127.0.0.1/wake?aor=100&pjsip_call_id=a%2Bb%25%40c", ["2"],
+            .wake(aor: "100", seconds: 2, callID: "a+b%@c")
+        ),
+        ("agi://127.0.0.1/wake?aor=100&pjsip_call_id=", [], .wake(aor: "100", seconds: 0)),
+        ("agi://127.0.0.1/wake", ["100", "40", "a+b"], .wake(aor: "100", seconds: 40, callID: "a+b")),
+        (
+            "agi://127.0.0.1/send?event=chat&pjsip_call_id=a", ["100", "one", "two"],
+            .send(.chat, aor: "100", text: "one,two", callID: "a")
+        ),
         ("agi://127.0.0.1/send?event=chat", ["100", "one", "two"], .send(.chat, aor: "100", text: "one,two")),
     ])
     func `are read from a FastAGI request`(_ request: String, _ words: [String], _ expected: AGICommand) throws {
@@ -43,6 +55,9 @@ import Testing
         (["wake", "100", "0"], "write 1 to 3600"),
         (["wake", "100", "3601"], "write 1 to 3600"),
         (["wake", "100", "99999999999999999999"], "write 1 to 3600"),
+        (["wake", "100", "40", "a b"], "the pjsip_call_id \"a b\" is no Call-ID"),
+        (["wake", "100", "40", "a\u{e9}"], "write ${CHANNEL(pjsip,call-id)}"),
+        (["wake", "100", "40", String(repeating: "x", count: 257)], "at most 256 bytes"),
         (["send"], "EVENT is missing"),
         (["send", "call"], "AOR is missing"),
         (["send", "shout", "100"], "there is no event \"shout\"; write one of call, chat"),

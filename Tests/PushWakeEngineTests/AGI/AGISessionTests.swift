@@ -8,14 +8,16 @@ import Testing
 
 @Suite struct `A channel in the push hook` {
     private static let ok = "200 result=1"
+    private static let question = AGISession.Action.say(
+        "GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)}\"")
 
-    /// A session that has been introduced and waits for the answer about the Call-ID.
+    /// A session that has been introduced and waits for the answer about its channel.
     private func introduced(_ arguments: String..., lines: [String] = []) -> AGISession {
         var session = AGISession(arguments: arguments)
         for line in ["agi_callerid: 42", "agi_calleridname: Ann", "agi_uniqueid: 17.3"] + lines {
             #expect(session.line(line, now: 0) == [])
         }
-        #expect(session.line("", now: 0) == [.say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)}\"")])
+        #expect(session.line("", now: 0) == [Self.question])
         return session
     }
 
@@ -44,7 +46,7 @@ import Testing
         for line in ["agi_request: \(request)", "agi_arg_1: 100"] { _ = session.line(line, now: 0) }
         let actions = session.line("", now: 0)
         #expect(!session.isIntroducing)
-        #expect((actions == [.say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)}\"")]) == isGood)
+        #expect((actions == [Self.question]) == isGood)
     }
 
     @Test func `does not tell who calls when that is withheld`() {
@@ -79,14 +81,44 @@ import Testing
         lines.first { $0.hasPrefix("SET VARIABLE PUSHWAKE_STATUS ") }.map { String($0.dropFirst(29)) } ?? ""
     }
 
-    @Test(arguments: [("200 result=1 (abc@host)", "abc@host"), ("200 result=0", "17.3"), ("200 result=1 ()", "17.3")])
-    func `names the call by its Call-ID, or by the channel`(_ reply: String, _ callID: String) {
+    @Test(arguments: [
+        ("200 result=1 (abc@host (nothing))", "abc@host", false), ("200 result=0", "17.3", false),
+        ("200 result=1 ()", "17.3", false), ("200 result=1 ( (nothing))", "17.3", false),
+        ("200 result=1 (abc@host (h264|vp8))", "abc@host", true), ("200 result=1 ( (vp8))", "17.3", true),
+        ("200 result=1 (abc@host)", "abc@host", false), ("200 result=1 (abc@host )", "abc@host", false),
+    ])
+    func `names the call by its Call-ID, or by the channel`(_ reply: String, _ callID: String, _ hasVideo: Bool) {
         var session = introduced("wake", "100", "40")
         var expected = WakeMessage()
         (expected.aor, expected.seconds, expected.callID, expected.hasNoContacts) = ("100", 40, callID, true)
         (expected.fromURI, expected.fromDisplay, expected.toURI) = ("sip:42@asterisk", "Ann", "100")
+        expected.offersVideo = hasVideo
         #expect(session.line(reply, now: 5) == [.wake(expected)])
         #expect(session.isWaiting)
+    }
+
+    @Test(arguments: [
+        ["agi_request: agi://h/wake?aor=100&timeout=40&pjsip_call_id=abc%40host"],
+        ["agi_request: agi://h/wake", "agi_arg_1: 100", "agi_arg_2: 40", "agi_arg_3: abc@host"],
+    ])
+    func `asks a channel nothing whose script says its Call-ID`(lines: [String]) {
+        var session = AGISession(arguments: nil)
+        for line in lines + ["agi_callerid: 42", "agi_uniqueid: 17.3"] { _ = session.line(line, now: 0) }
+        var expected = WakeMessage()
+        (expected.aor, expected.seconds, expected.callID, expected.hasNoContacts) = ("100", 40, "abc@host", true)
+        (expected.fromURI, expected.toURI) = ("sip:42@asterisk", "100")
+        #expect(session.line("", now: 7) == [.wake(expected)])
+        #expect(session.isWaiting)
+    }
+
+    @Test func `refuses what is no Call-ID, and says what to write`() {
+        var session = AGISession(arguments: nil)
+        _ = session.line("agi_request: agi://h/wake?aor=100&pjsip_call_id=a+b", now: 0)
+        guard case .say(let line)? = session.line("", now: 0).first else {
+            Issue.record("nothing is said")
+            return
+        }
+        #expect(line.contains("pjsip_call_id") && line.contains("URIENCODE"))
     }
 
     @Test func `takes its arguments from the environment when the script has none`() {
@@ -163,7 +195,7 @@ import Testing
         var session = AGISession(arguments: ["wake"])
         let lines = said(&session, session.line("", now: 0))
         #expect(status(lines) == "\"FAILED\"")
-        #expect(lines.first?.contains("write wake AOR [TIMEOUT]") == true)
+        #expect(lines.first?.contains("write wake AOR [TIMEOUT [CALL-ID]]") == true)
     }
 
     @Test func `tells the engine when the caller hangs up while it waits`() {

@@ -259,7 +259,8 @@ import Testing
         let core = EngineCore(
             settings: bench.fixture.settings, store: store, delivery: bench.delivery, log: bench.log)
         var binding = Binding(
-            aor: "bob", provider: .apns, app: "com.example.phone", token: "abc", dialect: .rfc8599)
+            aor: "bob", provider: .apns, app: "com.example.phone", service: .remote, token: "abc",
+            dialect: .rfc8599)
         binding.registeredAt = SystemClock.wallSeconds()
         binding.expiresAt = binding.registeredAt + 60
         binding.forgetAt = binding.registeredAt + 60

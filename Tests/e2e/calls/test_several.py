@@ -3,7 +3,7 @@
 
 import time
 
-from phones import mpush_ios, rfc8599_apns, rfc8599_fcm
+from phones import mpush_android, mpush_ios, rfc8599_apns, rfc8599_fcm
 from servers import CONFIG
 
 
@@ -152,7 +152,7 @@ def test_without_forking_the_awake_phone_rings(make_kamailio, actors):
 
 def test_a_second_caller_within_the_window_loses_nothing_when_the_first_hangs_up(make_kamailio, actors, simulator):
     kamailio = make_kamailio(settings={"ignore_same": 1500}, wake_timeout=8).start().wait_engine()
-    phone = actors.phone(kamailio, "popular", mpush_ios())
+    phone = actors.phone(kamailio, "popular", mpush_android())
     phone.register()
     first = actors.call(kamailio, "popular", "call_cancelled", pause=200)
     simulator.wait_push(phone.push.token)

@@ -5,7 +5,7 @@ import json
 import subprocess
 import uuid
 
-from phones import mpush_ios, rfc8599_fcm
+from phones import flexisip, rfc8599_fcm
 from servers import PUSHWAKE, wait_until
 
 LOAD = ["load_level", "load_queue_percent", "load_lag_ms", "load_cpu_percent"]
@@ -83,7 +83,7 @@ def test_a_message_that_is_switched_off_is_refused_while_calls_go_through(make_k
     stats = kamailio.rpc("pushwake.stats")
     assert all(f"{name}: " in stats for name in LOAD)
     phone = actors.phone(kamailio, "quiet", rfc8599_fcm())
-    other = actors.phone(kamailio, "silent", mpush_ios())
+    other = actors.phone(kamailio, "silent", flexisip())
     for sleeper in (phone, other):
         sleeper.register()
     for number, sleeper in enumerate((phone, other), 1):

@@ -70,7 +70,7 @@ public enum APNsResponse {
     /// A phone that did not name its token's kind may have sent a PushKit token: an alert to it fails
     /// with these reasons although calls to it go through.
     public static func sparing(_ verdict: Verdict, _ binding: Binding, _ type: APNsPushType) -> Verdict {
-        let isGuess = binding.service == nil && type != .voip
+        let isGuess = !binding.dialect.namesService && type != .voip
         guard isGuess, verdict.reason == "DeviceTokenNotForTopic" || verdict.reason == "BadDeviceToken" else {
             return verdict
         }

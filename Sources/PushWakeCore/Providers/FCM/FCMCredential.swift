@@ -151,8 +151,10 @@ public struct ServiceAccount: Equatable, Sendable {
     public let email: String
     /// Names the key in their header (`private_key_id`).
     public let keyID: String
-    /// PEM text of the RSA key.
-    public let privateKey: String
+    /// PEM text of the RSA key; empty once it was taken.
+    public private(set) var privateKey: String
+    /// Tells accounts with different keys apart when these were taken.
+    private let fingerprint: Int
     /// Where they are given for an access token, and their audience; https.
     public let tokenURI: String
 
@@ -163,8 +165,15 @@ public struct ServiceAccount: Equatable, Sendable {
         email = try Self.text(file, "client_email")
         keyID = try Self.text(file, "private_key_id")
         privateKey = try Self.text(file, "private_key")
+        fingerprint = privateKey.hashValue
         tokenURI = try Self.text(file, "token_uri")
         guard HTTPOrigin.split(tokenURI) != nil else { throw .badTokenURI }
+    }
+
+    /// Hands the text of the key over: who has made a key of it keeps no other copy for as long as the process lives.
+    public mutating func takePrivateKey() -> String {
+        defer { privateKey = "" }
+        return privateKey
     }
 
     private static func text(_ file: JSONValue, _ name: String) throws(Problem) -> String {

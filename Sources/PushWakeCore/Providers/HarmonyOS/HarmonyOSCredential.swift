@@ -84,8 +84,10 @@ public struct HarmonyOSAccount: Equatable, Sendable {
     public let keyID: String
     /// Issuer of its tokens (`sub_account`).
     public let subAccount: String
-    /// PEM text of the RSA key.
-    public let privateKey: String
+    /// PEM text of the RSA key; empty once it was taken.
+    public private(set) var privateKey: String
+    /// Tells accounts with different keys apart when these were taken.
+    private let fingerprint: Int
     /// Audience of its tokens.
     public let tokenURI: String
 
@@ -98,9 +100,16 @@ public struct HarmonyOSAccount: Equatable, Sendable {
         keyID = try Self.text(file, "key_id")
         subAccount = try Self.text(file, "sub_account")
         privateKey = try Self.text(file, "private_key")
+        fingerprint = privateKey.hashValue
         let uri = file["token_uri"]?.string ?? ""
         tokenURI = uri.isEmpty ? Self.usualTokenURI : uri
         guard HeaderText.isPathSegment(project, atMost: 255) else { throw Problem(member: "project_id") }
+    }
+
+    /// Hands the text of the key over: who has made a key of it keeps no other copy for as long as the process lives.
+    public mutating func takePrivateKey() -> String {
+        defer { privateKey = "" }
+        return privateKey
     }
 
     private static func text(_ file: JSONValue, _ name: String) throws(Problem) -> String {

@@ -51,7 +51,9 @@ extension ForeignSetting {
             "pushnotification_teamidstr", nil,
             "Apple's ending for calls is always .voip; apns_topic says whether it is put behind the bundle id"),
         .mizutech("pushnotification_send555", .send555),
-        .mizutech("pushnotification_apnspushtype", .apnsPushType),
+        .mizutech(
+            "pushnotification_apnspushtype", .apnsPushType,
+            "one token never takes both calls and alerts; apns_token_kind says which"),
         .mizutech(
             "pushnotification_topic", .apnsTopic, "any other text than null, set and packagename is the topic itself"),
         .mizutech("pushnotification_sound_call", .soundCall),
@@ -62,12 +64,12 @@ extension ForeignSetting {
         .mizutech("fcm_serverurl_v1", .fcmURL, "https://host alone"),
         .mizutech("fcm_serverurl_legacy", nil, legacyFCM),
         .mizutech("fcm_removenotification", .fcmNotification, "0: keep; 1, -1: auto; 2: remove"),
+        .mizutech("fcm_remove_notification", .fcmNotification, "a misspelling in the same document"),
         .mizutech("fcm_maxfail", .maxFail, "for every service, each credential by itself"),
         .mizutech("fcm_app", .fcmApp),
         .mizutech("fcm_key", .fcmKey, "a service-account file; the server key of the legacy API is refused"),
         .mizutech("fcm_appX", nil, "there is the same: fcm_app1 to fcm_app1000"),
         .mizutech("fcm_keyX", nil, "there is the same: fcm_key1 to fcm_key1000"),
-        .mizutech("fcm_server_key", nil, legacyFCM),
         .mizutech("fcmm_app", .fcmApp, "so written by the wizard"),
         .mizutech("fcmm_key", .fcmKey, "so written by the wizard"),
         .mizutech("fcmkey.json", .fcmKeyDirectory, "found in this directory; fcmkey.PACKAGE.json too"),
@@ -75,6 +77,7 @@ extension ForeignSetting {
         .mizutech("pushkitmessage.txt", .templateDirectory, "found in this directory"),
         .mizutech("pushkit_protocol", nil, binaryAPNs),
         .mizutech("pushkit_serverurl_legacy", nil, binaryAPNs),
+        .mizutech("pushkit_serverurl", .apnsURL, "https://host; what a chapter calls pushkit_serverurl_http2"),
         .mizutech("pushkit_serverurl_http2", .apnsURL, "https://host"),
         .mizutech("pushkit_serverurl_http2_prod", .apnsURL, "https://host"),
         .mizutech("pushkit_serverurl_http2_dev", .apnsSandboxURL, "https://host"),
@@ -84,6 +87,7 @@ extension ForeignSetting {
         .mizutech("pushkit_loglevel", .logLevel, "for all that the engine says"),
         .mizutech("pushkit.p12", .apnsCert, "a file, or a directory with one for each app"),
         .mizutech("pushkit.pem", .apnsCert, "a file, or a directory with one for each app"),
+        .mizutech("pushkit.pwd", .apnsCertPasswordFile, "found beside the certificate; NAME.pwd too"),
         .mizutech("prefermd5auth", .preferMD5Auth),
     ]
 }

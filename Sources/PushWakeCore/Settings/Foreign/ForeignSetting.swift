@@ -33,7 +33,7 @@ public struct ForeignSetting: Sendable {
     }
 
     /// All of them, in the order of their vendors' documents.
-    public static let all = mizutech + flexisip
+    public static let all = mizutech + mizutechServers + flexisip
 
     /// The one with this name, with or without its section (`module::PushNotification/no-badge`).
     static func named(_ name: String) -> Self? {

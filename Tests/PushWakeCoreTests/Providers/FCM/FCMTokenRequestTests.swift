@@ -57,6 +57,16 @@ import Testing
         #expect(throws: ServiceAccount.Problem.missing(member)) { try ServiceAccount(file) }
     }
 
+    @Test func `hands its key over once, and is still told from an account with another key`() throws {
+        var account = try account()
+        var other = try ServiceAccount(#require(JSON.parse(Self.file.replacing("-----BEGIN", with: "-----begin"))))
+        #expect(account.takePrivateKey() == "-----BEGIN")
+        #expect(account.privateKey.isEmpty && account.takePrivateKey().isEmpty)
+        var same = try self.account()
+        _ = (other.takePrivateKey(), same.takePrivateKey())
+        #expect(account == same && account != other)
+    }
+
     @Test func `refuses a file of another kind and a token URI that is not https`() {
         let other = JSON.parse(Self.file.replacing("service_account", with: "authorized_user")) ?? .null
         #expect(throws: ServiceAccount.Problem.notAServiceAccount) { try ServiceAccount(other) }

@@ -83,6 +83,14 @@ import Testing
         {"project_id":"3884","key_id":"k1","private_key":"PEM","sub_account":"100001","type":"x"}
         """#
 
+    @Test func `hands its key over once, and is still told from an account with another key`() throws {
+        var account = try HarmonyOSAccount(try #require(JSON.parse(Array(Self.file.utf8))))
+        var other = try HarmonyOSAccount(try #require(JSON.parse(Self.file.replacing("PEM", with: "OTHER"))))
+        #expect(account.takePrivateKey() == "PEM" && account.privateKey.isEmpty)
+        _ = other.takePrivateKey()
+        #expect(account != other)
+    }
+
     @Test func `signs its tokens for an hour and renews them before`() throws {
         let account = try HarmonyOSAccount(try #require(JSON.parse(Array(Self.file.utf8))))
         var credential = HarmonyOSCredential(account)
