@@ -68,6 +68,11 @@ extension HTTPConnection {
             return
         }
         let reason = "\(origin.authority) has been silent for \(configuration.silence) ms"
+        // One request is all: what may come twice goes elsewhere with the connection's end, the other may yet be read here.
+        if case .http1(let session) = session {
+            guard session.open.allSatisfy(\.isRepeatable) else { return drain() }
+            for exchange in session.open { exchange.isTakenBack = true }
+        }
         // The kernel is full: nothing can be taken back one by one.
         guard case .http2(let session) = session, !isBlocked else { return finish(reason, isOrderly: true) }
         for exchange in openExchanges where exchange.isRepeatable && exchange.cancelReason == nil {

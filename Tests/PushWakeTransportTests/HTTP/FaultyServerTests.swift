@@ -152,6 +152,24 @@ import Testing
         pool.close()
     }
 
+    /// Over HTTP/1.1, for so many milliseconds.
+    @Test(arguments: [(true, Int64(60_000), 2), (false, 1200, 1)])
+    func `that confirms nothing keeps a request only when it may not be repeated`(
+        isHarmless: Bool, pause: Int64, connections: Int
+    ) throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool(protocols: [.http1]) { ($0.silence, $0.answerTimeout) = (300, 20_000) }
+        #expect(bench.send(pool)?.response?.status == 200)
+        bench.connections.first?.perform(.pauseReading(pause))
+        // More than the other end's kernel takes while nobody reads, and than the server takes in all.
+        let push = Push("/push", isHarmless: isHarmless, text: String(repeating: "x", count: 8_000_000))
+        pool.send(push)
+        bench.run { push.result != nil }
+        #expect(push.result?.response?.status == 413)
+        #expect(bench.connections.count == connections)
+    }
+
     @Test func `that is slow and alive is waited for`() throws {
         let bench = try Workbench()
         try bench.serve()
