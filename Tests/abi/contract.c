@@ -2,16 +2,14 @@
  *
  * contract.c - every function of pushwake.h, called as a careless host would.
  *
- * Compiles as C99 and as C++11 without a warning. No engine runs: what can be
- * asked of one ends with PUSHWAKE_ERR_UNAVAILABLE. */
+ * Compiles as C99 and as C++11 without a warning. No engine runs: a question to one is PUSHWAKE_ERR_UNAVAILABLE. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "pushwake.h"
 
-static int failures;
-static int checks;
+static int failures, checks;
 
 #define CHECK(condition)                                                                                               \
     do {                                                                                                               \
@@ -328,8 +326,7 @@ static void check_may_wake(pushwake_client *client)
     /* Mended, such a name would be the name of others too. */
     CHECK(pushwake_may_wake(client, text("\xff\x80")) == 0);
     CHECK(pushwake_may_wake(client, text("j\xc3\xb6rg@example.com")) == 1);
-    CHECK(pushwake_may_wake(client, nothing) == 1);
-    CHECK(pushwake_may_wake(client, broken) == 1);
+    CHECK(pushwake_may_wake(client, nothing) == 1 && pushwake_may_wake(client, broken) == 1);
     INVALID(pushwake_may_wake(NULL, text("alice")));
 }
 

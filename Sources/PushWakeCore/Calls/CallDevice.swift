@@ -184,6 +184,18 @@ struct DeviceState {
 
     init(_ device: CallDevice) { self.device = device }
 
+    /// A provider has taken its push, and nothing else is known of it: it is whoever registers and is no other device.
+    static var nameless: DeviceState {
+        var state = DeviceState(CallDevice())
+        state.push = .accepted(repeatAt: nil)
+        state.wasPushed = true
+        return state
+    }
+
+    var isNameless: Bool {
+        wasPushed && leg == nil && device.contacts.isEmpty && device.tokens.isEmpty && device.instance.isEmpty
+    }
+
     /// Where a request can go without the phone's help, the best one first: nil when it has to come by itself.
     var reachable: CallContact? {
         var best: Int?

@@ -68,11 +68,12 @@ extension CallMachine {
             return index
         }
         let isNamed = !registration.instance.isEmpty
-        return devices.firstIndex { state in
+        let known = devices.firstIndex { state in
             if isNamed && !state.device.instance.isEmpty { return false }
             return state.device.tokens.contains { registration.tokens.contains($0) }
                 || state.device.contacts.contains { $0.key == registration.contact.key }
         }
+        return known ?? devices.firstIndex { $0.isNameless }
     }
 
     private mutating func learn(_ index: Int, _ registration: CallRegistration) {

@@ -40,7 +40,7 @@ extension CallMachine {
     }
 
     /// Goes on with a request that another engine began, instead of `start(now:)`. `devices` stand in the order of
-    /// those that the machine was made with. A leg that has said nothing may be older than the push. `registrations` came
+    /// those that the machine was made with; those that follow are known from their push alone. A leg that has said nothing may be older than the push. `registrations` came
     /// after the other engine was lost.
     public mutating func resume(
         _ resumed: [ResumedDevice], lastLeg: Int, registrations: [CallRegistration] = [], now: Int64
@@ -61,6 +61,8 @@ extension CallMachine {
                 watch(index, now)
             }
         }
+        // Pushed phones of which nothing is known any more (`store=memory`).
+        for state in resumed.dropFirst(devices.count) where state.wasPushed { devices.append(.nameless) }
         for registration in registrations { _ = join(registration, now, &verbs) }
         for index in devices.indices where index < resumed.count && devices[index].leg == nil {
             guard devices[index].device.canBePushed, !devices[index].device.isAwake, !resumed[index].wasPushed else {

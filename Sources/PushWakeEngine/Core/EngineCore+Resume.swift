@@ -39,7 +39,7 @@ extension EngineCore {
             ticket.message, APNsTokenKind(settings).named(bindings), now, age: ticket.age)
         calls.add(request)
         trace.note(request.trace, .resumed, now: now)
-        let devices = bindings.isEmpty ? [] : request.resumedDevices(ticket)
+        let devices = request.resumedDevices(ticket, bindings.isEmpty)
         let early = earlyRegistrations.registrations(for: request, now: now)
         for (registration, uri) in early where !uri.isEmpty { request.name(uri, registration.contact.key) }
         let verbs = request.machine.resume(
@@ -135,16 +135,20 @@ extension HeldRequest {
         return writer.bytes
     }
 
-    /// How the devices stood when the host lost its engine.
-    func resumedDevices(_ ticket: RequestTicket) -> [CallMachine.ResumedDevice] {
-        devices.devices.map { device in
+    /// How the devices stood when the host lost its engine, and behind them those that were pushed and that no binding
+    /// explains any more. Without bindings nothing is known but these.
+    func resumedDevices(_ ticket: RequestTicket, _ isWithoutBindings: Bool) -> [CallMachine.ResumedDevice] {
+        var lost = ticket.pushed
+        let known = devices.devices.map { device in
+            guard !isWithoutBindings else { return CallMachine.ResumedDevice(wasPushed: false, leg: nil, contact: nil) }
             let out = ticket.message.contacts.first { contact in
                 contact.leg > 0 && device.contacts.contains { $0.key == contact.key }
             }
             return CallMachine.ResumedDevice(
-                wasPushed: ticket.pushed.contains(Self.fingerprint(of: device)), leg: out?.leg,
+                wasPushed: lost.remove(Self.fingerprint(of: device)) != nil, leg: out?.leg,
                 contact: out?.known.contact, status: out?.legStatus ?? 0)
         }
+        return known + lost.map { _ in CallMachine.ResumedDevice(wasPushed: true, leg: nil, contact: nil) }
     }
 
     /// The same for a device whenever its engine was started (FNV-1a).

@@ -93,6 +93,21 @@ def test_a_push_that_had_no_answer_goes_out_again(server, wire, provider, called
     call.wait_status(200)
 
 
+def test_a_store_in_memory_forgets_phones_and_no_call(make_server, provider, wire):
+    server = make_server(provider, wake_timeout=6, settings={"store": "memory"})
+    phone = wire.phone(server, "forgotten", "tcp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    call = wire.call(server, phone.user)
+    call.wait_status(110)
+    end(server)
+    server.wait_log("held requests go on with the new engine")
+    assert call.final is None
+    wire.again(phone).register()
+    call.wait_status(200)
+    assert server.held() == 0
+
+
 def restart(server):
     """Ends the engine as an upgrade does; waits until it is gone, and for the next one's socket."""
     first = server.engine_pid()
