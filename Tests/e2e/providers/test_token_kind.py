@@ -44,7 +44,7 @@ def call_and_write(wire, server, simulator, push, events):
     for event in events:
         simulator.wait_event(push.token, event)
     story = wait_until("the trace of the message",
-                       lambda: [text for text in [server.rpc("pushwake.trace", message.call_id)] if "phone 1 " in text])
+                       lambda: [text for text in [server.rpc("pushwake.trace", message.call_id) or ""] if "phone 1 " in text])
     return sent(simulator, push.token), story[0]
 
 
