@@ -84,7 +84,8 @@ extension EngineCore {
     /// Sends a push, or puts it off until `ignore_same` and the limits allow another.
     private func deliverInTime(_ push: CallPush, _ request: HeldRequest) {
         let now = SystemClock.monotonicMilliseconds()
-        let pending = PutOffPush(push: push, request: request)
+        let pending = PutOffPush(
+            push: push, request: request, names: limits.names(push.push.binding, push.push.content))
         let place = putOff.place(PushPriority(of: push.push.content.event))
         guard let (turn, wait) = turn(before: pending, at: place, now) else { return deliverNow(pending, now) }
         pending.entry.isPutOff = true
@@ -101,7 +102,7 @@ extension EngineCore {
     private func deliverNow(_ pending: PutOffPush, _ now: Int64) {
         let push = pending.push.push
         pending.entry.isPutOff = false
-        limits.note(limits.names(push.binding, push.content), now: now)
+        limits.note(pending.names, now: now)
         if settings.integer(.ignoreSame) > 0 { _ = dedupe.note(push.binding, push.content, now: now) }
         statistics.pushed += 1
         deliver(pending.push, pending.request)
@@ -114,12 +115,11 @@ extension EngineCore {
         before pending: PutOffPush, at place: PutOffPushes<PutOffPush>.Place, _ now: Int64
     ) -> (turn: PushTurn, wait: Int64)? {
         let push = pending.push.push
-        let names = limits.names(push.binding, push.content)
-        let longest = limits.longestPause(names, now: now)
+        let longest = limits.longestPause(pending.names, now: now)
         let window = dedupe.turn(of: push.binding, push.content.event)
         let pause = dedupe.pause(push.binding, push.content, now: now)
         if putOff.count > 0 {
-            let turns = limits.turns(of: names) + (window.map { [$0] } ?? [])
+            let turns = limits.turns(of: pending.names) + (window.map { [$0] } ?? [])
             if let taken = turns.first(where: { putOff.isTaken($0, before: place) }) {
                 return (taken, max(longest?.wait ?? 0, pause))
             }
@@ -346,6 +346,8 @@ struct PutOffPush {
     let push: CallPush
     /// Who asked for it; forks may follow.
     let request: HeldRequest
+    /// What limits know it by.
+    let names: PushLimits.Names
 
     var entry: RequestPushes.Entry { request.pushes.entry(of: push.push.binding.token) }
 

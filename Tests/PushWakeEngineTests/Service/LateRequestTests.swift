@@ -93,7 +93,7 @@ extension CoreBench {
         #expect(left.isEmpty)
     }
 
-    @Test func `makes nobody hear the same news twice`() throws {
+    @Test func `tells nobody the same twice`() throws {
         let bench = try CoreBench()
         let peer = InnerPeer { _ in }
         for _ in 0..<2 { EngineQuestion.send(bench.core, .subscribe, from: peer) { $0.put(.host, 7) } }

@@ -63,12 +63,14 @@ public struct PushLimits: Sendable {
 
     /// The turn for which a push has to wait longest, and milliseconds until then; nil when it may go now.
     public func longestPause(_ names: Names, now: Int64) -> (turn: PushTurn, wait: Int64)? {
+        // Most pushes wait for nothing: no list is made for them.
+        guard pause(names, now: now) > 0 else { return nil }
         let pauses: [(turn: PushTurn, wait: Int64)] = [
             (.device(names.device), pause(names.device, device, now)),
             (.caller(names.caller), pause(names.caller, caller, now)),
             (.user(names.user), pause(names.user, user, now)),
         ]
-        return pauses.max { $0.wait < $1.wait }.flatMap { $0.wait > 0 ? $0 : nil }
+        return pauses.max { $0.wait < $1.wait }
     }
 
     /// A push goes.
