@@ -20,10 +20,13 @@ public struct CallDevice: Equatable, Sendable {
     public var pushDelay: Int64
     /// The push makes it show a call at once (PushKit), which only SIP can take back.
     public var showsCallAtOnce: Bool
+    /// A push can tell it how a call ended; a device with nothing but a PushKit token gets calls alone.
+    public var takesNotices: Bool
 
     public init(
         instance: String = "", tokens: [String] = [], contacts: [CallContact] = [], isAwake: Bool = false,
-        canBePushed: Bool = false, isProviderHealthy: Bool = true, pushDelay: Int64 = 0, showsCallAtOnce: Bool = false
+        canBePushed: Bool = false, isProviderHealthy: Bool = true, pushDelay: Int64 = 0, showsCallAtOnce: Bool = false,
+        takesNotices: Bool = true
     ) {
         self.instance = instance
         self.tokens = tokens
@@ -33,6 +36,7 @@ public struct CallDevice: Equatable, Sendable {
         self.isProviderHealthy = isProviderHealthy
         self.pushDelay = pushDelay
         self.showsCallAtOnce = showsCallAtOnce
+        self.takesNotices = takesNotices
     }
 }
 
@@ -106,10 +110,13 @@ public struct CallContact: Equatable, Sendable {
         return reach == .datagram && other.reach == .datagram && isSamePlace(as: other)
     }
 
+    /// Neither node nor proxy stands before the phone.
+    var isDirect: Bool { !isElsewhere && !isBehindProxy }
+
     /// Whether an answer that came over the network is the phone's own. A node or an edge proxy that cannot reach it says
     /// so: timeout, no flow (RFC 5626, 5.3.1), no connection (Kamailio's 477 and 478), no room, or that it is out of order.
     func speaksItself(_ status: Int) -> Bool {
-        !(isElsewhere || isBehindProxy) || ![408, 430, 477, 478, 479, 500, 503].contains(status)
+        isDirect || ![408, 430, 477, 478, 479, 500, 503].contains(status)
     }
 
     /// Sending to it needs nothing that the phone would have to do first.

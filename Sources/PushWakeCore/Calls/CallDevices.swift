@@ -56,7 +56,8 @@ public struct CallDevices: Equatable, Sendable {
                     tokens: group.map { bindings[$0].token }, contacts: known,
                     isAwake: known.contains { Self.isAwake($0, awakeFor) } || group.contains { isAwake(bindings[$0]) },
                     canBePushed: pushed != nil, pushDelay: pushed?.delay ?? 0,
-                    showsCallAtOnce: event == .call && pushed?.type == .voip))
+                    showsCallAtOnce: event == .call && pushed?.type == .voip,
+                    takesNotices: group.contains { plan.takes(.cancel, bindings[$0]) }))
             groups.append(group)
             chosen.append(pushed)
         }

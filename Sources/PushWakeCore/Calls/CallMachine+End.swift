@@ -27,7 +27,9 @@ extension CallMachine {
 
     /// Pushes the end to a device that must hear of it.
     mutating func tellEnd(_ how: CallEnd, _ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
-        guard isCall, policy.pushesEnd, mustHear(devices[index], of: how) else { return }
+        guard isCall, policy.pushesEnd, devices[index].device.takesNotices, mustHear(devices[index], of: how) else {
+            return
+        }
         verbs.append(.push(device: index, event: how.notice, deadline: now + Self.noticeLife))
         verbs.append(.note(.pushed(device: index, how.notice)))
     }

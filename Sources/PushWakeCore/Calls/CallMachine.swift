@@ -206,7 +206,9 @@ public struct CallMachine: ~Copyable {
             return
         }
         devices[index].closeLeg()
-        if isFromPhone || leg.heard == .alerting {
+        // It rang, and its connection broke: it comes back over another one.
+        let isCutOff = !isFromPhone && status == 503 && leg.contact.isDirect
+        if isFromPhone || leg.heard == .alerting && !isCutOff {
             verbs.append(.note(.progressed(device: index, leg: leg.number, status: status)))
             devices[index].hasDeclined = true
             lastDecline = isFromPhone ? .byPhone : .leftRinging

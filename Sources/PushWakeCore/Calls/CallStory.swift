@@ -11,8 +11,9 @@ public struct CallStory: Equatable, Sendable {
     /// Devices that get a name, and texts kept.
     static let mostNames = 8
     static let mostTexts = 16
-    /// Bytes of a text from a packet.
+    /// Bytes of a text from a packet, and of a name by which the story is found: B2BUAs and hidden topologies make long ones.
     static let longestText = 128
+    static let longestName = 512
 
     /// What a device is called besides its number.
     public struct Name: Equatable, Sendable {
@@ -55,16 +56,16 @@ public struct CallStory: Equatable, Sendable {
     /// Begins at `now` (monotonic milliseconds).
     public init(method: String, aor: String, callID: String, cseq: UInt32, from: String, now: Int64) {
         self.method = StoryText.cut(method)
-        self.aor = StoryText.cut(aor)
-        self.callID = StoryText.cut(callID)
+        self.aor = Self.shown(aor)
+        self.callID = Self.shown(callID)
         self.cseq = cseq
         self.from = StoryText.cut(from)
         startedAt = now
         lines.reserveCapacity(8)
     }
 
-    /// A text as a story keeps it.
-    public static func shown(_ text: String) -> String { StoryText.cut(text) }
+    /// An AoR or a Call-ID as a story keeps it, and is found by it.
+    public static func shown(_ name: String) -> String { StoryText.cut(name, to: longestName) }
 
     /// Gives a device a name; a later one replaces it.
     public mutating func name(_ device: Int, _ name: Name) {

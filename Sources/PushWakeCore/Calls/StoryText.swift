@@ -5,10 +5,10 @@ enum StoryText {
     /// Bytes of a contact that are looked at.
     private static let longestContact = 384
 
-    /// At most `CallStory.longestText` bytes of it.
-    static func cut(_ text: String) -> String {
-        guard text.utf8.count > CallStory.longestText else { return text }
-        return String(decoding: text.utf8.prefix(CallStory.longestText), as: UTF8.self)
+    /// At most so many bytes of it.
+    static func cut(_ text: String, to most: Int = CallStory.longestText) -> String {
+        guard text.utf8.count > most else { return text }
+        return String(decoding: text.utf8.prefix(most), as: UTF8.self)
     }
 
     /// Where a contact is: its URI without password and without parameters, among which tokens are, but for the

@@ -78,6 +78,8 @@ public struct DiagnosisFacts: Equatable, Sendable {
     public let aor: String
     /// Nil while the store can be read.
     public var storeProblem: String?
+    /// Nil while it can be written.
+    public var writeProblem: String?
     public var phones: [Phone] = []
     /// The newest first.
     public var removed: [Removed] = []

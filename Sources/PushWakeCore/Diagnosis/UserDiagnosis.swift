@@ -49,6 +49,12 @@ public struct UserDiagnosis: Equatable, Sendable {
                 .store, .failing, "the bindings cannot be read: \(problem)",
                 "repair the store: pushwake check looks at its directory")
         }
+        if let problem = facts.writeProblem {
+            add(
+                .store, facts.phones.isEmpty ? .failing : .doubtful,
+                "no phone that registers now is bound: \(problem)",
+                "repair the store: this step says what is wrong with it")
+        }
         if facts.phones.isEmpty { explainAbsence() } else { lookAtClock() }
         for (index, phone) in facts.phones.enumerated() { look(at: phone, "phone \(index + 1)") }
         lookAtLastRequest()

@@ -114,14 +114,14 @@ public struct HTTPAccess {
     }
 
     private mutating func decide(_ digest: HTTPCredentials.Digest, _ request: ServedRequest, _ now: Int64) -> Decision {
-        let secret =
-            users.secrets(of: digest.user).first { $0.realm == realm && $0.algorithm == digest.algorithm }
-            ?? Self.nobody
+        let known = users.secrets(of: digest.user).first { $0.realm == realm && $0.algorithm == digest.algorithm }
+        // Who does not exist takes as long as who shows a wrong password.
+        let secret = known ?? Self.nobody
         // The target is part of what is signed; another one would be a request that the user never made.
         guard digest.realm == realm, digest.uri == request.target else { return .wrong(isGuess: true) }
         let expected = response(digest, secret.ha1, request.method)
         let isRight = ConstantTime.areEqual(Array(digest.response.lowercased().utf8), expected)
-        guard isRight, secret.realm == realm else { return .wrong(isGuess: true) }
+        guard isRight, known != nil else { return .wrong(isGuess: true) }
         switch nonces.use(digest.nonce, count: digest.nonceCount, now: now) {
         case .good: return .granted(identity(digest.user, realm))
         case .stale: return .asked(isStale: true)

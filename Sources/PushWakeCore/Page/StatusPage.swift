@@ -94,7 +94,9 @@ public struct StatusPage: Sendable {
             html.markup("><b>")
             html.value(service.name)
             html.markup("</b> ")
-            var words = "\(service.state), \(service.connections) connections, \(service.waiting) pushes wait"
+            let connections = service.connections == 1 ? "1 connection" : "\(service.connections) connections"
+            let pushes = service.waiting == 1 ? "1 push waits" : "\(service.waiting) pushes wait"
+            var words = "\(service.state), \(connections), \(pushes)"
             if let mean = service.meanAnswer { words += ", answers in \(StoryText.duration(mean))" }
             html.value(words)
             html.markup("</li>")
@@ -110,9 +112,11 @@ public struct StatusPage: Sendable {
         html.markup("</span> ")
         html.value(story.method)
         html.markup(" to ")
-        html.search(story.aor)
-        html.markup(" from ")
-        html.value(story.from)
+        html.search(StoryText.cut(story.aor), linkedTo: story.aor)
+        if !story.from.isEmpty {
+            html.markup(" from ")
+            html.value(story.from)
+        }
         html.markup(": ")
         html.search(Self.ending(of: story), linkedTo: story.callID)
         html.markup("<br>")
@@ -156,7 +160,8 @@ public struct StatusPage: Sendable {
         html.markup("><h2>")
         html.value("\(story.method) to \(story.aor), \(UserDiagnosis.time(max(0, now &- story.startedAt) / 1000)) ago")
         html.markup("</h2><p>")
-        html.value("From \(story.from): \(Self.ending(of: story)); \(story.summary).")
+        if !story.from.isEmpty { html.value("From \(story.from): ") }
+        html.value("\(Self.ending(of: story)); \(story.summary).")
         html.markup("</p><p class=\"callid\">Call-ID ")
         html.value(story.callID)
         html.markup("</p><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Sequence\">")

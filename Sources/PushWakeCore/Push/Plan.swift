@@ -79,6 +79,9 @@ public struct Plan: Equatable, Sendable {
         skipped.sort { $0.index < $1.index }
     }
 
+    /// Whether a binding may get an event, were it alone.
+    func takes(_ event: PushEvent, _ binding: Binding) -> Bool { rank(of: binding, for: event) != nil }
+
     private mutating func plan(_ event: PushEvent, _ bindings: [Binding], _ device: [Int]) {
         let ranked = device.compactMap { index in
             rank(of: bindings[index], for: event).map { (rank: $0, index: index) }

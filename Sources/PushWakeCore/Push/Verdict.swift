@@ -14,6 +14,8 @@ public struct Verdict: Equatable, Sendable {
     public var connection: ConnectionFate
     /// The token died at this time, milliseconds since 1970: a binding registered later is spared.
     public var goneSince: Int64?
+    /// It says nothing of the credential but that it is not for this app, which the phone has named.
+    public var isOfApp = false
 
     /// Ways on from an answer.
     public enum Next: Equatable, Sendable {

@@ -21,6 +21,8 @@ public struct KamailioInspection {
     private struct Way {
         var armed: Set<String> = []
         var hasLookedUp = false
+        /// A flag of acc is set.
+        var isAccounted = false
     }
 
     /// All findings, in no certain order. `file` is named where there is no line.
@@ -189,7 +191,31 @@ public struct KamailioInspection {
                     "\(what) comes after pushwake_lookup(), so it does not count for requests that are held; call it before"
                 )
             }
+        case "dlg_manage":
+            guard way.hasLookedUp, late.insert(name).inserted else { return }
+            add(
+                location,
+                "dlg_manage() comes after pushwake_lookup(): the dialog of a phone that joins late would not be found again, and never end; call it before"
+            )
+        case "setflag": accountingFlag(arguments.first ?? "", location)
         default: break
+        }
+    }
+
+    /// acc looks at its flags when the transaction is made, which is in `pushwake_lookup()`.
+    private mutating func accountingFlag(_ flag: String, _ location: KamailioConfiguration.Location) {
+        guard
+            configuration.parameters.contains(where: {
+                $0.isOf("acc") && $0.name.hasSuffix("_flag") && $0.value == flag
+            })
+        else { return }
+        if !way.hasLookedUp {
+            way.isAccounted = true
+        } else if !way.isAccounted, late.insert("setflag").inserted {
+            add(
+                location,
+                "setflag(\(flag)) comes after pushwake_lookup(), and no flag of acc before it, so acc writes nothing about calls of users with push; set one of its flags before"
+            )
         }
     }
 }

@@ -16,6 +16,8 @@ public struct UpstreamRegistration: ~Copyable {
     static let mostDevices = 32
     /// Milliseconds after which a host that says nothing has forgotten the REGISTER. Longer than any timer of SIP.
     static let patience: Int64 = 60_000
+    /// Milliseconds for which a phone counts as registered after a restart, at most.
+    private static let longestStay: Int64 = 30 * 86_400_000
     private static let mostTries = 4
 
     /// A REGISTER that is on its way.
@@ -380,18 +382,33 @@ extension UpstreamRegistration {
     }
 
     /// An account that was kept over a restart, with what is left of its registration. Those whose time came meanwhile
-    /// are spread over what is left to them.
+    /// are spread over what is left to them. Whatever the clock says, nothing is left of more than was granted.
     public mutating func restore(
         until: Int64?, interval: Int64, credential: DigestAlgorithm?, devices: [(device: UInt64, endsAt: Int64)],
         now: Int64
     ) {
-        (self.until, self.interval) = (until, max(interval, 0))
+        self.interval = max(interval, 0)
+        self.until = until.map { interval > 0 ? min($0, now + interval) : $0 }
         self.credential = credential
-        self.devices = Array(devices.prefix(Self.mostDevices))
+        self.devices = devices.prefix(Self.mostDevices).map { ($0.device, min($0.endsAt, now + Self.longestStay)) }
+        planAnew(now)
+        schedule(now)
+    }
+
+    /// So many milliseconds have passed that nobody counted: the machine slept, or the clock by which the account was
+    /// restored was wrong. What would be over is taken for about to be: the server may know better.
+    public mutating func passed(_ milliseconds: Int64, now: Int64) {
+        until = until.map { max($0 - milliseconds, min($0, now + lead)) }
+        devices = devices.map { ($0.device, $0.endsAt - milliseconds) }
+        // Where it is nil there is nobody to refresh, or it is being done.
+        if refreshAt != nil { planAnew(now) }
+        schedule(now)
+    }
+
+    private mutating func planAnew(_ now: Int64) {
         let left = max((until ?? now) - now, 0)
         let planned = (until ?? now) - max(self.interval / 1000 * Int64(100 + random.next() % 400), reserve)
         let spread = left > 0 ? left * 4 / 5 : min(max(self.interval, 1000), 60_000)
         refreshAt = planned > now ? planned : now + Int64(random.next() % UInt64(max(spread, 1)))
-        schedule(now)
     }
 }

@@ -162,6 +162,29 @@ import Testing
         #expect(call.end(.failed(480)) == "push 1 missed")
     }
 
+    @Test func `a phone whose connection breaks while it rings has not declined`() {
+        let call = HeldCall(Self.bob, host: .dialplan)
+        _ = call.start()
+        _ = call.accept()
+        #expect(call.register("bob", at: .tcp("b1")) == "ring 1 b1")
+        call.send(leg: 1)
+        _ = call.hear(180, leg: 1)
+        #expect(call.fail(503, leg: 1) == "hold")
+        #expect(call.register("bob", at: .tcp("b2")) == "ring 2 b2")
+        call.send(leg: 2)
+        #expect(call.hear(486, leg: 2) == "give up 480")
+    }
+
+    @Test func `a phone that was awake is pushed when its connection breaks while it rings`() {
+        let call = HeldCall(Self.alice, host: .dialplan)
+        _ = call.start()
+        call.send(leg: 1)
+        _ = call.hear(180, leg: 1)
+        #expect(call.fail(503, leg: 1) == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.wait(60_000) == "give up 480")
+    }
+
     @Test func `a caller who hangs up after everybody was given up has been missed`() {
         let call = HeldCall(Self.bob, host: .dialplan, wakeTimeout: 3000)
         _ = call.start()

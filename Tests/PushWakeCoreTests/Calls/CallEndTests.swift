@@ -30,6 +30,16 @@ import Testing
         #expect(call.ended == how)
     }
 
+    @Test func `is not pushed to a phone that gets nothing but calls`() {
+        var device = CallDevice.asleep("a")
+        device.takesNotices = false
+        let call = HeldCall(device, .asleep("b"))
+        #expect(call.start() == "push 0 call, push 1 call, hold")
+        #expect(call.accept(0) == "")
+        #expect(call.accept(1) == "")
+        #expect(call.end(.timedOut) == "push 1 missed")
+    }
+
     @Test func `is not pushed to a phone whose push never left`() {
         let call = three()
         #expect(call.end(.cancelled) == "push 1 cancel, drop 2")

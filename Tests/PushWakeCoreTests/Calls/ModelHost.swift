@@ -134,8 +134,10 @@ struct ModelHost {
             isClosed = true
             isHeld = false
         default:
-            needsVerb = host == .dialplan || !isFromPhone && devices[index].heard != .alerting
-            if isFromPhone || devices[index].heard == .alerting {
+            let isCutOff = !isFromPhone && status == 503 && devices[index].contact.first != Self.proxied
+            let isDecline = isFromPhone || devices[index].heard == .alerting && !isCutOff
+            needsVerb = host == .dialplan || !isDecline
+            if isDecline {
                 devices[index].hasDeclined = true
                 declinePause = .some(isFromPhone ? policy.declineWaits : policy.noAnswerWaits)
                 if status >= 600 { isClosed = true }

@@ -127,6 +127,15 @@ import Testing
         #expect(UserDiagnosis(facts).findings.map(\.step) == [.store])
     }
 
+    @Test func `says that nothing can be stored: to who has no phone first, to others as well`() {
+        var facts = DiagnosisFacts(aor: "bob")
+        facts.writeProblem = "disk full"
+        #expect(UserDiagnosis(facts).advice.contains("repair the store"))
+        facts.phones = [phone(.neverPushed)]
+        #expect(UserDiagnosis(facts).isFine)
+        #expect(UserDiagnosis(facts).findings.first?.text.contains("disk full") == true)
+    }
+
     @Test func `cleans what comes from packets, and writes times as people do`() {
         var facts = DiagnosisFacts(aor: "bob")
         facts.lastRequest = .init(method: "INVITE", ago: 42, end: "timed out", summary: "x\u{1B}[31m\ny")

@@ -22,8 +22,8 @@ private final class Gate {
         access.challenges(isStale: isStale, now: now)
     }
 
-    func keep(operators: Set<String>) {
-        access.change(token: nil, users: nil, operators: operators, realm: "pushwake")
+    func keep(operators: Set<String>, realm: String = "pushwake") {
+        access.change(token: nil, users: nil, operators: operators, realm: realm)
     }
 }
 
@@ -145,9 +145,9 @@ private final class Gate {
 
     private func digest(
         nonce: String, count: String = "00000001", password: String = "secret", uri: String = "/metrics",
-        method: String = "GET", realm: String = "pushwake"
+        method: String = "GET", realm: String = "pushwake", ha1: String? = nil
     ) -> String {
-        let ha1 = Self.ha1("alice", "pushwake", password, .md5)
+        let ha1 = ha1 ?? Self.ha1("alice", "pushwake", password, .md5)
         let ha2 = Hex.encode(Self.hash(Array("\(method):\(uri)".utf8), 16))
         let response = Hex.encode(Self.hash(Array("\(ha1):\(nonce):\(count):cn:auth:\(ha2)".utf8), 16))
         return
@@ -181,6 +181,14 @@ private final class Gate {
                 return #expect(Bool(false), "let in with \(text)")
             }
         }
+    }
+
+    @Test func `lets nobody in who has no password in an empty realm`() throws {
+        let access = access()
+        let nonce = try nonce(access)
+        access.keep(operators: ["alice"], realm: "")
+        let text = digest(nonce: nonce, realm: "", ha1: String(repeating: "0", count: 32))
+        #expect(access.decide(try request(text), now: 1) == .wrong(isGuess: true))
     }
 
     @Test func `keeps a bounded number of nonces`() {

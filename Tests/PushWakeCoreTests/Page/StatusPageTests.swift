@@ -52,6 +52,22 @@ import Testing
         #expect(page.html.contains("href=\"/?q=%22%3e%3cscript"))
     }
 
+    @Test func `cuts a long name where it is shown and not where it leads`() {
+        var page = StatusPage(now: 9000)
+        let long = String(repeating: "a", count: 200)
+        page.stories = [story(long)]
+        #expect(page.html.contains("href=\"/?q=\(long)\"") && !page.html.contains(">\(long)<"))
+        #expect(page.html.contains(">\(long.prefix(128))<"))
+    }
+
+    @Test func `names a caller only where there is one`() {
+        var page = StatusPage(now: 9000)
+        page.stories = [story(from: "")]
+        #expect(!page.html.contains(" from "))
+        page.query = "bob"
+        #expect(!page.html.contains("From "))
+    }
+
     @Test func `shows a number of phones only where somebody counts them`() {
         var page = StatusPage(now: 0)
         #expect(!page.html.contains("phones that can be woken") && page.html.contains("load level"))

@@ -6,8 +6,10 @@ public enum APNsResponse {
     private enum Action {
         /// This one push was wrong: drop it.
         case fixRequest
-        /// An operator must act; every push of this credential or topic would fail alike.
+        /// An operator must act; every push of this credential would fail alike.
         case fixSettings
+        /// The same for every push to this app.
+        case fixApp
         case removeToken
         /// Remove it unless the phone has registered since.
         case removeTokenIfOlder
@@ -24,15 +26,15 @@ public enum APNsResponse {
         "BadExpirationDate": .fixRequest,
         "BadMessageId": .fixRequest,
         "BadPriority": .fixRequest,
-        "BadTopic": .fixSettings,
+        "BadTopic": .fixApp,
         "DeviceTokenNotForTopic": .removeToken,
         "DuplicateHeaders": .fixRequest,
         "IdleTimeout": .otherConnection(after: 0),
         "InvalidPushType": .fixRequest,
         "MissingDeviceToken": .removeToken,
-        "MissingTopic": .fixSettings,
+        "MissingTopic": .fixApp,
         "PayloadEmpty": .fixRequest,
-        "TopicDisallowed": .fixSettings,
+        "TopicDisallowed": .fixApp,
         "BadCertificate": .fixSettings,
         "BadCertificateEnvironment": .fixSettings,
         "ExpiredProviderToken": .renewToken,
@@ -81,15 +83,19 @@ public enum APNsResponse {
 
     private static func verdict(_ action: Action, reason: String, _ body: JSONValue?) -> Verdict {
         switch action {
-        case .fixRequest: Verdict(.rejected, reason: reason)
-        case .fixSettings: Verdict(.misconfigured, reason: reason)
-        case .removeToken: Verdict(.tokenGone, reason: reason)
-        case .removeTokenIfOlder: Verdict(.tokenGone, reason: reason, goneSince: body?["timestamp"]?.integer)
+        case .fixRequest: return Verdict(.rejected, reason: reason)
+        case .fixSettings: return Verdict(.misconfigured, reason: reason)
+        case .fixApp:
+            var verdict = Verdict(.misconfigured, reason: reason)
+            verdict.isOfApp = true
+            return verdict
+        case .removeToken: return Verdict(.tokenGone, reason: reason)
+        case .removeTokenIfOlder: return Verdict(.tokenGone, reason: reason, goneSince: body?["timestamp"]?.integer)
         case .renewToken:
-            Verdict(.misconfigured, reason: reason, next: .renewCredential, connection: .retire)
+            return Verdict(.misconfigured, reason: reason, next: .renewCredential, connection: .retire)
         case .otherConnection(let pause):
-            Verdict(.unavailable, reason: reason, next: .retry(after: pause), connection: .retire)
-        case .later(let outcome, let pause): Verdict(outcome, reason: reason, next: .retry(after: pause))
+            return Verdict(.unavailable, reason: reason, next: .retry(after: pause), connection: .retire)
+        case .later(let outcome, let pause): return Verdict(outcome, reason: reason, next: .retry(after: pause))
         }
     }
 

@@ -76,10 +76,12 @@ public struct WebhookRequest: Sendable {
         }
         for header in headers {
             request.append(header.name, neverIndexed: true) { out in
+                let begin = out.count
                 switch header.value {
                 case .template(let template): template.render(values, into: &out)
                 case .literal(let text): out.append(contentsOf: text.utf8)
                 }
+                Self.trim(&out, from: begin)
             }
         }
         if let id { request.append(WebhookCredential.idHeaderName, neverIndexed: true) { id.append(to: &$0) } }
@@ -87,6 +89,14 @@ public struct WebhookRequest: Sendable {
             request.append(WebhookCredential.headerName, neverIndexed: true) { $0.append(contentsOf: value) }
         }
         return request
+    }
+
+    /// A field that begins or ends with a blank, as a caller's name may, makes the request malformed: servers may end the
+    /// connection for it (RFC 9113, 8.2.1).
+    private static func trim(_ out: inout [UInt8], from begin: Int) {
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        while out.count > begin, let last = out.last, isBlank(last) { out.removeLast() }
+        out.removeSubrange(begin..<(out[begin...].firstIndex { !isBlank($0) } ?? begin))
     }
 
     private static func compile(_ body: WebhookSettings.Body) throws(Problem) -> (PayloadTemplate?, String?) {

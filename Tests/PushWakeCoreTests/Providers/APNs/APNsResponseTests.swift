@@ -20,12 +20,18 @@ import Testing
     }
 
     @Test(arguments: [
-        (400, "BadTopic"), (400, "MissingTopic"), (400, "TopicDisallowed"), (403, "BadCertificate"),
-        (403, "BadCertificateEnvironment"), (403, "Forbidden"), (403, "InvalidProviderToken"),
+        (403, "BadCertificate"), (403, "BadCertificateEnvironment"), (403, "Forbidden"), (403, "InvalidProviderToken"),
         (403, "MissingProviderToken"), (403, "BadEnvironmentKeyIdInToken"),
     ])
     func `calls the operator`(status: Int, reason: String) {
         #expect(verdict(status, reason) == Verdict(.misconfigured, reason: reason))
+    }
+
+    @Test(arguments: ["BadTopic", "MissingTopic", "TopicDisallowed"])
+    func `calls the operator about one app`(reason: String) {
+        var expected = Verdict(.misconfigured, reason: reason)
+        expected.isOfApp = true
+        #expect(verdict(400, reason) == expected)
     }
 
     @Test(arguments: ["BadDeviceToken", "DeviceTokenNotForTopic", "MissingDeviceToken"])

@@ -6,7 +6,8 @@ import Testing
 @Suite struct `Web Push response` {
     private func verdict(_ status: Int, _ body: String = "", retryAfter: String? = nil) -> Verdict {
         let headers = retryAfter.map { [HTTPResponse.Header(name: "retry-after", value: $0)] } ?? []
-        return WebPushResponse.verdict(HTTPResponse(status: status, headers: headers), JSON.parse(body))
+        let response = HTTPResponse(status: status, headers: headers, body: Array(body.utf8))
+        return WebPushResponse.verdict(response, JSON.parse(body))
     }
 
     @Test(arguments: [
@@ -31,6 +32,23 @@ import Testing
         #expect(
             verdict(401, #"{"code":401,"errno":109}"#)
                 == Verdict(.misconfigured, reason: "HTTP 401 errno 109", next: .renewCredential))
+    }
+
+    @Test(arguments: [
+        "permission denied: invalid JWT provided\n",
+        "exp claim MUST NOT be more than 24 hours from the time of the request",
+    ])
+    func `keeps a subscription where Google finds fault with the time`(text: String) {
+        let found = verdict(403, text)
+        #expect(found.outcome == .misconfigured && found.next == .renewCredential)
+        #expect(found.reason.hasPrefix("HTTP 403 ") && text.contains(found.reason.dropFirst(9).prefix(20)))
+    }
+
+    @Test func `gives up a subscription of which Google or Mozilla says that the key is another`() {
+        let google = "the VAPID credentials in the authorization header do not correspond to the credentials used to "
+        #expect(verdict(403, google + "create the subscriptions.").outcome == .tokenGone)
+        let mozilla = #"{"code":401,"errno":109,"error":"Unauthorized","message":"VAPID public key mismatch"}"#
+        #expect(verdict(401, mozilla).outcome == .tokenGone)
     }
 
     @Test func `knows Mozilla's numbers`() {

@@ -29,6 +29,19 @@ import Testing
         #expect(form["content-type"] == "application/x-www-form-urlencoded")
     }
 
+    @Test func `has no field that begins or ends with a blank`() throws {
+        var content = content
+        content.fromDisplay = "\t x \r\n"
+        let settings = WebhookSettings(
+            url: "https://gw.example.com/",
+            headers: [.init(name: "X-From", value: "FROM"), .init(name: "X-Word", value: " a b ")])
+        let request = try WebhookRequest(settings: settings).build(Samples.voip, content, now: 1_700_000_000)
+        #expect(request["x-from"] == "x" && request["x-word"] == "a b")
+        content.fromDisplay = " "
+        let empty = try WebhookRequest(settings: settings).build(Samples.voip, content, now: 1_700_000_000)
+        #expect(empty["x-from"] == "")
+    }
+
     @Test func `reads Flexisip's placeholders, every occurrence of them`() throws {
         var binding = Samples.voip
         binding.attributes["pn-call-str"] = "IC"
