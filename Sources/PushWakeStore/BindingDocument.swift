@@ -7,6 +7,9 @@ public enum BindingDocument {
     /// Attributes that let somebody push to the phone.
     private static let secretAttributes = ["pn-p256dh", "pn-auth", "pn-selector"]
 
+    /// Bytes of an AoR that listings and commands can name.
+    private static let longestAOR = 4096
+
     /// What keeps a line from being a binding.
     public struct Mistake: Error, Equatable, Sendable {
         public let message: String
@@ -66,23 +69,28 @@ public enum BindingDocument {
     public static func read(_ json: JSONValue) throws(Mistake) -> Binding {
         guard case .object = json else { throw Mistake(message: "it is no JSON object") }
         func text(_ name: String) -> String { json[name]?.string ?? "" }
-        func time(_ name: String) throws(Mistake) -> Int64 {
-            guard let number = json[name]?.integer else { throw Mistake(message: "\(name) is missing") }
+        func number<Number: FixedWidthInteger>(_ name: String) throws(Mistake) -> Number {
+            guard let value = json[name] else { throw Mistake(message: "\(name) is missing") }
+            guard let number = value.integer.flatMap({ Number(exactly: $0) }) else {
+                throw Mistake(message: "\(name) is no number that it may have")
+            }
             return number
         }
         guard json["token_shortened"] == nil else {
             throw Mistake(message: "its token was shortened; export with --secrets")
         }
         guard !text("aor").isEmpty else { throw Mistake(message: "aor is missing") }
+        // Whoever has to name it could not.
+        guard text("aor").utf8.count <= longestAOR, !text("aor").utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+        else {
+            throw Mistake(message: "aor is no user or user@domain, as the registrar has it")
+        }
         guard !text("token").isEmpty else { throw Mistake(message: "token is missing") }
         guard let provider = Provider.allCases.first(where: { $0.name == text("provider") }) else {
             throw Mistake(message: "there is no such provider")
         }
         guard let dialect = Dialect.allCases.first(where: { $0.name == text("dialect") }) else {
             throw Mistake(message: "there is no such dialect")
-        }
-        guard let cseq = json["cseq"]?.integer.flatMap({ UInt32(exactly: $0) }) else {
-            throw Mistake(message: "cseq is missing")
         }
         var attributes = Binding.Attributes()
         if case .object(let members)? = json["attributes"] {
@@ -94,9 +102,10 @@ public enum BindingDocument {
             aor: text("aor"), provider: provider,
             environment: Environment.allCases.first { $0.name == text("environment") } ?? .standard, app: text("app"),
             team: text("team"), service: Service.allCases.first { $0.name == text("service") }, token: text("token"),
-            dialect: dialect, instance: text("instance"), contact: text("contact"), callID: text("call_id"), cseq: cseq,
-            attributes: attributes, registeredAt: try time("registered_at"), expiresAt: try time("expires_at"),
-            forgetAt: try time("forget_at"), refreshesItself: isRefreshing, route: text("route"))
+            dialect: dialect, instance: text("instance"), contact: text("contact"), callID: text("call_id"),
+            cseq: try number("cseq"), attributes: attributes, registeredAt: try number("registered_at"),
+            expiresAt: try number("expires_at"), forgetAt: try number("forget_at"), refreshesItself: isRefreshing,
+            route: text("route"))
     }
 }
 

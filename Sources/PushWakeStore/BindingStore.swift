@@ -63,6 +63,14 @@ public protocol BindingStore: AnyObject {
 
     /// Number of bindings that are neither removed nor dropped by `forget`.
     func count() throws(StoreError) -> Int
+
+    /// Writes what waits, and something in any case, and changes nothing: fails as long as changes do.
+    func tryWriting() throws(StoreError)
+}
+
+extension BindingStore {
+    /// What has no file can be written.
+    public func tryWriting() throws(StoreError) {}
 }
 
 /// Which bindings of a user are meant.

@@ -65,6 +65,8 @@ public protocol SharedStore: AnyObject {
     var backlog: Int { get }
     /// It can be asked now; for up to two seconds true of one that has fallen silent.
     var isReady: Bool { get }
+    /// Why it takes no changes, as far as it says so; nil while it does.
+    var refusal: StoreError? { get }
 }
 
 /// A node that shares a store.

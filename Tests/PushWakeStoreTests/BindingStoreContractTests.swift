@@ -40,6 +40,18 @@ import Testing
         }
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `leaves alone what a right clock has stamped meanwhile, when one is put back`(kind: StoreKind) throws {
+        try kind.withStore { (store) throws in
+            let wrong = start + 400 * 86_400
+            _ = try store.register([makePhone("wrong", at: wrong)], now: wrong)
+            _ = try store.register([makePhone("right", at: start + 10)], now: start + 10)
+            for _ in 0..<2 { try store.clockJumped(from: wrong + 5, to: start + 5) }
+            let bindings = try store.bindings(of: "alice@example.com", now: start + 20)
+            #expect(bindings.map(\.registeredAt) == [start, start + 10])
+        }
+    }
+
     // MARK: Storing and reading
 
     @Test(arguments: StoreKind.allCases)

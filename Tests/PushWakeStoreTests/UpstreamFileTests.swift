@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
-import PushWakeStore
+import PushWakeSystem
 import Testing
+
+@testable import PushWakeStore
 
 @Suite struct UpstreamFileTests {
     private func row(_ user: String, cseq: UInt32 = 7) -> UpstreamRow {
@@ -31,6 +33,20 @@ import Testing
             (empty.secret, empty.algorithm, empty.devices, empty.until) = ([], nil, [], 0)
             try file.write([empty], removing: [])
             #expect(try file.rows() == [empty])
+        }
+    }
+
+    @Test func `does not wait long for a lock`() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/upstream.db"
+            let file = try UpstreamFile(path: path)
+            let other = try SQLiteDatabase(path: path, busyTimeout: 0)
+            try other.execute("BEGIN IMMEDIATE")
+            let begin = SystemClock.monotonicMilliseconds()
+            #expect(throws: StoreError.self) { try file.write([row("101")], removing: []) }
+            #expect(SystemClock.monotonicMilliseconds() - begin < 1000)
+            try other.execute("ROLLBACK")
+            try file.write([row("101")], removing: [])
         }
     }
 

@@ -112,26 +112,30 @@ private struct Rules {
 /// What a jump of the wall clock does to bindings: time has not passed, so what was valid stays valid for as long.
 ///
 /// Forward, that is what was registered by the old clock and would be over by the new one; backward, what is from the
-/// future by the new one. What another clock has stamped before, and is over by the right one, stays over.
+/// future by the new one, and by more than nodes differ and a walk through a shared store takes: phones register
+/// meanwhile by a clock that is right. What another clock has stamped before, and is over by the right one, stays over.
 struct ClockShift {
     let old: Int64
     let new: Int64
 
     init(from old: Int64, to new: Int64) { (self.old, self.new) = (old, new) }
 
+    /// Seconds that a time may lie ahead.
+    private static let slack: Int64 = 3600
+
     /// Seconds to add to times.
     var seconds: Int64 { new.subtractingReportingOverflow(old).partialValue }
 
     /// Condition of a row, with `old` as ?1 and `new` as ?2.
     static let condition = """
-        CASE WHEN ?2 > ?1 THEN registered_at <= ?1 AND forget_at > ?1 AND forget_at <= ?2 ELSE registered_at > ?2 END
+        CASE WHEN ?2 > ?1 THEN registered_at <= ?1 AND forget_at > ?1 AND forget_at <= ?2 ELSE registered_at > ?2 + \(slack) END
         """
 
     /// The same of a binding.
     func concerns(_ binding: Binding) -> Bool {
         new > old
             ? binding.registeredAt <= old && binding.forgetAt > old && binding.forgetAt <= new
-            : binding.registeredAt > new
+            : binding.registeredAt > new.addingSaturating(Self.slack)
     }
 
     func apply(to binding: inout Binding) {

@@ -41,11 +41,11 @@ struct BindingRow {
     }
 
     /// Binds `timeColumns`.
-    static func bindTimes(_ binding: Binding, to statement: SQLiteStatement) throws(StoreError) {
-        try statement.bind(1, Int64(binding.cseq))
-        try statement.bind(2, binding.registeredAt)
-        try statement.bind(3, binding.expiresAt &- binding.registeredAt)
-        try statement.bind(4, binding.forgetAt)
+    static func bind(_ times: TimesFile.Times, to statement: SQLiteStatement) throws(StoreError) {
+        try statement.bind(1, Int64(times.cseq))
+        try statement.bind(2, times.registeredAt)
+        try statement.bind(3, times.expiresAt &- times.registeredAt)
+        try statement.bind(4, times.forgetAt)
     }
 
     /// The column `contact`.

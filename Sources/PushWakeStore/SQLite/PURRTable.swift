@@ -119,6 +119,11 @@ extension SQLiteStore {
 
     /// Bindings of the device that was told a PURR.
     public func bindings(ofPURR purr: PURR, now: Int64) throws(StoreError) -> [Binding] {
+        try rows(ofPURR: purr, now: now).map(\.binding).sortedByAge()
+    }
+
+    /// Their rows.
+    func rows(ofPURR purr: PURR, now: Int64) throws(StoreError) -> [StoredRow] {
         guard let row = try purrs.find(purr, now: now), let user = try users.find(uid: row.id >> 8) else { return [] }
         let rows = try live(of: user).filter { $0.binding.forgetAt > now }
         guard let own = rows.first(where: { $0.id == row.id }) else { return [] }
@@ -127,7 +132,7 @@ extension SQLiteStore {
             try? write { () throws(StoreError) in try purrs.note(purr, now: now) }
         }
         let device = DeviceIdentity(of: own.binding)
-        return rows.map(\.binding).filter(device.owns).sortedByAge()
+        return rows.filter { device.owns($0.binding) }
     }
 
     private func ids(ofDeviceOf binding: Binding, _ user: User) throws(StoreError) -> [Int64] {

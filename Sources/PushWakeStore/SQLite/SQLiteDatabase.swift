@@ -224,15 +224,21 @@ enum SystemErrorText {
     static func remedy(_ number: Int32, _ path: String) -> String {
         switch number {
         case EMFILE, ENFILE: "let more files be open (LimitNOFILE= of the service, `ulimit -n`)"
+        case EISDIR: "move it away"
         default: ownerRemedy(path) + ", its directory too"
         }
     }
 
     /// The way to give a file to the user this process runs as, or the directory when there is no such file yet.
     static func ownerRemedy(_ path: String) -> String {
-        guard access(path, F_OK) != 0 else { return "`chown \(geteuid()) \(path)` and mode 0600 let it in" }
+        if access(path, F_OK) == 0 {
+            if access(path, W_OK) != 0, errno == EROFS { return "mount its file system for writing" }
+            return FileStamp.isOfThisUser(path)
+                ? "look at its mode and at `lsattr \(path)`"
+                : "`chown \(geteuid()) \(path)` and mode 0600 let it in"
+        }
         let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         return
-            "`chown \(geteuid()) \(directory.isEmpty ? "/" : directory)` lets it in, or set store_path to a directory of its own"
+            "`chown \(geteuid()) \(directory.isEmpty ? "/" : directory)` lets it in, or set another path"
     }
 }

@@ -67,6 +67,10 @@ public final class SQLiteStore: BindingStore {
     /// Kept: of the statements with long texts it is the one that runs most.
     private var insertion: SQLiteStatement?
     let perUser: Int
+    /// The newest times of rows; nil where there are none besides the table's.
+    let times: TimesFile?
+    /// Whether times may be written there. What finds registrations by their end looks at the table alone.
+    let keepsTimesApart: Bool
     /// Text for the log when a row cannot be read, once for each.
     public var onDamage: ((String) -> Void)?
     private var damaged: Set<Int64> = []
@@ -81,6 +85,8 @@ public final class SQLiteStore: BindingStore {
         purrs = PURRTable(database, options.purrs)
         tombstoneLifetime = options.tombstoneLifetime
         perUser = min(options.perUser, BindingLimits.perUser)
+        times = TimesFile(storePath: path)
+        keepsTimesApart = !options.findsEnds
         try SQLiteSchema.prepare(database, path: path)
         try database.execute(
             """
@@ -94,6 +100,8 @@ public final class SQLiteStore: BindingStore {
             """)
         try database.execute(SQLiteSchema.indices(findsEnds: options.findsEnds, findsPURRs: options.findsPURRs))
         if options.pageLimit > 0 { try database.execute("PRAGMA max_page_count=\(options.pageLimit)") }
+        // A full disk keeps no engine from its start. What stays in the file counts for whoever reads the row.
+        if options.findsEnds { try? foldTimes() }
         database.setBusyTimeout(options.busyTimeout)
     }
 
@@ -107,6 +115,8 @@ public final class SQLiteStore: BindingStore {
         purrs = PURRTable(database, PURRLimits())
         tombstoneLifetime = BindingLimits.tombstoneLifetime
         perUser = BindingLimits.perUser
+        times = TimesFile(storePath: path, isReadOnly: true)
+        keepsTimesApart = false
         try database.execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON")
     }
 
@@ -136,7 +146,8 @@ public final class SQLiteStore: BindingStore {
     /// Stores what one device registered; gives the contacts it left.
     public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
         guard let aor = bindings.first?.aor else { return [] }
-        return try write { () throws(StoreError) in
+        var replaced: [StoredRow] = []
+        let left = try write { () throws(StoreError) -> [String] in
             let user = try users.findOrAdd(aor)
             let rows = try live(of: user)
             let lost = try dropDamaged(of: user)
@@ -162,19 +173,23 @@ public final class SQLiteStore: BindingStore {
             }
             for index in plan.cleared { try run("DELETE FROM marks WHERE id = ?", tombstones[index].id) }
             try users.countLive(by: plan.stored.count - plan.replaced.count - lost)
+            replaced = plan.replaced.map { rows[$0] }
             return plan.leftContacts
         }
+        forgetTimes(of: replaced)
+        return left
     }
 
     /// Removes bindings and leaves tombstones; gives those removed.
     public func remove(
         _ selector: BindingSelector, of aor: String, reason: String, now: Int64
     ) throws(StoreError) -> [Binding] {
-        try write { () throws(StoreError) in
+        var gone: [StoredRow] = []
+        let removed = try write { () throws(StoreError) -> [Binding] in
             guard let user = try users.find(aor) else { return [] }
             let rows = try live(of: user).filter { $0.binding.forgetAt > now }
             let selected = selector.select(from: rows.map(\.binding))
-            let gone = rows.filter { selected.contains($0.binding) }
+            gone = rows.filter { selected.contains($0.binding) }
             guard !gone.isEmpty else { return [] }
             for row in gone {
                 try run("DELETE FROM bindings WHERE id = ?", row.id)
@@ -187,6 +202,8 @@ public final class SQLiteStore: BindingStore {
             try users.countLive(by: -gone.count)
             return binding
         }
+        forgetTimes(of: gone)
+        return removed
     }
 
     /// Notes that registrations are over while their bindings stay.
@@ -196,17 +213,19 @@ public final class SQLiteStore: BindingStore {
         }
         // Most phones that unregister have no binding.
         guard !running(try bindings(of: aor, now: now)).isEmpty else { return }
+        var changed: [StoredRow] = []
         try write { () throws(StoreError) in
             guard let user = try users.find(aor) else { return }
             let rows = try live(of: user)
             let ended = running(rows.map(\.binding))
-            for row in rows where ended.contains(row.binding) {
-                let update = try database.statement("UPDATE bindings SET expires_in = ? WHERE id = ?")
-                try update.bind(1, now &- row.binding.registeredAt)
-                try update.bind(2, row.id)
-                try update.run()
+            changed = rows.filter { ended.contains($0.binding) }
+            for row in changed {
+                var times = TimesFile.Times(of: row.binding)
+                times.expiresAt = now
+                try update(times, id: row.id)
             }
         }
+        forgetTimes(of: changed)
     }
 
     /// Reads the tombstones of one user, newest first.
@@ -222,10 +241,17 @@ public final class SQLiteStore: BindingStore {
         return try tombstones(query, aor).map(\.tombstone).sortedByRemoval()
     }
 
+    /// The same for a user whose rows were read, without a look for the user.
+    func removed(of aor: String, with rows: [StoredRow]) throws(StoreError) -> [RemovedBinding] {
+        guard let first = rows.first else { return try removed(of: aor) }
+        return try tombstones(of: User(aor: aor, uid: first.id >> 8)).map(\.tombstone).sortedByRemoval()
+    }
+
     /// Keeps the age of what is stored when the clock is put right. All in one statement: that is rare, and no half of it
     /// is right.
     public func clockJumped(from old: Int64, to new: Int64) throws(StoreError) {
         let shift = ClockShift(from: old, to: new)
+        try foldTimes()
         try write { () throws(StoreError) in
             let update = try database.statement(
                 """
@@ -242,11 +268,9 @@ public final class SQLiteStore: BindingStore {
     /// Drops what is over, at most `limit` rows; gives how many went.
     public func forget(now: Int64, limit: Int) throws(StoreError) -> Int {
         guard limit > 0 else { return 0 }
-        return try write { () throws(StoreError) in
-            let over = "SELECT id FROM bindings WHERE forget_at <= ? ORDER BY forget_at, id LIMIT ?"
-            // Bindings of one device end in the same second.
-            _ = try delete("DELETE FROM purrs WHERE id IN (\(over))", now, limit)
-            let bindings = try delete("DELETE FROM bindings WHERE id IN (\(over))", now, limit)
+        var touched: [Int64] = []
+        let count = try write { () throws(StoreError) -> Int in
+            let bindings = try dropOver(now: now, limit: limit, &touched)
             try users.countLive(by: -bindings)
             let tombstones = try delete(
                 "DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE removed_at <= ? LIMIT ?)",
@@ -254,6 +278,8 @@ public final class SQLiteStore: BindingStore {
             try users.sweep(limit: limit, somethingWent: bindings + tombstones > 0)
             return bindings + tombstones
         }
+        for id in touched { times?.clear(id) }
+        return count
     }
 
     /// Finds registrations that end soon; slow without `findsEnds`.
@@ -261,6 +287,8 @@ public final class SQLiteStore: BindingStore {
         after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
     ) throws(StoreError) -> [EndingBinding] {
         guard limit > 0 else { return [] }
+        // Reading needs no room on the disk, nor the lock: whoever asks looks at each binding again.
+        if keepsTimesApart { try? foldTimes() }
         // The order of the join is the one that the indices serve.
         let query = try database.statement(
             """
@@ -287,23 +315,31 @@ public final class SQLiteStore: BindingStore {
     /// Lists users after `cursor` in the order of bytes.
     public func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String] {
         guard limit > 0 else { return [] }
-        let query = try database.statement(
-            """
-            SELECT aor FROM users WHERE aor > ? AND EXISTS(
-                SELECT 1 FROM bindings WHERE id BETWEEN uid << 8 AND uid << 8 | 255 AND +forget_at > ?)
-            ORDER BY aor LIMIT ?
-            """)
-        defer { query.reset() }
-        try query.bind(1, cursor)
-        try query.bind(2, now)
-        try query.bind(3, Int64(limit))
-        var found: [String] = []
-        while try query.step() { found.append(query.text(0)) }
+        var (found, cursor): ([String], String) = ([], cursor)
+        while found.count < limit {
+            let wanted = limit - found.count
+            let users = try usersWithRows(after: cursor, limit: wanted)
+            for user in users {
+                // The newest times may be in the file beside the table.
+                if user.forgetAt <= now, try bindings(of: user.aor, now: now).isEmpty { continue }
+                found.append(user.aor)
+            }
+            guard users.count == wanted, let last = users.last else { break }
+            cursor = last.aor
+        }
         return found
     }
 
     /// Counts live bindings.
     public func count() throws(StoreError) -> Int { try users.liveCount() }
+
+    /// Writes the first page as it is.
+    public func tryWriting() throws(StoreError) {
+        try write { () throws(StoreError) in
+            // SQLite leaves a row out that stays as it is, and this not.
+            try database.execute("PRAGMA user_version=\(SQLiteSchema.steps.count)")
+        }
+    }
 
     // MARK: Rows
 
@@ -316,16 +352,17 @@ public final class SQLiteStore: BindingStore {
         }
     }
 
-    func live(of user: User) throws(StoreError) -> [(id: Int64, binding: Binding)] {
+    func live(of user: User) throws(StoreError) -> [StoredRow] {
         let query = try database.statement(
             "SELECT \(BindingRow.columns) FROM bindings WHERE id BETWEEN ? AND ? ORDER BY id")
         defer { query.reset() }
         try query.bind(1, user.slots.lowerBound)
         try query.bind(2, user.slots.upperBound)
-        var rows: [(id: Int64, binding: Binding)] = []
+        var rows: [StoredRow] = []
         while try query.step() {
-            if let binding = try read(query, aor: user.aor) { rows.append((query.number(0), binding)) }
+            if let binding = try read(query, aor: user.aor) { rows.append(StoredRow(id: query.number(0), binding)) }
         }
+        renew(&rows)
         return rows
     }
 
@@ -336,23 +373,24 @@ public final class SQLiteStore: BindingStore {
         """
 
     /// Rows of a user in the order of their ids, forgotten ones included.
-    func rows(of aor: String) throws(StoreError) -> [(id: Int64, binding: Binding)] {
+    func rows(of aor: String) throws(StoreError) -> [StoredRow] {
         try rowsIfKnown(of: aor) ?? []
     }
 
     /// The same; nil where there is no such user, who has no mark either.
-    func rowsIfKnown(of aor: String) throws(StoreError) -> [(id: Int64, binding: Binding)]? {
+    func rowsIfKnown(of aor: String) throws(StoreError) -> [StoredRow]? {
         // One statement, so that no transaction is needed for one state of the file.
         let query = try database.statement(Self.rowsOfUser)
         defer { query.reset() }
         try query.bind(1, aor)
-        var rows: [(id: Int64, binding: Binding)] = []
+        var rows: [StoredRow] = []
         var isKnown = false
         while try query.step() {
             isKnown = true
             guard query.number(BindingRow.end) == 0 else { break }
-            if let binding = try read(query, aor: aor) { rows.append((query.number(0), binding)) }
+            if let binding = try read(query, aor: aor) { rows.append(StoredRow(id: query.number(0), binding)) }
         }
+        renew(&rows)
         return isKnown ? rows : nil
     }
 
@@ -443,7 +481,7 @@ public final class SQLiteStore: BindingStore {
         }
     }
 
-    private func run(_ sql: String, _ number: Int64) throws(StoreError) {
+    func run(_ sql: String, _ number: Int64) throws(StoreError) {
         let statement = try database.statement(sql)
         try statement.bind(1, number)
         try statement.run()

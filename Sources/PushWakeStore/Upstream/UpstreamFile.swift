@@ -5,19 +5,25 @@ import PushWakeCore
 /// Upstream registrations in a SQLite file of their own (WAL): whatever store the bindings are in, they belong to this
 /// host, whose Contact the SIP servers have. One process and one thread at a time uses it.
 ///
-/// What a call stored outlives the death of the process.
+/// What a call stored outlives the death of the process. A write that meets a lock fails soon. Checkpoints are for a
+/// `CheckpointThread`.
 public final class UpstreamFile {
     /// "PWup": tells these files from those with bindings.
     private static let applicationID: Int64 = 0x5057_7570
     private static let version: Int64 = 1
-    private static let lockTimeout: Int32 = 2000
+    /// Milliseconds for which opening waits: an engine may be ending.
+    private static let openTimeout: Int32 = 2000
+    /// Milliseconds for a write: the loop waits with it.
+    private static let writeTimeout: Int32 = 50
+    /// Pages in the log at which a write empties it, should nobody else do it.
+    private static let logLimit = 8192
 
     private let database: SQLiteDatabase
 
     /// Opens the file, or makes it with mode 0600.
     public init(path: String) throws(StoreError) {
         try SQLiteFile.prepare(path: path)
-        database = try SQLiteDatabase(path: path, busyTimeout: Self.lockTimeout)
+        database = try SQLiteDatabase(path: path, busyTimeout: Self.openTimeout)
         let owner = try database.number("PRAGMA application_id") ?? 0
         let version = try database.number("PRAGMA user_version") ?? 0
         let tables = try database.number("SELECT count(*) FROM sqlite_schema") ?? 0
@@ -33,7 +39,9 @@ public final class UpstreamFile {
                 local TEXT, call_id TEXT, from_tag TEXT, cseq INTEGER, username TEXT, ends_at INTEGER,
                 interval INTEGER, aor TEXT, secret BLOB, algorithm TEXT, devices BLOB) WITHOUT ROWID;
             PRAGMA application_id=\(Self.applicationID); PRAGMA user_version=\(Self.version);
+            PRAGMA wal_autocheckpoint=\(Self.logLimit); PRAGMA journal_size_limit=\(Self.logLimit * 4096);
             """)
+        database.setBusyTimeout(Self.writeTimeout)
     }
 
     /// All that is remembered, in no order.

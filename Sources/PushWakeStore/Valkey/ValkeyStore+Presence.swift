@@ -5,7 +5,7 @@ internal import PushWakeSystem
 
 /// Who is there, and whether two are there under one name.
 extension ValkeyStore {
-    /// Says again and again that this node is there.
+    /// Says again and again that this node is there. That is a change as well: so it is known whether the server takes any.
     func sayPresent() {
         for index in names.indices {
             let key = index == 0 ? keys.presence(names[index].name) : keys.address(names[index].name)
@@ -14,8 +14,12 @@ extension ValkeyStore {
             ) {
                 [weak self] reply in
                 guard let self, let reply else { return }
-                if case .error = reply { return }
-                spoke(index, after: reply.text.map { Presence($0).identity == presence.identity })
+                if case .error(let text) = reply {
+                    refused(text)
+                    return
+                }
+                refusals.end()
+                spoke(index, after: reply.text.map { Presence($0).identity == self.presence.identity })
             }
         }
         guard !names.isEmpty, !isPresenceDue else { return }

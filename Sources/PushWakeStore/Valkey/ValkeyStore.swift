@@ -60,7 +60,7 @@ public final class ValkeyStore: SharedStore {
     private var lateUnderWay = 0
     private var isLatePaused = false
     private var isGapWatched = false
-    private var lastRefusal = ""
+    var refusals = ServerRefusal()
     private var leaveAgain: Int64 = 0
     let presence = Presence(startedAt: SystemClock.wallSeconds())
     /// What this node is called, and where it is, when that says something else.
@@ -111,6 +111,7 @@ public final class ValkeyStore: SharedStore {
 
     /// A server takes commands.
     public var isReady: Bool { servers.isReady }
+    public var refusal: StoreError? { refusals.error }
 
     /// Looks for itself what was announced, for as long as announcements are not heard.
     private func watchGap() {
@@ -326,7 +327,7 @@ public final class ValkeyStore: SharedStore {
     private func written(_ reply: ValkeyReply?, _ id: UInt64, _ question: ValkeyQuestion) {
         switch reply {
         case .array(let elements)? where elements.first == .integer(1) && elements.count == 2:
-            lastRefusal = ""
+            refusals.end()
             // Also when nobody waits any more: it has happened.
             announce(question, to: elements[1].elements.compactMap(\.text))
             end(id, question, nil)
@@ -467,13 +468,13 @@ public final class ValkeyStore: SharedStore {
             leaveAgain = loop.now + Self.leavePause
             loop.atEndOfTurn { [weak self] in self?.servers.leave(text) }
         }
-        let full = "\(access.address): \(text)"
-        let word = String(text.prefix { $0 != " " })
-        if word != lastRefusal {
-            lastRefusal = word
-            say(true, full)
-        }
-        return word == "OOM" ? .full(full) : .unusable(full)
+        return refused(text)
+    }
+
+    @discardableResult func refused(_ text: String) -> StoreError {
+        let (error, isNew) = refusals.note(text, from: "\(access.address)")
+        if isNew { say(true, "\(error)") }
+        return error
     }
 
     var unavailable: StoreError { .unusable("\(access.address): no connection, or no answer") }

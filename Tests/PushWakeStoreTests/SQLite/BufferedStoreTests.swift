@@ -97,21 +97,23 @@ import Testing
             let later = [makeBinding(cseq: 7, at: start + 60), makeBinding(token: "second", cseq: 7, at: start + 60)]
             _ = try store.register([first, second], now: start)
             _ = try store.register(later, now: start + 60)
-            #expect(try table() == [first, second])
+            #expect(try table() == later)
             #expect(try store.bindings(of: "alice@example.com", now: start + 60) == later)
         }
     }
 
-    @Test func `writes nothing of its own for a refresh that changes times alone`() throws {
+    @Test func `lets everybody see at once a refresh that changes times alone, and writes no row for it`() throws {
         try withStore { (store, path, table) throws in
             _ = try store.register([first], now: start)
             let later = makeBinding(cseq: 7, at: start + 60)
             #expect(try store.register([later], now: start + 60).isEmpty)
             #expect(try fileSize(path + "-refreshes") == 0)
-            #expect(try table() == [first])
+            #expect(try table() == [later])
             #expect(try store.bindings(of: "alice@example.com", now: start + 60) == [later])
             try store.flush()
             #expect(try table() == [later])
+            let database = try SQLiteDatabase(path: path, access: .readOnly, busyTimeout: 0)
+            #expect(try database.number("SELECT registered_at FROM bindings") == start)
             _ = try store.register([moved], now: start + 70)
             #expect(try fileSize(path + "-refreshes") > 0)
         }
@@ -318,6 +320,111 @@ import Testing
             try unlock()
             try store.flush()
             #expect(try SQLiteStore(reading: path).bindings(of: "alice@example.com", now: start) == [moved])
+        }
+    }
+
+    @Test func `reads users who are not in memory while the tables cannot be written`() throws {
+        try withStore { (store, path, _) throws in
+            let users = (0..<2100).map { makeBinding(aor: "user\($0)", token: "token \($0)") }
+            for user in users { _ = try store.register([user], now: start) }
+            let purr = PURR(high: 1, low: 2)
+            _ = try store.register([first], now: start)
+            #expect(try store.purr(of: first, now: start) { purr } == purr)
+            for user in users.prefix(2048) { _ = try store.bindings(of: user.aor, now: start) }
+            let other = try SQLiteDatabase(path: path, busyTimeout: 0)
+            try other.execute("BEGIN IMMEDIATE")
+            _ = try store.register([moved], now: start + 60)
+            let new = makeBinding(aor: "a new user")
+            _ = try store.register([new], now: start + 60)
+            #expect(throws: StoreError.self) { try store.flush() }
+            for user in users { #expect(try store.bindings(of: user.aor, now: start) == [user]) }
+            #expect(try store.bindings(of: "alice@example.com", now: start) == [moved])
+            #expect(try store.bindings(of: new.aor, now: start) == [new])
+            #expect(try store.bindings(ofPURR: purr, now: start) == [moved])
+            #expect(try store.aors(after: "", limit: 2, now: start) == [new.aor, "alice@example.com"])
+            #expect(try store.aors(after: "a new user", limit: 5000, now: start).count == 2101)
+        }
+    }
+
+    /// The path of a store whose process has left these bindings in the journal.
+    private func withLeftJournal(_ bindings: [Binding], _ body: (_ path: String) throws -> Void) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            let store = try BufferedStore(SQLiteStore(path: path))
+            store.isAlone = true
+            for binding in bindings { _ = try store.register([binding], now: binding.registeredAt) }
+            try body(path)
+            withExtendedLifetime(store) {}
+        }
+    }
+
+    @Test func `knows what a killed process has left before it can be written`() throws {
+        try withLeftJournal([first, moved, makeBinding(aor: "bob", token: "bob's")]) { (path) throws in
+            let store = try BufferedStore(SQLiteStore(path: path, options: .init(busyTimeout: 5)))
+            var waits = 0
+            store.onWaiting = { waits += 1 }
+            let other = try SQLiteDatabase(path: path, busyTimeout: 0)
+            try other.execute("BEGIN IMMEDIATE")
+            store.isAlone = true
+            #expect(store.isAlone && waits == 1)
+            #expect(throws: StoreError.self) { try store.flush() }
+            #expect(try store.bindings(of: "alice@example.com", now: start) == [moved])
+            #expect(try store.bindings(of: "bob", now: start).map(\.token) == ["bob's"])
+            #expect(try store.aors(after: "", limit: 9, now: start) == ["alice@example.com", "bob"])
+            _ = try store.register([makeBinding(aor: "carol", token: "carol's")], now: start)
+            try other.execute("ROLLBACK")
+            try store.flush()
+            let tables = try SQLiteStore(reading: path)
+            #expect(try tables.bindings(of: "alice@example.com", now: start) == [moved])
+            for user in ["bob", "carol"] { #expect(try tables.bindings(of: user, now: start).count == 1) }
+            #expect(try fileSize(path + "-refreshes") == 0)
+        }
+    }
+
+    @Test func `appends behind what a killed process has left`() throws {
+        try withLeftJournal([first]) { (path) throws in
+            let journal = open(path + "-refreshes", O_WRONLY | O_APPEND)
+            #expect(write(journal, [UInt8](repeating: 7, count: 20), 20) == 20)
+            close(journal)
+            do {
+                let store = try BufferedStore(SQLiteStore(path: path))
+                store.isAlone = true
+                _ = try store.register([makeBinding(aor: "bob", token: "bob's")], now: start)
+            }
+            let store = try BufferedStore(SQLiteStore(path: path))
+            store.isAlone = true
+            #expect(try store.bindings(of: "alice@example.com", now: start) == [first])
+            #expect(try store.bindings(of: "bob", now: start).count == 1)
+        }
+    }
+
+    @Test func `brings nothing back that has come and gone since`() throws {
+        try withLeftJournal([first]) { (path) throws in
+            do {
+                let other = try SQLiteStore(path: path)
+                _ = try other.register([moved], now: start + 60)
+                _ = try other.remove(.all, of: "alice@example.com", reason: "by hand", now: start + 90)
+            }
+            let store = try BufferedStore(SQLiteStore(path: path))
+            store.isAlone = true
+            #expect(try store.bindings(of: "alice@example.com", now: start).isEmpty)
+            #expect(try fileSize(path + "-refreshes") == 0)
+        }
+    }
+
+    @Test func `takes what was left, and writes each REGISTER at once, where nothing may wait`() throws {
+        try withLeftJournal([first]) { (path) throws in
+            let store = try BufferedStore(SQLiteStore(path: path), inGroups: false)
+            store.isAlone = true
+            #expect(try store.bindings(of: "alice@example.com", now: start) == [first])
+            #expect(try store.register([moved], now: start + 60) == [first.contact])
+            #expect(try fileSize(path + "-refreshes") == 0)
+            _ = try store.register([makeBinding(aor: "bob", token: "bob's")], now: start)
+            #expect(try fileSize(path + "-refreshes") == 0)
+            for _ in 0..<2 { #expect(try store.bindings(of: "alice@example.com", now: start) == [moved]) }
+            let tables = try SQLiteStore(reading: path)
+            #expect(try tables.bindings(of: "alice@example.com", now: start) == [moved])
+            #expect(try tables.bindings(of: "bob", now: start).count == 1)
         }
     }
 

@@ -246,8 +246,11 @@ import Testing
         #expect(text.contains(path) && text.contains("free space"))
         #expect(try store.count() == stored)
         for index in 0..<stored { #expect(try store.bindings(of: "user\(index)", now: start).count == 1) }
+        // There may be room for a page or two.
+        #expect(throws: StoreError.self) { for _ in 0..<200 { try store.tryWriting() } }
 
         unlink(disk.path + "/ballast")
+        try store.tryWriting()
         _ = try store.register([makeBinding(aor: "late")], now: start)
         #expect(try SQLiteStore(path: path).count() == stored + 1)
     }

@@ -22,8 +22,6 @@ final class RefreshJournal {
     private let descriptor: Int32
     /// Bytes of whole records.
     private(set) var size = 0
-    /// The file holds rows of another process.
-    private var isForeign = false
 
     /// Opens the journal of the store at `storePath`, or makes it with mode 0600.
     init(storePath: String) throws(StoreError) {
@@ -57,23 +55,28 @@ final class RefreshJournal {
 
     /// Forgets all rows: they are in the tables.
     func clear() {
-        guard size > 0 || isForeign else { return }
+        guard size > 0 else { return }
         _ = ftruncate(descriptor, 0)
         size = 0
-        isForeign = false
     }
 
-    /// Rows that another process left, in the order they were appended.
+    /// Rows that another process left, in the order they were appended. They stay until `clear()`.
     func leftRows() -> [Row] {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_size > 0 else { return [] }
-        isForeign = true
-        var bytes = [UInt8](repeating: 0, count: min(Int(status.st_size), Self.longestFile))
+        size = Int(status.st_size)
+        var bytes = [UInt8](repeating: 0, count: min(size, Self.longestFile))
         let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
-        return Self.rows(in: bytes[..<max(0, count)])
+        guard count > 0 else { return [] }
+        let (rows, whole) = Self.records(in: bytes[..<count])
+        // A part of one would hide what is appended now.
+        if whole < size, ftruncate(descriptor, off_t(whole)) == 0 { size = whole }
+        return rows
     }
 
-    static func rows(in bytes: ArraySlice<UInt8>) -> [Row] {
+    static func rows(in bytes: ArraySlice<UInt8>) -> [Row] { records(in: bytes).rows }
+
+    private static func records(in bytes: ArraySlice<UInt8>) -> (rows: [Row], size: Int) {
         var rest = bytes
         var rows: [Row] = []
         while rest.count >= headSize {
@@ -85,7 +88,7 @@ final class RefreshJournal {
             rows.append(row)
             rest = rest.dropFirst(headSize + length)
         }
-        return rows
+        return (rows, bytes.count - rest.count)
     }
 
     // MARK: Records

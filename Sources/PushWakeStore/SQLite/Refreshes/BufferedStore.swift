@@ -6,27 +6,32 @@ public import PushWakeCore
 ///
 /// Most REGISTERs change when and from where a phone has registered, and no more. Such a row goes into a journal, which
 /// outlives `kill -9` as the tables do, and into the tables with others of its kind at the next `flush()`. One that
-/// changes times alone waits in memory: `kill -9` costs the times of the last moment. The first bindings of a user take
-/// the same way. Whatever adds to a user who has some, or removes one, goes into the tables at once, as without this.
+/// changes times alone goes to the place of its row in the file of times (`TimesFile`), and into the tables once a day;
+/// without such a place it waits in memory, and `kill -9` costs the times of the last moment. The first bindings of a
+/// user take the same way. Whatever adds to a user who has some, or removes one, goes into the tables at once, as
+/// without this.
 ///
 /// The rows of users with traffic are kept in memory, so this may only be done while no other process writes to the
-/// file: see `isAlone`.
+/// file: see `isAlone`. Whoever wants each REGISTER on the disk at once makes one that writes in no groups: it takes what
+/// another has left, and keeps users in memory.
 public final class BufferedStore: BindingStore {
     /// Users kept in memory; as many again until they are found to have no traffic.
     private static let recentUsers = 2048
     /// Rows that wait, at most.
     private static let longestQueue = 64
     private static let longestJournal = 4 << 20
+    /// Seconds after which times go into the tables again: whoever reads or copies the tables alone is no later than that.
+    private static let latestTimes: Int64 = 86_400
 
     private final class Known {
         /// Live rows in the order of their ids, forgotten ones included.
-        var rows: [RefreshJournal.Row]
+        var rows: [StoredRow]
         /// Nil until a REGISTER needs them.
         var tombstones: [RemovedBinding]?
         /// False while the rows have no ids yet: they are the first of a new user.
         let isInTables: Bool
 
-        init(rows: [RefreshJournal.Row], tombstones: [RemovedBinding]? = nil, isInTables: Bool = true) {
+        init(rows: [StoredRow], tombstones: [RemovedBinding]? = nil, isInTables: Bool = true) {
             self.rows = rows
             self.tombstones = tombstones
             self.isInTables = isInTables
@@ -35,8 +40,11 @@ public final class BufferedStore: BindingStore {
 
     private let store: SQLiteStore
     private let journal: RefreshJournal
+    private let groups: Bool
     private var recent: [UserKey: Known] = [:]
     private var older: [UserKey: Known] = [:]
+    /// Users whose refreshes need no look at the rows.
+    private var index = RefreshIndex()
     private var waiting: [Int64: Binding] = [:]
     /// How each of them differs from the tables.
     private var changes: [Int64: RowChange] = [:]
@@ -45,14 +53,16 @@ public final class BufferedStore: BindingStore {
     private var buffers = false
 
     /// Takes over the store; nothing is kept until `isAlone` is set.
-    public init(_ store: SQLiteStore) throws(StoreError) {
+    public init(_ store: SQLiteStore, inGroups groups: Bool = true) throws(StoreError) {
         self.store = store
+        self.groups = groups
         journal = try RefreshJournal(storePath: store.path)
     }
 
-    /// Whether nobody else writes to the file. Setting it reads what a killed process has left; a failure leaves that
-    /// where it is, and nothing is kept in memory. Setting it to false writes what waits; what cannot be written is left
-    /// to whoever is alone next.
+    /// Whether nobody else writes to the file. Setting it reads what a killed process has left, which then waits as if it
+    /// had been registered here: it counts although the disk is full. A failure to read leaves that where it is, and
+    /// nothing is kept in memory. Setting it to false writes what waits; what cannot be written is left to whoever is
+    /// alone next.
     public var isAlone: Bool {
         get { buffers }
         set {
@@ -64,9 +74,11 @@ public final class BufferedStore: BindingStore {
                 failure = error
                 buffers = false
             }
+            guard !buffers else { return }
             // ORDER: from now on others may write, and what waits must not overwrite it. The journal still has it.
-            if !buffers { (waiting, changes, added) = ([:], [:], []) }
+            (waiting, changes, added) = ([:], [:], [])
             forgetUsers()
+            index.forgetAll()
         }
     }
 
@@ -86,13 +98,27 @@ public final class BufferedStore: BindingStore {
         guard !waiting.isEmpty || !added.isEmpty else { return }
         // By their ids: rows of the same page come together.
         let rows = waiting.sorted { $0.key < $1.key }.map { (id: $0.key, binding: $0.value) }
-        try store.write(replacing: rows, adding: added.map(\.bindings)) { changes[$0] ?? .everything }
+        let firsts = try store.write(replacing: rows, adding: added.map(\.bindings)) { changes[$0] ?? .everything }
         // Now they have ids, which whoever needs them reads.
         for user in added { recent[user.key] = nil }
+        if store.keepsTimesApart { prepareRefreshes(of: firsts) }
         waiting.removeAll(keepingCapacity: true)
         changes.removeAll(keepingCapacity: true)
         added.removeAll(keepingCapacity: true)
         journal.clear()
+    }
+
+    /// The next REGISTER of a new user needs no look at the rows. They have these ids, in the order of `added`.
+    private func prepareRefreshes(of firsts: [Int64]) {
+        var places: [(id: Int64, place: TimesFile.Place)] = []
+        for (first, user) in zip(firsts, added) where user.bindings.count <= TimesFile.rowsPerUser {
+            for (offset, binding) in user.bindings.enumerated() {
+                let times = TimesFile.Times(of: binding)
+                places.append((first &+ Int64(offset), TimesFile.Place(base: .init(of: times), times: times)))
+            }
+            index.note(user.bindings, in: .init(first: first, count: Int32(user.bindings.count)))
+        }
+        store.times?.write(places)
     }
 
     private func recover() throws(StoreError) {
@@ -102,18 +128,29 @@ public final class BufferedStore: BindingStore {
         for row in left where row.id == RefreshJournal.newRow {
             users[UserKey(row.binding.aor), default: []].append(row.binding)
         }
-        for bindings in users.values where try store.rows(of: bindings[0].aor).isEmpty {
-            try store.write(replacing: [], adding: [bindings])
+        for (key, bindings) in users where try store.rows(of: key.aor).isEmpty {
+            // Where it has come and gone since, it is over.
+            let tombstones = try store.removed(of: key.aor)
+            let rows = bindings.filter { binding in
+                !tombstones.contains { $0.removedAt >= binding.registeredAt && $0.binding.hasSameToken(as: binding) }
+            }
+            guard !rows.isEmpty else { continue }
+            added.append((key, rows))
+            recent[key] = Known(rows: rows.map { StoredRow(id: RefreshJournal.newRow, $0) }, isInTables: false)
         }
         for row in left where row.id != RefreshJournal.newRow {
+            let key = UserKey(row.binding.aor)
+            var user = recent[key]
+            if user == nil { user = Known(rows: try store.rows(of: key.aor)) }
             // Where it was replaced since, by a process that kept no journal, it is over.
-            let rows = try store.rows(of: row.binding.aor)
-            guard let known = rows.first(where: { $0.id == row.id }),
-                known.binding.registeredAt <= row.binding.registeredAt
+            guard let user, let index = user.rows.firstIndex(where: { $0.id == row.id }),
+                user.rows[index].binding.registeredAt <= row.binding.registeredAt
             else { continue }
-            try store.write(replacing: [row])
+            store.forgetTimes(of: [user.rows[index]])
+            user.rows[index] = StoredRow(id: row.id, row.binding)
+            (waiting[row.id], changes[row.id], recent[key]) = (row.binding, .everything, user)
         }
-        journal.clear()
+        if waiting.isEmpty, added.isEmpty { journal.clear() } else { onWaiting?() }
     }
 
     // MARK: What stays in memory
@@ -127,12 +164,14 @@ public final class BufferedStore: BindingStore {
     public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
         guard buffers, let aor = bindings.first?.aor else { return try store.register(bindings, now: now) }
         let key = UserKey(aor)
+        guard groups else { return try registerInTables(bindings, key, now) }
+        if renew(bindings, key, now) { return [] }
         var user = try known(aor, key)
         if !user.isInTables {
             try flush()
             user = try known(aor, key)
         }
-        if user.tombstones == nil { user.tombstones = try store.removed(of: aor) }
+        if user.tombstones == nil { user.tombstones = try store.removed(of: aor, with: user.rows) }
         let plan = RegistrationPlan(
             storing: bindings, over: user.rows.map(\.binding), tombstones: user.tombstones ?? [],
             perUser: store.perUser, now: now
@@ -142,37 +181,103 @@ public final class BufferedStore: BindingStore {
         guard plan.keepsRows, let first = user.rows.first, !store.hasDamage(besides: first.id) else {
             return try registerInTables(bindings, key, now)
         }
+        // In the order of their ids, as what is stored takes their places.
+        let places = plan.replaced.sorted()
+        let changes = zip(places, plan.stored).map { RowChange(from: user.rows[$0].binding, to: $1) }
+        let isRefresh = changes.allSatisfy { $0 == .times }
+        if isRefresh, renew(user, places, plan.stored) {
+            if places.count == user.rows.count, user.tombstones?.isEmpty == true {
+                index.note(bindings, in: .init(first: first.id, count: Int32(places.count)))
+            }
+            return plan.leftContacts
+        }
         try makeRoomInQueue()
-        let ids = plan.replaced.map { user.rows[$0].id }.sorted()
-        let rows = zip(ids, plan.stored).map { (id: $0, binding: $1) }
-        let changes = rows.map { row in
-            user.rows.first { $0.id == row.id }.map { RowChange(from: $0.binding, to: row.binding) } ?? .everything
-        }
-        guard changes.allSatisfy({ $0 == .times }) || journal.append(rows) else {
-            return try registerInTables(bindings, key, now)
-        }
+        let rows = zip(places, plan.stored).map { (id: user.rows[$0].id, binding: $1) }
+        guard isRefresh || journal.append(rows) else { return try registerInTables(bindings, key, now) }
+        index.forget(aor)
         let isFirst = waiting.isEmpty && added.isEmpty
-        for (row, change) in zip(rows, changes) {
+        // There may have been no room for one who is only read. The queue bounds how many these are.
+        recent[key] = user
+        for (place, (row, change)) in zip(places, zip(rows, changes)) {
             waiting[row.id] = row.binding
             self.changes[row.id] = max(self.changes[row.id] ?? .times, change)
-            if let index = user.rows.firstIndex(where: { $0.id == row.id }) { user.rows[index].binding = row.binding }
+            // What stands in the file of times is of the row as it was.
+            if !isRefresh { store.forgetTimes(of: [user.rows[place]]) }
+            user.rows[place] = StoredRow(id: row.id, row.binding)
         }
         if isFirst { onWaiting?() }
         return plan.leftContacts
+    }
+
+    // MARK: Nothing but times
+
+    /// Takes a REGISTER that changes nothing but times of a user's only bindings, without a look at the rows; false when
+    /// more is to be looked at.
+    private func renew(_ bindings: [Binding], _ key: UserKey, _ now: Int64) -> Bool {
+        guard let rows = index.rows(of: bindings), rows.count == bindings.count, let file = store.times else {
+            return false
+        }
+        let known = file.places(ofUser: rows.first >> 8).dropFirst(Int(rows.first & 0xFF))
+        var places: [TimesFile.Place] = []
+        for (place, binding) in zip(known, bindings) {
+            // Overtaken by a later REGISTER? The rules say so, and have all that it takes.
+            guard let place, place.times.cseq <= binding.cseq || place.times.expiresAt <= now,
+                let renewed = renewed(place, binding)
+            else { return false }
+            places.append(renewed)
+        }
+        guard places.count == bindings.count, file.write(places, of: rows.first) else { return false }
+        if let user = recent[key] ?? older[key] {
+            for (offset, place) in places.enumerated() where offset < user.rows.count {
+                place.times.apply(to: &user.rows[offset].binding)
+            }
+        }
+        return true
+    }
+
+    /// The same for rows that were read: `places` are those in the user's list.
+    private func renew(_ user: Known, _ places: [Int], _ bindings: [Binding]) -> Bool {
+        guard store.keepsTimesApart, let file = store.times, let first = places.first,
+            places.last == first + places.count - 1
+        else { return false }
+        var renewed: [TimesFile.Place] = []
+        for (place, binding) in zip(places, bindings) {
+            let row = user.rows[place]
+            // What waits for the tables has no place yet.
+            guard waiting[row.id] == nil, row.id == user.rows[first].id + Int64(renewed.count),
+                let next = self.renewed(TimesFile.Place(base: row.base, times: .init(of: row.binding)), binding)
+            else { return false }
+            renewed.append(next)
+        }
+        guard file.write(renewed, of: user.rows[first].id) else { return false }
+        for (place, next) in zip(places, renewed) {
+            next.times.apply(to: &user.rows[place].binding)
+            user.rows[place].isRenewed = true
+        }
+        return true
+    }
+
+    /// A place with the times of a REGISTER; nil where the tables have to hear of it, because they have not for long, or
+    /// because the clock was put back.
+    private func renewed(_ place: TimesFile.Place, _ binding: Binding) -> TimesFile.Place? {
+        guard binding.registeredAt >= place.times.registeredAt,
+            place.base.age(at: binding.registeredAt) < Self.latestTimes
+        else { return nil }
+        return TimesFile.Place(base: place.base, times: .init(of: binding))
     }
 
     /// Takes the first bindings of a user.
     private func add(_ bindings: [Binding], _ key: UserKey, _ now: Int64) throws(StoreError) -> [String] {
         guard !bindings.isEmpty else { return [] }
         try makeRoomInQueue()
-        try makeRoomForUser()
+        makeRoomForUser()
         guard journal.append(bindings.map { (id: RefreshJournal.newRow, binding: $0) }) else {
             return try registerInTables(bindings, key, now)
         }
         let isFirst = waiting.isEmpty && added.isEmpty
         added.append((key, bindings))
         recent[key] = Known(
-            rows: bindings.map { (id: RefreshJournal.newRow, binding: $0) }, tombstones: [], isInTables: false)
+            rows: bindings.map { StoredRow(id: RefreshJournal.newRow, $0) }, tombstones: [], isInTables: false)
         if isFirst { onWaiting?() }
         return []
     }
@@ -191,26 +296,23 @@ public final class BufferedStore: BindingStore {
     private func known(_ aor: String, _ key: UserKey) throws(StoreError) -> Known {
         if let user = recent[key] { return user }
         if let user = older[key] {
-            try keep(user, key)
+            if makeRoomForUser() { recent[key] = user }
             return user
         }
         guard let rows = try store.rowsIfKnown(of: aor) else { return Known(rows: [], tombstones: []) }
         let user = Known(rows: rows)
-        if !rows.isEmpty { try keep(user, key) }
+        if !rows.isEmpty, makeRoomForUser() { recent[key] = user }
         return user
     }
 
-    private func keep(_ user: Known, _ key: UserKey) throws(StoreError) {
-        try makeRoomForUser()
-        recent[key] = user
-    }
-
-    private func makeRoomForUser() throws(StoreError) {
-        guard recent.count >= Self.recentUsers else { return }
+    /// False while nobody may be forgotten: a user who is only read is then read each time.
+    @discardableResult private func makeRoomForUser() -> Bool {
+        guard recent.count >= Self.recentUsers else { return true }
         // ORDER: what is read again from the tables has to be there.
-        try flush()
+        guard (try? flush()) != nil else { return false }
         older = recent
         recent = [:]
+        return true
     }
 
     /// Writes what waits, and forgets this user, whose rows are about to change.
@@ -219,6 +321,7 @@ public final class BufferedStore: BindingStore {
         try flush()
         recent[key] = nil
         older[key] = nil
+        index.forget(key.aor)
     }
 
     private func forgetUsers() { (recent, older) = ([:], [:]) }
@@ -242,6 +345,7 @@ public final class BufferedStore: BindingStore {
     public func clockJumped(from old: Int64, to new: Int64) throws(StoreError) {
         try flush()
         forgetUsers()
+        index.forgetAll()
         try store.clockJumped(from: old, to: new)
     }
 
@@ -262,8 +366,14 @@ public final class BufferedStore: BindingStore {
     }
 
     public func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String] {
-        try flush()
-        return try store.aors(after: cursor, limit: limit, now: now)
+        try? flush()
+        let found = try store.aors(after: cursor, limit: limit, now: now)
+        let new = added.filter { user in
+            cursor.utf8.lexicographicallyPrecedes(user.key.aor.utf8) && user.bindings.contains { $0.forgetAt > now }
+        }
+        guard !new.isEmpty else { return found }
+        let all = (found + new.map(\.key.aor)).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        return Array(all.prefix(max(0, limit)))
     }
 
     public func purr(of binding: Binding, now: Int64, fresh: () -> PURR) throws(StoreError) -> PURR? {
@@ -272,85 +382,61 @@ public final class BufferedStore: BindingStore {
     }
 
     public func bindings(ofPURR purr: PURR, now: Int64) throws(StoreError) -> [Binding] {
-        try flush()
-        return try store.bindings(ofPURR: purr, now: now)
+        try store.rows(ofPURR: purr, now: now).map { waiting[$0.id] ?? $0.binding }.sortedByAge()
     }
 
     public func count() throws(StoreError) -> Int {
         try store.count() + added.reduce(0) { $0 + $1.bindings.count }
     }
+
+    public func tryWriting() throws(StoreError) {
+        try flush()
+        try store.tryWriting()
+    }
 }
 
 extension SQLiteStore {
     /// Overwrites what has changed in rows that are there, and stores the bindings of users who have no row; all or
-    /// nothing.
+    /// nothing. Returns the first id of each of these users.
     fileprivate func write(
         replacing rows: [(id: Int64, binding: Binding)], adding users: [[Binding]] = [],
         change: (Int64) -> RowChange = { _ in .everything }
-    ) throws(StoreError) {
+    ) throws(StoreError) -> [Int64] {
         try write { () throws(StoreError) in
             if !rows.isEmpty {
-                let times = try database.statement(Self.timesUpdate)
                 let address = try database.statement(Self.addressUpdate)
                 for row in rows {
                     switch change(row.id) {
-                    case .times: try update(row.binding, id: row.id, with: times)
+                    case .times: try update(TimesFile.Times(of: row.binding), id: row.id)
                     case .address: try updateAddress(row.binding, id: row.id, with: address)
                     case .everything: try insert(row.binding, id: row.id)
                     }
                 }
             }
-            guard !users.isEmpty else { return }
+            guard !users.isEmpty else { return [] }
             var change = 0
-            for (user, bindings) in zip(try self.users.findOrAdd(users.map { $0.first?.aor ?? "" }), users) {
+            let known = try self.users.findOrAdd(users.map { $0.first?.aor ?? "" })
+            for (user, bindings) in zip(known, users) {
                 change += bindings.count - (try dropDamaged(of: user))
                 for (index, binding) in bindings.enumerated() {
                     try insert(binding, id: user.slots.lowerBound &+ Int64(index))
                 }
             }
             try self.users.countLive(by: change)
+            return known.map(\.slots.lowerBound)
         }
     }
 
-    private static let timesUpdate = "UPDATE bindings SET \(BindingRow.timeColumns) WHERE id = ?"
     private static let addressUpdate =
         "UPDATE bindings SET \(BindingRow.timeColumns), contact = ?, call_id = ? WHERE id = ?"
 
-    private func update(_ binding: Binding, id: Int64, with update: SQLiteStatement) throws(StoreError) {
-        try BindingRow.bindTimes(binding, to: update)
-        try update.bind(BindingRow.times + 1, id)
-        try update.run()
-    }
-
     private func updateAddress(_ binding: Binding, id: Int64, with update: SQLiteStatement) throws(StoreError) {
-        try BindingRow.bindTimes(binding, to: update)
+        try BindingRow.bind(TimesFile.Times(of: binding), to: update)
         try update.bind(BindingRow.times + 1, BindingRow.packedContact(binding))
         try update.bind(BindingRow.times + 2, TextPacking.plain.pack(binding.callID))
         try update.bind(BindingRow.times + 3, id)
         try update.run()
     }
-}
-
-/// What of a row a REGISTER changes.
-private enum RowChange: Int, Comparable {
-    /// Times and CSeq, which every one does.
-    case times
-    /// Where and under which Call-ID the phone is registered as well: it has another address, or has started anew.
-    case address
-    case everything
-
-    init(from old: Binding, to new: Binding) {
-        let isSame =
-            old.provider == new.provider && old.environment == new.environment && old.service == new.service
-            && old.dialect == new.dialect && old.refreshesItself == new.refreshesItself
-            && old.token.isSameBytes(as: new.token) && old.app.isSameBytes(as: new.app)
-            && old.team.isSameBytes(as: new.team) && old.instance.isSameBytes(as: new.instance)
-            && old.attributes == new.attributes
-        let hasMoved = !old.contact.isSameBytes(as: new.contact) || !old.callID.isSameBytes(as: new.callID)
-        self = !isSame ? .everything : hasMoved ? .address : .times
-    }
-
-    static func < (a: RowChange, b: RowChange) -> Bool { a.rawValue < b.rawValue }
 }
 
 extension RegistrationPlan {
