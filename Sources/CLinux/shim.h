@@ -98,6 +98,7 @@ static inline int clinux_exited(int status) { return WIFEXITED(status); }
 static inline int clinux_exit_code(int status) { return WEXITSTATUS(status); }
 static inline int clinux_signal(int status) { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
 
+static inline int clinux_is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }
 static inline void clinux_set_nonblocking(int fd) { fcntl(fd, F_SETFL, O_NONBLOCK); }
 static inline char **clinux_environment(void) { return environ; }
 

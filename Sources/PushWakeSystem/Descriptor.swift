@@ -7,6 +7,15 @@ public enum Descriptor {
     public static let standardInput: Int32 = 0
     public static let standardError: Int32 = 2
 
+    /// Opens /dev/null in place of standard input, output and error that are closed. Else the next file, socket or timer
+    /// would have their numbers, and be given what is written there.
+    public static func fillStandard() {
+        for number in standardInput...standardError where clinux_is_open(number) == 0 {
+            // The lowest free number is this one. Not close-on-exec: children have standard descriptors, too.
+            _ = clinux_open("/dev/null", O_RDWR, 0)
+        }
+    }
+
     /// The next byte, waited for; nil at the end.
     public static func readByte(_ descriptor: Int32) -> UInt8? {
         var byte: UInt8 = 0

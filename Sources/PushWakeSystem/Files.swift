@@ -94,6 +94,12 @@ public struct FileStamp: Equatable, Sendable {
     /// Whether this process may make files in a directory.
     public static func isWritable(_ directory: String) -> Bool { access(directory, W_OK | X_OK) == 0 }
 
+    /// Whether this process' user has made a file, or was given it.
+    public static func isOfThisUser(_ path: String) -> Bool {
+        var status = stat()
+        return clinux_stat(path, &status) == 0 && status.st_uid == geteuid()
+    }
+
     /// The permissions of a path; nil when there is nothing.
     public static func mode(of path: String) -> UInt32? {
         var status = stat()

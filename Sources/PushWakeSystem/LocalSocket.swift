@@ -24,16 +24,21 @@ public final class LocalSocket {
 
     /// For polling; -1 when closed, which it is with this object at the latest.
     public private(set) var descriptor: Int32
-    private let pathToUnlink: String?
+    /// Where it listens, and the file that it has made there.
+    private var place: (path: String, file: FileStamp?)?
 
-    private init(descriptor: Int32, unlinking path: String? = nil) {
-        self.descriptor = descriptor
-        self.pathToUnlink = path
-    }
+    private init(descriptor: Int32) { self.descriptor = descriptor }
 
     deinit {
+        // Somebody else's stays.
+        if let place, isInPlace { _ = unlink(place.path) }
         close()
-        if let pathToUnlink { _ = unlink(pathToUnlink) }
+    }
+
+    /// Whether the path at which it listens still leads to it.
+    public var isInPlace: Bool {
+        guard let place, let file = place.file else { return false }
+        return FileStamp(place.path)?.isSameFile(as: file) == true
     }
 
     /// Closes it now, whoever still has this object: the other end reads an end. Unwatch it first.
@@ -71,7 +76,8 @@ public final class LocalSocket {
             _ = CLinux.close(descriptor)
             throw Failure(code: problem.code, message: "\(problem.message); \(remedy(problem.code))")
         }
-        let socket = LocalSocket(descriptor: descriptor, unlinking: path)
+        let socket = LocalSocket(descriptor: descriptor)
+        socket.place = (path, FileStamp(path))
         _ = chmod(path, 0o660)
         guard CLinux.listen(descriptor, backlog) == 0 else { throw failure("listen on", path) }
         return socket
@@ -86,18 +92,24 @@ public final class LocalSocket {
             throw Failure(code: ENOENT, message: "there is no group \(name); make it, or name another")
         }
         guard chown(path, uid_t.max, group) == 0 else {
-            let user = ProcessUser.current?.name ?? "\(geteuid())"
-            throw Failure(
-                code: clinux_errno(),
-                message:
-                    "user \(user) is not in group \(name), which therefore cannot connect; usermod -a -G \(name) \(user), then start again"
-            )
+            let code = clinux_errno()
+            throw Failure(code: code, message: "group \(name) cannot connect: \(refusal(code, of: name, group))")
         }
         let directory = Directory.parent(of: path)
         guard !directory.isEmpty, let mode = FileStamp.mode(of: directory), mode & 0o001 == 0 else { return }
         throw Failure(
             code: EACCES,
             message: "group \(name) may not reach \(path); chmod o+x \(directory)")
+    }
+
+    /// Why this process may not give its socket to a group, and what to do.
+    private static func refusal(_ code: Int32, of name: String, _ group: UInt32) -> String {
+        let user = ProcessUser.current?.name ?? "\(geteuid())"
+        guard code == EPERM else { return SystemError("give it the socket", code: code).description }
+        guard ProcessUser.isIn(group: group) else {
+            return "user \(user) is not in it; usermod -a -G \(name) \(user), then start again"
+        }
+        return "user \(user) is in it, and this process may not use chown; let its service (SystemCallFilter=@chown)"
     }
 
     /// Makes room at `path`: what a dead listener left goes, anything else is refused.

@@ -42,6 +42,13 @@ public final class LogOutput {
 
     deinit { if kind == .own { _ = close(descriptor) } }
 
+    /// Whether this descriptor leads to the system's journal, as its variable says (systemd.exec(5), JOURNAL_STREAM).
+    public static func isJournal(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        guard let name = getenv("JOURNAL_STREAM"), clinux_fstat(descriptor, &status) == 0 else { return false }
+        return String(cString: name) == "\(status.st_dev):\(status.st_ino)"
+    }
+
     /// Writes a line, its end not included; `note` is the line that says how many are missing before it.
     public func write(_ line: String, note: (Int) -> String) {
         // In one piece: the note alone would fit where no line does.

@@ -24,6 +24,13 @@ public struct ProcessUser: Equatable, Sendable {
     /// Who this process is; nil when nobody has its number.
     public static var current: ProcessUser? { getpwuid(geteuid()).map { ProcessUser($0.pointee) } }
 
+    /// Whether this process has the rights of a group. Its user may have come into it since it began.
+    static func isIn(group: UInt32) -> Bool {
+        var groups = [gid_t](repeating: 0, count: Int(max(0, getgroups(0, nil))))
+        let count = getgroups(Int32(groups.count), &groups)
+        return getegid() == group || groups.prefix(Int(max(0, count))).contains(group)
+    }
+
     private init(_ entry: passwd) {
         name = String(cString: entry.pw_name)
         id = entry.pw_uid

@@ -219,7 +219,10 @@ final class HTTP2ClientSession {
     /// The connection is gone: ends all streams. `sent` is how much of the output may have been read.
     func connectionLost(_ reason: String, sent: UInt64) {
         for exchange in open {
-            exchange.end = exchange.position >= sent || exchange.isBodyUnsent ? .notProcessed : .broken(reason)
+            // It may have been answered before its body had left.
+            exchange.end =
+                exchange.isAnswerComplete
+                ? .answered : exchange.position >= sent || exchange.isBodyUnsent ? .notProcessed : .broken(reason)
             reclaimBody(of: exchange)
             ended.append(exchange)
         }

@@ -6,10 +6,17 @@ internal import COpenSSL
 public enum KeyMemory {
     /// Keeps what OpenSSL holds of private keys that are read from now on where neither a core file nor the swap gets it.
     /// Once, before the first; without it they are where everything is. The text of a file that was read is elsewhere.
-    public static func protect() {
-        // Room for some thousand keys. OpenSSL puts what is secret of a key there by itself.
-        if CRYPTO_secure_malloc_initialized() == 0 { CRYPTO_secure_malloc_init(1 << 20, 16) }
+    /// There is room for four times the keys that are told, but for a thousand at least: where it is full no key can be
+    /// read.
+    public static func protect(keys: Int = 0) {
+        guard CRYPTO_secure_malloc_initialized() == 0 else { return }
+        // OpenSSL puts what is secret of a key there by itself: some 900 bytes for RSA of 2048 bits. It wants a power of 2.
+        var size = 1 << 20
+        while size < 1 << 26, size < keys * bytesPerKey { size *= 2 }
+        CRYPTO_secure_malloc_init(size, 16)
     }
+
+    private static let bytesPerKey = 4096
 }
 
 /// OpenSSL's old ciphers, in a world of their own: what PKCS#12 files of macOS and old tools are encrypted with.

@@ -14,8 +14,8 @@ final class TLSSession {
         case server
     }
 
-    /// The record as it is on the wire, with header and tag, and some room.
-    static let recordRoom = 16_384 + 512
+    /// The record as it is on the wire, with header and tag; or the same in records of 512 bytes.
+    static let recordRoom = 16_384 + 3072
     static let outputSize = 4 * recordRoom
 
     private let ssl: OpaquePointer
@@ -111,11 +111,16 @@ final class TLSSession {
         return result == 1 ? .complete : step(result, "TLS read")
     }
 
-    /// Encrypts up to 16 kB as one record; needs `hasRoom`.
+    /// Encrypts up to 16 kB as one record, or as several for a peer that wants small ones (RFC 6066, 4); needs `hasRoom`.
     func write(_ bytes: UnsafeRawBufferPointer) -> TLSStep {
-        var written = 0
-        let result = SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &written)
-        return result == 1 ? .complete : step(result, "TLS write")
+        var rest = bytes
+        while true {
+            var written = 0
+            let result = SSL_write_ex(ssl, rest.baseAddress, rest.count, &written)
+            guard result == 1 else { return step(result, "TLS write") }
+            guard written < rest.count else { return .complete }
+            rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+        }
     }
 
     /// Adds a close_notify to the output.

@@ -96,6 +96,26 @@ private final class SameAnswer: RequestValidator {
         }
     }
 
+    @Test func `that refuses a request before its body has left, and goes, has answered it`() throws {
+        let client = try HTTP2ClientSession(limits: HTTPAnswerLimits(), streamCap: 100)
+        // More than a server takes at first.
+        let body = String(repeating: "x", count: 100_000)
+        let exchanges = ["/refused", "/unsent"].map {
+            ReadyExchange(makeRequest($0, body: body), deadline: .max) { _ in }
+        }
+        for exchange in exchanges { _ = try client.submit(exchange, now: 0) }
+        _ = try gather { client.gather(into: $0, position: 10) }
+        #expect(exchanges.map(\.isBodyUnsent) == [true, true])
+        // SETTINGS; HEADERS with :status 403, which end stream 1.
+        let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+        let headers: [UInt8] = [0, 0, 5, 1, 5, 0, 0, 0, 1, 0x08, 3] + Array("403".utf8)
+        #expect(feed(settings + headers) { client.receive($0) })
+        client.connectionLost("over", sent: 1_000_000)
+        #expect(client.takeEnded().count == 2)
+        #expect(exchanges.map(\.end) == [.answered, .notProcessed])
+        #expect(exchanges[0].response.status == 403)
+    }
+
     @Test func `cannot break the HTTP/1.1 reader`() {
         let seeds = [
             "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
