@@ -712,7 +712,7 @@ typedef struct pushwake_result {
 
 typedef struct pushwake_supervisor_config {
     size_t size;
-    void (*on_result)(void *context, const pushwake_result *result);
+    void (*on_result)(void *context, const pushwake_result *result); /* NULL: nobody listens */
     void (*on_log)(void *context, int level, pushwake_str message);
     void *context; /* passed back unchanged */
     void (*on_verb)(void *context, const pushwake_verb *verb);

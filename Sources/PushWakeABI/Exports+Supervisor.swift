@@ -17,11 +17,11 @@ public func pushwake_supervisor_new(
         let callbacks = whole(
             config, size: config.pointee.size, smallest: smallest, empty: pushwake_supervisor_config())
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    let verbs = StructArena<pushwake_verb>()
     let supervisor = EngineSupervisor(
         settings: handle.settings, host: handle.host,
         onResult: { report($0, to: callbacks) },
         onVerbs: { message in
-            let verbs = StructArena<pushwake_verb>()
             verbs.read(message)
             verbs.each { callbacks.on_verb?(callbacks.context, $0) }
         },
@@ -72,6 +72,7 @@ public func pushwake_supervisor_free(_ supervisor: OpaquePointer!) {
 }
 
 private func report(_ result: PushResult, to callbacks: pushwake_supervisor_config) {
+    guard let tell = callbacks.on_result else { return }
     let arena = TextArena()
     var out = pushwake_result()
     out.size = MemoryLayout<pushwake_result>.size
@@ -87,5 +88,5 @@ private func report(_ result: PushResult, to callbacks: pushwake_supervisor_conf
     out.app = arena.keep(result.app)
     out.token = arena.keep(result.token)
     out.reason = arena.keep(result.reason)
-    callbacks.on_result?(callbacks.context, &out)
+    tell(callbacks.context, &out)
 }

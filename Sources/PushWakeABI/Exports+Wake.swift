@@ -130,7 +130,7 @@ public func pushwake_resume(_ client: OpaquePointer!, _ request: UnsafePointer<p
 private func post(
     _ client: OpaquePointer?, _ kind: EngineProtocol.Kind, _ request: UInt64, _ fill: (EngineClient) -> Void
 ) -> CInt {
-    guard let handle = asking(client) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let handle = reporting(client) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     handle.client.begin(kind, waits: false)
     handle.client.put(.host, Int64(bitPattern: handle.host))
     handle.client.put(.handle, Int64(bitPattern: request))

@@ -35,12 +35,13 @@ final class ThreadClients {
         earlier.close()
     }
 
-    /// That of this thread; nil when memory is short.
-    var mine: ClientHandle? {
+    /// That of this thread; nil when memory is short. `lends`: for a call that has results.
+    func mine(lends: Bool) -> ClientHandle? {
         guard let all = handles() else { return nil }
         lock.lock()
         let (template, links, generation) = (template, links, generation)
         lock.unlock()
+        if lends { all.forgetEarlier(of: self, generation) }
         return all.handle(of: self, generation) { ClientHandle(template, links: links) }
     }
 
@@ -73,15 +74,25 @@ private final class ThreadHandles {
     func handle(of owner: ThreadClients, _ generation: Int, make: () -> ClientHandle) -> ClientHandle {
         for entry in entries where entry.owner === owner && entry.generation == generation { return entry.handle }
         let handle = make()
-        entries.removeAll { $0.owner == nil || $0.owner === owner }
         entries.append(Entry(owner: owner, generation: generation, handle: handle))
         return handle
     }
+
+    /// The thread asks anew: it reads no longer what those lent it that had earlier settings.
+    func forgetEarlier(of owner: ThreadClients, _ generation: Int) {
+        guard entries.contains(where: { $0.owner !== owner || $0.generation != generation }) else { return }
+        entries.removeAll { $0.owner == nil || $0.owner === owner && $0.generation != generation }
+    }
 }
 
-/// What this thread asks with; nil for NULL.
-func asking(_ client: OpaquePointer?) -> ClientHandle? {
+/// What this thread asks with; nil for NULL. What earlier calls have lent it ends.
+func asking(_ client: OpaquePointer?) -> ClientHandle? { mine(client, lends: true) }
+
+/// What this thread reports with, which has no answer: what earlier calls have lent it stays, though other settings came.
+func reporting(_ client: OpaquePointer?) -> ClientHandle? { mine(client, lends: false) }
+
+private func mine(_ client: OpaquePointer?, lends: Bool) -> ClientHandle? {
     guard let handle = borrow(client, as: ClientHandle.self) else { return nil }
     guard let threads = handle.threads else { return handle }
-    return threads.mine
+    return threads.mine(lends: lends)
 }

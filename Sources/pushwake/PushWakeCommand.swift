@@ -3,6 +3,7 @@
 import ArgumentParser
 import Glibc
 import PushWakeCore
+import PushWakeSystem
 
 @main
 struct PushWakeCommand: ParsableCommand {
@@ -22,6 +23,7 @@ struct PushWakeCommand: ParsableCommand {
 extension PushWakeCommand {
     /// Exit codes: 0 done, 1 the thing asked for failed, 2 usage.
     static func main() {
+        Descriptor.fillStandard()
         // The runtime reads them there, and would show the help to everybody.
         guard !CommandLine.arguments.isEmpty else {
             Console.write(

@@ -226,6 +226,21 @@ static void ask(struct worker *worker, int round)
     CHECK(result.problems.len == strlen(aor) && memcmp(result.problems.ptr, aor, strlen(aor)) == 0);
 }
 
+/* Other settings come between an answer and its reading: a report goes out with them, and the answer stays. */
+static void read_after_replacing(pushwake_client *client, pushwake_settings *settings)
+{
+    pushwake_register_request request = PUSHWAKE_REGISTER_REQUEST_INIT;
+    pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
+    char longest[64];
+    memset(longest, 'x', sizeof(longest));
+    request.aor = (pushwake_str){ longest, sizeof(longest) };
+    CHECK(pushwake_register(&result, client, &request) == PUSHWAKE_OK);
+    CHECK(pushwake_client_replace(client, settings) == PUSHWAKE_OK);
+    CHECK(pushwake_progressed(client, 1, ROUNDS + 1, 180, 1) == PUSHWAKE_OK);
+    CHECK(result.problem_count == 1 && result.problem_list[0].len == sizeof(longest)
+          && memcmp(result.problem_list[0].ptr, longest, sizeof(longest)) == 0);
+}
+
 /* An error is the thread's own: each makes another one. */
 static void fail(struct worker *worker, int round)
 {
@@ -328,6 +343,7 @@ int main(void)
     for (int tries = 0; tries < 200 && __atomic_load_n(&first.count, __ATOMIC_ACQUIRE) > 0; tries++)
         poll(NULL, 0, 10);
     CHECK(first.count == 0);
+    read_after_replacing(client, settings);
     stop(&first);
     stop(&second);
     CHECK(first.posts == THREADS * ROUNDS);

@@ -79,6 +79,9 @@ public enum LogLevel: Int, Comparable, Sendable, CaseIterable {
         }
     }
 
+    /// The same for the system's log (syslog(3)).
+    public var priority: Int { rawValue + 3 }
+
     public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
 
     /// A line of the engine's standard error: the level's digit, a space, the text.

@@ -28,11 +28,25 @@ public struct PushResult: Equatable, Sendable {
 
     /// One line for the log.
     package var logLine: String {
-        """
-        push \(outcome.name) provider=\(provider.name) event=\(event.name) \(EngineLog.names(aor, callID)) \
-        app=\(PrintableText.logValue(app)) token=\(PrintableText.logValue(token)) status=\(httpStatus) \
-        reason=\(PrintableText.logValue(reason)) ms=\(microseconds / 1000)\(isBindingRemoved ? " binding removed" : "")
-        """
+        // Each push has one, and an interpolated text takes longer.
+        var line: [UInt8] = []
+        line.reserveCapacity(256)
+        func add(_ name: String, _ value: String) {
+            name.utf8Span.span.append(to: &line)
+            value.utf8Span.span.append(to: &line)
+        }
+        add("push ", outcome.name)
+        add(" provider=", provider.name)
+        add(" event=", event.name)
+        add(" aor=", PrintableText.logValue(aor))
+        add(" call_id=", PrintableText.logValue(callID))
+        add(" app=", PrintableText.logValue(app))
+        add(" token=", PrintableText.logValue(token))
+        add(" status=", String(httpStatus))
+        add(" reason=", PrintableText.logValue(reason))
+        add(" ms=", String(microseconds / 1000))
+        if isBindingRemoved { add(" binding removed", "") }
+        return String(decoding: line, as: UTF8.self)
     }
 
     /// Writes the fields of a `result` message.

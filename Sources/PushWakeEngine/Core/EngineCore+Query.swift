@@ -318,13 +318,19 @@ extension EngineCore {
 
     private func reload(_ message: MessageReader, _ peer: EnginePeer) {
         let notes = onReload?() ?? delivery.reload().map { .problem($0) }
+        // The log has all.
+        let left = notes.count - Self.mostNotes
+        let rest = left > 0 ? [ReloadNote.problem("and \(left) more, which are in the log")] : []
         reply(to: message, peer) { writer in
-            for note in notes {
+            for note in notes.prefix(Self.mostNotes) + rest {
                 writer.put(.row, 1)
                 Self.put(note.column, note.text, &writer)
             }
         }
     }
+
+    /// Notes for which an answer has room.
+    private static let mostNotes = 100
 
     private func put(_ row: ListedBinding, _ now: Int64, _ form: RowForm, _ writer: inout MessageWriter) {
         let binding = row.binding

@@ -58,11 +58,15 @@ extension EngineCore {
         _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, in store: any BindingStore,
         _ now: Int64
     ) throws(StoreError) -> Kept {
-        let left = try leftContacts(registration, in: store, now)
+        var stale = try leftContacts(registration, in: store, now)
         let removed = registration.isPushedUpstream ? 0 : try unbind(registration, in: store, now)
-        let (stored, stale) = try bind(registration, granted, host, in: store, now)
+        let (stored, replaced) = try bind(registration, granted, host, in: store, now)
+        stale += replaced
+        // A phone may have several addresses and one token: it leaves none that it has just named.
+        let staying = registration.contacts.filter { !registration.isRemoval($0) }.map(\.uri)
+        stale.removeAll { staying.contains($0) }
         return Kept(
-            granted: granted, removed: removed, stored: stored, stale: left + stale,
+            granted: granted, removed: removed, stored: stored, stale: stale,
             purrs: purrs(of: registration, stored, in: store, now: now))
     }
 
@@ -146,9 +150,9 @@ extension EngineCore {
     private func bind(
         _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, in store: any BindingStore,
         _ now: Int64
-    ) throws(StoreError) -> (stored: [Binding], stale: [String]) {
+    ) throws(StoreError) -> (stored: [Binding], replaced: [String]) {
         var stored: [Binding] = []
-        var stale: [String] = []
+        var replaced: [String] = []
         let route = NodeRoute(nodeURI: shared == nil ? "" : settings.text(.nodeURI))
         for (index, contact) in registration.contacts.enumerated() {
             var bindings = policy.usable(contact, of: registration)
@@ -165,10 +169,10 @@ extension EngineCore {
                     bindings[index].route = route.text(aor: registration.aor, path: saved.path, flow: saved.flow)
                 }
             }
-            stale += try store.register(bindings, now: now)
+            replaced += try store.register(bindings, now: now)
             stored += bindings
         }
-        return (stored, stale)
+        return (stored, replaced)
     }
 
     /// Contacts of the registrar that a phone leaves without naming them to the letter: a removal need not repeat the push
@@ -178,10 +182,9 @@ extension EngineCore {
     {
         let leaving = registration.contacts.filter(registration.isRemoval)
         guard !leaving.isEmpty else { return [] }
-        let staying = registration.contacts.filter { !registration.isRemoval($0) }.map(\.uri)
         var left: [String] = []
         for binding in try store.bindings(of: registration.aor, now: now) where !binding.contact.isEmpty {
-            guard !staying.contains(binding.contact), !left.contains(binding.contact) else { continue }
+            guard !left.contains(binding.contact) else { continue }
             let bare = Binding.withoutPushParameters(binding.contact)
             let isLeft = leaving.contains { contact in
                 // Its address alone counts: a phone may have another Contact with the same instance and Call-ID.

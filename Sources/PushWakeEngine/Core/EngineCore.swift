@@ -26,6 +26,8 @@ final class EngineCore {
     private var storeLines = LineBudget(most: 3, period: 60_000)
     /// Nil without a file.
     var storeFile: StoreFile?
+    /// Why the store of this process could not be used last; nil while it can.
+    var storeFault: StoreError?
     /// Requests for which phones are woken or watched.
     var calls: HeldRequests
     private(set) var callPolicy: CallPolicy
@@ -63,6 +65,8 @@ final class EngineCore {
     var upstream: UpstreamKeeper?
     var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())
     var writer = MessageWriter()
+    /// Of the clock, where nodes share the store.
+    private var lastJump: WallClock.Jump?
     private let isSupervised: Bool
     /// Reads all again that can be read again, and says what came of it.
     var onReload: (() -> [ReloadNote])?
@@ -200,16 +204,29 @@ final class EngineCore {
             if let failure { log(.error, "bindings could not be given the time of the new clock: \(failure)") }
         }
         if let shared {
-            return shared.forEachUser(
-                now: jump.new,
-                { (_, store) throws(StoreError) in
-                    try store.clockJumped(from: jump.old, to: jump.new)
-                }, then: done)
+            lastJump = jump
+            return move(shared, by: jump, done)
         }
         do throws(StoreError) {
             try store.clockJumped(from: jump.old, to: jump.new)
         } catch {
             done(error)
+        }
+    }
+
+    /// Again and again until no user is left out: a store that nodes share may come after the clock. Whoever has been moved
+    /// is not moved again.
+    private func move(_ shared: any SharedStore, by jump: WallClock.Jump, _ done: @escaping (StoreError?) -> Void) {
+        guard lastJump == jump else { return }
+        shared.forEachUser(
+            now: jump.new,
+            { (_, store) throws(StoreError) in
+                try store.clockJumped(from: jump.old, to: jump.new)
+            }
+        ) { [weak self] failure in
+            done(failure)
+            guard let self, failure != nil else { return }
+            delivery.loop.schedule(after: 10_000) { [weak self] in self?.move(shared, by: jump) { _ in } }
         }
     }
 

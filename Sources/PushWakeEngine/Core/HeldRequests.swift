@@ -223,6 +223,11 @@ final class RequestPushes {
             return now - wokenAt >= RequestPushes.echo
         }
 
+        /// Its phone has come and said no: whoever asks again is no fork of the same request.
+        fileprivate var isDeclined: Bool {
+            !followers.isEmpty && followers.allSatisfy { $0.request.machine.hasDeclined($0.device) }
+        }
+
         /// They and their pushes know each other, and would stay for ever.
         func dropForgotten() { followers.removeAll { $0.request.isForgotten } }
     }
@@ -256,8 +261,9 @@ final class RequestPushes {
     func renew(_ token: String, for request: HeldRequest, now: Int64) {
         // Its channel hears at once of a phone that came since.
         guard request.rung.isEmpty else { return }
-        guard let entry = entries[token], entry.isAccepted != nil, entry.job == nil, now - entry.endedAt >= Self.echo,
-            entry.followers.allSatisfy({ $0.request !== request && entry.isThrough($0.request, $0.device, now) })
+        guard let entry = entries[token], entry.isAccepted != nil, entry.job == nil,
+            entry.followers.allSatisfy({ $0.request !== request && entry.isThrough($0.request, $0.device, now) }),
+            now - entry.endedAt >= Self.echo || entry.isDeclined
         else { return }
         entries[token] = nil
     }

@@ -14,7 +14,7 @@ struct TraceID: Equatable {
 
 /// The stories of the last requests, in a ring: the oldest gives way.
 ///
-/// A request of one phone that is pushed, registers and answers takes about 1 kB; one that does its worst takes 6 kB.
+/// A request of one phone that is pushed, registers and answers takes about 1 kB; one that does its worst takes 7 kB.
 /// Nothing is put into words before somebody asks.
 final class Trace {
     /// Requests that are remembered.
@@ -22,13 +22,29 @@ final class Trace {
 
     private struct Entry {
         var story: CallStory
-        let callKey: Int
-        let aorKey: Int
+        let callKey: NameKey
+        let aorKey: NameKey
         /// The request before it with the same Call-ID, and with the same AoR; 0 for none.
         let callBefore: UInt64
         let aorBefore: UInt64
         /// Where in the count of all changes its last one stands.
         var changedAt: UInt64
+    }
+
+    /// By which a name is found, whole or as it is shown.
+    private struct NameKey {
+        let whole: Int
+        let shown: Int
+
+        init(_ name: String) {
+            whole = name.hashValue
+            let kept = CallStory.shown(name)
+            shown = kept.utf8.count == name.utf8.count ? whole : kept.hashValue
+        }
+
+        func isMeant(by asked: NameKey, _ isWhole: Bool) -> Bool {
+            isWhole ? whole == asked.whole : shown == asked.shown
+        }
     }
 
     private let capacity: Int
@@ -49,15 +65,15 @@ final class Trace {
 
     /// A request is here; `from` is the caller's URI, `now` monotonic milliseconds here and below.
     func begin(method: String, aor: String, callID: String, cseq: UInt32, from: String, now: Int64) -> TraceID {
-        let callKey = callID.hashValue
-        let aorKey = aor.hashValue
+        let callKey = NameKey(callID)
+        let aorKey = NameKey(aor)
         if entries.count == capacity { forgetOldest() }
         last += 1
         let entry = Entry(
             story: CallStory(method: method, aor: aor, callID: callID, cseq: cseq, from: from, now: now),
             callKey: callKey, aorKey: aorKey,
-            callBefore: newestByCall.updateValue(last, forKey: callKey) ?? 0,
-            aorBefore: newestByAoR.updateValue(last, forKey: aorKey) ?? 0, changedAt: 0)
+            callBefore: newestByCall.updateValue(last, forKey: callKey.shown) ?? 0,
+            aorBefore: newestByAoR.updateValue(last, forKey: aorKey.shown) ?? 0, changedAt: 0)
         if entries.count < capacity { entries.append(entry) } else { entries[index(of: last)] = entry }
         let id = TraceID(sequence: last)
         hasChanged(id)
@@ -136,17 +152,22 @@ final class Trace {
         return (0..<count).map { TraceID(sequence: last - $0) }
     }
 
-    /// Requests with this Call-ID, the newest first; when there are none, those for this AoR.
+    /// Requests with this Call-ID, the newest first; when there are none, those for this AoR. A name too long to be kept may
+    /// also be given as it is shown.
     func find(_ name: String, limit: Int) -> [TraceID] {
-        let key = name.hashValue
         let shown = CallStory.shown(name)
-        let calls = walk(from: newestByCall[key], limit) { entry in
-            (entry.callKey == key && entry.story.callID == shown, entry.callBefore)
+        let key = NameKey(name)
+        for isWhole in [true, false] {
+            let calls = walk(from: newestByCall[key.shown], limit) { entry in
+                (entry.callKey.isMeant(by: key, isWhole) && entry.story.callID == shown, entry.callBefore)
+            }
+            guard calls.isEmpty else { return calls }
+            let others = walk(from: newestByAoR[key.shown], limit) { entry in
+                (entry.aorKey.isMeant(by: key, isWhole) && entry.story.aor == shown, entry.aorBefore)
+            }
+            guard others.isEmpty else { return others }
         }
-        guard calls.isEmpty else { return calls }
-        return walk(from: newestByAoR[key], limit) { entry in
-            (entry.aorKey == key && entry.story.aor == shown, entry.aorBefore)
-        }
+        return []
     }
 
     private func walk(
@@ -172,8 +193,8 @@ final class Trace {
     private func forgetOldest() {
         let oldest = last - UInt64(capacity) + 1
         let entry = entries[index(of: oldest)]
-        if newestByCall[entry.callKey] == oldest { newestByCall[entry.callKey] = nil }
-        if newestByAoR[entry.aorKey] == oldest { newestByAoR[entry.aorKey] = nil }
+        if newestByCall[entry.callKey.shown] == oldest { newestByCall[entry.callKey.shown] = nil }
+        if newestByAoR[entry.aorKey.shown] == oldest { newestByAoR[entry.aorKey.shown] = nil }
     }
 
     /// `<urn:uuid:…>` without what all of them have, shortened.

@@ -219,6 +219,8 @@ final class Delivery {
         queued -= 1
         guard let channel = job.channel else { return }
         if verdict.outcome == .misconfigured { refusals[job.binding.provider] = verdict.reason }
+        // Phones name their apps: one that is another team's must not open the circuit for all.
+        guard !verdict.isOfApp else { return }
         // A dead token says nothing against the credential.
         let outcome: Outcome = verdict.outcome == .tokenGone ? .accepted : verdict.outcome
         guard channel.breaker.note(outcome, now: loop.now) else { return }
@@ -239,7 +241,7 @@ final class Delivery {
 
     /// How a push ends for which there is no channel.
     func refusal(of binding: Binding) -> Verdict {
-        channels.refusal(of: binding, knownProblems[binding.provider] ?? [])
+        channels.refusal(of: binding, knownProblems[binding.provider] ?? [], now: loop.wallSeconds)
     }
 
     /// Whether there is a way to push to this binding at all.

@@ -54,6 +54,8 @@ final class ProviderChannels {
             apns?.warmUp(now: SystemClock.wallSeconds())
         case .fcm:
             fcm = builder.openFCM(replacing: fcm, keepsUnchanged: keepsUnchanged, &problems)
+            // Hundreds of keys take seconds: what begins now has its time from now on.
+            builder.loop.updateTime()
             fcm?.warmUp()
         case .webpush: webPush = builder.openWebPush(replacing: webPush, &problems)
         case .acrobits:
@@ -111,8 +113,8 @@ final class ProviderChannels {
         return list
     }
 
-    /// How a push ends for which there is no channel; `problems` is what was wrong with the keys.
-    func refusal(of binding: Binding, _ problems: [String]) -> Verdict {
+    /// How a push ends for which there is no channel; `problems` is what was wrong with the keys, `now` in seconds since 1970.
+    func refusal(of binding: Binding, _ problems: [String], now: Int64) -> Verdict {
         guard binding.provider == .apns, apns?.certified.isEmpty == false else {
             var verdict = Verdict(.misconfigured, reason: "NoCredential")
             let (prefix, remedy) = Self.settings(of: binding.provider)
@@ -120,7 +122,10 @@ final class ProviderChannels {
             verdict.detail = cause ?? remedy
             return verdict
         }
-        return PushRefusal.noCertificate.verdict
+        var verdict = PushRefusal.noCertificate.verdict
+        // One that is over covers nothing.
+        verdict.detail = apns?.timeProblems(now: now).first ?? ""
+        return verdict
     }
 
     /// How the names of a provider's settings begin, and what to do when none is set.

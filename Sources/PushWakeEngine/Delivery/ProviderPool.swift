@@ -42,8 +42,8 @@ final class ProviderPool {
         pool.send(request, deadline: deadline, completion: completion)
     }
 
-    /// Sends a push's request.
-    func send(_ job: PushJob) { pool.send(job) }
+    /// Sends what writes its request when a connection takes it, as a push does.
+    func send(_ exchange: HTTPExchange) { pool.send(exchange) }
 
     /// An answer has come: whatever was wrong is over.
     func noteAnswer() {

@@ -52,6 +52,7 @@ extension EngineCore {
     private func complete(_ known: DiagnosisFacts, _ now: Int64) -> DiagnosisFacts {
         var facts = known
         let aor = facts.aor
+        facts.writeProblem = storeRefusal.map { "\($0)" }
         facts.clock = delivery.clocks.current
         facts.refusals = delivery.refusals
         // A store that nodes share is not looked through for names.

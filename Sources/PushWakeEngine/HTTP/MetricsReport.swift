@@ -56,7 +56,7 @@ struct MetricsReport {
     private mutating func writeStore() {
         let store = core.storeState
         text.single(
-            "pushwake_store_up", .gauge, store.isUsable ? 1 : 0, "1 while bindings can be read from the store.")
+            "pushwake_store_up", .gauge, store.isUsable ? 1 : 0, "1 while bindings can be read and stored.")
         if let bindings = store.bindings {
             text.single("pushwake_bindings", .gauge, Int64(bindings), "Push bindings in the store.")
         }

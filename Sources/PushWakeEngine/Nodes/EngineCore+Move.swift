@@ -10,6 +10,9 @@ internal import PushWakeTransport
 extension EngineCore {
     /// What became of the lines of one message.
     private final class Import {
+        /// Lines that one answer names, so that it has room for all of them.
+        static let named = 400
+
         var stored: Int64 = 0
         var kept: Int64 = 0
         var over: Int64 = 0
@@ -30,8 +33,10 @@ extension EngineCore {
             guard field.tag == .text else { continue }
             index += 1
             do {
-                let binding = try BindingDocument.read(JSONParser.parse(Array(fields.bytes[field.range])))
+                var binding = try BindingDocument.read(JSONParser.parse(Array(fields.bytes[field.range])))
                 if firstLines[binding.aor] == nil { firstLines[binding.aor] = index }
+                // Of a clock that ran ahead: what comes later shall be newer.
+                binding.registeredAt = min(binding.registeredAt, now)
                 if binding.forgetAt > now { bindings.append(binding) } else { outcome.over += 1 }
             } catch let error as BindingDocument.Mistake {
                 outcome.problems.append((index, error.message))
@@ -71,7 +76,7 @@ extension EngineCore {
             Self.put("stored", outcome.stored, &writer)
             Self.put("newer_here", outcome.kept, &writer)
             Self.put("over", outcome.over, &writer)
-            for problem in outcome.problems.prefix(20) {
+            for problem in outcome.problems.prefix(Import.named) {
                 writer.put(.row, 1)
                 if let index = problem.index { Self.put("index", Int64(index), &writer) }
                 Self.put("problem", problem.text, &writer)

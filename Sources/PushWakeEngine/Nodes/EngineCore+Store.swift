@@ -48,9 +48,12 @@ extension EngineCore {
 
     /// How the store is that this engine asks, its own or the one that nodes share.
     var storeState: StoreState {
-        if let shared { return StoreState(isUsable: shared.isReady, registersWaiting: shared.backlog) }
+        if let shared {
+            return StoreState(isUsable: shared.isReady && shared.refusal == nil, registersWaiting: shared.backlog)
+        }
         switch direct({ (store) throws(StoreError) in try store.count() }) {
-        case .success(let count): return StoreState(isUsable: storeFile?.isInPlace != false, bindings: count)
+        case .success(let count):
+            return StoreState(isUsable: storeFault == nil && storeFile?.isInPlace != false, bindings: count)
         case .failure: return StoreState(isUsable: false)
         }
     }
@@ -62,8 +65,34 @@ extension EngineCore {
         do throws(StoreError) {
             return .success(try work(store))
         } catch {
+            note(error)
             return .failure(error)
         }
+    }
+
+    /// The store of this process has failed; `lookAtStore` finds out when that is over.
+    func note(_ failure: StoreError) {
+        // What is damaged is one row.
+        if case .corrupt = failure { return }
+        storeFault = failure
+    }
+
+    /// Asks a store that has failed whether it takes changes again: nobody else may ask it any more.
+    func lookAtStore() {
+        guard storeFault != nil else { return }
+        do throws(StoreError) {
+            try store.tryWriting()
+            storeFault = nil
+            log(.notice, "the store can be written again")
+        } catch {
+            note(error)
+        }
+    }
+
+    /// Why nothing can be stored now; nil while it can.
+    var storeRefusal: StoreError? {
+        guard let shared else { return storeFault }
+        return shared.refusal
     }
 }
 
@@ -91,7 +120,7 @@ struct StoreFile {
     }
 }
 
-/// Whether bindings can be read and last, and how much there is.
+/// Whether bindings can be read and written and last, and how much there is.
 struct StoreState {
     let isUsable: Bool
     /// Nil where nobody counts them: those that nodes share, and those that cannot be read.

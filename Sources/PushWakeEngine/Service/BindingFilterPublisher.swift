@@ -77,7 +77,13 @@ final class BindingFilterPublisher {
         }
         guard next == nil, loop.now >= retryAt else { return }
         guard let current else { return begin() }
-        if current.isFull || removals > max(current.users / 2, Self.fewestRemovals) { begin() }
+        let isStale = current.isFull || removals > max(current.users / 2, Self.fewestRemovals)
+        if isStale || isTakenAway(current) { begin() }
+    }
+
+    /// Who takes away all files of a directory takes this one, too; it can be made anew when the directory is there.
+    private func isTakenAway(_ filling: Filling) -> Bool {
+        !filling.file.words.isNamed(path) && FileStamp(Directory.parent(of: path)) != nil
     }
 
     /// A binding of this user is about to be stored.

@@ -44,12 +44,15 @@ public enum EngineProcess {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// For a supervisor the level's digit stands in front; for people the time and the level's name.
+    /// For a supervisor the level's digit stands in front, for the journal its priority (sd-daemon(3)), and for people the
+    /// time and the level's name.
     private static func log(isSupervised: Bool) -> (LogLevel, String) -> Void {
         // The engine serves calls: a reader that stands still must not make it wait.
         let output = LogOutput(Descriptor.standardError)
+        let isJournal = LogOutput.isJournal(Descriptor.standardError)
         func line(_ level: LogLevel, _ text: String) -> String {
-            (isSupervised ? "\(level.rawValue) " : "\(SystemClock.localTime()) \(level.name) ") + text
+            if isSupervised { return "\(level.rawValue) \(text)" }
+            return isJournal ? "<\(level.priority)>\(text)" : "\(SystemClock.localTime()) \(level.name) \(text)"
         }
         return { level, text in
             output.write(line(level, text)) { line(.warning, "\($0) lines of the log are missing: nobody read them") }

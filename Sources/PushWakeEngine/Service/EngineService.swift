@@ -9,27 +9,24 @@ internal import PushWakeTransport
 /// The engine: one loop that owns the store, the connections to the providers and the queue.
 public final class EngineService {
     private let loop: Loop
-    private let listener: LocalSocket
-    private var gate: AcceptGate?
+    private let listener: EngineListener
     private let core: EngineCore
     private let log: EngineLog
     private let settingsReload: SettingsReload
     /// Keeps the disk's pace away from the loop; nil for a store without a file.
     private let checkpoints: CheckpointThread?
+    /// The same for the gateway's file.
+    private var upstreamCheckpoints: CheckpointThread?
     private var connections: [ObjectIdentifier: PeerConnection] = [:]
     private var signals: Signals?
     private var isEnding = false
     private var signalsHeard = 0
     /// Milliseconds for pushes to end when the engine is told to; supervisors kill after two seconds.
     private static let patience: Int64 = 1000
-    /// Milliseconds between a registration and its group's way to the store.
-    private static let groupPause: Int64 = 1000
     private var fastAGI: FastAGIServer?
     private var http: HTTPService?
-    /// Monotonic milliseconds since when refreshes wait to be written; nil when none do.
-    private var refreshesWaitSince: Int64?
     /// Nil for a store that writes nothing in groups.
-    private var buffered: BufferedStore?
+    private var groups: GroupWriter?
     /// Nil when no phone is to be asked to register.
     private var refreshes: RefreshWatch?
     /// Nil when others may write to the store unseen.
@@ -52,7 +49,7 @@ public final class EngineService {
         // A core file would hold the users' HA1.
         if !settings.flag(.coreDumps) || !settings.text(.secretKeyFile).isEmpty { ProcessMemory.forbidCore() }
         // ORDER: before the first key is read.
-        KeyMemory.protect()
+        KeyMemory.protect(keys: FCMKeys.count(settings))
         do throws(SystemError) {
             loop = try Loop()
         } catch {
@@ -60,13 +57,7 @@ public final class EngineService {
         }
         let notifier = isSupervised ? nil : ServiceNotifier.ofEnvironment()
         heartbeat = notifier.map { [loop] in ServiceHeartbeat($0, loop: loop) }
-        do throws(LocalSocket.Failure) {
-            Directory.makeParent(of: settings.text(.engineSocket))
-            listener = try LocalSocket.listen(path: settings.text(.engineSocket))
-        } catch {
-            throw EngineFailure(message: "engine_socket: \(error.message)")
-        }
-        Self.admitGroup(settings, log)
+        listener = try EngineListener(settings, loop: loop, log: log)
         let store = try Self.openStore(settings, log)
         do throws(StoreError) {
             let hasFile = settings.storeChoice == .sqlite
@@ -81,18 +72,21 @@ public final class EngineService {
             settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, shared: shared,
             delivery: delivery, log: log, isSupervised: isSupervised)
         if settings.storeChoice == .sqlite { core.storeFile = StoreFile(settings.text(.storePath)) }
-        core.upstream = try Self.openUpstream(settings, core, log)
+        (core.upstream, upstreamCheckpoints) = try Self.openUpstream(settings, core, log)
         let problems = delivery.open()
         for problem in problems { log(.warning, problem) }
         Self.logFindings(settings, besides: problems, log)
         do throws(SystemError) {
-            try loop.watch(listener.descriptor, for: .readable, Listener(self))
+            try listener.start(
+                onPeer: { [weak self] in self?.take($0) },
+                onFull: { [weak self] in self?.core.descriptorsAreShort($0) })
         } catch {
             throw EngineFailure(message: "\(error)")
         }
-        gate = AcceptGate(listener.descriptor, loop: loop) { [core] in core.descriptorsAreShort($0) }
         delivery.watchKeys()
         HeapReserve.fill()
+        // ORDER: before the filter finds that we are alone, and what another engine left begins to wait.
+        groups = (store as? BufferedStore).map { GroupWriter($0, core) }
         filter?.start()
         shared?.start()
         openFastAGI(settings)
@@ -100,8 +94,6 @@ public final class EngineService {
         core.openCapture()
         everySecond()
         housekeeping()
-        buffered = store as? BufferedStore
-        if let buffered { writeRegistrations(of: buffered) }
         core.load.start()
         let lead = settings.integer(.refreshBefore)
         if lead > 0, shared != nil {
@@ -124,16 +116,6 @@ public final class EngineService {
         }
     }
 
-    private static func admitGroup(_ settings: Settings, _ log: EngineLog) {
-        let group = settings.text(.engineSocketGroup)
-        guard !group.isEmpty else { return }
-        do throws(LocalSocket.Failure) {
-            try LocalSocket.admit(group: group, to: settings.text(.engineSocket))
-        } catch {
-            log(.warning, "engine_socket_group: \(error.message)")
-        }
-    }
-
     private func openFastAGI(_ settings: Settings) {
         let address = settings.text(.fastAGIListen)
         guard !address.isEmpty else { return }
@@ -152,10 +134,7 @@ public final class EngineService {
         guard !settings.text(.httpListen).isEmpty else { return }
         do throws(HTTPService.Failure) {
             let service = try HTTPService(core, loop: loop, log: log)
-            service.storeLag = { [weak self] in
-                guard let self, let since = refreshesWaitSince else { return 0 }
-                return max(0, loop.now - since)
-            }
+            service.storeLag = { [weak self] in self?.groups?.lag ?? 0 }
             log(.info, "HTTP listens on \(service.address)")
             http = service
         } catch {
@@ -209,8 +188,7 @@ public final class EngineService {
     private func end() {
         core.delivery.endAll()
         core.sendAllDrafts()
-        // What fails is read from the journal by the next engine.
-        if let buffered { flush(buffered, isFirst: true) }
+        groups?.write()
         core.upstream?.flush()
         core.reportLeftOut(now: .max)
         core.capture?.end()
@@ -248,7 +226,7 @@ public final class EngineService {
             options.perUser = perUser
             let store = try SQLiteStore(path: settings.text(.storePath), options: options)
             store.onDamage = { log(.error, $0) }
-            return durability == .everyCommit ? store : try BufferedStore(store)
+            return try BufferedStore(store, inGroups: durability != .everyCommit)
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
         }
@@ -256,7 +234,7 @@ public final class EngineService {
 
     private static func openUpstream(
         _ settings: Settings, _ core: EngineCore, _ log: EngineLog
-    ) throws(EngineFailure) -> UpstreamKeeper {
+    ) throws(EngineFailure) -> (UpstreamKeeper, CheckpointThread?) {
         var box: SecretBox?
         let key = settings.text(.secretKeyFile)
         if !key.isEmpty {
@@ -274,10 +252,12 @@ public final class EngineService {
                 message: "upper_servers: a gateway has its bindings for itself; set store = sqlite or memory")
         }
         guard isGateway, settings.text(.store) != "memory", !path.isEmpty else {
-            return UpstreamKeeper(core: core, settings: settings, file: nil, box: box)
+            return (UpstreamKeeper(core: core, settings: settings, file: nil, box: box), nil)
         }
         do throws(StoreError) {
-            return UpstreamKeeper(core: core, settings: settings, file: try UpstreamFile(path: path), box: box)
+            let file = try UpstreamFile(path: path)
+            let keeper = UpstreamKeeper(core: core, settings: settings, file: file, box: box)
+            return (keeper, try CheckpointThread(path: path))
         } catch {
             throw EngineFailure(message: "upper_path: \(error)")
         }
@@ -288,6 +268,9 @@ public final class EngineService {
         loop.schedule(after: 1000) { [weak self] in
             guard let self else { return }
             core.tick(now: loop.now)
+            core.upstream?.lookAtClock()
+            core.lookAtStore()
+            listener.look()
             if let path = core.storeFile?.foundMissing() {
                 log(
                     .error,
@@ -295,32 +278,6 @@ public final class EngineService {
                 )
             }
             everySecond()
-        }
-    }
-
-    /// Writes refreshes and new users in groups, a moment after the first of them.
-    private func writeRegistrations(of store: BufferedStore) {
-        store.onWaiting = { [weak self, weak store] in
-            guard let self else { return }
-            refreshesWaitSince = refreshesWaitSince ?? loop.now
-            loop.schedule(after: Self.groupPause) { [weak self] in
-                guard let self, let store else { return }
-                flush(store, isFirst: true)
-            }
-        }
-    }
-
-    /// Tries until it works; logs the first failure.
-    private func flush(_ store: BufferedStore, isFirst: Bool) {
-        do throws(StoreError) {
-            try store.flush()
-            refreshesWaitSince = nil
-        } catch {
-            if isFirst { log(.error, "registrations wait in the journal until the store can be written: \(error)") }
-            loop.schedule(after: 1000) { [weak self, weak store] in
-                guard let self, let store else { return }
-                flush(store, isFirst: false)
-            }
         }
     }
 
@@ -332,9 +289,10 @@ public final class EngineService {
             // A server that nodes share forgets by itself.
             if shared == nil, try core.store.forget(now: loop.wallSeconds, limit: 200) == 200 { pause = 50 }
         } catch {
+            core.note(error)
             log(.error, "old bindings could not be dropped: \(error)")
         }
-        if let failure = checkpoints?.takeFailure() {
+        for failure in [checkpoints, upstreamCheckpoints].compactMap({ $0?.takeFailure() }) {
             log(.warning, "the store's log could not be emptied: \(failure)")
         }
         loop.schedule(after: pause) { [weak self] in self?.housekeeping() }
@@ -344,15 +302,6 @@ public final class EngineService {
 // MARK: Connections
 
 extension EngineService {
-    /// Takes new connections.
-    private final class Listener: LoopSource {
-        weak var service: EngineService?
-
-        init(_ service: EngineService) { self.service = service }
-
-        func ready(_ readiness: Loop.Readiness) { service?.acceptPeers() }
-    }
-
     /// Ends the engine with its supervisor.
     private final class ParentWatch: LoopSource {
         weak var service: EngineService?
@@ -400,21 +349,17 @@ extension EngineService {
         }
     }
 
-    private func acceptPeers() {
-        while true {
-            let taken = listener.accept()
-            guard gate?.isShut(after: taken?.descriptor ?? -1) != true, let socket = taken else { return }
-            let connection = PeerConnection(SocketPeer(socket: socket), self)
-            do throws(SystemError) {
-                try loop.watch(socket.descriptor, for: .readable, connection)
-                connections[ObjectIdentifier(connection.peer)] = connection
-                connection.peer.onBacklog = { [weak self, weak connection] in
-                    guard let self, let connection else { return }
-                    connection.adjust(loop)
-                }
-            } catch {
-                log(.error, "a connection could not be taken: \(error)")
+    private func take(_ socket: LocalSocket) {
+        let connection = PeerConnection(SocketPeer(socket: socket), self)
+        do throws(SystemError) {
+            try loop.watch(socket.descriptor, for: .readable, connection)
+            connections[ObjectIdentifier(connection.peer)] = connection
+            connection.peer.onBacklog = { [weak self, weak connection] in
+                guard let self, let connection else { return }
+                connection.adjust(loop)
             }
+        } catch {
+            log(.error, "a connection could not be taken: \(error)")
         }
     }
 

@@ -64,4 +64,6 @@ final class FilteredStore: BindingStore {
     }
 
     func count() throws(StoreError) -> Int { try store.count() }
+
+    func tryWriting() throws(StoreError) { try store.tryWriting() }
 }

@@ -32,6 +32,8 @@ final class RefreshWatch {
 
     private unowned let core: EngineCore
     private var walks: [Walk]
+    /// The last look found a store that could not be read.
+    private var hasFailed = false
 
     /// `asksAll`: also phones that said `+sip.pnsreg` are asked `lead` seconds before the end.
     init(core: EngineCore, lead: Int64, asksAll: Bool = false, now: Int64) {
@@ -68,12 +70,17 @@ final class RefreshWatch {
         do throws(StoreError) {
             let found = try core.store.ending(
                 after: begin, by: end.time, refreshingThemselves: walk.isOfOwnRefreshers, limit: Self.batch)
-            walk.cursor = found.count < Self.batch ? end : found.last?.cursor ?? end
-            for ending in found { try push(ending.binding, lead: walk.lead, now: now) }
+            for ending in found {
+                try push(ending.binding, lead: walk.lead, now: now)
+                walk.cursor = ending.cursor
+            }
+            if found.count < Self.batch { walk.cursor = end }
+            hasFailed = false
             return found.count == Self.batch
         } catch {
-            core.log(.error, "phones could not be asked to register: \(error)")
-            walk.cursor = end
+            // The next look finds them.
+            if !hasFailed { core.log(.error, "phones cannot be asked to register for now: \(error)") }
+            hasFailed = true
             return false
         }
     }

@@ -17,26 +17,40 @@ struct FCMKeys {
     let sources: [FCMKeySource]
     /// In the same order; nil where the file cannot be used.
     let keys: [Key?]
+    /// The files as they were read, in the same order; nil where they could not be.
+    private let stamps: [FileStamp?]
     let directory: FCMDirectory
     /// What is wrong, by setting.
     let problems: [SettingError]
 
-    /// A file that was good in `old` and cannot be used now is used as it was.
+    /// A file that was good in `old` and cannot be used now is used as it was; one that has not changed is not read again.
     init(_ settings: Settings, keeping old: FCMKeys? = nil) {
         var (names, problems) = Self.names(settings)
         let named = FCMKeySources(settings, names: names)
         problems += named.problems
-        keys = named.all.map { source in
+        let known = old?.byPath ?? [:]
+        var (keys, stamps) = ([Key?](), [FileStamp?]())
+        for source in named.all {
+            // ORDER: before the file is read: what is written meanwhile is seen at the next look.
+            let stamp = FileStamp(source.path)
+            let before = known[source.path]
+            if let stamp, let before, before.stamp == stamp {
+                keys.append(before.key)
+                stamps.append(stamp)
+                continue
+            }
             do throws(KeyFileError) {
                 let (account, signer) = try FCMKeyFile.read(source.path)
-                return Key(account: account, signer: signer)
+                keys.append(Key(account: account, signer: signer))
+                stamps.append(stamp)
             } catch {
-                let before = old?.key(at: source.path)
                 let ending = before == nil ? "" : "; the key read before is still used"
                 problems.append(SettingError(setting: source.setting, message: error.message + ending))
-                return before
+                keys.append(before?.key)
+                stamps.append(nil)
             }
         }
+        (self.keys, self.stamps) = (keys, stamps)
         sources = named.all
         directory = FCMDirectory(
             zip(named.all, keys).map { source, key in
@@ -45,7 +59,18 @@ struct FCMKeys {
         self.problems = problems
     }
 
-    private func key(at path: String) -> Key? { zip(sources, keys).first { $0.0.path == path }?.1 }
+    private var byPath: [String: (key: Key, stamp: FileStamp?)] {
+        var found: [String: (key: Key, stamp: FileStamp?)] = [:]
+        for index in sources.indices {
+            if let key = keys[index] { found[sources[index].path] = (key, stamps[index]) }
+        }
+        return found
+    }
+
+    /// How many there will be; reads no file.
+    static func count(_ settings: Settings) -> Int {
+        FCMKeySources.areSet(in: settings) ? FCMKeySources(settings, names: names(settings).0).all.count : 0
+    }
 
     /// The project that a package or project is pushed through, for somebody who only looks: when the only file
     /// cannot be read, the app stands in for its project.

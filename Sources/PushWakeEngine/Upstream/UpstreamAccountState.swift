@@ -74,6 +74,7 @@ struct KeptAccounts {
     private var free: [UInt32] = []
 
     var count: Int { named.count }
+    var all: some Sequence<KeptAccount> { named.values }
 
     subscript(name: String) -> KeptAccount? { named[name] }
 

@@ -25,16 +25,23 @@ final class UpstreamKeeper {
     private var removed: Set<String> = []
     private var timer: (id: Loop.TimerID, at: Int64)?
     private var isSaving = false
+    /// The last attempt to write was in vain.
+    private var isUnwritten = false
     /// Counters since the start.
     private(set) var sent = 0
     private(set) var refused = 0
     private var hasSaidNoKey = false
+    /// Seconds since 1970 at which monotonic time began, as the clock of the last look has it.
+    private var beganAt: Int64?
 
     /// Milliseconds between two looks at what is due.
     private static let step: Int64 = 20
     /// Accounts in one look: the loop has other things to do.
     private static let batch = 200
     private static let savePause: Int64 = 200
+    private static let retryPause: Int64 = 1000
+    /// Seconds; clocks are put right by less all the time, and every plan has as much to spare.
+    private static let leastJump: Int64 = 5
     /// Milliseconds after which somebody may be there again who sends.
     private static let hostPause: Int64 = 1000
     /// Seconds for which a push may wait that asks a phone to register.
@@ -60,6 +67,7 @@ final class UpstreamKeeper {
 
     /// Takes over what was kept before a restart.
     func restore() {
+        lookAtClock()
         do throws(StoreError) {
             for row in try file?.rows() ?? [] { restore(row) }
         } catch {
@@ -323,6 +331,22 @@ final class UpstreamKeeper {
 
     // MARK: Time
 
+    /// Sees whether more time has passed than was counted: monotonic time stands still while the machine sleeps or is
+    /// paused, and a machine without a battery may have been restored by the clock of another year. To be called each second.
+    func lookAtClock() { lookAtClock(now: now, wall: wall) }
+
+    func lookAtClock(now: Int64, wall: Int64) {
+        let began = wall - now / 1000
+        defer { beganAt = began }
+        guard let before = beganAt, began - before > Self.leastJump else { return }
+        let milliseconds = min(began - before, 1 << 30) * 1000
+        core.log(.notice, "\(began - before) seconds have passed unseen; upstream registrations are renewed early")
+        for account in accounts.all {
+            account.machine.passed(milliseconds, now: now)
+            reschedule(account)
+        }
+    }
+
     private func reschedule(_ account: KeptAccount) {
         if let due = account.machine.dueAt {
             schedule.set(account.index, at: due)
@@ -397,10 +421,10 @@ final class UpstreamKeeper {
         flush()
     }
 
-    private func saveSoon() {
+    private func saveSoon(after pause: Int64 = savePause) {
         guard file != nil, !isSaving else { return }
         isSaving = true
-        core.delivery.loop.schedule(after: Self.savePause) { [weak self] in
+        core.delivery.loop.schedule(after: pause) { [weak self] in
             self?.isSaving = false
             self?.flush()
         }
@@ -415,9 +439,12 @@ final class UpstreamKeeper {
             try file.write(rows, removing: removed.filter { accounts[$0] == nil })
             unsaved = []
             removed = []
+            if isUnwritten { core.log(.notice, "upstream registrations are written again") }
+            isUnwritten = false
         } catch {
-            core.log(.error, "upstream registrations could not be written: \(error)")
-            saveSoon()
+            if !isUnwritten { core.log(.error, "upstream registrations wait until they can be written: \(error)") }
+            isUnwritten = true
+            saveSoon(after: Self.retryPause)
         }
     }
 }

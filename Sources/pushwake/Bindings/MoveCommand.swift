@@ -66,8 +66,15 @@ extension BindingsCommand {
                 totals.say(json: json)
                 throw error
             }
+            if lines.number == 0, let failure = lines.failure {
+                Console.printError("cannot read \(file): \(failure)")
+                throw ExitCode(2)
+            }
+            if let failure = lines.failure {
+                Console.printError("\(totals.file):\(lines.number): what comes next cannot be read: \(failure)")
+            }
             totals.say(json: json)
-            if totals.problems > 0 { throw ExitCode(1) }
+            if totals.problems > 0 || lines.failure != nil { throw ExitCode(1) }
         }
 
         private func send(_ batch: inout BindingBatch, _ client: EngineClient, _ totals: inout Totals) throws {
@@ -75,9 +82,7 @@ extension BindingsCommand {
             guard !lines.isEmpty else { return }
             client.begin(.takeBindings)
             for line in lines { client.put(.text, line.text) }
-            for row in EngineClient.rows(of: try Engine.answer(client, milliseconds: 30_000)) {
-                totals.add(row, lines)
-            }
+            totals.add(EngineClient.rows(of: try Engine.answer(client, milliseconds: 30_000)), lines)
         }
 
         /// What became of the lines.
@@ -89,8 +94,16 @@ extension BindingsCommand {
 
             var problems: Int64 { counts["problems"] ?? 0 }
 
-            /// Takes a row of the engine's answer about these lines.
-            mutating func add(_ row: [EngineField], _ lines: [BindingBatch.Line]) {
+            /// Takes the engine's answer about these lines.
+            mutating func add(_ rows: [[EngineField]], _ lines: [BindingBatch.Line]) {
+                let before = problems
+                for row in rows { add(row, lines) }
+                let unnamed = problems - before - Int64(rows.lazy.flatMap(\.self).count { $0.text != nil })
+                guard unnamed > 0, let first = lines.first, let last = lines.last else { return }
+                Console.printError("\(file): and \(unnamed) more of lines \(first.number) to \(last.number)")
+            }
+
+            private mutating func add(_ row: [EngineField], _ lines: [BindingBatch.Line]) {
                 var index: Int64?
                 for field in row where field.text == nil {
                     if field.name == "index" {
@@ -135,6 +148,8 @@ private final class LineFile {
     private var room = 0
     /// Of the line that was read last, from 1; empty ones count.
     private(set) var number = 0
+    /// Why there was no next line, other than the end of the file.
+    private(set) var failure: String?
 
     /// Opens a file, or standard input for `-`; nil when it cannot be read.
     init?(_ path: String) {
@@ -151,9 +166,14 @@ private final class LineFile {
     func next() -> String? {
         while true {
             let count = getline(&line, &room, file)
-            guard count >= 0, let line else { return nil }
+            guard count >= 0, let line else {
+                if ferror(file) != 0 { failure = String(cString: strerror(errno)) }
+                return nil
+            }
             number += 1
-            let bytes = UnsafeRawBufferPointer(start: line, count: count)
+            var bytes = UnsafeRawBufferPointer(start: line, count: count)[...]
+            // Editors of another system put it before a file.
+            if number == 1, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes = bytes.dropFirst(3) }
             let text = String(decoding: bytes.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
             if !text.isEmpty { return text }
         }

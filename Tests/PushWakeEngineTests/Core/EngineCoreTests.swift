@@ -193,37 +193,6 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(try bench.core.wake(call(2000)).bindings == 1)
     }
 
-    @Test func `reports the contact that a phone without instance has left`() throws {
-        let bench = try CoreBench()
-        try bench.register("<sip:bob@10.0.0.1:5060>", headers: [("X-MPUSH", "a:project:t:1")], callID: "one")
-        let reply = try bench.register(
-            "<sip:bob@10.0.0.1:6070>", headers: [("X-MPUSH", "a:project:t:1")], callID: "two")
-        #expect(EngineClient.text(.staleContact, in: reply) == "sip:bob@10.0.0.1:5060")
-        #expect(bench.currentTokens() == ["t:1"])
-    }
-
-    @Test(arguments: [
-        ("<sip:bob@10.0.0.1:5060>;expires=0", "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t"),
-        (
-            "<sip:bob@10.0.0.1:5060;pn-provider=fcm>;expires=0",
-            "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t"
-        ),
-        // The registrar finds it itself; another phone's address; another Contact of the same phone.
-        ("<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t>;expires=0", ""),
-        (
-            "<sip:bob@10.0.0.1:5060>;expires=0;+sip.instance=\"<2>\"",
-            "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t"
-        ),
-        ("<sip:bob@10.0.0.2:5060>;expires=0", ""),
-    ])
-    func `reports the contact that a removal leaves without naming it to the letter`(contact: String, left: String)
-        throws
-    {
-        let bench = try CoreBench()
-        try bench.register("<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t>")
-        #expect(EngineClient.text(.staleContact, in: try bench.register(contact)) == left)
-    }
-
     @Test(arguments: [
         ("<sip:bob@10.0.0.1:5060>", true), (fcm, true), ("*", true),
         ("<sip:bob@10.0.0.9:5060>;+sip.instance=\"<1>\"", false),

@@ -27,6 +27,7 @@ private final class LateStore: SharedStore {
     var backlog = 0
     var sharedNames: [String] = []
     var isReady: Bool { !isAway }
+    let refusal: StoreError? = nil
 
     /// Answers all questions, in their order, and those that come of it.
     func answer() { while !open.isEmpty { open.removeFirst()() } }

@@ -76,6 +76,16 @@ private func binding(_ token: String, _ provider: Provider = .fcm) -> Binding {
         #expect(trace.cseqs(long + "1") == [1])
     }
 
+    @Test(arguments: [129, 300, 5000]) func `is found by the names that it shows`(length: Int) throws {
+        let trace = Trace()
+        let (user, call) = (String(repeating: "u", count: length), String(repeating: "c", count: length))
+        let id = trace.begin(method: "INVITE", aor: user, callID: call, cseq: 1, from: "", now: 0)
+        let story = try #require(trace.story(of: id))
+        #expect(trace.find(story.callID, limit: 5) == [id])
+        #expect(trace.find(story.aor, limit: 5) == [id])
+        #expect(length > 512 || story.callID == call && story.aor == user)
+    }
+
     @Test func `shortens what names a device`() throws {
         let trace = Trace()
         let id = trace.call("a")

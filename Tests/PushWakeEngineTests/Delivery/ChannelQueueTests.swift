@@ -190,6 +190,20 @@ import Testing
         #expect(try bench.arrivals().allSatisfy { !$0.hasPrefix("late") })
     }
 
+    @Test func `does not rest for an app that is another team's`() throws {
+        let bench = try QueueBench(
+            script: #"{"rules":[{"token":"evil*","status":400,"reason":"TopicDisallowed"}]}"#, [.maxFail: "2"])
+        defer { bench.fixture.end() }
+        for number in 0..<5 {
+            bench.push(.call, "evil\(number)")
+            #expect(bench.run { bench.ends.count == number + 1 })
+        }
+        bench.push(.call, "good")
+        #expect(bench.run { bench.ends.count == 6 })
+        #expect(bench.ends["evil4"]?.reason == "TopicDisallowed")
+        #expect(bench.ends["good"]?.outcome == .accepted)
+    }
+
     @Test func `does not count the request for an access token as a push`() throws {
         let bench = try QueueBench(script: #"{"rules":[{"provider":"oauth","no_answer":true}]}"#)
         defer { bench.fixture.end() }

@@ -36,6 +36,28 @@ import Testing
         #expect(try projects(fixture) == [second, second, first, first])
     }
 
+    @Test func `are read again when their files have changed, and then alone`() throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setFCM()
+        let copy = fixture.directory + "/copy.json"
+        try fixture.write(copy, FileContent.read(fixture.directory + "/files/fcmkey.json"))
+        try fixture.set("fcm_app1", "com.example.copy")
+        try fixture.set("fcm_key1", copy)
+        #expect(FCMKeys.count(fixture.settings) == 2)
+        let first = FCMKeys(fixture.settings)
+        let signer = try #require(first.keys[0]?.signer)
+        let second = try #require(first.keys[1]?.signer)
+        let unchanged = FCMKeys(fixture.settings, keeping: first)
+        #expect(unchanged.keys[0]?.signer === signer && unchanged.keys[1]?.signer === second)
+        try fixture.write(copy, FileContent.read(fixture.secondAccount))
+        let changed = FCMKeys(fixture.settings, keeping: unchanged)
+        #expect(changed.keys[0]?.signer === signer && changed.keys[1]?.account.project == "pushwake-simulator-2")
+        try fixture.write(copy, Array("{".utf8))
+        let broken = FCMKeys(fixture.settings, keeping: changed)
+        #expect(broken.keys[1]?.signer === changed.keys[1]?.signer && broken.problems.count == 1)
+    }
+
     @Test func `fetch one access token each, and push at once`() throws {
         let fixture = try DeliveryFixture()
         defer { fixture.end() }

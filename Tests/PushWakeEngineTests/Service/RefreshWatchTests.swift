@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: MIT
 
+import Glibc
 import PushWakeClient
 import PushWakeCore
-import PushWakeStore
 import PushWakeSystem
 import Testing
 
 @testable import PushWakeEngine
 @testable import PushWakeSimulator
+@testable import PushWakeStore
 
 /// Refresh pushes through the simulator's FCM, with the time as the test says.
 @Suite(.serialized) struct `A phone whose registration ends` {
     private final class Bench {
         let fixture: DeliveryFixture
         let core: EngineCore
-        let store: any BindingStore = MemoryStore()
+        let store: any BindingStore
         private(set) var watch: RefreshWatch
 
-        init(lead: Int64 = 150, settings: [String: String] = [:]) throws {
+        init(
+            lead: Int64 = 150, settings: [String: String] = [:], store: any BindingStore = MemoryStore()
+        ) throws {
+            self.store = store
             fixture = try DeliveryFixture()
             try fixture.setFCM()
             for (name, value) in settings { try fixture.set(name, value) }
@@ -122,6 +126,20 @@ import Testing
             bench.restart(at: Self.begin + 500)
             #expect(try bench.look(at: Self.begin + 500) == ["tok-bob"])
         }
+    }
+
+    @Test func `is asked when the store can be read again`() throws {
+        let path = "/tmp/pushwake-watch-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).db"
+        defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
+        let bench = try Bench(store: SQLiteStore(path: path))
+        defer { bench.fixture.end() }
+        try bench.register("bob")
+        let other = try SQLiteDatabase(path: path, busyTimeout: 0)
+        try other.execute("ALTER TABLE bindings RENAME TO elsewhere")
+        #expect(try bench.look(at: Self.begin + 460).isEmpty)
+        try other.execute("ALTER TABLE elsewhere RENAME TO bindings")
+        #expect(try bench.look(at: Self.begin + 470) == ["tok-bob"])
+        #expect(try bench.look(at: Self.begin + 480) == ["tok-bob"])
     }
 
     @Test func `waits while the load is high`() throws {

@@ -107,17 +107,16 @@ final class FCMChannel: ProviderChannel {
     }
 
     private func fetchToken() {
-        let input = FCMTokenRequest.signingInput(account, now: loop.wallSeconds)
-        guard let signature = sign(input) else { return tokenFailed("SigningFailed", after: nil, isFinal: true) }
-        do throws(PushRefusal) {
-            let (_, request) = try FCMTokenRequest.build(account, signingInput: input, signature: signature)
-            tokenPool.send(request, deadline: loop.now + 20_000) { [self] exchange in tokenAnswered(exchange) }
-        } catch {
-            tokenFailed(error.verdict.reason, after: nil, isFinal: true)
-        }
+        tokenPool.send(
+            FCMTokenExchange(
+                account, deadline: loop.now + 20_000, now: { [loop] in loop.wallSeconds }, sign: sign
+            ) { [self] result in tokenAnswered(result) })
     }
 
     private func tokenAnswered(_ exchange: HTTPResult) {
+        if case .refused(let refusal) = exchange {
+            return tokenFailed(refusal.verdict.reason, after: nil, isFinal: true)
+        }
         guard case .answered(let response, _) = exchange else {
             return tokenFailed(exchange.verdict(isRepeatable: true).reason, after: nil, isFinal: false)
         }

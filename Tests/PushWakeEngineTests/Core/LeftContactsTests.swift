@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+@testable import PushWakeClient
+@testable import PushWakeEngine
+
+@Suite struct `Contacts that a phone has left` {
+    @Test func `reports the contact that a phone without instance has left`() throws {
+        let bench = try CoreBench()
+        try bench.register("<sip:bob@10.0.0.1:5060>", headers: [("X-MPUSH", "a:project:t:1")], callID: "one")
+        let reply = try bench.register(
+            "<sip:bob@10.0.0.1:6070>", headers: [("X-MPUSH", "a:project:t:1")], callID: "two")
+        #expect(EngineClient.text(.staleContact, in: reply) == "sip:bob@10.0.0.1:5060")
+        #expect(bench.currentTokens() == ["t:1"])
+    }
+
+    @Test(arguments: [
+        ("<sip:bob@10.0.0.1:5060>;expires=0", "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t"),
+        (
+            "<sip:bob@10.0.0.1:5060;pn-provider=fcm>;expires=0",
+            "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t"
+        ),
+        // The registrar finds it itself; another phone's address; another Contact of the same phone.
+        ("<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t>;expires=0", ""),
+        (
+            "<sip:bob@10.0.0.1:5060>;expires=0;+sip.instance=\"<2>\"",
+            "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t"
+        ),
+        ("<sip:bob@10.0.0.2:5060>;expires=0", ""),
+    ])
+    func `reports the contact that a removal leaves without naming it to the letter`(contact: String, left: String)
+        throws
+    {
+        let bench = try CoreBench()
+        try bench.register("<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t>")
+        #expect(EngineClient.text(.staleContact, in: try bench.register(contact)) == left)
+    }
+
+    @Test func `are none of those that its REGISTER names`() throws {
+        let bench = try CoreBench()
+        let push = ";pn-provider=fcm;pn-param=project;pn-prid=t"
+        let first = "sip:bob@10.0.0.1:5060\(push)"
+        let second = "sip:bob@[2001:db8::1]:5060;transport=tcp\(push)"
+        for cseq in 1...3 {
+            let reply = try bench.register("<\(first)>, <\(second)>", cseq: Int64(cseq))
+            #expect(EngineClient.text(.staleContact, in: reply) == "")
+        }
+        let reply = try bench.register("<\(first)>, <\(second)>;expires=0", cseq: 4)
+        #expect(EngineClient.text(.staleContact, in: reply) == second)
+        #expect(bench.currentTokens() == ["t"])
+    }
+}
