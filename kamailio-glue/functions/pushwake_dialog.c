@@ -8,7 +8,7 @@
 
 #define PW_TABLE "location"
 
-/* The user whose phone it is for, in pkg memory; 0 when there is none. */
+/* The user whose phone it is for, to be freed; 0 when there is none. */
 static int dialog_user(str *aor, sip_msg_t *msg)
 {
 	pushwake_header *headers;
@@ -22,7 +22,7 @@ static int dialog_user(str *aor, sip_msg_t *msg)
 	}
 	status = pushwake_dialog_user(&found, pw_client, pw_in(&msg->first_line.u.request.method),
 			pw_in(&msg->first_line.u.request.uri), headers, count);
-	pkg_free(headers);
+	free(headers);
 	if(status < 0) {
 		pw_engine_away("pushwake_in_dialog", status);
 		return 0;
@@ -65,6 +65,7 @@ static int wake(sip_msg_t *msg, str *table, str *aor)
 	if(asked != NULL) {
 		if(pw_ask(&plan, asked, msg, table, aor, &known)) {
 			held = plan.is_held ? pw_hold(msg, &plan) : -1;
+			pw_hold_asks(aor, -1);
 			if(held <= 0) {
 				pushwake_request_ended(pw_client, plan.handle, PUSHWAKE_CALL_ANSWERED, 200, 0, pw_in(NULL));
 			}
@@ -72,7 +73,7 @@ static int wake(sip_msg_t *msg, str *table, str *aor)
 		if(held <= 0) {
 			follow(msg, &known, asked);
 		}
-		pkg_free(asked);
+		free(asked);
 	}
 	pw_contacts_free(&known);
 	if(held > 0 && msg->REQ_METHOD == METHOD_INVITE) {
@@ -92,7 +93,7 @@ int ki_pushwake_in_dialog_table(sip_msg_t *msg, str *table)
 		return PW_AWAKE;
 	}
 	ret = pw_script_is_late(msg) ? PW_HELD : wake(msg, table, &aor);
-	pkg_free(aor.s);
+	free(aor.s);
 	return ret;
 }
 

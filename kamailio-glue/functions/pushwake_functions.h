@@ -45,7 +45,7 @@ void pw_register_held(uint64_t handle);
 /* It goes on. 0: it did already. */
 int pw_register_over(uint64_t handle);
 
-/* In pkg memory, to be freed; NULL: no memory. */
+/* To be freed; NULL: no memory. */
 uint64_t *pw_registers_all(int *count);
 
 /* pushwake_continue.c: action of PUSHWAKE_UPSTREAM_ACCEPT or _REFUSE */
@@ -125,6 +125,9 @@ void pw_event_run(const pw_event_t *event, sip_msg_t *msg);
 
 /* pushwake_result.c */
 int pw_result_init(void);
+
+/* Whether the script has anything for it; does not change while Kamailio runs. */
+int pw_result_is_heard(void);
 void pw_result_run(const pushwake_result *result);
 int pw_pv_parse(pv_spec_p spec, str *in);
 int pw_pv_get(sip_msg_t *msg, pv_param_t *param, pv_value_t *value);

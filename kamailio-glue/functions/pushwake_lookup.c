@@ -74,11 +74,12 @@ int pw_ask(pw_hold_plan_t *plan, pushwake_contact *asked, sip_msg_t *msg, str *t
 	}
 	request.contacts = asked;
 	request.contact_count = (size_t)known->n;
+	pw_hold_asks(aor, 1);
 	status = pushwake_wake(&result, pw_client, &request);
 	if(status < 0) {
 		pw_engine_away("pushwake_lookup", status);
 	}
-	pkg_free(headers);
+	free(headers);
 	plan->table = *table;
 	plan->aor = *aor;
 	plan->ticket = result.ticket;
@@ -86,7 +87,11 @@ int pw_ask(pw_hold_plan_t *plan, pushwake_contact *asked, sip_msg_t *msg, str *t
 	plan->deadline_ms = result.deadline_ms;
 	plan->contacts = known;
 	plan->asked = asked;
-	return status >= 0 && result.watched;
+	if(status < 0 || !result.watched) {
+		pw_hold_asks(aor, -1);
+		return 0;
+	}
+	return 1;
 }
 
 static int is_held(const str *ruid, const pw_contacts_t *known, const pushwake_contact *asked)
@@ -101,39 +106,35 @@ static int is_held(const str *ruid, const pw_contacts_t *known, const pushwake_c
 	return 0;
 }
 
-static int fits(unsigned int len, const char *text, str *out)
+static int has_branch(unsigned int first, const str *wanted)
 {
-	out->s = (char *)text;
-	out->len = (int)len;
-	return out->len > 0;
-}
+	unsigned int i;
+	branch_t *b;
+	str ruid;
 
-/* What lookup() does with the first contact: it becomes the Request-URI. */
-static int branch_to_ruri(sip_msg_t *msg, branch_t *b)
-{
-	str s;
-	flag_t flags = 0;
-
-	if(!fits(b->len, b->uri, &s) || rewrite_uri(msg, &s) < 0) {
-		return -1;
-	}
-	reset_dst_uri(msg);
-	if((fits(b->dst_uri_len, b->dst_uri, &s) && set_dst_uri(msg, &s) < 0)
-			|| (fits(b->path_len, b->path, &s) && set_path_vector(msg, &s) < 0)
-			|| (fits(b->instance_len, b->instance, &s) && set_instance(msg, &s) < 0)
-			|| (fits(b->ruid_len, b->ruid, &s) && set_ruid(msg, &s) < 0)
-			|| (fits(b->location_ua_len, b->location_ua, &s) && set_ua(msg, &s) < 0)) {
-		return -1;
-	}
-	msg->reg_id = b->reg_id;
-	msg->otcpid = b->otcpid;
-	set_ruri_q(b->q);
-	getbflagsval(0, &flags);
-	setbflagsval(0, flags | b->flags);
-	if(b->force_send_socket != NULL) {
-		set_force_socket(msg, b->force_send_socket);
+	for(i = first; i < nr_branches; i++) {
+		b = get_sip_branch((int)i);
+		if(b != NULL && pw_branch_ruid(b, &ruid) && STR_EQ(ruid, *wanted)) {
+			return 1;
+		}
 	}
 	return 0;
+}
+
+/* Those who are awake and have no branch yet, `most` at the most. */
+static void append_awake(
+		sip_msg_t *msg, unsigned int first, const pw_contacts_t *known, const pushwake_contact *asked, int most)
+{
+	int i;
+
+	for(i = 0; i < known->n && most > 0; i++) {
+		if(asked[i].verdict != PUSHWAKE_HOLD && !has_branch(first, &known->v[i].ruid)) {
+			if(pw_contact_append(msg, &known->v[i], NULL) < 0) {
+				return;
+			}
+			most--;
+		}
+	}
 }
 
 /* Looks up all contacts as branches, drops those of sleeping phones, and makes the
@@ -145,30 +146,29 @@ static int lookup_awake(
 	branch_t *b;
 	str ruid;
 	str target = uri != NULL ? *uri : *GET_RURI(msg);
-	int found;
+	int found, is_full;
 
 	if(pw.registrar.lookup_to_dset(msg, table, &target) <= 0) {
 		return 0;
 	}
+	is_full = nr_branches + 1 >= sr_dst_max_branches;
 	for(i = first; i < nr_branches;) {
 		b = get_sip_branch((int)i);
-		if(b != NULL && fits(b->ruid_len, b->ruid, &ruid) && is_held(&ruid, known, asked)) {
+		if(b != NULL && pw_branch_ruid(b, &ruid) && is_held(&ruid, known, asked)) {
 			drop_sip_branch((int)i);
 		} else {
 			i++;
 		}
 	}
-	if(nr_branches == first) { /* append_branches=0: the registrar gives one contact at most */
-		for(i = 0; (int)i < known->n && asked[i].verdict == PUSHWAKE_HOLD; i++) {
-		}
-		if((int)i < known->n) {
-			pw_contact_append(msg, &known->v[i], NULL);
-		}
+	if(is_full) { /* sleepers took the branches of others */
+		append_awake(msg, first, known, asked, known->n);
+	} else if(nr_branches == first) { /* append_branches=0: the registrar gives one contact at most */
+		append_awake(msg, first, known, asked, 1);
 	}
 	found = (int)(nr_branches - first);
 	if(found > 0) {
 		b = get_sip_branch((int)first);
-		if(b == NULL || branch_to_ruri(msg, b) < 0) {
+		if(b == NULL || pw_branch_to_ruri(msg, b) < 0) {
 			return -1;
 		}
 		drop_sip_branch((int)first);
@@ -176,14 +176,21 @@ static int lookup_awake(
 	return found;
 }
 
-/* Nobody is waited for, so far: the registrar's own lookup does the rest as well (xavp_rcd). */
-static int rings_all(const pw_hold_plan_t *plan)
+/* Puts contacts that are awake into the destination set; returns how many, -1 on error. */
+static int ring_awake(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 {
-	int i;
+	str table = plan->table;
+	int i, n = 0;
 
-	for(i = 0; i < plan->contacts->n && plan->asked[i].verdict != PUSHWAKE_HOLD; i++) {
+	for(i = 0; i < plan->contacts->n; i++) {
+		n += plan->asked[i].verdict != PUSHWAKE_HOLD;
 	}
-	return i == plan->contacts->n;
+	if(n == 0) {
+		return 0;
+	}
+	/* nobody is waited for, so far: the registrar's own lookup does the rest as well (xavp_rcd) */
+	return n == plan->contacts->n ? plain(msg, &table, uri) == PW_AWAKE
+								  : lookup_awake(msg, &table, uri, plan->contacts, plan->asked);
 }
 
 /* All phones of this user sleep; those that the script has found before, for the same request, ring meanwhile. */
@@ -191,7 +198,7 @@ static int ring_others(sip_msg_t *msg)
 {
 	branch_t *first = nr_branches > 0 ? get_sip_branch(0) : NULL;
 
-	if(first == NULL || branch_to_ruri(msg, first) < 0) {
+	if(first == NULL || pw_branch_to_ruri(msg, first) < 0) {
 		return 0;
 	}
 	drop_sip_branch(0);
@@ -206,6 +213,7 @@ static int hold_and_ring(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 	/* ORDER: the transaction first, since its lumps and its request are copied
 	 * before lookup changes the Request-URI */
 	held = pw_hold(msg, plan);
+	pw_hold_asks(&plan->aor, -1);
 	if(held <= 0) {
 		pushwake_request_ended(pw_client, plan->handle, PUSHWAKE_CALL_FAILED, 500, 0, pw_in(NULL));
 	}
@@ -217,7 +225,7 @@ static int hold_and_ring(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 		return plain(msg, &table, uri);
 	}
 	pw_quiet_over(msg);
-	awake = rings_all(plan) ? plain(msg, &table, uri) == PW_AWAKE : lookup_awake(msg, &table, uri, plan->contacts, plan->asked);
+	awake = ring_awake(msg, uri, plan);
 	if(awake > 0 || (awake == 0 && ring_others(msg))) {
 		return PW_AWAKE;
 	}
@@ -245,7 +253,7 @@ static int lookup_aor(sip_msg_t *msg, str *table, str *uri, str *aor)
 		return PW_ERROR;
 	}
 	ret = pw_ask(&plan, asked, msg, table, aor, &known) ? hold_and_ring(msg, uri, &plan) : plain(msg, table, uri);
-	pkg_free(asked);
+	free(asked);
 	pw_contacts_free(&known);
 	return ret;
 }
@@ -276,7 +284,7 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 		return PW_ERROR;
 	}
 	ret = lookup_aor(msg, table, uri, &key);
-	pkg_free(key.s);
+	free(key.s);
 	return ret;
 }
 

@@ -47,7 +47,7 @@ static int register_read(pw_register_t *r, sip_msg_t *msg, str *uri)
 	}
 	r->request.headers = r->headers;
 	if(pw_copy(&r->aor, aor.s, aor.len) < 0) {
-		pkg_free(r->headers);
+		free(r->headers);
 		return -1;
 	}
 	r->callid = msg->callid->body;
@@ -60,8 +60,8 @@ static int register_read(pw_register_t *r, sip_msg_t *msg, str *uri)
 
 static void register_free(pw_register_t *r)
 {
-	pkg_free(r->headers);
-	pkg_free(r->aor.s);
+	free(r->headers);
+	free(r->aor.s);
 }
 
 static void warn_problems(const pw_register_t *r, const pushwake_register_result *result)
@@ -162,7 +162,7 @@ static int store_binding(sip_msg_t *msg, str *table, pw_register_t *r, pushwake_
 		update_stat(pw_count.ignored, 1);
 	}
 	add_headers(msg, out);
-	pw_contacts_forget(table, &r->aor, out->stale_list, out->stale_count);
+	pw_contacts_forget(table, &r->aor, &r->request, out);
 	return 0;
 }
 
@@ -220,9 +220,7 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 		pw_execute_all(&result, &contacts);
 	}
 	pw_leg_in_hand(NULL);
-	if(asked != NULL) {
-		pkg_free(asked);
-	}
+	free(asked);
 	pw_contacts_free(&contacts);
 	return saved;
 }

@@ -72,9 +72,8 @@ uint64_t *pw_registers_all(int *count)
 	int i;
 
 	*count = 0;
-	handles = pkg_malloc(sizeof(registers->handles));
+	handles = pw_alloc(sizeof(registers->handles));
 	if(handles == NULL) {
-		PKG_MEM_ERROR;
 		return NULL;
 	}
 	lock_get(&registers->lock);

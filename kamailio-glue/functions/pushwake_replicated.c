@@ -44,14 +44,13 @@ int pw_replicated_init(pushwake_settings *settings)
 	return pw.usrloc.register_ulcb(UL_CONTACT_INSERT | UL_CONTACT_UPDATE, on_contact, NULL) < 0 ? -1 : 0;
 }
 
-/* The Contact as its phone sent it, in pkg memory. 0 or -1. */
+/* The Contact as its phone sent it, to be freed. 0 or -1. */
 static int print_contact(str *out, const pw_contact_t *c, int expires)
 {
 	int size = c->uri.len + c->instance.len + 64;
 
-	out->s = pkg_malloc(size);
+	out->s = pw_alloc(size);
 	if(out->s == NULL) {
-		PKG_MEM_ERROR;
 		return -1;
 	}
 	out->len = snprintf(out->s, size, "<%.*s>%s%.*s%s;expires=%d", c->uri.len, c->uri.s,
@@ -85,14 +84,12 @@ static int learn(pw_contacts_t *contacts, str *table, str *aor)
 		request.contact_count = 1;
 		status = pushwake_register(&result, pw_client, &request);
 		if(status == PUSHWAKE_OK) {
-			pw_contacts_forget(table, aor, result.stale_list, result.stale_count);
+			pw_contacts_forget(table, aor, &request, &result);
 			pw_execute_all(&result, contacts);
 		}
-		pkg_free(value.s);
+		free(value.s);
 	}
-	if(asked != NULL) {
-		pkg_free(asked);
-	}
+	free(asked);
 	return status;
 }
 

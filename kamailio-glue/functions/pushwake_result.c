@@ -43,14 +43,16 @@ int pw_result_init(void)
 	return 0;
 }
 
+int pw_result_is_heard(void)
+{
+	return pw_event_is_heard(&event);
+}
+
 void pw_result_run(const pushwake_result *result)
 {
 	sip_msg_t *msg;
 	int before;
 
-	if(!pw_event_is_heard(&event)) {
-		return;
-	}
 	msg = faked_msg_next();
 	before = get_route_type();
 	set_route_type(EVENT_ROUTE);

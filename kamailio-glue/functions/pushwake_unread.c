@@ -215,9 +215,9 @@ static int fetch(int portion)
 	for(tries = 0; more > 0 && tries < 4; tries++) {
 		more = pw.usrloc.get_all_ucontacts(search.buffer, search.size, 0, portion, PW_PORTIONS, 0);
 		if(more > 0) {
-			larger = pkg_realloc(search.buffer, search.size + more + 1024);
+			larger = realloc(search.buffer, search.size + more + 1024);
 			if(larger == NULL) {
-				PKG_MEM_ERROR;
+				SYS_MEM_ERROR;
 				return -1;
 			}
 			search.buffer = larger;
@@ -284,9 +284,7 @@ static void add_all_found(void)
 
 static void end_search(void)
 {
-	if(search.buffer != NULL) {
-		pkg_free(search.buffer);
-	}
+	free(search.buffer);
 	search.buffer = NULL;
 	search.size = 0;
 	search.portion = 0;

@@ -116,9 +116,8 @@ static pushwake_upstream *copy(const pushwake_upstream *order)
 	for(i = 0; i < count; i++) {
 		size += texts[i]->len;
 	}
-	out = pkg_malloc(size);
+	out = pw_alloc(size);
 	if(out == NULL) {
-		PKG_MEM_ERROR;
 		return NULL;
 	}
 	at = (char *)(out + 1);
@@ -146,7 +145,7 @@ static void execute_all(const pushwake_upstream_result *result)
 	}
 	for(i = 0; i < n; i++) {
 		pw_upstream_execute(orders[i]);
-		pkg_free(orders[i]);
+		free(orders[i]);
 	}
 }
 
@@ -166,9 +165,7 @@ static void tell_answer(uint64_t id, int status, sip_msg_t *reply)
 		answer.reason = pw_in(&reply->first_line.u.reply.reason);
 	}
 	told = pushwake_upstream_answered(&result, pw_client, &answer);
-	if(headers != NULL) {
-		pkg_free(headers);
-	}
+	free(headers);
 	if(told < 0) {
 		pw_engine_away("pushwake_save_upstream", told);
 		return;
@@ -281,7 +278,7 @@ static int ask(pushwake_upstream_result *result, sip_msg_t *msg, uint64_t handle
 	request.route = pw_in(&msg->dst_uri);
 	local_address(&request.local, msg);
 	status = pushwake_upstream_register(result, pw_client, &request);
-	pkg_free(headers);
+	free(headers);
 	return status;
 }
 
@@ -376,9 +373,7 @@ void pw_upstream_resume(void)
 	if(count > 0) {
 		LM_NOTICE("%d held REGISTERs go on with the new engine\n", count);
 	}
-	if(handles != NULL) {
-		pkg_free(handles);
-	}
+	free(handles);
 }
 
 int ki_pushwake_lookup_upstream(sip_msg_t *msg, str *table)

@@ -28,6 +28,7 @@
 typedef struct pw_named_leg {
 	int leg;
 	int later; /* the script relays to it from its failure_route, if at all */
+	unsigned int place; /* where the phone was then: pw_place_of() */
 	str ruid;
 } pw_named_leg_t;
 
@@ -43,6 +44,8 @@ typedef struct pw_hold {
 	unsigned int tindex;
 	unsigned int tlabel;
 	volatile int busy; /* its script is not done with it: no branch may be added */
+	int continues;         /* its script is suspended between lookup and relay, or goes on after that */
+	int joins_late;        /* phones registered meanwhile, without an engine */
 	int64_t suspended_ms; /* since then a verb waits for a script that is suspended; 0: none does */
 	int blind;         /* index of the blind branch */
 	int held;          /* the blind branch keeps it open */
@@ -97,8 +100,12 @@ int pw_holds_init(void);
 /* A number that no other request of this Kamailio has. */
 uint64_t pw_hold_handle(void);
 
-/* Milliseconds since it was given out. */
-int64_t pw_handle_age_ms(uint64_t handle);
+/* The engine is asked about a request for this user: +1 before, -1 once it is held, or known not to be. */
+void pw_hold_asks(const str *aor, int change);
+
+/* A request for this user, or for one of the same hash, may be held in a moment, as slow as its process may be. Who looks
+ * for it asks this first. */
+int pw_hold_is_asked(const str *aor);
 
 /* Holds msg: transaction, saved lumps, blind branch. 1: held, 0: a retransmission,
  * -1: cannot. */
@@ -136,7 +143,13 @@ int pw_leg_init(void);
 /* Legs are added while the script runs for this message; NULL: no longer. */
 void pw_leg_in_hand(sip_msg_t *msg);
 
+/* Somebody has the reply lock, and may run a route of the script under it. */
+int pw_is_locked(tm_cell_t *t);
+
 /* The rest of it under the reply lock. */
+
+/* tm takes no more branches. */
+int pw_leg_is_last(const tm_cell_t *t);
 
 /* Whether legs may still be added. */
 int pw_leg_allowed(const tm_cell_t *t, const pw_hold_t *hold);
@@ -183,6 +196,14 @@ void pw_blind_close(tm_cell_t *t, pw_hold_t *hold);
 pw_hold_t *pw_hold_in(tm_cell_t *t, uint64_t handle);
 int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold);
 
+/* What is held in this transaction, one after the other; the first after NULL. */
+pw_hold_t *pw_hold_next(tm_cell_t *t, const pw_hold_t *hold);
+
+/* Under the reply lock: where nobody wants to hear that a leg goes out, tm is not asked to tell, and copies no URI and
+ * instance for it. 1: pw_watch_go_on() has to follow. */
+int pw_watch_pause(tm_cell_t *t);
+void pw_watch_go_on(tm_cell_t *t);
+
 /* The script is done with it, and verbs may change it from now on. 1: contacts are left to try that nobody knew of when
  * the others failed. Under the reply lock. */
 int pw_watch_close(tm_cell_t *t, pw_hold_t *hold);
@@ -217,11 +238,24 @@ void pw_script_holds(tm_cell_t *t, pw_hold_t *hold);
  * sent. -1: it has held none. */
 int pw_quiet_begin(sip_msg_t *msg);
 
+/* Until pw_quiet_end() what the script relays of this request is not sent, nor what it replies. */
+void pw_quiet(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *msg);
+
 /* Under the reply lock. */
 void pw_quiet_end(tm_cell_t *t, pw_hold_t *hold);
 
 /* The script that goes on has found somebody else for its request: what it relays goes out again. */
 void pw_quiet_over(sip_msg_t *msg);
+
+/* pushwake_suspended.c: a script that is suspended between lookup and relay. */
+int pw_suspended_init(void);
+
+/* At the script's end, under the reply lock: whether it goes on in another process, and is not done with this request. */
+int pw_suspended(const tm_cell_t *t, pw_hold_t *hold);
+
+/* Another number when the phone has registered from elsewhere, or its app was started anew: the engine has another leg for
+ * it then. */
+unsigned int pw_place_of(const pw_contact_t *contact);
 
 /* pushwake_stream.c: legs whose connection ends before any answer. */
 int pw_stream_init(void);
@@ -256,9 +290,13 @@ void pw_show_end(const pushwake_verb *verb);
 
 enum pw_executed {
 	PW_DONE,
-	PW_LATER, /* not now, its script is at work */
-	PW_GONE   /* a phone is to ring for a request that is over */
+	PW_LATER,    /* not now, its script is at work */
+	PW_GONE,     /* a phone is to ring for a request that is over */
+	PW_ELSEWHERE /* it may take long, and this process has no time */
 };
+
+/* From now on this process executes nothing that runs a failure_route or asks DNS, and waits for no process that does. */
+void pw_execute_briefly(void);
 
 /* Does what the engine says. `contacts` are those of the REGISTER in hand, or NULL. */
 enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts);
@@ -268,6 +306,9 @@ void pw_execute_all(const pushwake_register_result *result, pw_contacts_t *conta
 
 /* pushwake_join.c: without an engine, the contacts of a REGISTER join what is held. */
 void pw_join(str *table, str *aor, pw_contacts_t *contacts);
+
+/* The same for one request, under the reply lock, with what has registered since it came. */
+void pw_join_late(tm_cell_t *t, pw_hold_t *hold);
 
 /* pushwake_resume.c: hands what is held to a new engine. */
 void pw_resume_all(void);

@@ -5,10 +5,8 @@
 #include "pushwake_held.h"
 
 #include <string.h>
-#include <sys/param.h>
 
 #include "core/atomic_ops.h"
-#include "core/globals.h"
 #include "core/hashes.h"
 #include "core/mem/shm_mem.h"
 #include "core/route.h"
@@ -23,6 +21,7 @@ typedef struct pw_slot {
 	gen_lock_t lock;
 	pw_hold_t *first;
 	pw_hold_t *last;
+	int asked; /* requests that the engine is asked about, and that are held next, if at all */
 } pw_slot_t;
 
 /* One held request, copied out of the table: no lock of the table is held while tm
@@ -66,13 +65,23 @@ int pw_holds_init(void)
 
 uint64_t pw_hold_handle(void)
 {
-	/* the time comes first, so that a handle says how old its request is */
+	/* the time comes first: a Kamailio that starts anew gives out none of those before */
 	return ((uint64_t)pw_now_ms() << PW_NUMBER_BITS) | ((unsigned int)atomic_add(handles, 1) & PW_NUMBER_MASK);
 }
 
-int64_t pw_handle_age_ms(uint64_t handle)
+static pw_slot_t *slot_of(const str *aor)
 {
-	return pw_now_ms() - (int64_t)(handle >> PW_NUMBER_BITS);
+	return &slots[get_hash1_raw(aor->s, aor->len) % PW_SLOTS];
+}
+
+void pw_hold_asks(const str *aor, int change)
+{
+	__sync_add_and_fetch(&slot_of(aor)->asked, change);
+}
+
+int pw_hold_is_asked(const str *aor)
+{
+	return __sync_add_and_fetch(&slot_of(aor)->asked, 0) > 0;
 }
 
 static int is_named(const pw_hold_plan_t *plan, int i)
@@ -117,6 +126,7 @@ static pw_hold_t *hold_new(tm_cell_t *t, const pw_hold_plan_t *plan)
 	for(i = 0; i < plan->contacts->n; i++) {
 		if(is_named(plan, i)) {
 			hold->named[hold->named_count].leg = plan->asked[i].leg;
+			hold->named[hold->named_count].place = pw_place_of(&plan->contacts->v[i]);
 			hold->named[hold->named_count].ruid = pw_put(&at, pw_in(&plan->contacts->v[i].ruid));
 			hold->named_count++;
 			if(plan->asked[i].leg > hold->last_leg) {
@@ -234,7 +244,7 @@ static pw_hold_t *reference(tm_cell_t **t, pw_slot_t *slot, const pw_hold_ref_t 
 
 pw_hold_t *pw_hold_find(tm_cell_t **t, str *aor, uint64_t handle)
 {
-	pw_slot_t *slot = &slots[get_hash1_raw(aor->s, aor->len) % PW_SLOTS];
+	pw_slot_t *slot = slot_of(aor);
 	pw_hold_ref_t ref;
 
 	*t = NULL;
@@ -253,9 +263,9 @@ static int collect(pw_hold_refs_t *refs, pw_slot_t *slot, str *table, str *aor, 
 			continue;
 		}
 		if(refs->n == refs->room) {
-			more = pkg_realloc(refs->v, (refs->room * 2 + 16) * sizeof(pw_hold_ref_t));
+			more = realloc(refs->v, (refs->room * 2 + 16) * sizeof(pw_hold_ref_t));
 			if(more == NULL) {
-				PKG_MEM_ERROR;
+				SYS_MEM_ERROR;
 				return -1;
 			}
 			refs->v = more;
@@ -292,9 +302,7 @@ int pw_holds_each(str *table, str *aor, enum pw_holds which, pw_hold_fn visit, v
 		/* t_lookup_ident() makes the one it finds the current transaction */
 		pw.tm.t_sett(before, branch);
 	}
-	if(refs.v != NULL) {
-		pkg_free(refs.v);
-	}
+	free(refs.v);
 	return refs.n;
 }
 
@@ -355,7 +363,7 @@ int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan)
 		return status == 0 ? 0 : -1;
 	}
 	/* what tm would refuse once it is watched */
-	if(t->nr_of_outgoings >= MIN((int)sr_dst_max_branches, PW_MAX_BRANCHES)) {
+	if(pw_leg_is_last(t)) {
 		LM_ERR("%d branches are as many as max_branches allows\n", t->nr_of_outgoings);
 		return -1;
 	}

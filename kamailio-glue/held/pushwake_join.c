@@ -26,15 +26,10 @@ static int leg_of_device(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *cont
 	return leg;
 }
 
-static void join(tm_cell_t *t, pw_hold_t *hold, void *context)
+static void add_legs(tm_cell_t *t, pw_hold_t *hold, pw_contacts_t *contacts)
 {
-	pw_contacts_t *contacts = context;
 	int i, old;
 
-	if(hold->busy) {
-		return;
-	}
-	pw.reply_lock(t);
 	for(i = 0; i < contacts->n && pw_leg_allowed(t, hold) && (hold->joins_until == 0 || pw_now_ms() < hold->joins_until);
 			i++) {
 		old = leg_of_device(t, hold, &contacts->v[i]);
@@ -43,7 +38,37 @@ static void join(tm_cell_t *t, pw_hold_t *hold, void *context)
 			update_stat(pw_count.joined, 1);
 		}
 	}
+}
+
+static void join(tm_cell_t *t, pw_hold_t *hold, void *context)
+{
+	pw.reply_lock(t);
+	if(hold->busy) {
+		hold->joins_late = 1;
+	} else {
+		add_legs(t, hold, context);
+	}
 	pw.reply_unlock(t);
+}
+
+void pw_join_late(tm_cell_t *t, pw_hold_t *hold)
+{
+	time_t began = time(NULL) - (time_t)((pw_now_ms() - hold->began_ms) / 1000) - 1;
+	pw_contacts_t contacts;
+	int i, n = 0;
+
+	if(!hold->joins_late || pw_contacts_get(&contacts, &hold->table, &hold->aor) < 0) {
+		return;
+	}
+	hold->joins_late = 0;
+	for(i = 0; i < contacts.n; i++) {
+		if(contacts.v[i].modified >= began) {
+			contacts.v[n++] = contacts.v[i];
+		}
+	}
+	contacts.n = n;
+	add_legs(t, hold, &contacts);
+	pw_contacts_free(&contacts);
 }
 
 void pw_join(str *table, str *aor, pw_contacts_t *contacts)

@@ -4,9 +4,11 @@
  * it runs under the reply lock of the transaction, so that no answer comes in between.
  */
 #include <string.h>
+#include <sys/param.h>
 
 #include "core/action.h"
 #include "core/dset.h"
+#include "core/globals.h"
 #include "core/script_cb.h"
 #include "core/timer.h"
 #include "modules/tm/t_cancel.h"
@@ -14,6 +16,16 @@
 #include "modules/tm/t_reply.h"
 #include "modules/tm/timer.h"
 #include "pushwake_held.h"
+
+int pw_is_locked(tm_cell_t *t)
+{
+	return atomic_get(&t->reply_locker_pid) != 0;
+}
+
+int pw_leg_is_last(const tm_cell_t *t)
+{
+	return t->nr_of_outgoings >= MIN((int)sr_dst_max_branches, PW_MAX_BRANCHES);
+}
 
 int pw_leg_allowed(const tm_cell_t *t, const pw_hold_t *hold)
 {
@@ -198,13 +210,17 @@ static int append(tm_cell_t *t, pw_contact_t *contact, int keeps_uri)
 {
 	int depth = t->reply_rec_lock_level;
 	str any = STR_NULL;
-	int added = -1;
+	int added = -1, is_paused;
 
 	clear_branches();
 	pw.set_branch_route(0);
 	is_appending = 1;
 	if(pw_contact_append(t->uas.request, contact, keeps_uri ? GET_RURI(t->uas.request) : NULL) == 0) {
+		is_paused = pw_watch_pause(t);
 		added = pw.tm.t_append_branches(&any);
+		if(is_paused) {
+			pw_watch_go_on(t);
+		}
 	}
 	is_appending = 0;
 	log_prefix_set(in_hand);

@@ -54,7 +54,7 @@ static int ask(tm_cell_t *t, pw_hold_t *hold)
 		request.contact_count = (size_t)contacts.n;
 		request.last_leg = hold->last_leg;
 		status = pushwake_resume(pw_client, &request);
-		pkg_free(asked);
+		free(asked);
 	}
 	pw_contacts_free(&contacts);
 	return status;
@@ -80,7 +80,7 @@ static void resume(tm_cell_t *t, pw_hold_t *hold, void *context)
 	pw_resumed_t *round = context;
 
 	hold->resumes = (hold->resumes || round->is_new) && !hold->over;
-	if(hold->resumes && !is_silent(round->status)) {
+	if(hold->resumes && !is_silent(round->status) && !pw_is_locked(t)) {
 		round->status = ask(t, hold);
 		hold->resumes = is_silent(round->status);
 		taken += round->status == PUSHWAKE_OK;

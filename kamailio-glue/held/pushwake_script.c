@@ -76,6 +76,16 @@ int pw_script_is_late(sip_msg_t *msg)
 	return t->uas.status >= 200 || is_cancelled(t);
 }
 
+/* tm forwards nothing of a cancelled request, without a word in the log. A real CANCEL is known by hold->cancelled. */
+void pw_quiet(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *msg)
+{
+	pw.reply_lock(t);
+	hold->quiet = !(t->flags & T_CANCELED); /* its CANCEL may have come first */
+	t->flags |= T_CANCELED;
+	pw.reply_unlock(t);
+	msg->msg_flags |= FL_MSG_NOREPLY;
+}
+
 int pw_quiet_begin(sip_msg_t *msg)
 {
 	const pw_opened_t *last = opened_count > 0 ? &opened[opened_count - 1] : NULL;
@@ -85,12 +95,7 @@ int pw_quiet_begin(sip_msg_t *msg)
 	if(hold == NULL) {
 		return -1;
 	}
-	/* tm forwards nothing of a cancelled request, without a word in the log. A real CANCEL is known by hold->cancelled. */
-	pw.reply_lock(t);
-	hold->quiet = !(t->flags & T_CANCELED); /* its CANCEL may have come first */
-	t->flags |= T_CANCELED;
-	pw.reply_unlock(t);
-	msg->msg_flags |= FL_MSG_NOREPLY;
+	pw_quiet(t, hold, msg);
 	is_quiet = 1;
 	return 0;
 }
@@ -182,6 +187,11 @@ static void close_opened(const pw_opened_t *one, sip_msg_t *msg)
 	if(!one->in_failure && t->uas.request != NULL) {
 		t->uas.request->flags = msg->flags;
 	}
+	if(pw_suspended(t, hold)) {
+		pw_quiet_end(t, hold);
+		pw.reply_unlock(t);
+		return;
+	}
 	must_yield = pw_watch_close(t, hold);
 	pw.reply_unlock(t);
 	/* who was tried has failed already, when nobody knew that others are left to try. tm is at work on a branch's end
@@ -259,9 +269,20 @@ static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
 	return 1;
 }
 
+/* sl_send_reply() knows no transactions, and after lookup() there would be none: what it says of a request that this script
+ * has held is its end. tm says it first, and the caller takes sl's for a copy. */
+static void on_stateless(sl_cbp_t *reply)
+{
+	if(reply->code >= 200 && pw_script_holds_current() && pw.tm.t_gett()->uas.status < 200) {
+		pw.tm.t_reply(reply->req, (unsigned int)reply->code, reply->reason->s);
+	}
+}
+
+static sl_cbelem_t stateless = {.type = SLCB_REPLY_READY, .cbf = on_stateless};
+
 int pw_script_init(void)
 {
-	return register_script_cb(on_script_end, POST_SCRIPT_CB | REQUEST_CB, NULL) == 0
+	return pw.sl.register_cb(&stateless) == 0 && register_script_cb(on_script_end, POST_SCRIPT_CB | REQUEST_CB, NULL) == 0
 				   && register_script_cb(on_failure_route_end, POST_SCRIPT_CB | FAILURE_CB, NULL) == 0
 				   ? 0
 				   : -1;

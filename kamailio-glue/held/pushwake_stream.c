@@ -110,7 +110,7 @@ static void look_after(tm_cell_t *t, pw_hold_t *hold, void *again)
 	int64_t since = hold->stream_ms;
 	int b = 0;
 
-	if(hold->busy) {
+	if(hold->busy || pw_is_locked(t)) {
 		*(int *)again = 1;
 		return;
 	}

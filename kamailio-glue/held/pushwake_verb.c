@@ -7,9 +7,6 @@
 
 #include "pushwake_held.h"
 
-/* How long a worker may take from its question to the hold. */
-#define PW_UNHELD_MS 250
-
 /* A phone that registered at another node: the registrar here may know nothing of it. */
 static pw_contact_t *contact_elsewhere(pw_contact_t *out, const pushwake_verb *verb)
 {
@@ -35,6 +32,13 @@ static pw_contact_t *contact_elsewhere(pw_contact_t *out, const pushwake_verb *v
 	return out;
 }
 
+static int is_brief = 0;
+
+void pw_execute_briefly(void)
+{
+	is_brief = 1;
+}
+
 /* A request that is about to end is tried again until it has: then its phone is told. */
 static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
 {
@@ -49,6 +53,10 @@ static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb 
 	}
 	if(contact == NULL) {
 		contact = contact_elsewhere(&elsewhere, verb);
+	}
+	if(is_brief && contact != NULL && !pw_contact_is_address(contact)) {
+		pw_contacts_free(&found);
+		return PW_ELSEWHERE;
 	}
 	pw.reply_lock(t);
 	allowed = pw_leg_allowed(t, hold);
@@ -137,20 +145,24 @@ enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts)
 	pw_hold_t *hold;
 	tm_cell_t *t;
 	enum pw_executed done = PW_DONE;
+	int is_asked;
 
+	if(is_brief && (verb->kind == PUSHWAKE_VERB_SHOW_END || verb->kind == PUSHWAKE_VERB_GIVE_UP)) {
+		return PW_ELSEWHERE;
+	}
 	if(verb->kind == PUSHWAKE_VERB_SHOW_END) {
 		pw_show_end(verb);
 		return PW_DONE;
 	}
+	/* ORDER: before it is looked for: it is held before its worker says that it has */
+	is_asked = pw_hold_is_asked(&aor);
 	hold = pw_hold_find(&t, &aor, verb->handle);
 	if(hold == NULL) {
 		pw.tm.t_sett(before, branch);
-		/* it is over, or its worker has asked the engine and not held it yet */
-		return pw_handle_age_ms(verb->handle) < PW_UNHELD_MS ? PW_LATER
-			   : verb->kind == PUSHWAKE_VERB_RING		   ? PW_GONE
-														   : PW_DONE;
+		/* its worker has asked the engine and not held it yet, or it is over */
+		return is_asked ? PW_LATER : verb->kind == PUSHWAKE_VERB_RING ? PW_GONE : PW_DONE;
 	}
-	if(is_at_work(t, hold)) {
+	if(is_at_work(t, hold) || (is_brief && pw_is_locked(t))) {
 		done = PW_LATER;
 	} else {
 		done = execute(t, hold, verb, contacts);

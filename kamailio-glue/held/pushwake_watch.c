@@ -84,8 +84,8 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 		}
 		return; /* on_final() tells whose answer it was */
 	}
-	if((hold->closed & bit) || (code == 487 && hold->cancelled)) {
-		return; /* replaced; or the answer to a CANCEL, which declines nothing */
+	if((hold->closed & bit) || (code == 487 && hold->cancelled) || t->uac[branch].last_received >= 200) {
+		return; /* replaced; or the answer to a CANCEL, which declines nothing: of the caller, or of tm's timer */
 	}
 	leg = pw_leg_of(t, hold, branch);
 	if(code < 200) {
@@ -182,7 +182,9 @@ static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)
 		/* failure_route tries another contact, under the reply lock */
 		if(hold->yields) {
 			hold->yields = 0;
-			pw_blind_open(t, hold);
+			if(!hold->over) {
+				pw_blind_open(t, hold);
+			}
 		}
 	} else if(type & TMCB_RESPONSE_OUT) {
 		if(params->code >= 200) {
@@ -213,6 +215,38 @@ int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold)
 					   > 0
 				   ? 0
 				   : -1;
+}
+
+/* Whether somebody wants to hear that a leg goes out: another module, or we ourselves (on_transaction()). */
+static int is_forwarding_heard(tm_cell_t *t)
+{
+	struct tm_callback volatile *callback;
+	const pw_hold_t *hold;
+
+	for(callback = t->tmcb_hl.first; callback != NULL; callback = callback->next) {
+		if((callback->types & TMCB_REQUEST_FWDED) == 0) {
+			continue;
+		}
+		hold = callback->param;
+		if(callback->callback != on_transaction || hold->yields || pw_script_has(hold)) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+int pw_watch_pause(tm_cell_t *t)
+{
+	if((t->tmcb_hl.reg_types & TMCB_REQUEST_FWDED) == 0 || is_forwarding_heard(t)) {
+		return 0;
+	}
+	__sync_and_and_fetch(&t->tmcb_hl.reg_types, ~TMCB_REQUEST_FWDED);
+	return 1;
+}
+
+void pw_watch_go_on(tm_cell_t *t)
+{
+	__sync_or_and_fetch(&t->tmcb_hl.reg_types, TMCB_REQUEST_FWDED);
 }
 
 /* The route that branches of this request run when they come later: its own, or the
@@ -279,15 +313,15 @@ static int keeps_contacts(void)
 	return is_kept(pw.contacts_avp) || is_kept(pw.contact_flows_avp);
 }
 
-/* Legs that the script has not relayed to: it could not, or will later. */
+/* Legs that the script has not relayed to: it could not, or will later. For whom no branch was left no push makes one. */
 static void report_unsent(tm_cell_t *t, pw_hold_t *hold)
 {
-	int i, is_later = keeps_contacts();
+	int i, is_later = keeps_contacts(), is_full = pw_leg_is_last(t);
 
 	for(i = 0; i < hold->named_count; i++) {
 		if(!pw_leg_relayed(t, hold, i)) {
 			hold->named[i].later = is_later;
-			report(hold, hold->named[i].leg, is_later ? -1 : 503, 0);
+			report(hold, hold->named[i].leg, is_later || is_full ? -1 : 503, 0);
 		}
 	}
 }
@@ -318,6 +352,20 @@ pw_hold_t *pw_hold_in(tm_cell_t *t, uint64_t handle)
 		callback = callback->next;
 	}
 	return callback != NULL ? callback->param : NULL;
+}
+
+pw_hold_t *pw_hold_next(tm_cell_t *t, const pw_hold_t *hold)
+{
+	struct tm_callback volatile *callback = t->tmcb_hl.first;
+	int is_after = hold == NULL;
+
+	for(; callback != NULL; callback = callback->next) {
+		if(is_after && callback->callback == on_transaction) {
+			return callback->param;
+		}
+		is_after = is_after || callback->param == (void *)hold;
+	}
+	return NULL;
 }
 
 void pw_watch_missed(tm_cell_t *t, pw_hold_t *hold)
@@ -366,7 +414,7 @@ static void look_after(tm_cell_t *t, pw_hold_t *hold, void *context)
 {
 	int must_yield;
 
-	if(hold->busy) {
+	if(hold->busy || pw_is_locked(t)) {
 		return;
 	}
 	pw.reply_lock(t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Contacts of a user: copied out of usrloc, made into branches, deleted.
+ * Contacts of a user: copied out of usrloc, made into branches.
  */
 #include "pushwake_contact.h"
 
@@ -144,9 +144,8 @@ static int copy_record(pw_contacts_t *out, const urecord_t *record)
 	if(n == 0) {
 		return 0;
 	}
-	out->v = pkg_malloc(size);
+	out->v = pw_alloc(size);
 	if(out->v == NULL) {
-		PKG_MEM_ERROR;
 		return -1;
 	}
 	at = (char *)(out->v + n);
@@ -185,9 +184,7 @@ int pw_contacts_get(pw_contacts_t *out, str *table, str *aor)
 
 void pw_contacts_free(pw_contacts_t *list)
 {
-	if(list->v != NULL) {
-		pkg_free(list->v);
-	}
+	free(list->v);
 	list->v = NULL;
 	list->n = 0;
 }
@@ -360,6 +357,18 @@ str pw_contact_target(pw_contact_t *c, char flow[PW_FLOW_SIZE])
 	return next;
 }
 
+int pw_contact_is_address(pw_contact_t *c)
+{
+	char flow[PW_FLOW_SIZE];
+	str target = pw_contact_target(c, flow);
+	sip_uri_t uri;
+
+	if(target.len == 0) {
+		target = c->uri;
+	}
+	return parse_uri(target.s, target.len, &uri) < 0 || str2ipx(&uri.host) != NULL;
+}
+
 int pw_contact_append(sip_msg_t *msg, pw_contact_t *c, str *uri)
 {
 	char flow[PW_FLOW_SIZE];
@@ -407,12 +416,11 @@ static void learn_flow(pw_contact_t *c)
 
 pushwake_contact *pw_contacts_describe(pw_contacts_t *list)
 {
-	pushwake_contact *out = pkg_malloc((list->n + 1) * sizeof(*out));
+	pushwake_contact *out = pw_alloc((list->n + 1) * sizeof(*out));
 	time_t now = time(NULL);
 	int i;
 
 	if(out == NULL) {
-		PKG_MEM_ERROR;
 		return NULL;
 	}
 	memset(out, 0, (list->n + 1) * sizeof(*out));
@@ -431,52 +439,4 @@ pushwake_contact *pw_contacts_describe(pw_contacts_t *list)
 		out[i].path = pw_in(&c->path);
 	}
 	return out;
-}
-
-/* A phone with several flows (RFC 5626) has a contact for each; the registrar itself
- * replaces the one whose reg-id comes again. */
-static int is_one_of_several_flows(const urecord_t *record, const ucontact_t *flow)
-{
-	const ucontact_t *c;
-
-	if(flow->reg_id <= 0 || flow->instance.len <= 0) {
-		return 0;
-	}
-	for(c = record->contacts; c != NULL; c = c->next) {
-		if(c->reg_id > 0 && c->reg_id != flow->reg_id && STR_EQ(c->instance, flow->instance)) {
-			return 1;
-		}
-	}
-	return 0;
-}
-
-static void forget_one(urecord_t *record, pushwake_str uri)
-{
-	ucontact_t *c, *next;
-
-	for(c = record->contacts; c != NULL; c = next) {
-		next = c->next;
-		if((size_t)c->c.len == uri.len && memcmp(c->c.s, uri.ptr, uri.len) == 0 && !is_one_of_several_flows(record, c)) {
-			pw.usrloc.delete_ucontact(record, c);
-		}
-	}
-}
-
-void pw_contacts_forget(str *table, str *aor, const pushwake_str *uris, size_t count)
-{
-	udomain_t *domain;
-	urecord_t *record;
-	size_t i;
-
-	if(count == 0 || pw.usrloc.get_udomain(table->s, &domain) < 0) {
-		return;
-	}
-	pw.usrloc.lock_udomain(domain, aor);
-	if(pw.usrloc.get_urecord(domain, aor, &record) == 0) {
-		for(i = 0; i < count; i++) {
-			forget_one(record, uris[i]);
-		}
-		pw.usrloc.release_urecord(record);
-	}
-	pw.usrloc.unlock_udomain(domain, aor);
 }

@@ -62,17 +62,28 @@ str pw_contact_target(pw_contact_t *c, char flow[PW_FLOW_SIZE]);
 /* The address and transport that a request came from. */
 void pw_flow_print(char flow[PW_FLOW_SIZE], struct receive_info *from);
 
-/* What the engine wants to know of each: in pkg memory, to be freed. NULL: no memory. */
+/* What the engine wants to know of each: to be freed. NULL: no memory. */
 pushwake_contact *pw_contacts_describe(pw_contacts_t *list);
 
 /* Adds it to the destination set as lookup() would; with a uri that one is what the
  * phone is asked for. 0 or -1. */
 int pw_contact_append(sip_msg_t *msg, pw_contact_t *c, str *uri);
 
+/* pushwake_branch.c. What lookup() does with the first contact: the branch becomes the Request-URI. 0 or -1. */
+int pw_branch_to_ruri(sip_msg_t *msg, branch_t *b);
+
+/* The ruid of its contact. 0: it is none of usrloc's. */
+int pw_branch_ruid(const branch_t *b, str *ruid);
+
+/* Whether it is sent to an address, and DNS not asked. */
+int pw_contact_is_address(pw_contact_t *c);
+
 /* The one with this ruid, or NULL. */
 pw_contact_t *pw_contact_find(pw_contacts_t *list, const str *ruid);
 
-/* Removes contacts from usrloc by URI. */
-void pw_contacts_forget(str *table, str *aor, const pushwake_str *uris, size_t count);
+/* Removes the contacts from usrloc that a phone has left, but none that the same REGISTER has brought: of a replicated one
+ * the engine hears Contact by Contact. */
+void pw_contacts_forget(
+		str *table, str *aor, const pushwake_register_request *brought, const pushwake_register_result *left);
 
 #endif /* PUSHWAKE_CONTACT_H */

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * The headers of a message as the library wants them, and texts as Kamailio does.
+ * The headers of a message as the library wants them, texts as Kamailio does, and memory for both.
  */
 #include <string.h>
 
 #include "core/trim.h"
 #include "pushwake_host.h"
 
+void *pw_alloc(size_t size)
+{
+	void *out = malloc(size);
+
+	if(out == NULL) {
+		SYS_MEM_ERROR;
+	}
+	return out;
+}
+
 int pw_copy(str *to, const char *from, size_t len)
 {
-	to->s = pkg_malloc(len + 1);
+	to->s = pw_alloc(len + 1);
 	if(to->s == NULL) {
-		PKG_MEM_ERROR;
 		return -1;
 	}
 	memcpy(to->s, from, len);
@@ -42,9 +51,8 @@ pushwake_header *pw_headers(sip_msg_t *msg, size_t *count)
 	for(h = msg->headers; h != NULL; h = h->next) {
 		n++;
 	}
-	headers = pkg_malloc((n + 1) * sizeof(*headers));
+	headers = pw_alloc((n + 1) * sizeof(*headers));
 	if(headers == NULL) {
-		PKG_MEM_ERROR;
 		return NULL;
 	}
 	n = 0;

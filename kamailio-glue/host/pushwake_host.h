@@ -7,6 +7,8 @@
  *     pushwake_mod        exports, init, the processes
  *     pushwake_param      modparams out of the settings table
  *     pushwake_supervisor the child process that runs the engine
+ *     pushwake_routes     another one, for what may take long
+ *     pushwake_verbs      verbs that these two execute, now or a little later
  *     pushwake_rpc        pushwake.stats and the rest
  *     pushwake_kemi       the functions for Lua, Python, JavaScript
  *   functions/  what a script calls
@@ -24,6 +26,7 @@
  *   held/       requests that are held
  *     pushwake_hold       the table of them
  *     pushwake_script     what the script at work has held, until it ends
+ *     pushwake_suspended  a script that is suspended between lookup and relay
  *     pushwake_watch      what tm tells of them goes to the engine
  *     pushwake_verb       what the engine says is done
  *     pushwake_leg        branches that come, are replaced, and go
@@ -35,14 +38,16 @@
  *   host/       what Kamailio and the library give us
  *     pushwake_host       the modules we need, the client, counters, the log
  *     pushwake_version    lets one .so load into every release of its series
- *     pushwake_contact    what usrloc knows about an AoR
- *     pushwake_headers    a message as the library reads it, texts as Kamailio does
- *     pushwake_note       what processes leave for the supervisor
+ *     pushwake_contact    what usrloc knows about an AoR; pushwake_forget: what it shall know no more
+ *     pushwake_branch     contacts as branches of the destination set
+ *     pushwake_headers    a message as the library reads it, texts as Kamailio does, and memory for both
+ *     pushwake_note       what processes leave for the supervisor, and it for the other child
  */
 #ifndef PUSHWAKE_HOST_H
 #define PUSHWAKE_HOST_H
 
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "core/sr_module.h"
 #include "core/dprint.h"
@@ -148,13 +153,17 @@ int pw_core_fits(void);
 
 /* pushwake_headers.c */
 
-/* A copy in pkg memory that ends in NUL, to be freed; 0, or -1 when memory is short. */
+/* Memory of this process alone, for free(); NULL after a word in the log. The C library's and not pkg_malloc(): Kamailio's
+ * default manager looks through up to two thousand lists for each piece, which takes longer than what is done with it. */
+void *pw_alloc(size_t size);
+
+/* A copy that ends in NUL, to be freed; 0, or -1 when memory is short. */
 int pw_copy(str *to, const char *from, size_t len);
 
 /* Puts a text where *at points, and a NUL behind it: tm compares with strstr() in places. *at is behind that then. */
 str pw_put(char **at, pushwake_str text);
 
-/* All headers that are parsed, in pkg memory, to be freed; NULL: no memory. */
+/* All headers that are parsed, to be freed; NULL: no memory. */
 pushwake_header *pw_headers(sip_msg_t *msg, size_t *count);
 
 /* pushwake_note.c */
@@ -171,20 +180,30 @@ typedef struct pw_note {
 	char text[PW_MAX_NOTE];
 } pw_note_t;
 
+/* Who takes notes. */
+enum pw_line {
+	PW_LINE_SUPERVISOR,
+	PW_LINE_ROUTES, /* the process for what may take long */
+	PW_LINES
+};
+
 int pw_notes_init(void);
 
 /* The supervisor executes this verb later. */
 void pw_verb_later(const pushwake_verb *verb);
 
+/* The process for what may take long executes it. -1: it has more to do than its line takes. */
+int pw_verb_elsewhere(const pushwake_verb *verb);
+
 /* The supervisor looks after connections at once. */
 void pw_supervisor_wake(void);
 
-/* For the supervisor: readable when there are notes, and when it was woken. */
-int pw_notes_fd(void);
+/* Readable when there are notes, and when the supervisor was woken. */
+int pw_notes_fd(enum pw_line line);
 int pw_wake_fd(void);
 
 /* The next note; 0: there is none. */
-int pw_note_take(pw_note_t *note);
+int pw_note_take(enum pw_line line, pw_note_t *note);
 
 /* Copies a verb with its texts, but for those that do not fit; returns the size of the note. */
 size_t pw_note_write(pw_note_t *note, const pushwake_verb *verb);

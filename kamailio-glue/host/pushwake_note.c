@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What processes leave for the supervisor's, without waiting for it.
+ * What processes leave for the supervisor's, and that one for the process of routes, without waiting for it.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -11,14 +11,18 @@
 
 #include "pushwake_host.h"
 
-static int line_fds[2] = {-1, -1};
+static int line_fds[PW_LINES][2];
 static int wake_fd = -1;
 
 int pw_notes_init(void)
 {
-	if(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, line_fds) < 0) {
-		LM_ERR("socketpair: %s\n", strerror(errno));
-		return -1;
+	int i;
+
+	for(i = 0; i < PW_LINES; i++) {
+		if(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, line_fds[i]) < 0) {
+			LM_ERR("socketpair: %s\n", strerror(errno));
+			return -1;
+		}
 	}
 	wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if(wake_fd < 0) {
@@ -75,13 +79,23 @@ size_t pw_note_write(pw_note_t *note, const pushwake_verb *verb)
 	return (size_t)(relocate(note) - (char *)note);
 }
 
-void pw_verb_later(const pushwake_verb *verb)
+static int leave(enum pw_line line, const pushwake_verb *verb)
 {
 	pw_note_t note;
 	size_t size = pw_note_write(&note, verb);
 
+	return send(line_fds[line][1], &note, size, 0) < 0 ? -1 : 0;
+}
+
+int pw_verb_elsewhere(const pushwake_verb *verb)
+{
+	return leave(PW_LINE_ROUTES, verb);
+}
+
+void pw_verb_later(const pushwake_verb *verb)
+{
 	/* a full line loses it: the request then ends with its own timer */
-	if(send(line_fds[1], &note, size, 0) < 0) {
+	if(leave(PW_LINE_SUPERVISOR, verb) < 0) {
 		LM_WARN("the supervisor is behind: %s; a phone may ring late\n", strerror(errno));
 	}
 }
@@ -95,9 +109,9 @@ void pw_supervisor_wake(void)
 	}
 }
 
-int pw_notes_fd(void)
+int pw_notes_fd(enum pw_line line)
 {
-	return line_fds[0];
+	return line_fds[line][0];
 }
 
 int pw_wake_fd(void)
@@ -105,12 +119,12 @@ int pw_wake_fd(void)
 	return wake_fd;
 }
 
-int pw_note_take(pw_note_t *note)
+int pw_note_take(enum pw_line line, pw_note_t *note)
 {
 	ssize_t n;
 
 	do {
-		n = recv(line_fds[0], note, sizeof(*note), 0);
+		n = recv(line_fds[line][0], note, sizeof(*note), 0);
 	} while(n > 0 && n < (ssize_t)offsetof(pw_note_t, text));
 	if(n <= 0) {
 		return 0;

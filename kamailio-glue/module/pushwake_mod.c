@@ -115,20 +115,38 @@ static int mod_init(void)
 		LM_ERR("no client: %.*s\n", PW_FMT(pushwake_settings_error(pw_settings)));
 		return -1;
 	}
-	if(pw_holds_init() < 0 || pw_stream_init() < 0 || pw_script_init() < 0 || pw_leg_init() < 0 || pw_result_init() < 0
-			|| pw_upstream_init() < 0 || pw_removed_init() < 0 || pw_replicated_init(pw_settings) < 0 || pw_notes_init() < 0) {
+	if(pw_holds_init() < 0 || pw_stream_init() < 0 || pw_script_init() < 0 || pw_suspended_init() < 0 || pw_leg_init() < 0
+			|| pw_result_init() < 0 || pw_upstream_init() < 0 || pw_removed_init() < 0 || pw_replicated_init(pw_settings) < 0 || pw_notes_init() < 0) {
 		return -1;
 	}
-	register_procs(1);
-	cfg_register_child(1);
+	register_procs(2); /* the supervisor, and the one for routes */
+	cfg_register_child(2);
 	LM_INFO("libpushwake %s\n", pushwake_version());
+	return 0;
+}
+
+/* Forks a process of our own, which `process` ends. */
+static int start(char *name, void (*process)(void))
+{
+	int pid = fork_process(PROC_RPC, name, 1);
+
+	if(pid < 0) {
+		LM_ERR("cannot fork the process \"%s\"\n", name);
+		return -1;
+	}
+	if(pid == 0) {
+		if(cfg_child_init() < 0) {
+			return -1;
+		}
+		process();
+	}
 	return 0;
 }
 
 static int child_init(int rank)
 {
 	if(rank == PROC_MAIN) {
-		return pw_supervisor_start();
+		return start("PushWake supervisor", pw_supervisor_run) < 0 || start("PushWake routes", pw_routes_run) < 0 ? -1 : 0;
 	}
 	if(rank > 0) {
 		pw_engine_await();

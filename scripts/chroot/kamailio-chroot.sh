@@ -14,13 +14,13 @@ here=$(cd "$(dirname "$0")/../.." && pwd)
 suite=${1:?usage: kamailio-chroot.sh trixie|sid}
 root=$here/.cache/kamailio-$suite-root
 name=kamailio-chroot
-recipe=1
+recipe=2
 . "$here/scripts/chroot/chroot.sh"
 
 make_root() {
     make_debian "$suite"
     in_root apt-get update || fail "apt-get update failed"
-    in_root apt-get install -y kamailio kamailio-tls-modules kamailio-lua-modules gcc make libc6-dev dpkg-dev \
+    in_root apt-get install -y kamailio kamailio-tls-modules kamailio-lua-modules kamailio-sqlite-modules gcc make libc6-dev dpkg-dev \
         ca-certificates bison flex libssl-dev pkg-config libnghttp2-14 libjansson4 libsqlite3-0 libhiredis1.1.0 \
         || fail "installing kamailio failed"
     in_root apt-get clean

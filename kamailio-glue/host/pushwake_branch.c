@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Branches of the destination set, which contacts become before a script relays.
+ */
+#include "core/dset.h"
+#include "pushwake_contact.h"
+
+static int fits(unsigned int len, const char *text, str *out)
+{
+	out->s = (char *)text;
+	out->len = (int)len;
+	return out->len > 0;
+}
+
+int pw_branch_ruid(const branch_t *b, str *ruid)
+{
+	return fits(b->ruid_len, b->ruid, ruid);
+}
+
+int pw_branch_to_ruri(sip_msg_t *msg, branch_t *b)
+{
+	str s;
+	flag_t flags = 0;
+
+	if(!fits(b->len, b->uri, &s) || rewrite_uri(msg, &s) < 0) {
+		return -1;
+	}
+	reset_dst_uri(msg);
+	if((fits(b->dst_uri_len, b->dst_uri, &s) && set_dst_uri(msg, &s) < 0)
+			|| (fits(b->path_len, b->path, &s) && set_path_vector(msg, &s) < 0)
+			|| (fits(b->instance_len, b->instance, &s) && set_instance(msg, &s) < 0)
+			|| (fits(b->ruid_len, b->ruid, &s) && set_ruid(msg, &s) < 0)
+			|| (fits(b->location_ua_len, b->location_ua, &s) && set_ua(msg, &s) < 0)) {
+		return -1;
+	}
+	msg->reg_id = b->reg_id;
+	msg->otcpid = b->otcpid;
+	set_ruri_q(b->q);
+	getbflagsval(0, &flags);
+	setbflagsval(0, flags | b->flags);
+	if(b->force_send_socket != NULL) {
+		set_force_socket(msg, b->force_send_socket);
+	}
+	return 0;
+}
