@@ -255,6 +255,11 @@ char *pushwake__show_end_call_id(struct ast_channel *chan);
 /*! The phone of such a channel has the INVITE. */
 void pushwake__show_end_heard(struct ast_channel *chan);
 
+/* ---- pushwake_path.c: calls and texts to phones behind an edge proxy of their own */
+
+int pushwake__path_start(void);
+void pushwake__path_stop(void);
+
 /* ---- pushwake_session.c, pushwake_answer.c: what PJSIP and the channels tell */
 
 int pushwake__session_start(void);
@@ -269,5 +274,8 @@ void pushwake__devstate_stop(void);
 
 /*! What push knows of an AoR may have changed. */
 void pushwake__devstate_changed(const char *aor);
+
+/*! An engine may answer for AoRs that it did not answer for: all of them, or one to see. */
+void pushwake__devstates_ask_again(int is_probe);
 
 #endif /* PUSHWAKE_CALL_H */

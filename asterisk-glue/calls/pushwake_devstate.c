@@ -3,14 +3,17 @@
  * \file
  * \brief Device state PushWake:aor: a phone that sleeps but can be woken is available.
  *
- * As long as the SIP endpoint of the same name has a contact its own state is passed
+ * As long as the SIP endpoint of the AoR has a contact its own state is passed
  * on, so a hint or queue can name PushWake:alice alone. While a call waits for a phone to
  * wake it rings, so that a queue does not send it a second one.
  */
 #include "asterisk.h"
 
+#include "asterisk/astobj2.h"
 #include "asterisk/devicestate.h"
 #include "asterisk/logger.h"
+#include "asterisk/res_pjsip.h"
+#include "asterisk/sorcery.h"
 #include "asterisk/stasis.h"
 #include "asterisk/stasis_message_router.h"
 #include "asterisk/strings.h"
@@ -21,39 +24,87 @@
 
 #define LABEL "PushWake"
 #define SIP_PREFIX "PJSIP/"
+#define BUCKETS 61
 
 static struct stasis_message_router *router;
 
-static enum ast_device_state device_state(const char *aor)
-{
-	pushwake_client *client = pushwake__client();
-	enum ast_device_state state;
-	char device[256];
-	char error[256];
+/*! AoRs whose endpoint has another name: learned when somebody asks for them, so that no change has to look for it. */
+static struct ao2_container *renamed;
 
-	snprintf(device, sizeof(device), SIP_PREFIX "%s", aor);
-	state = ast_device_state(device);
-	if (state == AST_DEVICE_NOT_INUSE || state == AST_DEVICE_UNAVAILABLE || state == AST_DEVICE_UNKNOWN) {
-		if (pushwake__calls_wait_for(aor)) {
-			return AST_DEVICE_RINGING;
-		}
-	}
-	if (state != AST_DEVICE_UNAVAILABLE && state != AST_DEVICE_INVALID && state != AST_DEVICE_UNKNOWN) {
-		return state;
-	}
-	/* All endpoints are asked about when the network goes; most users have no phone that sleeps. */
-	if (client && !pushwake_may_wake(client, pushwake__str(aor))) {
-		return AST_DEVICE_UNAVAILABLE;
-	}
-	if (pushwake__query_count(aor, error, sizeof(error)) > 0) {
-		return AST_DEVICE_NOT_INUSE;
-	}
-	return AST_DEVICE_UNAVAILABLE;
+/*! AoRs that nobody could be asked about, since no engine answered: queues go by what they were told last. */
+static struct ao2_container *unknown;
+
+struct renamed_aor {
+	char *endpoint;
+	char aor[0];
+};
+
+AO2_STRING_FIELD_HASH_FN(renamed_aor, aor)
+AO2_STRING_FIELD_CMP_FN(renamed_aor, aor)
+
+static void renamed_destroy(void *obj)
+{
+	ast_free(((struct renamed_aor *) obj)->endpoint);
 }
 
-void pushwake__devstate_changed(const char *aor)
+/* ---- The endpoint */
+
+static enum ast_device_state sip_state(const char *endpoint)
 {
-	ast_devstate_changed(AST_DEVICE_UNKNOWN, AST_DEVSTATE_CACHABLE, LABEL ":%s", aor);
+	char device[256];
+
+	snprintf(device, sizeof(device), SIP_PREFIX "%s", endpoint);
+	return ast_device_state(device);
+}
+
+/*! The endpoint that has this AoR and another name, a reference; or NULL. */
+static struct renamed_aor *find_renamed(const char *aor)
+{
+	struct renamed_aor *entry = ao2_find(renamed, aor, OBJ_SEARCH_KEY);
+	struct ast_sip_endpoint *endpoint;
+
+	if (entry && sip_state(entry->endpoint) != AST_DEVICE_INVALID) {
+		return entry;
+	}
+	if (entry) {
+		ao2_unlink(renamed, entry);
+		ao2_ref(entry, -1);
+	}
+	endpoint = pushwake__endpoint_of(aor);
+	entry = endpoint ? ao2_alloc(sizeof(*entry) + strlen(aor) + 1, renamed_destroy) : NULL;
+	if (entry) {
+		strcpy(entry->aor, aor); /* Safe */
+		entry->endpoint = ast_strdup(ast_sorcery_object_get_id(endpoint));
+		if (entry->endpoint) {
+			ao2_link(renamed, entry);
+		} else {
+			ao2_replace(entry, NULL);
+		}
+	}
+	ao2_cleanup(endpoint);
+	return entry;
+}
+
+static enum ast_device_state endpoint_state(const char *aor)
+{
+	enum ast_device_state state = sip_state(aor);
+	struct renamed_aor *entry = state == AST_DEVICE_INVALID ? find_renamed(aor) : NULL;
+
+	if (entry) {
+		state = sip_state(entry->endpoint);
+		ao2_ref(entry, -1);
+	}
+	return state;
+}
+
+static int report_renamed(void *obj, void *arg, int flags)
+{
+	const struct renamed_aor *entry = obj;
+
+	if (!strcmp(entry->endpoint, arg)) {
+		pushwake__devstate_changed(entry->aor);
+	}
+	return 0;
 }
 
 /*! When the endpoint's state changes, so does ours. */
@@ -64,12 +115,71 @@ static void on_device_state(void *userdata, struct stasis_subscription *sub, str
 	/* One message per server, and one for all of them: the latter has no EID. */
 	if (!state->eid && !strncmp(state->device, SIP_PREFIX, strlen(SIP_PREFIX))) {
 		pushwake__devstate_changed(state->device + strlen(SIP_PREFIX));
+		ao2_callback(renamed, OBJ_NODATA, report_renamed, (void *) (state->device + strlen(SIP_PREFIX)));
 	}
+}
+
+/* ---- The bindings */
+
+static int report(void *obj, void *arg, int flags)
+{
+	pushwake__devstate_changed(obj);
+	return CMP_MATCH;
+}
+
+void pushwake__devstates_ask_again(int is_probe)
+{
+	ao2_callback(unknown, OBJ_NODATA | OBJ_UNLINK | (is_probe ? 0 : OBJ_MULTIPLE), report, NULL);
+}
+
+static void keep_unknown(const char *aor)
+{
+	ao2_lock(unknown);
+	ast_str_container_remove(unknown, aor);
+	ast_str_container_add(unknown, aor);
+	ao2_unlock(unknown);
+}
+
+/*! Whether pushes wake phones of an AoR that has none that is there. */
+static enum ast_device_state binding_state(const char *aor)
+{
+	char error[256];
+	int count;
+
+	/* All endpoints are asked about when the network goes; most users have no phone that sleeps. */
+	if (!pushwake__client() || !pushwake_may_wake(pushwake__client(), pushwake__str(aor))) {
+		return AST_DEVICE_UNAVAILABLE;
+	}
+	count = pushwake__query_count(aor, error, sizeof(error));
+	if (count < 0) {
+		keep_unknown(aor);
+		return AST_DEVICE_UNKNOWN;
+	}
+	pushwake__devstates_ask_again(0);
+	return count ? AST_DEVICE_NOT_INUSE : AST_DEVICE_UNAVAILABLE;
+}
+
+static enum ast_device_state device_state(const char *aor)
+{
+	enum ast_device_state state = endpoint_state(aor);
+	int is_away = state == AST_DEVICE_UNAVAILABLE || state == AST_DEVICE_INVALID || state == AST_DEVICE_UNKNOWN;
+
+	if ((is_away || state == AST_DEVICE_NOT_INUSE) && pushwake__calls_wait_for(aor)) {
+		return AST_DEVICE_RINGING;
+	}
+	return is_away ? binding_state(aor) : state;
+}
+
+void pushwake__devstate_changed(const char *aor)
+{
+	ast_devstate_changed(AST_DEVICE_UNKNOWN, AST_DEVSTATE_CACHABLE, LABEL ":%s", aor);
 }
 
 int pushwake__devstate_start(void)
 {
-	if (ast_devstate_prov_add(LABEL, device_state)) {
+	unknown = ast_str_container_alloc(BUCKETS);
+	renamed = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, BUCKETS, renamed_aor_hash_fn, NULL, renamed_aor_cmp_fn);
+	if (!unknown || !renamed || ast_devstate_prov_add(LABEL, device_state)) {
 		return -1;
 	}
 	router = stasis_message_router_create(ast_device_state_topic_all());
@@ -84,4 +194,8 @@ void pushwake__devstate_stop(void)
 	stasis_message_router_unsubscribe_and_join(router);
 	router = NULL;
 	ast_devstate_prov_del(LABEL);
+	ao2_cleanup(renamed);
+	ao2_cleanup(unknown);
+	renamed = NULL;
+	unknown = NULL;
 }

@@ -114,18 +114,19 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 		if (leg->state != PUSHWAKE__LEG_QUEUED) {
 			continue;
 		}
-		count++;
 		if (ast_strlen_zero(leg->contact.endpoint)) {
 			leg->state = PUSHWAKE__LEG_ELSEWHERE;
+			count++;
 			continue;
+		}
+		if (call->event == PUSHWAKE_EVENT_CHAT) {
+			pushwake__node_text_append(dial, &leg->contact);
+		} else if (!pushwake__dial_fit(dial, &leg->contact)) {
+			continue; /* the next run takes it */
 		}
 		leg->state = PUSHWAKE__LEG_GIVEN;
 		*has_reason |= leg->reason != NULL;
-		if (call->event == PUSHWAKE_EVENT_CHAT) {
-			pushwake__node_text_append(dial, &leg->contact);
-		} else {
-			pushwake__dial_append(dial, &leg->contact);
-		}
+		count++;
 	}
 	ao2_unlock(call);
 	/* Not before: where no run of PushWake() takes the new leg, the old one is all there is. */

@@ -12,6 +12,7 @@
 #include "asterisk/causes.h"
 #include "asterisk/channel.h"
 #include "asterisk/logger.h"
+#include "asterisk/max_forwards.h"
 #include "asterisk/module.h"
 #include "asterisk/pbx.h"
 #include "asterisk/stasis_channels.h"
@@ -81,10 +82,16 @@ static int read_timeout(const char *text)
 	return *end || seconds < 1 || seconds > 600 ? -1 : (int) seconds;
 }
 
+/*! Without the blanks that Dial(100, 30, r) may have, too. */
+static const char *trimmed(char *argument)
+{
+	return argument ? ast_strip(argument) : "";
+}
+
 /*! Fills in what is asked for; not 0 when the arguments are wrong. */
 static int read_arguments(struct pushwake__wake *wake, char *data)
 {
-	const char *options;
+	const char *aor, *timeout, *options;
 	AST_DECLARE_APP_ARGS(args,
 		AST_APP_ARG(aor);
 		AST_APP_ARG(timeout);
@@ -92,26 +99,37 @@ static int read_arguments(struct pushwake__wake *wake, char *data)
 	);
 
 	AST_STANDARD_APP_ARGS(args, data);
-	options = S_OR(args.options, "");
-	if (ast_strlen_zero(args.aor) && !strchr(options, 'j')) {
+	aor = trimmed(args.aor);
+	timeout = trimmed(args.timeout);
+	options = trimmed(args.options);
+	if (ast_strlen_zero(aor) && !strchr(options, 'j')) {
 		ast_log(LOG_WARNING, "PushWake() needs the name of an AoR: PushWake(aor[&aor...][,timeout[,options]])\n");
 		return -1;
 	}
-	wake->timeout = read_timeout(args.timeout);
+	wake->timeout = read_timeout(timeout);
 	if (wake->timeout < 0) {
 		ast_log(LOG_WARNING, "PushWake(%s): timeout '%s' is not a number of seconds from 1 to 600\n",
-			args.aor, args.timeout);
+			aor, timeout);
 		return -1;
 	}
 	if (options[strspn(options, "jmr")]) {
-		ast_log(LOG_WARNING, "PushWake(%s): options '%s' are not known; use j, m or r\n", args.aor, options);
+		ast_log(LOG_WARNING, "PushWake(%s): options '%s' are not known; use j, m or r\n", aor, options);
 		return -1;
 	}
-	wake->aors = S_OR(args.aor, "");
+	wake->aors = aor;
 	wake->is_joining = strchr(options, 'j') != NULL;
 	wake->is_message = strchr(options, 'm') != NULL;
 	wake->is_ringing = strchr(options, 'r') != NULL;
 	return 0;
+}
+
+/*! Each phone that joins forks once more, and Dial() takes one of the channel's 20 forwards for that. It is no loop: a run
+ * goes on for a leg of the engine alone. */
+static void renew_forwards(struct ast_channel *chan)
+{
+	ast_channel_lock(chan);
+	ast_max_forwards_reset(chan);
+	ast_channel_unlock(chan);
 }
 
 static int exec(struct ast_channel *chan, const char *data)
@@ -121,6 +139,9 @@ static int exec(struct ast_channel *chan, const char *data)
 	int is_gone = 0;
 
 	if (!read_arguments(&wake, copy)) {
+		if (wake.is_joining) {
+			renew_forwards(chan);
+		}
 		wake.contacts = ast_str_create(256);
 		is_gone = wake.contacts ? pushwake__wake_run(&wake) : 0;
 	}

@@ -138,6 +138,15 @@ static int check(struct pushwake__request *request, pjsip_rx_data *rdata)
 	return 1;
 }
 
+static void make_room(const struct pushwake__request *request, pjsip_rx_data *rdata)
+{
+	size_t index;
+
+	for (index = 0; index < request->contact_count; index++) {
+		pushwake__contact_make_room(request->aor, request->contacts[index].uri, rdata->tp_info.pool);
+	}
+}
+
 static pj_bool_t on_rx_request(pjsip_rx_data *rdata)
 {
 	struct pushwake__request *request;
@@ -156,6 +165,7 @@ static pj_bool_t on_rx_request(pjsip_rx_data *rdata)
 			end_request();
 		} else {
 			pushwake__request_strip(request, rdata);
+			make_room(request, rdata);
 		}
 	}
 	ao2_cleanup(endpoint);

@@ -34,51 +34,6 @@ void pushwake__request_reset(struct pushwake__request *request)
 	request->aor[0] = '\0';
 }
 
-/*! Whether the comma-separated list has this name; copies it when it does. */
-static int pick_aor(char *aor, size_t size, const char *list, const char *name)
-{
-	char *rest = ast_strdupa(list);
-	char *item;
-
-	while ((item = strsep(&rest, ","))) {
-		item = ast_strip(item);
-		if (!ast_strlen_zero(item) && !strcmp(item, name)) {
-			ast_copy_string(aor, item, size);
-			return 1;
-		}
-	}
-	return 0;
-}
-
-/*!
- * The AoR that the To header means: "user@host" or "user" among those of the endpoint, or the only one: a registrar that
- * finds it by an alias of the domain or the name in the digest has no other. The registrar's own answer replaces it where
- * there is one; there is none when the last contact goes.
- */
-static void find_aor(struct pushwake__request *request, struct ast_sip_endpoint *endpoint, pjsip_rx_data *rdata)
-{
-	pjsip_sip_uri *uri;
-	char full[256];
-	int len;
-
-	if (!PJSIP_URI_SCHEME_IS_SIP(rdata->msg_info.to->uri) && !PJSIP_URI_SCHEME_IS_SIPS(rdata->msg_info.to->uri)) {
-		return;
-	}
-	uri = pjsip_uri_get_uri(rdata->msg_info.to->uri);
-	len = snprintf(full, sizeof(full), "%.*s@%.*s", (int) uri->user.slen, uri->user.ptr,
-		(int) uri->host.slen, uri->host.ptr);
-	if (len < 0 || (size_t) len >= sizeof(full)) {
-		return;
-	}
-	if (pick_aor(request->aor, sizeof(request->aor), endpoint->aors, full)) {
-		return;
-	}
-	full[uri->user.slen] = '\0';
-	if (!pick_aor(request->aor, sizeof(request->aor), endpoint->aors, full) && !strchr(endpoint->aors, ',')) {
-		ast_copy_string(request->aor, endpoint->aors, sizeof(request->aor));
-	}
-}
-
 /*! Whether the library has any business with this header. */
 static int is_wanted(const pjsip_hdr *header)
 {
@@ -124,7 +79,7 @@ int pushwake__request_read(struct pushwake__request *request, struct ast_sip_end
 	}
 	ast_copy_pj_str(request->call_id, &rdata->msg_info.cid->id, sizeof(request->call_id));
 	request->cseq = rdata->msg_info.cseq->cseq;
-	find_aor(request, endpoint, rdata);
+	pushwake__register_aor(request->aor, sizeof(request->aor), endpoint, rdata);
 	read_headers(request, rdata->msg_info.msg, request->text, request->text + size);
 	request->is_filled = 1;
 	return 0;

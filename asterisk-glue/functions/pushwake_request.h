@@ -66,6 +66,11 @@ void pushwake__request_drop_contact(pjsip_tx_data *tdata, const char *uri);
 /*! Seconds that the registrar granted this contact; -1 for one that the REGISTER does not name. */
 int pushwake__request_granted(const struct pushwake__request *request, const char *uri);
 
+/* ---- pushwake_aor.c */
+
+/*! The AoR of this endpoint that a REGISTER is for, empty when the registrar will find none. */
+void pushwake__register_aor(char *aor, size_t size, const struct ast_sip_endpoint *endpoint, pjsip_rx_data *rdata);
+
 /* ---- pushwake_register.c */
 
 int pushwake__register_start(void);

@@ -86,6 +86,19 @@ static void take_result(struct pushwake__call *call, const pushwake_wake_result 
 	}
 }
 
+/*! Adds a leg and dials its contact, unless that finds no room: the next run of PushWake() takes it then. */
+static void dial(struct pushwake__wake *wake, struct pushwake__call *call, int number, const struct pushwake__contact *contact)
+{
+	enum pushwake__leg_state state = PUSHWAKE__LEG_GIVEN;
+
+	if (wake->is_message) {
+		pushwake__dial_append(&wake->contacts, contact);
+	} else if (!pushwake__dial_fit(&wake->contacts, contact)) {
+		state = PUSHWAKE__LEG_QUEUED;
+	}
+	pushwake__leg_add(call, number, contact, state);
+}
+
 /*! Takes the contacts over that the engine says are to be rung; how many. */
 static int take_legs(struct pushwake__wake *wake, struct pushwake__call *call, struct pushwake__contacts *contacts,
 	const pushwake_contact *asked)
@@ -100,11 +113,10 @@ static int take_legs(struct pushwake__wake *wake, struct pushwake__call *call, s
 			continue;
 		}
 		count++;
-		/* A run that only joins leaves them to whoever forked into it. */
-		pushwake__leg_add(call, asked[index].leg, contact,
-			wake->is_joining ? PUSHWAKE__LEG_ELSEWHERE : PUSHWAKE__LEG_GIVEN);
-		if (!wake->is_joining) {
-			pushwake__dial_append(&wake->contacts, contact);
+		if (wake->is_joining) { /* whoever forked into this run dials it */
+			pushwake__leg_add(call, asked[index].leg, contact, PUSHWAKE__LEG_ELSEWHERE);
+		} else {
+			dial(wake, call, asked[index].leg, contact);
 		}
 	}
 	return wake->is_joining ? 0 : count;
@@ -118,9 +130,8 @@ static void dial_anyway(struct pushwake__wake *wake, struct pushwake__call *call
 	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
 		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
 
-		if (!pushwake__legs_have(call, contact->uri)
-			&& pushwake__leg_add(call, PUSHWAKE__LEG_NEXT, contact, PUSHWAKE__LEG_GIVEN)) {
-			pushwake__dial_append(&wake->contacts, contact);
+		if (!pushwake__legs_have(call, contact->uri)) {
+			dial(wake, call, PUSHWAKE__LEG_NEXT, contact);
 		}
 	}
 }

@@ -70,16 +70,27 @@ static void read_message(struct pushwake__caller *caller, struct ast_channel *ch
 	read_from(caller, ast_strip(from));
 }
 
+/*! The URI in a name-addr, whose name may look like one; empty when it did not fit. */
+static char *uri_in(char *text)
+{
+	char *uri = strrchr(text, '<');
+
+	if (uri ? strchr(uri, '>') != NULL : !strchr(text, '"')) {
+		return uri ? uri : text;
+	}
+	return text + strlen(text);
+}
+
 /*! The domain of the caller's own URI, or this host's name for a caller without one. */
 static void read_domain(char *domain, size_t size, struct ast_channel *chan)
 {
-	char uri[256] = "";
+	char uri[1024] = "";
 	char *at;
 
 	if (!strcmp(ast_channel_tech(chan)->type, "PJSIP")) {
 		read_variable(chan, "CHANNEL(pjsip,remote_uri)", uri, sizeof(uri));
 	}
-	at = strchr(uri, '@');
+	at = strchr(uri_in(uri), '@');
 	if (at) {
 		at[1 + strcspn(at + 1, ";?>: ")] = '\0';
 		ast_copy_string(domain, at + 1, size);

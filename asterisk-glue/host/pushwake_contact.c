@@ -20,17 +20,29 @@
 
 #include "pushwake_host.h"
 
-/*! Where the REGISTER came from: the address of the URI is that of the connection where rewrite_contact is on. */
+/*! Bytes of a variable that a dialplan can read. */
+#define MAX_VARIABLE 4095
+
+/*!
+ * Where the REGISTER came from. With rewrite_contact the URI says it: the parameter is there when the phone gave another
+ * address, and then its Via gave that too, until the phone corrects both.
+ */
 static char *flow_of(const struct ast_sip_contact *contact)
 {
 	const char *at = strchr(contact->uri, '@');
 	const char *host = at ? at + 1 : contact->uri;
 	const char *transport = strcasestr(host, ";transport=");
+	int host_len = (int) strcspn(host, ";?");
 	char *flow = NULL;
+	char via[256];
 
-	if (ast_asprintf(&flow, "%.*s%.*s %s:%d", (int) strcspn(host, ";?"), host,
-		transport ? (int) strcspn(transport + 1, ";?") + 1 : 0, S_OR(transport, ""),
-		contact->via_addr, contact->via_port) < 0) {
+	if (strstr(host, ";x-ast-orig-host=")) {
+		snprintf(via, sizeof(via), "%.*s", host_len, host);
+	} else {
+		snprintf(via, sizeof(via), "%s:%d", contact->via_addr, contact->via_port);
+	}
+	if (ast_asprintf(&flow, "%.*s%.*s %s", host_len, host,
+		transport ? (int) strcspn(transport + 1, ";?") + 1 : 0, S_OR(transport, ""), via) < 0) {
 		return NULL;
 	}
 	return flow;
@@ -194,18 +206,90 @@ void pushwake__contact_forget(const char *aor, const char *uri)
 	}
 }
 
+/*! A URI of the REGISTER in hand, as PJSIP compares it. */
+struct registered {
+	pjsip_uri *uri;
+	pj_pool_t *pool;
+};
+
+static int has_text(void *obj, void *arg, int flags)
+{
+	return strcmp(((struct ast_sip_contact *) obj)->uri, arg) ? 0 : CMP_MATCH | CMP_STOP;
+}
+
+static int make_room(void *obj, void *arg, int flags)
+{
+	struct ast_sip_contact *contact = obj;
+	struct registered *registered = arg;
+	pjsip_uri *uri;
+	pj_str_t copy;
+
+	/* One that stands in pjsip.conf does not expire. */
+	if (ast_tvzero(contact->expiration_time)) {
+		return 0;
+	}
+	pj_strdup2_with_null(registered->pool, &copy, contact->uri);
+	uri = pjsip_parse_uri(registered->pool, copy.ptr, copy.slen, 0);
+	if (uri && pjsip_uri_cmp(PJSIP_URI_IN_CONTACT_HDR, uri, registered->uri) == PJ_SUCCESS) {
+		ast_sip_location_delete_contact(contact);
+	}
+	return 0;
+}
+
+void pushwake__contact_make_room(const char *aor, const char *text, pj_pool_t *pool)
+{
+	struct registered registered = { .pool = pool };
+	struct ao2_container *list = ast_strlen_zero(aor) ? NULL : retrieve(aor);
+	struct ast_sip_contact *same = list ? ao2_callback(list, 0, has_text, (void *) text) : NULL;
+	pj_str_t copy;
+
+	if (list && !same) {
+		pj_strdup2_with_null(pool, &copy, text);
+		registered.uri = pjsip_parse_uri(pool, copy.ptr, copy.slen, 0);
+		if (registered.uri) {
+			ao2_callback(list, OBJ_NODATA, make_room, &registered);
+		}
+	}
+	ao2_cleanup(same);
+	ao2_cleanup(list);
+}
+
+/*! Where the host of a URI begins and ends when it is an IPv6 reference; both NULL when it is none. */
+static void find_reference(const char *uri, const char **begin, const char **end)
+{
+	const char *at = strchr(uri, '@');
+	const char *colon = strchr(uri, ':');
+
+	*begin = at ? at + 1 : colon ? colon + 1 : uri;
+	*end = **begin == '[' ? strchr(*begin, ']') : NULL;
+	*begin = *end ? *begin : NULL;
+}
+
 void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact *contact)
 {
-	const char *byte;
+	const char *byte, *begin, *end;
 
+	find_reference(contact->uri, &begin, &end);
 	ast_str_append(dial, 0, "%sPJSIP/%s/", ast_str_strlen(*dial) ? "&" : "", contact->endpoint);
 	for (byte = contact->uri; *byte; byte++) {
 		/* '&' parts the devices of Dial(), ',' its arguments, and the others steer how
 		 * those are taken apart. */
-		if (strchr("&,()\"\\^|", *byte) || *byte <= ' ') {
+		if (byte != begin && byte != end && (strchr("&,()[]\"\\^|", *byte) || *byte <= ' ')) {
 			ast_str_append(dial, 0, "%%%02X", (unsigned char) *byte);
 		} else {
 			ast_str_append(dial, 0, "%c", *byte);
 		}
 	}
+}
+
+int pushwake__dial_fit(struct ast_str **dial, const struct pushwake__contact *contact)
+{
+	size_t before = ast_str_strlen(*dial);
+
+	pushwake__dial_append(dial, contact);
+	if (before && ast_str_strlen(*dial) > MAX_VARIABLE) {
+		ast_str_truncate(*dial, before);
+		return 0;
+	}
+	return 1;
 }

@@ -14,6 +14,7 @@
 #ifndef PUSHWAKE_HOST_H
 #define PUSHWAKE_HOST_H
 
+#include <pjlib.h>
 #include <pushwake.h>
 
 #include "asterisk/strings.h"
@@ -102,7 +103,20 @@ void pushwake__contact_describe(pushwake_contact *out, const struct pushwake__co
 /*! Appends one contact to a dial string, with everything escaped that Dial() would split at. */
 void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact *contact);
 
+/*!
+ * The same for what a dialplan reads from a variable, if it fits: Asterisk cuts that after 4095 bytes, in the middle of a
+ * contact. 0: it was left out.
+ */
+int pushwake__dial_fit(struct ast_str **dial, const struct pushwake__contact *contact);
+
 /*! Removes the contact with this URI from the registrar. */
 void pushwake__contact_forget(const char *aor, const char *uri);
+
+/*!
+ * Before the registrar sees this Contact: removes those of this AoR that it would take for the same, although their text
+ * is another. It would keep that text: parameters that the phone has no more, a token from a time without this module,
+ * and the engine and the dialplan would look for the new one in vain.
+ */
+void pushwake__contact_make_room(const char *aor, const char *text, pj_pool_t *pool);
 
 #endif /* PUSHWAKE_HOST_H */

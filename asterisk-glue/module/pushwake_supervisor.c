@@ -5,6 +5,7 @@
  */
 #include "asterisk.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 
@@ -19,6 +20,8 @@
 #define START_WAIT_MS 2000
 /*! How long an engine that was silent is left alone. */
 #define RESUME_MS 250
+/*! How long an engine that did not say how a phone stands is left alone. */
+#define PROBE_MS 1000
 
 static pthread_t thread = AST_PTHREADT_NULL;
 static int stop_fd = -1;
@@ -47,6 +50,7 @@ static void on_engine(void *context)
 {
 	pushwake__calls_resume();
 	resumes = 1;
+	pushwake__devstates_ask_again(0);
 }
 
 static void on_log(void *context, int level, pushwake_str message)
@@ -69,19 +73,25 @@ static void on_log(void *context, int level, pushwake_str message)
 	}
 }
 
-/*! How long the thread may wait: as the library says, or until calls are handed over again. */
-static int pause_ms(struct timeval resumed)
+/*! How long it is until `pause` milliseconds have passed since then. */
+static int left_ms(struct timeval then, int pause)
+{
+	return MAX(0, pause - (int) ast_tvdiff_ms(ast_tvnow(), then));
+}
+
+/*! How long the thread may wait: as the library says, or until calls are handed over again or a state is asked for. */
+static int pause_ms(struct timeval resumed, struct timeval probed)
 {
 	int pause = pushwake_supervisor_timeout_ms(supervisor);
-	int left = MAX(0, RESUME_MS - (int) ast_tvdiff_ms(ast_tvnow(), resumed));
 
-	return resumes && (pause < 0 || pause > left) ? left : pause;
+	pause = MIN(pause < 0 ? INT_MAX : pause, left_ms(probed, PROBE_MS));
+	return resumes ? MIN(pause, left_ms(resumed, RESUME_MS)) : pause;
 }
 
 static void *run(void *data)
 {
 	struct pollfd fds[2] = { { .events = POLLIN }, { .events = POLLIN } };
-	struct timeval resumed = { 0, 0 };
+	struct timeval resumed = { 0, 0 }, probed = ast_tvnow();
 
 	fds[0].fd = stop_fd;
 	for (;;) {
@@ -91,8 +101,12 @@ static void *run(void *data)
 			resumes = pushwake__calls_resume_on();
 			resumed = ast_tvnow();
 		}
+		if (!left_ms(probed, PROBE_MS)) {
+			pushwake__devstates_ask_again(1);
+			probed = ast_tvnow();
+		}
 		fds[1].fd = pushwake_supervisor_fd(supervisor);
-		poll(fds, 2, pause_ms(resumed));
+		poll(fds, 2, pause_ms(resumed, probed));
 		if (fds[0].revents) {
 			return NULL;
 		}

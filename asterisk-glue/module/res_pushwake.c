@@ -50,6 +50,7 @@ static const struct {
 	{ "calls", pushwake__calls_start, pushwake__calls_stop },
 	{ "deserted calls", pushwake__deserted_start, pushwake__deserted_stop },
 	{ "legs", pushwake__session_start, pushwake__session_stop },
+	{ "edge proxies", pushwake__path_start, pushwake__path_stop },
 	{ "nodes", pushwake__node_start, pushwake__node_stop },
 	{ "messages of nodes", pushwake__node_text_start, pushwake__node_text_stop },
 	{ "answers", pushwake__answer_start, pushwake__answer_stop },

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief A phone behind an edge proxy (Path, RFC 3327) is reached through it, also where its contact is dialled by URI.
+ *
+ * PUSHWAKE_CONTACTS names contacts, and so PJSIP's session does not know which of the registrar's it calls. res_pjsip_path then
+ * finds the Path only when the AoR has the name of the contact's user part, which is random with many apps.
+ */
+#include "asterisk.h"
+
+#include <pjsip.h>
+#include <pjsip_ua.h>
+
+#include "asterisk/astobj2.h"
+#include "asterisk/logger.h"
+#include "asterisk/res_pjsip.h"
+#include "asterisk/res_pjsip_session.h"
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_call.h"
+#include "pushwake_session.h"
+
+/*! After res_pjsip_path, which has added the Route where it could. */
+#define AFTER_PATH (AST_SIP_SUPPLEMENT_PRIORITY_CHANNEL - 50)
+
+/*! Whether the message goes through this proxy already. */
+static int has_route(pjsip_tx_data *tdata, const char *path)
+{
+	static const pj_str_t name = { "Route", 5 };
+	pjsip_route_hdr *route = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_ROUTE, NULL);
+	pjsip_route_hdr *first;
+	pj_str_t copy;
+
+	pj_strdup2_with_null(tdata->pool, &copy, path);
+	first = pjsip_parse_hdr(tdata->pool, &name, copy.ptr, copy.slen, NULL);
+	for (; first && route; route = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_ROUTE, route->next)) {
+		if (pjsip_uri_cmp(PJSIP_URI_IN_ROUTING_HDR, first->name_addr.uri, route->name_addr.uri) == PJ_SUCCESS) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int is_target(void *obj, void *arg, int flags)
+{
+	const struct ast_sip_contact *contact = obj;
+	pjsip_tx_data *tdata = arg;
+
+	return !ast_strlen_zero(contact->path)
+		&& pushwake__uri_matches(tdata->pool, pjsip_uri_get_uri(tdata->msg->line.req.uri), contact->uri)
+		? CMP_MATCH | CMP_STOP : 0;
+}
+
+/*! The contact of this AoR that the request goes to, when it has a Path; a reference, or NULL. */
+static struct ast_sip_contact *target_of(const char *name, pjsip_tx_data *tdata)
+{
+	struct ast_sip_aor *aor = ast_sip_location_retrieve_aor(name);
+	struct ao2_container *contacts = aor && aor->support_path ? ast_sip_location_retrieve_aor_contacts(aor) : NULL;
+	struct ast_sip_contact *found = contacts ? ao2_callback(contacts, 0, is_target, tdata) : NULL;
+
+	ao2_cleanup(contacts);
+	ao2_cleanup(aor);
+	return found;
+}
+
+static void add_path(const struct ast_sip_endpoint *endpoint, pjsip_tx_data *tdata)
+{
+	struct ast_sip_contact *contact = NULL;
+	const pjsip_uri *uri = tdata->msg->line.req.uri;
+	char *rest = ast_strdupa(S_OR(endpoint->aors, ""));
+	char *name;
+
+	if (PJSIP_MSG_TO_HDR(tdata->msg)->tag.slen || (!PJSIP_URI_SCHEME_IS_SIP(uri) && !PJSIP_URI_SCHEME_IS_SIPS(uri))) {
+		return;
+	}
+	while (!contact && (name = ast_strip(strsep(&rest, ",")))) {
+		contact = ast_strlen_zero(name) ? NULL : target_of(name, tdata);
+	}
+	if (contact && !has_route(tdata, contact->path) && ast_sip_set_outbound_proxy(tdata, contact->path)) {
+		ast_log(LOG_WARNING, "The Path of '%s' cannot be used (%s), so the request goes to its address\n", contact->aor, contact->path);
+	}
+	ao2_cleanup(contact);
+}
+
+static void outgoing_call(struct ast_sip_session *session, pjsip_tx_data *tdata)
+{
+	if (!session->contact && session->endpoint && session->inv_session->role == PJSIP_ROLE_UAC) {
+		add_path(session->endpoint, tdata);
+	}
+}
+
+static void outgoing_text(struct ast_sip_endpoint *endpoint, struct ast_sip_contact *contact, pjsip_tx_data *tdata)
+{
+	if (!contact && endpoint) {
+		add_path(endpoint, tdata);
+	}
+}
+
+static union pushwake__supplement calls = { .known = {
+	.method = "INVITE",
+	.priority = AFTER_PATH,
+	.outgoing_request = outgoing_call,
+} };
+
+static struct ast_sip_supplement texts = {
+	.method = "MESSAGE",
+	.priority = AFTER_PATH,
+	.outgoing_request = outgoing_text,
+};
+
+int pushwake__path_start(void)
+{
+	ast_sip_session_register_supplement(&calls.known);
+	ast_sip_register_supplement(&texts);
+	return 0;
+}
+
+void pushwake__path_stop(void)
+{
+	ast_sip_unregister_supplement(&texts);
+	ast_sip_session_unregister_supplement(&calls.known);
+}
