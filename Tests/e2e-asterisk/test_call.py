@@ -246,7 +246,7 @@ def test_the_same_caller_calls_again_in_one_dialplan(sleeper, caller, user, aste
     caller.expect_request("BYE")
 
 
-ROUND = ["PushWake({user},8,r)", "Dial(${{PUSHWAKE_CONTACTS}}&Local/{user}@pushwake,2)"]
+ROUND = ["PushWake({user},8,r)", "Dial(${{PUSHWAKE_CONTACTS}}&Local/join@pushwake,2)"]
 
 
 def rings_and_is_given_up(phone, awake):

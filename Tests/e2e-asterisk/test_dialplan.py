@@ -40,6 +40,13 @@ def test_wrong_arguments_fail_and_the_dialplan_goes_on(asterisk, caller, user, a
     assert "went on with FAILED" in log
 
 
+@pytest.mark.parametrize("arguments", ["{user}, 1, r", " {user} ,1 ", "{user},, rm"])
+def test_blanks_around_arguments_mean_nothing(asterisk, caller, user, arguments):
+    log = run(asterisk, caller, f"b{user}", f"PushWake({arguments.format(user=user)})",
+              "Verbose(0,went on with ${PUSHWAKE_STATUS})")  # fmt: skip
+    assert "went on with NOBINDING" in log
+
+
 def woken(asterisk, caller, sleeper, written, user):
     """The log of a call whose PushWake() names a phone that sleeps so, and comes when it is pushed."""
     phone = sleeper()
@@ -129,17 +136,32 @@ def test_a_phone_that_sleeps_counts_as_available(phones, asterisk, caller, user)
     assert state(asterisk, user) == "Idle"
 
 
-def test_a_phone_that_talks_is_in_use(phones, asterisk, caller, user):
-    asterisk.add_extension(user, f"hint,PushWake:{user}")
-    phone = phones(user, asterisk.address)
-    phone.register(apns(apns_token()))
-    asterisk.add_extension(f"t{user}", f"Dial(PJSIP/{user})")
+def is_in_use_while_it_talks(asterisk, caller, user, phone, device):
+    asterisk.add_extension(f"t{user}", f"Dial({device})")
     call = caller.call(f"t{user}")
     phone.answer(phone.expect_request("INVITE"))
     call.expect(200)
     wait_until("the hint is in use", lambda: state(asterisk, user) == "InUse")
     call.end()
     wait_until("the hint is idle", lambda: state(asterisk, user) == "Idle")
+
+
+def test_a_phone_that_talks_is_in_use(phones, asterisk, caller, user):
+    asterisk.add_extension(user, f"hint,PushWake:{user}")
+    phone = phones(user, asterisk.address)
+    phone.register(apns(apns_token()))
+    is_in_use_while_it_talks(asterisk, caller, user, phone, f"PJSIP/{user}")
+
+
+def test_an_endpoint_of_another_name_tells_how_its_phone_is(phones, asterisk, caller, user):
+    phone = phones(user, asterisk.address)
+    with open(asterisk.host_at / "etc/pjsip.conf", "a") as file:
+        file.write(f"\n[side-{user}]\ntype = endpoint\ncontext = phones\ndisallow = all\nallow = ulaw\naors = back-{user}\n"
+                   f"[back-{user}]\ntype = aor\ncontact = {phone.contact}\n")
+    asterisk.cli("module reload res_pjsip.so")
+    asterisk.add_extension(user, f"hint,PushWake:back-{user}")
+    wait_until("the hint is idle", lambda: state(asterisk, user) == "Idle")
+    is_in_use_while_it_talks(asterisk, caller, user, phone, f"PJSIP/side-{user}")
 
 
 def test_a_message_goes_out_as_a_push(phones, asterisk, caller, user, simulator):
@@ -250,6 +272,22 @@ def test_a_caller_who_withholds_the_number_is_anonymous_in_the_push(phones, aste
     caller.call(f"p{user}").expect_final(480)
     push = str(simulator.wait_push(token)["body"])
     assert "4917012345" not in push and "Jane" not in push and "anonymous" in push
+
+
+@pytest.mark.parametrize("display", ["alice@example.org", "x@bank.example;a=b", "x" * 200 + "<sip:x@bank.example>", "<sip:x@bank.example" + "x" * 1000])
+def test_the_domain_in_the_push_is_that_of_the_callers_uri(phones, asterisk, user, simulator, display):
+    token = fcm_token()
+    phone = phones(user, asterisk.address)
+    phone.register(fcm(token))
+    phone.close()
+    asterisk.add_extension(f"p{user}", f"PushWake({user},1)", "Hangup(20)")
+    caller = phones("caller", asterisk.address, "tcp")
+    plain = caller.send
+    caller.send = lambda start, headers, body="": plain(
+        start, [(name, value.replace("The Caller", display) if name == "From" else value) for name, value in headers], body)
+    caller.call(f"p{user}").expect_final(480)
+    told = simulator.wait_push(token)["body"]["message"]["data"]["from-uri"]
+    assert told == "sip:caller@127.0.0.1" or len(display) > 900 and told == f"sip:caller@{socket.gethostname()}"
 
 
 @pytest.mark.parametrize("display", ["Boss <sip:boss@corp>", "x" * 700 + " <sip:boss@corp>", 'say \\"<sip:boss@corp>\\"'], ids=["a name", "a long one", "with quotes"])

@@ -11,6 +11,7 @@ from sleeper import apns, fcm
 
 PAGE = (ROOT / "docs" / "asterisk.md").read_text()
 QUEUE = re.search(r"^exten => 8000,1,Queue\(support\)\n", PAGE, re.M).group()
+TRUNK = "[trunk]\nexten => _X.,1,Answer()\n same => n,Wait(2)\n"
 FILES = dict(re.findall(r"```\n; /etc/asterisk/(\S+)\n(.*?)```", PAGE, re.S))
 
 
@@ -20,7 +21,7 @@ def printed(make_session_asterisk, simulator):
     asterisk = make_session_asterisk("printed", users=[], start=False)
     address = f"127.0.0.1:{asterisk.sip_port}"
     asterisk.write("pjsip.conf", FILES["pjsip.conf"].replace("0.0.0.0:5060", address))
-    asterisk.write("extensions.conf", FILES["extensions.conf"] + "[phones](+)\n" + QUEUE)
+    asterisk.write("extensions.conf", FILES["extensions.conf"] + "[phones](+)\n" + QUEUE + TRUNK)
     asterisk.write("queues.conf", FILES["queues.conf"])
     ours = (asterisk.host_at / "etc/pushwake.conf").read_text().replace("[general]\n", "")
     asterisk.write("pushwake.conf", FILES["pushwake.conf"] + ours)
@@ -54,6 +55,15 @@ def test_a_sleeping_phone_rings(printed, phones, simulator, transport, parameter
     call.expect(200)
     call.end()
     awake.reply(awake.expect_request("BYE"), 200, "OK")
+
+
+@pytest.mark.parametrize("number", ["100&Local/0900@trunk", "100&Local/0900@trunk&Local/1"])
+def test_a_caller_cannot_add_a_device_to_dial(printed, phones, number):
+    desk = phones("100", printed.address, password="change-me")
+    assert desk.register().status == 200
+    call = phones("101", printed.address, password="change-me").call(number.replace("@", "%40"), authenticate=True)
+    assert call.final().status == 480
+    assert desk.gets_nothing("INVITE", 0)
 
 
 def test_the_queue_of_the_page_wakes_its_agents(printed, phones, simulator):

@@ -95,7 +95,7 @@ def test_nobody_answers_and_the_call_goes_to_voicemail(sleeper, desk, caller, us
     """The phone that rang knows; the one that slept has missed the call, whatever the caller does next."""
     phone = sleeper(fcm)
     asterisk.add_extension(
-        f"vm-{user}", f"PushWake({user},2)", f"Dial(${{PUSHWAKE_CONTACTS}}&Local/{user}@pushwake,3)",
+        f"vm-{user}", f"PushWake({user},2)", f"Dial(${{PUSHWAKE_CONTACTS}}&Local/join@pushwake,3)",
         "Verbose(0,to voicemail after ${DIALSTATUS})", "Answer()", "Wait(1)", "Hangup()")  # fmt: skip
     call = caller.call(f"vm-{user}")
     desk.ring(desk.expect_request("INVITE"))
@@ -111,7 +111,7 @@ def in_a_mailbox(sleeper, desk, caller, user, asterisk):
     def make(parameters, seconds):
         phone = sleeper(parameters)
         asterisk.add_extension(
-            f"box-{user}", f"PushWake({user},{seconds})", f"Dial(${{PUSHWAKE_CONTACTS}}&Local/{user}@pushwake,2)",
+            f"box-{user}", f"PushWake({user},{seconds})", f"Dial(${{PUSHWAKE_CONTACTS}}&Local/join@pushwake,2)",
             "Answer()", "Wait(30)", "Hangup()")  # fmt: skip
         call = caller.call(f"box-{user}")
         invite = desk.expect_request("INVITE")

@@ -6,6 +6,7 @@ import time
 
 import pytest
 from faint_engine import FaintEngine
+from phones import fcm_token
 from servers import Engine, stopped, wait_until
 from sleeper import fcm
 
@@ -57,6 +58,25 @@ def test_what_the_dialplan_asks_does_not_wait_for_an_engine_that_stands_still(ma
         asterisk.wait_log("told", 30, since=before)
         assert time.monotonic() - began < 3
         call.expect_final(486)
+
+
+def test_an_agent_who_was_asked_about_in_vain_is_available_again(make_asterisk, phones):
+    """The phone leaves its connection while no engine can say that a push brings it back."""
+    asterisk = make_asterisk(settings={"engine_timeout": 100}, start=False)
+    asterisk.write("queues.conf", "[help]\nmember => Local/100@agents/n,0,Ann,PushWake:100\n")
+    asterisk.start()
+    asterisk.wait_engine()
+
+    def is_said(state):
+        return state in asterisk.cli("queue show help")
+
+    phone = phones("100", asterisk.address, "tcp")
+    assert phone.register(fcm(fcm_token())).status == 200
+    wait_until("Ann is free", lambda: is_said("Not in use"))
+    with stopped(asterisk.engine_pid()):
+        phone.close()
+        wait_until("nobody knows of Ann", lambda: is_said("Unknown"))
+    wait_until("Ann is free", lambda: is_said("Not in use"))
 
 
 def test_without_an_engine_phones_that_come_at_once_both_ring(make_asterisk, sleeper, phones):

@@ -38,6 +38,8 @@ def asterisk(make_session_asterisk):
 
 
 _pairs = itertools.count(100, 2)
+CROWD = [str(number) for number in range(150, 157)]
+LARGE = [str(number) for number in range(145, 150)]
 
 
 @pytest.fixture
@@ -65,6 +67,55 @@ def test_any_of_a_group_is_woken_and_answers(sleeper, caller, pair, who, transpo
     call.expect(200)
     call.end()
     awake.reply(awake.expect_request("BYE"), 200, "OK")
+
+
+def test_a_bracket_in_a_contact_keeps_nobody_from_joining(phones, asterisk, simulator, caller, sleeper, pair):
+    desk = phones(pair[0], asterisk.address)
+    assert desk.register(";x=[").status == 200
+    member = sleeper(fcm, of=pair[1])
+    call = caller.call(group(pair))
+    assert ";x=[" in desk.expect_request("INVITE").uri.replace("%5B", "[")
+    awake = member.wait_and_wake()
+    awake.answer(awake.expect_request("INVITE"))
+    call.expect(200)
+    call.end()
+
+
+def test_contacts_that_fill_more_than_one_dial_all_ring(phones, asterisk, caller, sleeper):
+    """A dialplan reads no more than 4095 bytes from a variable: the last contacts, and the leg through which others join."""
+    desks = [phones(user, asterisk.address) for user in LARGE[1:]]
+    for desk in desks:
+        more = [("Contact", f"<{desk.contact};x={number}{'x' * 420}>") for number in range(4)]
+        assert desk.register(f";x={'y' * 420}", headers=more).status == 200
+    member = sleeper(fcm, of=LARGE[0])
+    asterisk.add_extension("many", f"PushWake({'&'.join(LARGE)},20,r)",
+                           "Dial(${PUSHWAKE_CONTACTS}&Local/group-many@together,20)", "Hangup(20)")  # fmt: skip
+    call = caller.call("many")
+    for desk in desks:
+        rung = set()
+        while len(rung) < 5:
+            invite = desk.expect_request("INVITE")
+            desk.ring(invite)
+            rung.add(invite.uri)
+    awake = member.wait_and_wake()
+    awake.answer(awake.expect_request("INVITE"))
+    call.expect(200)
+    call.end()
+
+
+def test_more_phones_join_than_a_call_may_be_forwarded(asterisk, sleeper, caller):
+    """Each phone that joins forks once more; a channel may be forwarded 20 times unless it says less."""
+    members = [sleeper(fcm, of=user) for user in CROWD]
+    asterisk.add_extension("crowd", "Set(CHANNEL(max_forwards)=4)", f"PushWake({'&'.join(CROWD)},20,r)",
+                           "Dial(${PUSHWAKE_CONTACTS}&Local/group-crowd@together,20)", "Hangup(20)")  # fmt: skip
+    call = caller.call("crowd")
+    for member in members:
+        awake = member.wait_and_wake()
+        invite = awake.expect_request("INVITE")
+        awake.ring(invite)
+    awake.answer(invite)
+    call.expect(200)
+    call.end()
 
 
 def test_both_of_a_group_ring(sleeper, caller, pair):

@@ -124,10 +124,25 @@ def test_the_leg_that_was_replaced_hides_no_decline(frozen, caller, user):
     assert time.monotonic() - started < 1
 
 
+def test_a_phone_whose_connection_breaks_while_it_rings_is_waited_for(sleeper, caller, user):
+    """From Wi-Fi to mobile data, say: nobody has declined."""
+    phone = sleeper(fcm, transport="tcp")
+    call = caller.call(user)
+    first = phone.wait_and_wake()
+    first.ring(first.expect_request("INVITE"))
+    call.expect(180)
+    first.close()
+    phone.asterisk.wait_log(f":{first.port};transport=TCP' from AOR '{user}' due to shutdown")
+    again = phone.wake()
+    again.answer(again.expect_request("INVITE"))
+    call.expect(200)
+    call.end()
+
+
 def test_a_suspended_phone_that_stays_away_leaves_the_caller_with_480(make_asterisk, frozen, phones):
     asterisk = make_asterisk(settings={"wake_timeout": 3})
     phone = frozen(fcm, at=asterisk, of="100")
-    asterisk.add_extension("away", "PushWake(100,3)", "Dial(${PUSHWAKE_CONTACTS}&Local/100@pushwake,30)",
+    asterisk.add_extension("away", "PushWake(100,3)", "Dial(${PUSHWAKE_CONTACTS}&Local/join@pushwake,30)",
                            "Verbose(0,dialled in vain: ${DIALSTATUS})", "Hangup(20)")  # fmt: skip
     call = phones("caller", asterisk.address).call("away")
     call.expect_final(480, 8)
@@ -235,7 +250,7 @@ def test_a_call_goes_on_with_the_next_engine(make_asterisk, frozen, sleeper, pho
 def test_a_phone_that_sleeps_again_during_an_announcement_is_pushed_again(sleeper, caller, user, asterisk, is_frozen):
     phone = sleeper(transport="tcp")
     asterisk.add_extension(
-        f"announce-{user}", f"PushWake({user},15)", "Wait(3)", f"Dial(${{PUSHWAKE_CONTACTS}}&Local/{user}@pushwake,20)", "Hangup(20)")
+        f"announce-{user}", f"PushWake({user},15)", "Wait(3)", f"Dial(${{PUSHWAKE_CONTACTS}}&Local/join@pushwake,20)", "Hangup(20)")
     call = caller.call(f"announce-{user}")
     suspended = phone.wait_and_wake()
     if not is_frozen:

@@ -2,8 +2,8 @@
 """What a REGISTER leaves behind, and what its answer says."""
 
 import pytest
-from phones import apns_token
-from sleeper import apns
+from phones import apns_token, fcm_token
+from sleeper import apns, fcm, finish
 
 
 def test_the_200_promises_push(phones, asterisk, user):
@@ -43,11 +43,89 @@ def test_no_contact_keeps_its_token_or_a_route_of_its_own(phones, make_asterisk)
     assert "20019" in contacts and token not in contacts and "oute" not in contacts
 
 
-def test_a_phone_that_logs_out_by_another_name_of_its_domain(phones, make_asterisk):
+def finds_it_by_its_newest_contact(asterisk, phones, simulator, phone, token, parameters, contact):
+    """It stands in the registrar once, without token, and rings there when it wakes at the same address."""
+    reply = phone.register(parameters)
+    assert reply.status == 200 and reply["Contact"].startswith(f"<{contact}"), reply.raw
+    contacts = asterisk.cli("database show registrar/contact")
+    assert contacts.count(f"sip:{phone.user}@") == 1 and token not in contacts
+    call = phones("caller", asterisk.address).call(phone.user)
+    simulator.wait_push(token)
+    phone.register(parameters)
+    finish(call, phone, phone.expect_request("INVITE"))
+
+
+def test_a_phone_that_registered_before_the_module_was_loaded(phones, make_asterisk, simulator):
+    asterisk = make_asterisk()
+    asterisk.cli("module unload res_pushwake.so")
+    phone, token = phones("100", asterisk.address), fcm_token()
+    assert phone.register(fcm(token)).status == 200
+    assert token in asterisk.cli("database show registrar/contact")
+    asterisk.cli("module load res_pushwake.so")
+    asterisk.wait_engine()
+    finds_it_by_its_newest_contact(asterisk, phones, simulator, phone, token, fcm(token), phone.contact)
+
+
+def test_another_parameter_makes_no_other_contact(phones, asterisk, simulator, user):
+    phone, token = phones(user, asterisk.address), fcm_token()
+    assert phone.register(fcm(token)).status == 200
+    finds_it_by_its_newest_contact(asterisk, phones, simulator, phone, token, ";ob" + fcm(token), f"{phone.contact};ob")
+
+
+PRIVATE = "sip:{user}@10.9.8.7:5060{transport};ob"
+
+
+@pytest.mark.parametrize("order", ["new", "new and old", "old and new"])
+@pytest.mark.parametrize("transport", ["udp", "tcp"])
+def test_a_phone_behind_nat_that_corrects_its_address_stays_registered(phones, asterisk, simulator, user, transport, order):
+    """As PJSIP's apps do: the address that the Via of the 200 shows takes the place of the private one."""
+    phone, token = phones(user, asterisk.address, transport), fcm_token()
+    private = PRIVATE.format(user=user, transport=";transport=tcp" if transport == "tcp" else "")
+    public = f"{phone.contact};ob"
+    assert phone.register(fcm(token), contact=private).status == 200
+    old = [("Contact", f"<{private}{fcm(token)}>;expires=0")] if "old" in order else []
+    if order.startswith("old"):
+        plain = phone.send
+        phone.send = lambda start, headers, body="": plain(
+            start, [h for h in headers if h not in old and h[0] != "Contact"] + old
+            + [h for h in headers if h not in old and h[0] == "Contact"], body)
+    reply = phone.register(fcm(token), contact=public, headers=old)
+    assert reply.status == 200 and reply["Contact"].lower().startswith(f"<{public}"), reply.raw
+    contacts = asterisk.cli("database show registrar/contact")
+    assert contacts.count(f"sip:{user}@") == 1 and "10.9.8.7" not in contacts
+    call = phones("caller", asterisk.address).call(user)
+    if transport == "udp":
+        simulator.wait_push(token)
+        phone.register(fcm(token), contact=public)
+    finish(call, phone, phone.expect_request("INVITE"))
+
+
+@pytest.mark.parametrize("said", [0, 100])
+def test_a_phone_that_corrects_its_address_while_it_is_called_still_rings(phones, asterisk, simulator, user, said):
+    """Contact and Via both; it is where it was, and rings once."""
+    phone, token = phones(user, asterisk.address), fcm_token()
+    private = PRIVATE.format(user=user, transport="")
+    public_via = phone._via
+    phone._via = lambda: public_via().replace(f"127.0.0.1:{phone.port}", "10.9.8.7:5060")
+    assert phone.register(fcm(token), contact=private).status == 200
+    call = phones("caller", asterisk.address).call(user)
+    simulator.wait_push(token)
+    assert phone.register(fcm(token), contact=private).status == 200
+    invite = phone.expect_request("INVITE")
+    if said:
+        phone.reply(invite, said, "Trying")
+    phone._via = public_via
+    assert phone.register(fcm(token), contact=f"{phone.contact};ob").status == 200
+    finish(call, phone, invite)
+    assert phone.gets_nothing("INVITE", 0.3)
+
+
+@pytest.mark.parametrize("others", ["", ",900"])
+def test_a_phone_that_logs_out_by_another_name_of_its_domain(phones, make_asterisk, others):
     """To names an AoR that only an alias of the domain leads to."""
     asterisk = make_asterisk(settings={"unregister_policy": "remove"})
     conf = (asterisk.host_at / "etc/pjsip.conf").read_text()
-    conf = conf.replace("aors = 100\n", "aors = 100@example.com\n").replace("[100]\ntype = aor", "[100@example.com]\ntype = aor")
+    conf = conf.replace("aors = 100\n", f"aors = 100@example.com{others}\n").replace("[100]\ntype = aor", "[100@example.com]\ntype = aor")
     asterisk.write("pjsip.conf", conf + "[127.0.0.1]\ntype = domain_alias\ndomain = example.com\n")
     asterisk.cli("module reload res_pjsip.so")
     phone, token = phones("100", asterisk.address), apns_token()

@@ -78,3 +78,17 @@ def test_a_script_that_tries_the_user_again_pushes_again(hasty, wire, simulator,
     last = wire.again(phone)
     last.register()
     call.wait_status(200)
+
+
+def test_a_script_that_tries_the_user_again_at_once_pushes_again(hasty, wire, simulator):
+    """The phone has declined within a moment of its push; on UDP nobody knows whether it is still awake."""
+    phone = wire.phone(hasty, "hunted-at-once", "udp", rfc8599_fcm())
+    phone.register()
+    call = wire.call(hasty, phone.user, f"X-Forward: {phone.user}")
+    simulator.wait_event(phone.push.token, "call")
+    phone.answers["INVITE"] = (486,)
+    phone.register()
+    simulator.wait_event(phone.push.token, "call", after=1)
+    phone.answers["INVITE"] = (180, 200)
+    phone.register()
+    call.wait_status(200)

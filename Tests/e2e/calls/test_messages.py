@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: MIT
 """A MESSAGE that nobody woke for."""
 
+import contextlib
+import re
+import sqlite3
+
 import pytest
 
 from phones import rfc8599_fcm
+from servers import CALLS, ROOT, wait_until
 
 
 @pytest.mark.parametrize("setting, status", [("reject", 480), ("accept", 202)])
@@ -39,3 +44,40 @@ def test_only_a_message_is_accepted_that_way(make_server, wire, method, headers)
     phone.register()
     phone.sleep()
     assert wire.caller(server).request(phone.user, method, *headers).wait_final().status == 480
+
+
+@pytest.fixture
+def storing(make_server, tmp_path):
+    """A server with what docs/kamailio.md prints for msilo."""
+    path = tmp_path / "silo.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as made:
+        for name in ("standard", "msilo"):
+            made.executescript(open(f"/usr/share/kamailio/db_sqlite/{name}-create.sql").read())
+    section = (ROOT / "docs" / "kamailio.md").read_text().split("## Stored messages", 1)[1]
+    before, route, register, first = re.search(
+        r"```\n(.*?)\nfailure_route\[PUSHWAKE\] \{\n(.*?)\}\n\nrequest_route \{\n    \.\.\.\n    if \(is_method\(.REGISTER.\)\) \{(.*?)exit; \}\n(.*?)    \.\.\.\n```",
+        section, re.S).groups()
+    assert "src_ip == myself" in first
+    first = first.replace("src_ip == myself", "src_port == @PORT@")  # the callers are of this machine, too
+    config = CALLS.read_text().replace("@SETTINGS@", before.replace("/var/lib/kamailio/kamailio.sqlite", str(path)) + "\n@SETTINGS@")
+    config = config.replace('    if (is_method("REGISTER")) { route(REGISTRAR)', '    if (is_method("REGISTER")) { ' + register)
+    config = config.replace("    route(CHOICES);\n", first + "    route(CHOICES);\n", 1)
+    config = config.replace("failure_route[PUSHWAKE] {\n", "failure_route[PUSHWAKE] {\n" + route, 1)
+    return make_server(config=config, wake_timeout=1)
+
+
+@pytest.mark.parametrize("transport", ["udp", "tcp"])
+def test_stored_messages_reach_the_phone_that_registers(storing, wire, simulator, transport):
+    phone = wire.phone(storing, "reader", transport, rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    texts = [f"text {number}" for number in range(3)]
+    for text in texts:
+        assert wire.caller(storing).write(phone.user, text).wait_final().status == 202
+    pushed = len(simulator.events(phone.push.token))
+    woken = wire.again(phone)
+    woken.register()
+    woken.wait_request("MESSAGE", count=len(texts))
+    assert sorted(message.text[-len("text 0"):] for message in woken.received("MESSAGE")) == texts
+    wait_until("nothing is held", lambda: storing.held() == 0)
+    assert len(simulator.events(phone.push.token)) == pushed

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from phones import DIALECTS, rfc8599_apns, rfc8599_fcm
-from servers import CALLS
+from servers import CALLS, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +174,41 @@ def test_serial_forking_to_the_last_that_declines(server, wire, simulator):
     call = wire.call(server, user, "X-Serial: yes")
     assert call.wait_final().status == 486
     assert 0.9 < call.final.at - call.sent_at < 1.4
+
+
+@pytest.mark.parametrize("last, status", [((180, 200), 200), ((180, 486), 486), ((180,), 408)])
+def test_serial_forking_goes_on_when_the_first_is_left_ringing(server, wire, last, status):
+    """The first answers its CANCEL with 487, as phones do: that declines nothing."""
+    user = f"serial-left-{status}"
+    tried = []
+    for q, answers in (("1.0", (180,)), ("0.5", last)):
+        phone = wire.phone(server, user)
+        phone.answers["INVITE"] = answers
+        phone.register(600, phone.contact + f";q={q}")
+        tried.append(phone)
+    mobile = wire.phone(server, user, "udp", rfc8599_fcm())
+    mobile.register(600, mobile.contact + ";q=0.1")
+    mobile.sleep()
+    call = wire.call(server, user, "X-Serial: yes", *RING_TIMES)
+    first, second = (phone.wait_request("INVITE") for phone in tried)
+    assert 0.5 < second.at - first.at < 1.1
+    assert call.wait_final(6).status == status
+    if status != 200:
+        assert 0.9 < call.final.at - second.at < 2.2
+    wait_until("nothing is held", lambda: server.held() == 0)
+
+
+def test_a_phone_that_is_left_ringing_has_not_declined(make_server, wire):
+    server = make_server(settings={"decline_waits": 1, "no_answer_waits": 3}, wake_timeout=6)
+    desk = wire.phone(server, "left")
+    desk.answers["INVITE"] = (180,)
+    desk.register()
+    mobile = wire.phone(server, "left", "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    call = wire.call(server, "left", *RING_TIMES)
+    assert call.wait_final(8).status == 408
+    assert 3.4 < call.final.at - call.sent_at < 4.3
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from phones import rfc8599_apns, rfc8599_fcm
+from servers import CALLS, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +103,25 @@ def test_a_branch_route_that_drops_the_only_awake_phone(server, wire, simulator,
     woken.register()
     woken.wait_request(method)
     assert call.wait_final().status == 200 and [s for s in call.statuses if s >= 200] == [200]
+
+
+@pytest.mark.parametrize("sends", ["sl_send_reply", "send_reply"])
+def test_a_script_that_refuses_after_the_lookup_has_the_last_word(make_server, wire, simulator, sends):
+    """sl_send_reply() knows nothing of transactions; after lookup() that is right, since there is none yet."""
+    config = CALLS.read_text().replace("        case 1:  if", f'        case 1:  {sends}("486", "Limit"); exit;\n                 if', 1)
+    server = make_server(config=config, wake_timeout=3)
+    awake = wire.phone(server, "barred", "tcp", rfc8599_apns())
+    awake.register()
+    mobile = wire.phone(server, "barred", "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    call = wire.call(server, "barred")
+    assert call.wait_final().status == 486
+    wait_until("nothing is held", lambda: server.held() == 0)
+    registered = awake.register()
+    woken = wire.again(mobile)
+    woken.register()
+    time.sleep(0.3)
+    assert awake.requests("INVITE") == [] and woken.requests("INVITE") == [] and registered.status == 200
+    assert 180 not in call.statuses
+    assert simulator.events(awake.push.token) == []

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Which routes run for phones that join late, and whose."""
 
+import os
+import socket
+
 import pytest
 
-from phones import rfc8599_fcm
-from servers import CALLS
+from phones import rfc8599_apns, rfc8599_fcm
+from servers import CALLS, KAMAILIO_ROOT
 
 DEFAULT = """
 branch_route[PUSHWAKE] {
@@ -185,3 +188,51 @@ branch_route[PUSHWAKE] {
     # What the same worker says of the REGISTER after that bears the REGISTER's.
     saved = [line for line in server.log_text().splitlines() if "SAVED" in line]
     assert len(saved) == 8 and all(f"<{line.split()[-1]}>" in line for line in saved)
+
+
+def hears_soon(server, wire, user):
+    """The caller of a sleeping phone hears that it is pushed, and the phone rings, within a second and a half."""
+    phone = wire.phone(server, user, "udp", rfc8599_fcm())
+    phone.register()
+    call = wire.call(server, user)
+    call.wait_status(110, 1.5)
+    phone.register()
+    call.wait_status(200, 1.5)
+    call.hang_up()
+
+
+def test_a_slow_failure_route_delays_no_other_call(make_server, wire):
+    text = CALLS.read_text().replace("@SETTINGS@", 'loadmodule "cfgutils.so"\n@SETTINGS@')
+    text = text.replace('"ASLEEP $rU\\n");', '"ASLEEP $rU\\n"); usleep("2500000");')
+    server = make_server(config=text, wake_timeout=1)
+    calls = []
+    for number in range(2):
+        phone = wire.phone(server, f"nobody-{number}", "udp", rfc8599_fcm())
+        phone.register()
+        calls.append(wire.call(server, phone.user))
+    server.wait_log("ASLEEP nobody-")
+    hears_soon(server, wire, "somebody")
+    assert not any(call.final for call in calls), "the route still runs"
+    assert [call.wait_final(8).status for call in calls] == [480, 480]
+
+
+@pytest.mark.skipif(KAMAILIO_ROOT is not None, reason="it takes a resolv.conf of its own")
+def test_a_name_that_dns_does_not_know_delays_no_other_call(make_server, make_provider, wire, tmp_path):
+    """A phone has registered under it, and its push is refused: the name is rung."""
+    silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    address = f"127.53.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
+    silent.bind((address, 53))
+    (tmp_path / "resolv.conf").write_text(f"nameserver {address}\n")
+    program = ("unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec kamailio "$@"', tmp_path / "resolv.conf")
+    provider = make_provider({"token": "aa400*", "status": 400, "reason": "BadDeviceToken"})
+    server = make_server(provider, program=program, wake_timeout=20)
+    push = rfc8599_apns()
+    push.token = "aa400" + push.token[5:]
+    with silent:
+        wire.phone(server, "named", "udp", push, contact="sip:named@phone.nowhere.example:5060").register()
+        call = wire.call(server, "named")
+        silent.settimeout(5)
+        assert b"nowhere" in silent.recv(2000)
+        hears_soon(server, wire, "numbered")
+        assert call.final is None
+        call.cancel()

@@ -4,7 +4,7 @@
 import time
 
 from phones import mpush_android, mpush_ios, rfc8599_apns, rfc8599_fcm
-from servers import CONFIG
+from servers import CONFIG, wait_until
 
 
 def test_one_declines_and_the_other_answers_later(kamailio, actors):
@@ -163,3 +163,42 @@ def test_a_second_caller_within_the_window_loses_nothing_when_the_first_hangs_up
     phone.wake("answer")
     second.finish()
     assert len(simulator.calls(phone.push.token)) == 2
+
+
+def test_phones_that_are_awake_ring_although_those_asleep_would_take_all_branches(make_kamailio, wire, simulator):
+    config = CONFIG.read_text().replace("children=2\n", "children=2\nmax_branches=4\n", 1)
+    assert "max_branches" in config
+    kamailio = make_kamailio(config=config, wake_timeout=8).start().wait_engine()
+    sleepers = [wire.phone(kamailio, "crowd", "udp", rfc8599_fcm()) for _ in range(4)]
+    for sleeper in sleepers:
+        sleeper.register()
+        sleeper.sleep()
+    desks = [wire.phone(kamailio, "crowd") for _ in range(2)]
+    for desk in desks:
+        desk.answers["INVITE"] = (180,)
+        desk.register()
+    call = wire.call(kamailio, "crowd")
+    for desk in desks:
+        desk.wait_request("INVITE")
+    simulator.wait_event(sleepers[0].push.token, "call")
+    wire.wake(sleepers[0])
+    assert call.wait_final().status == 200
+    for desk in desks:
+        desk.wait_request("CANCEL")
+
+
+def test_an_awake_phone_for_which_no_branch_is_left_is_not_pushed(make_kamailio, wire, simulator):
+    """It could not be rung when it registers."""
+    config = CONFIG.read_text().replace("children=2\n", "children=2\nmax_branches=3\n", 1)
+    kamailio = make_kamailio(config=config, wake_timeout=8).start().wait_engine()
+    phones = [wire.phone(kamailio, "throng", "tcp", rfc8599_fcm()) for _ in range(4)]
+    for phone in phones:
+        phone.answers["INVITE"] = (180,)
+        phone.register()
+    call = wire.call(kamailio, "throng")
+    call.wait_status(180)
+    wait_until("two ring", lambda: sum(len(phone.requests("INVITE")) for phone in phones) == 2)
+    call.cancel()
+    assert call.wait_final().status == 487
+    wait_until("nothing is held", lambda: kamailio.held() == 0)
+    assert [simulator.events(phone.push.token) for phone in phones] == [[]] * 4

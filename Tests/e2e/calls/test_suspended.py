@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A script looks users up after it was suspended, as one does that asks a database or a web service first."""
 
+import os
+import signal
+
 import pytest
 
 from phones import no_push, rfc8599_fcm
@@ -82,3 +85,105 @@ def test_a_phone_that_comes_while_the_failure_route_is_suspended_can_answer(slow
     call.wait_status(200)
     voicemail.wait_request("CANCEL")
     assert slow.held() == 0
+
+
+def asks(after):
+    """A script that asks somebody after it has looked up whom it calls."""
+    config = CALLS.read_text().replace("children=2\n", "children=2\nasync_workers=2\n", 1).replace(
+        'loadmodule "tmx.so"', 'loadmodule "tmx.so"\nloadmodule "async.so"\nmodparam("async", "ms_timer", 10)')
+    relays = 'if (is_present_hf("X-Serial")) { route(SERIAL); } route(RELAY); exit;'
+    assert relays in config
+    return config.replace(relays, f"{after}; exit;").replace(
+        "route[REGISTRAR] {", 'route[LATER] {\n    xlog("L_NOTICE", "LATER $ru\\n");\n    route(RELAY);\n}\n\nroute[REGISTRAR] {')
+
+
+@pytest.fixture(scope="module")
+def asking(make_server):
+    return make_server(config=asks('async_task_route("LATER")'), settings={"decline_waits": 1}, wake_timeout=3)
+
+
+@pytest.fixture(scope="module")
+def asking_long(make_server):
+    return make_server(config=asks('async_ms_route("LATER", "600")'), settings={"decline_waits": 1}, wake_timeout=3)
+
+
+def test_between_lookup_and_relay_all_who_are_awake_ring(asking, wire, simulator):
+    desk, mobile = wire.phone(asking, "between"), wire.phone(asking, "between", "tcp", rfc8599_fcm())
+    desk.answers["INVITE"] = (180,)
+    for phone in (desk, mobile):
+        phone.register()
+    call = wire.call(asking, "between")
+    assert call.wait_final().status == 200
+    desk.wait_request("CANCEL")
+    assert len(desk.requests("INVITE")) == 1 and len(mobile.requests("INVITE")) == 1
+    assert asking.log_text().count("LATER") == 1
+    assert simulator.pushes(mobile.push.token) == []
+    assert 110 not in call.statuses
+
+
+def test_between_lookup_and_relay_a_phone_that_wakes_joins(asking, wire, simulator):
+    desk, mobile = wire.phone(asking, "joins"), wire.phone(asking, "joins", "udp", rfc8599_fcm())
+    desk.answers["INVITE"] = (180,)
+    for phone in (desk, mobile):
+        phone.register()
+    mobile.sleep()
+    call = wire.call(asking, "joins")
+    desk.wait_request("INVITE")
+    simulator.wait_event(mobile.push.token, "call")
+    wire.wake(mobile)
+    assert call.wait_final().status == 200
+    desk.wait_request("CANCEL")
+    assert asking.held() == 0
+
+
+def test_between_lookup_and_relay_the_caller_hangs_up(asking, wire):
+    desk = wire.phone(asking, "given-up")
+    mobile = wire.phone(asking, "given-up", "udp", rfc8599_fcm())
+    desk.answers["INVITE"] = (180,)
+    for phone in (desk, mobile):
+        phone.register()
+    mobile.sleep()
+    call = wire.call(asking, "given-up")
+    desk.wait_request("INVITE")
+    call.cancel()
+    assert call.wait_final().status == 487
+    desk.wait_request("CANCEL")
+    assert asking.held() == 0
+
+
+@pytest.mark.parametrize("has_desk", [True, False])
+def test_who_registers_from_elsewhere_meanwhile_rings_once(asking_long, wire, has_desk):
+    user = f"moved-{has_desk}"
+    phone = wire.phone(asking_long, user, "tcp", rfc8599_fcm())
+    phone.register()
+    if has_desk:
+        desk = wire.phone(asking_long, user)
+        desk.answers["INVITE"] = (180,)
+        desk.register()
+    call = wire.call(asking_long, user)
+    call.wait_status(100)
+    phone.sleep()
+    again = wire.again(phone)
+    again.register()
+    assert call.wait_final().status == 200
+    if has_desk:
+        desk.wait_request("CANCEL")
+    assert len(again.requests("INVITE")) == 1
+    assert asking_long.log_text().count(f"LATER sip:{user}@") == 1
+
+
+def test_who_registers_meanwhile_without_an_engine_rings(make_server, wire, simulator):
+    server = make_server(config=asks('async_ms_route("LATER", "1500")'), wake_timeout=6)
+    desk, mobile = wire.phone(server, "nobody"), wire.phone(server, "nobody", "udp", rfc8599_fcm())
+    desk.answers["INVITE"] = (180,)
+    for phone in (desk, mobile):
+        phone.register()
+    mobile.sleep()
+    call = wire.call(server, "nobody")
+    simulator.wait_event(mobile.push.token, "call")
+    os.kill(server.engine_pid(), signal.SIGKILL)
+    woken = wire.again(mobile)
+    woken.register()
+    woken.wait_request("INVITE")
+    assert call.wait_final().status == 200
+    desk.wait_request("CANCEL")

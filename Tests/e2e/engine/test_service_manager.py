@@ -2,11 +2,13 @@
 """What systemd hears of an engine that it runs: Type=notify and the watchdog."""
 
 import os
+import re
 import socket
+import subprocess
 
 import pytest
 
-from servers import stopped, wait_until
+from servers import PUSHWAKE, stopped, wait_until
 
 
 class Manager:
@@ -89,3 +91,16 @@ def test_an_engine_that_kamailio_runs_does_not_speak_for_it(manager, make_kamail
 def test_a_manager_that_is_gone_stops_nothing(make_engine, monkeypatch, tmp_path):
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "nobody"))
     assert make_engine().run("stats").returncode == 0
+
+
+@pytest.mark.parametrize("is_journal", [True, False])
+def test_lines_for_the_journal_have_its_priority_and_no_date(tmp_path, is_journal):
+    (tmp_path / "pushwake.conf").write_text(f"engine_socket = {tmp_path}/s\nstore_path = {tmp_path}/missing/too/bindings.db\n")
+    with open(tmp_path / "log", "w") as log:
+        status = os.fstat(log.fileno())
+        stream = f"{status.st_dev}:{status.st_ino if is_journal else 1}"
+        done = subprocess.run([PUSHWAKE, "engine", "--settings", tmp_path / "pushwake.conf"], stderr=log, timeout=10,
+                              env={**os.environ, "JOURNAL_STREAM": stream})
+    assert done.returncode != 0
+    last = (tmp_path / "log").read_text().splitlines()[-1]
+    assert re.match("<3>[a-z]" if is_journal else r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d error ", last), last

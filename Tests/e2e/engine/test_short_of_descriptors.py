@@ -200,3 +200,17 @@ def test_private_keys_are_in_memory_that_is_not_dumped(apns):
     areas = open(f"/proc/{engine.process.pid}/smaps").read().split("VmFlags:")[1:]
     flags = [area.split("\n", 1)[0].split() for area in areas]
     assert any("wr" in words and "dd" in words for words in flags)
+
+
+def test_standard_descriptors_that_are_closed_lead_nowhere(make_engine):
+    """Else a file, a timer or a socket would have their numbers, and be given the log."""
+    engine = make_engine()
+    engine.stop()
+    process = subprocess.Popen(
+        ["sh", "-c", 'exec "$0" engine --settings "$1" <&- >&- 2>&-', PUSHWAKE, engine.settings])
+    try:
+        wait_until("it answers", lambda: engine.run("stats").returncode == 0)
+        assert {os.readlink(f"/proc/{process.pid}/fd/{number}") for number in range(3)} == {"/dev/null"}
+    finally:
+        process.terminate()
+        process.wait(10)

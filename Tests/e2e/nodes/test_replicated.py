@@ -36,7 +36,16 @@ class Other:
     def replicate(self, users, seconds=3600):
         """Their phones have registered, or refreshed: 40 contacts in each message."""
         self.cseq += 1
-        contacts = [self._contact(user, push) for user, push in users.items()]
+        self._replicate([self._contact(user, push) for user, push in users.items()])
+
+    def replicate_addresses(self, user, push, *addresses):
+        """Its phone, which has no instance, has registered all of them with one REGISTER."""
+        self.cseq += 1
+        self._replicate([
+            self._contact(user, push) | {"ruid": f"uloc-2-{user}-{host}", "c": f"sip:{user}@{host}:9;{push}", "instance": ""}
+            for host in addresses])
+
+    def _replicate(self, contacts):
         for at in range(0, len(contacts), 40):
             self._send({"multi": {str(n): contact for n, contact in enumerate(contacts[at:at + 40])}})
 
@@ -71,6 +80,14 @@ def push_of(number=0):
 
 def is_bound(node, user):
     return user in (node.rpc("pushwake.list", user) or "")
+
+
+def test_all_addresses_of_a_token_are_kept(node, wire):
+    other, push = Other(node, wire.caller(node)), push_of()
+    for registers in (2, 4, 6):
+        other.replicate_addresses("several", push, "127.0.0.2", "127.0.0.3")
+        wait_until("the engine has heard of both", lambda: node.counter("registers") == registers)
+        assert node.rpc("ul.lookup", "location", "several").count("Address:") == 2
 
 
 def test_what_is_refreshed_while_the_engine_is_away_waits_once(node, wire):

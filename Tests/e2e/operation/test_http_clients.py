@@ -3,7 +3,9 @@
 
 import json
 import os
+import re
 import socket
+import subprocess
 import time
 
 import h2.events
@@ -301,3 +303,15 @@ def test_a_request_behind_one_that_waits_is_answered_after_it(make_engine, tmp_p
     head = f"Host: a\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"
     answers = client.say(f"POST /v1/send HTTP/1.1\r\n{head}{body}{HEALTH}", end=True)
     assert [part[:3] for part in answers.split("HTTP/1.1 ")[1:]] == ["404", "200"]
+
+
+@pytest.mark.parametrize("version", ["-tls1_2", "-tls1_3"])
+def test_an_answer_is_whole_for_a_client_that_wants_small_records(make_engine, tmp_path, version):
+    engine, client = listen(make_engine, tmp_path, tls=True)
+    request = f"GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\n\r\n"
+    done = subprocess.run(
+        ["openssl", "s_client", "-connect", f"127.0.0.1:{client.port}", version, "-maxfraglen", "512", "-quiet", "-ign_eof"],
+        input=request.encode(), capture_output=True, check=False, timeout=30)
+    head, _, body = done.stdout.partition(b"\r\n\r\n")
+    length = int(re.search(rb"(?i)content-length: (\d+)", head)[1])
+    assert length > 1000 and len(body) == length

@@ -2,7 +2,9 @@
 """Tokens, pushes and wakes over HTTP: what Acrobits' apps send, and what programs of an operator do."""
 
 import hashlib
+import itertools
 import json
+import sqlite3
 import uuid
 import threading
 import urllib.parse
@@ -217,6 +219,12 @@ def test_a_store_that_cannot_be_reached_shows_and_is_said(make_engine, make_valk
     metrics = client.curl("/metrics").body
     assert "pushwake_store_up 1" in metrics and "pushwake_bindings " not in metrics
     assert "pushwake_registers_waiting 0" in metrics
+    # Nobody registers: the node sees for itself that there is no room, and that there is some again.
+    valkey.run("config", "set", "maxmemory", 1)
+    wait_until("no room is noticed", lambda: client.curl("/healthz", operator=False).status == 503, 20)
+    assert "pushwake_store_up 0" in client.curl("/metrics").body and "OOM" in engine.text()
+    valkey.run("config", "set", "maxmemory", 0)
+    wait_until("there is room again", lambda: client.curl("/healthz", operator=False).status == 200, 20)
     valkey.kill()
     wait_until("the store is missed", lambda: client.curl("/healthz", operator=False).status == 503)
     assert client.curl("/healthz", operator=False).json["store"] == "failing"
@@ -229,6 +237,31 @@ def test_a_store_that_cannot_be_reached_shows_and_is_said(make_engine, make_valk
         assert answer.status == 503 and "store" in answer.body, (path, options, answer.body)
     valkey.start()
     wait_until("the store is there again", lambda: client.curl("/healthz", operator=False).status == 200)
+
+
+def test_a_store_that_cannot_be_written_shows_until_it_can(make_engine, tmp_path, simulator):
+    """Also when nobody registers any more, since a load balancer sends REGISTERs elsewhere."""
+    engine, client = listen(make_engine, tmp_path, http_rate=1000, **simulator.settings())
+
+    def store(user):
+        return client.curl("/v1/bindings", *as_json(
+            {"aor": user, "provider": "apns", "app": "com.example.phone", "token": "ab" * 32})).status
+
+    assert store("hugo") == 200
+    other = sqlite3.connect(engine.settings.parent / "bindings.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    numbers = itertools.count()
+    # A group of them waits in the journal.
+    wait_until("the store is full", lambda: store(f"waits-{next(numbers)}") == 503, step=0)
+    health = client.curl("/healthz", operator=False)
+    assert health.status == 503 and health.json["store"] == "failing"
+    assert "pushwake_store_up 0" in client.curl("/metrics").body
+    assert "no phone that registers now is bound" in engine.run("doctor", "hugo").stdout
+    wait_until("what waits is said", lambda: "registrations wait in the journal" in engine.text())
+    other.execute("ROLLBACK")
+    wait_until("it can be written again", lambda: client.curl("/healthz", operator=False).status == 200)
+    assert engine.text().count("registrations wait in the journal") == 1
+    assert store("hugo") == 200
 
 
 def test_a_store_whose_file_was_taken_away_shows_and_is_said(make_engine, tmp_path, simulator):

@@ -43,6 +43,43 @@ def test_an_import_names_the_lines_that_it_leaves_out(make_engine, tmp_path):
     assert said["502"].startswith("it has 3000") and said["1000"] == "there is no such provider"
 
 
+def test_an_import_says_how_many_lines_it_does_not_name(make_engine):
+    engine = make_engine(store="memory")
+    done = take(engine, "-", "--json", input="\ufeff" + line(1) + "\n" + 1000 * "{}\n")
+    assert json.loads(done.stdout) == {"stored": 1, "newer_here": 0, "over": 0, "problems": 1000}, done.stderr
+    named = done.stderr.count("a line was left out: aor is missing")
+    others = [int(number) for number in re.findall(r"standard input: and (\d+) more of lines 1 to 1001", done.stderr)]
+    assert 0 < named < 1000 and named + sum(others) == 1000, done.stderr
+
+
+def test_an_import_says_that_a_file_could_not_be_read_to_its_end(make_engine, tmp_path):
+    engine = make_engine(store="memory")
+    done = take(engine, tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"cannot read {tmp_path}: Is a directory" in done.stderr
+
+
+def test_an_import_takes_no_user_whom_nobody_could_name(make_engine):
+    engine = make_engine(store="memory")
+    lines = [line(1, aor="a\nb"), line(2, aor="a" * 5000), line(3, cseq=-5), line(4, registered_at=1e30)]
+    done = take(engine, "-", "--json", input="\n".join(lines))
+    assert json.loads(done.stdout)["problems"] == 4
+    assert done.stderr.count("aor is no user or user@domain") == 2
+    for name in ("cseq", "registered_at"):
+        assert f"{name} is no number that it may have" in done.stderr
+
+
+def test_what_a_clock_that_ran_ahead_has_written_is_of_now(make_engine):
+    engine = make_engine(store="memory")
+    far = 2**62
+    assert take(engine, "-", input=line(1, registered_at=far, expires_at=far, forget_at=far)).returncode == 0
+    path = re.search(r"engine_socket = (\S+)", engine.settings.read_text())[1]
+    listed = subprocess.run([PUSHWAKE, "bindings", "export", "--socket", path], capture_output=True, text=True,
+                            check=True, timeout=60)
+    # What comes later is newer than it.
+    assert json.loads(listed.stdout)["registered_at"] <= time.time()
+
+
 def test_an_import_that_cannot_go_on_says_where_it_stopped(make_engine, tmp_path):
     engine = make_engine(store="memory")
     engine.stop()

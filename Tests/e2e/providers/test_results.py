@@ -6,6 +6,7 @@ import socket
 import uuid
 
 from phones import Push, mpush_android, mpush_ios, rfc8599_apns, rfc8599_fcm
+from servers import CONFIG, wait_until
 
 
 def removal(kamailio, user):
@@ -49,6 +50,21 @@ def test_rpc_lists_sends_and_removes(kamailio, actors, simulator):
     assert removal(kamailio, "remote") == "by hand"
     assert "404 - not found: remote has no push binding" in kamailio.complaint("pushwake.send", "chat", "remote")
     assert kamailio.rpc("pushwake.send", "song", "remote") is None
+
+
+def test_the_event_route_leaves_no_variables_to_the_next(make_kamailio, actors, simulator):
+    route = "event_route[pushwake:result] {"
+    kamailio = make_kamailio(config=CONFIG.read_text().replace(route, route + """
+    xlog("L_NOTICE", "LEFT avp=$avp(left) xavp=$xavp(left=>user)\\n");
+    $avp(left) = $pushwake(aor);
+    $xavp(left=>user) = $pushwake(aor);""")).start().wait_engine()
+    phone = actors.phone(kamailio, "remote", mpush_android())
+    phone.register()
+    for number in range(3):
+        assert kamailio.rpc("pushwake.send", "chat", "remote", f"text {number}").strip() == "1"
+    simulator.wait_push(phone.push.token, after=2)
+    wait_until("three results", lambda: kamailio.log_text().count("LEFT ") == 3)
+    assert kamailio.log_text().count("LEFT avp=<null> xavp=<null>") == 3
 
 
 def test_rpc_lists_everybody(kamailio, actors):

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from phones import mpush_ios, rfc8599_apns
+from phones import mpush_ios, rfc8599_apns, rfc8599_fcm
 
 
 @pytest.mark.parametrize("push", [mpush_ios, rfc8599_apns])
@@ -21,6 +21,33 @@ def test_the_contact_that_a_phone_left_is_forgotten(kamailio, actors, push):
         awake.stop()
     contacts = kamailio.rpc("ul.lookup", "location", phone.user)
     assert contacts.count("Address:") == 1, contacts
+
+
+def addresses(server, user):
+    lines = server.rpc("ul.lookup", "location", user).splitlines()
+    return sorted(line.split("Address:")[1].strip() for line in lines if "Address:" in line)
+
+
+def both(one, other):
+    """One REGISTER with the addresses of both, as from one phone."""
+    other.push, other.instance = one.push, one.instance
+    return f"{one.contact}, {other.contact}"
+
+
+@pytest.mark.parametrize("instance, kept", [("", 2), (None, 1)], ids=["token", "instance"])
+def test_a_phone_keeps_all_addresses_that_it_registers_with_one_token(kamailio, wire, simulator, instance, kept):
+    """The registrar keeps one for an instance."""
+    phone = wire.phone(kamailio, f"addresses{kept}", "udp", rfc8599_fcm(), instance=instance)
+    other = wire.phone(kamailio, f"addresses{kept}", "tcp")
+    contacts = both(phone, other)
+    for _ in range(3):
+        phone.register(600, contacts)
+        assert len(addresses(kamailio, phone.user)) == kept
+    call = wire.call(kamailio, phone.user)
+    simulator.wait_event(phone.push.token, "call")
+    phone.register(600, contacts)
+    call.wait_status(200)
+    assert len(addresses(kamailio, phone.user)) == kept
 
 
 def test_a_phone_keeps_a_contact_for_each_of_its_flows(kamailio, actors):

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""Phones behind an edge proxy (Path): their Contact is an address that only the proxy can reach."""
+
+import pytest
+from sleeper import Sleeper, fcm, finish
+
+CONTACT = "sip:tj3kd0@nowhere.invalid"
+
+
+def behind_proxy(phone):
+    register = phone.register
+
+    def through_proxy(parameters="", **options):
+        path = [("Path", f"<sip:127.0.0.1:{phone.port};lr>"), ("Supported", "path")]
+        return register(parameters, path, contact=CONTACT, **options)
+
+    phone.register = through_proxy
+    return phone
+
+
+class Proxied(Sleeper):
+    """The test's socket is the proxy and the phone behind it."""
+
+    def _phone(self):
+        return behind_proxy(super()._phone())
+
+
+@pytest.fixture(scope="module")
+def proxied_asterisk(make_session_asterisk):
+    asterisk = make_session_asterisk("proxied", settings={"awake_for": 0}, start=False)
+    text = (asterisk.host_at / "etc/pjsip.conf").read_text().replace("rewrite_contact = yes", "rewrite_contact = no")
+    asterisk.write("pjsip.conf", text.replace("max_contacts = 5", "max_contacts = 5\nsupport_path = yes"))
+    asterisk.start()
+    asterisk.wait_engine()
+    yield asterisk
+    asterisk.stop()
+
+
+@pytest.fixture
+def proxied(phones, proxied_asterisk, simulator, user):
+    return Proxied(phones, proxied_asterisk, simulator, user, fcm)
+
+
+def assert_came_by(phone, invite):
+    assert invite.uri.startswith(CONTACT)
+    assert invite.all("Route") == [f"<sip:127.0.0.1:{phone.port};lr>"]
+
+
+def test_a_phone_that_wakes_is_called_through_its_proxy(proxied, proxied_asterisk, phones):
+    caller = phones("caller", proxied_asterisk.address)
+    call = caller.call(proxied.user)
+    awake = proxied.wait_and_wake()
+    invite = awake.expect_request("INVITE")
+    assert_came_by(awake, invite)
+    finish(call, awake, invite)
+
+
+def test_an_awake_phone_without_push_is_called_through_its_proxy(proxied_asterisk, phones, user):
+    desk = behind_proxy(phones(user, proxied_asterisk.address))
+    assert desk.register().status == 200
+    call = phones("caller", proxied_asterisk.address).call(user)
+    invite = desk.expect_request("INVITE")
+    assert_came_by(desk, invite)
+    finish(call, desk, invite)
+
+
+def test_a_text_goes_to_an_awake_phone_through_its_proxy(proxied_asterisk, phones, user):
+    desk = behind_proxy(phones(user, proxied_asterisk.address))
+    assert desk.register().status == 200
+    phones("caller", proxied_asterisk.address).begin_message(user, "Are you up?")
+    message = desk.expect_request("MESSAGE")
+    assert message.body == "Are you up?"
+    assert_came_by(desk, message)
