@@ -113,8 +113,8 @@ final class ValkeyLink: OutboundStreamOwner {
 
     var isReady: Bool { machine.isReady }
 
-    /// Commands that wait for their replies.
-    var waitingCount: Int { waiting.count - firstWaiting }
+    /// Commands that wait for their replies, or for the connection.
+    var waitingCount: Int { waiting.count - firstWaiting + early.count }
 
     private var isExpected: Bool { keepsEarly && !hasEnded && !isEnded }
 

@@ -40,7 +40,7 @@ struct ValkeyScript {
             local image = redis.call('GET', KEYS[1])
             if not image then return false end
             redis.call('HSET', KEYS[2], ARGV[1], '')
-            if redis.call('TTL', KEYS[2]) < tonumber(ARGV[2]) then redis.call('EXPIRE', KEYS[2], ARGV[2]) end
+            if redis.call('EXPIRE', KEYS[2], ARGV[2], 'NX') == 0 then redis.call('EXPIRE', KEYS[2], ARGV[2], 'GT') end
             redis.call('SET', KEYS[3], ARGV[1], 'PX', ARGV[3], 'NX')
             return {image, redis.call('GET', KEYS[3])}
             """)

@@ -46,6 +46,8 @@ final class ClusterServers: ValkeyServers {
     private var subscription: (host: Host, link: ValkeyLink)?
     private var search: ServerSearch<ClusterMap>?
     private var isLooking = false
+    /// Has sent a command on since the map was looked at.
+    private var informed: Host?
     private var lookTimer: Loop.TimerID?
     private var looks: Int64 = 0
     private var lastSaid = ""
@@ -113,14 +115,15 @@ final class ClusterServers: ValkeyServers {
             guard errand.hops <= Self.mostHops else {
                 return errand.handler(.error("TRYAGAIN slot \(errand.slot) is on its way to another master"))
             }
-            follow(redirection, errand, reply)
+            follow(redirection, of: host, errand, reply)
         }
     }
 
-    private func follow(_ redirection: ClusterRedirection, _ errand: Errand, _ reply: ValkeyReply?) {
+    private func follow(_ redirection: ClusterRedirection, of asked: Host, _ errand: Errand, _ reply: ValkeyReply?) {
         switch redirection {
         case .moved(let slot, let host):
             map.move(slot, to: host)
+            informed = asked
             lookSoon()
             deliver(errand, to: host)
         case .ask(let host): deliver(errand, to: host, asking: true)
@@ -212,15 +215,16 @@ final class ClusterServers: ValkeyServers {
         }
     }
 
-    /// Asks one that answers, or all that there may be.
+    /// Asks one that answers, or all that there may be. Who has sent a command on knows what others have yet to hear.
     private func look() {
         guard !isLooking, !isEnded else { return }
         isLooking = true
         looks += 1
-        guard
-            let (host, link) = links.filter({ $0.value.isResponsive(within: Self.lookPauses.lowerBound) })
-                .randomElement()
-        else { return searchAll() }
+        let responsive = links.filter { $0.value.isResponsive(within: Self.lookPauses.lowerBound) }
+        guard let (host, link) = responsive.first(where: { $0.key == informed }) ?? responsive.randomElement() else {
+            return searchAll()
+        }
+        informed = nil
         link.send(["CLUSTER".word, "SLOTS".word]) { [weak self] reply in
             guard let self else { return }
             isLooking = false
@@ -267,13 +271,14 @@ final class ClusterServers: ValkeyServers {
         link.start()
     }
 
-    /// It is no master any more: what is under way there may still be answered.
+    /// It is no master any more, or not yet one for the node whose map this is: what is under way there, or waits for its
+    /// connection, may still be answered.
     private func retire(_ host: Host) {
         let end = { [weak self] in
             guard let self, !map.masters.contains(host) else { return }
             links.removeValue(forKey: host)?.end()
         }
-        guard let link = links[host], link.isReady, link.waitingCount > 0 else { return end() }
+        guard let link = links[host], link.waitingCount > 0 else { return end() }
         loop.schedule(after: Self.retirement, end)
     }
 }
