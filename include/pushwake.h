@@ -210,11 +210,13 @@ enum pushwake_verb_kind {
     PUSHWAKE_VERB_RING    = 1, /* send the request to `contact` as `leg`; close the leg `replaces` unless it is 0.
                                 * `reason`, unless empty: it is rung because no push can wake the phone, and why */
     PUSHWAKE_VERB_RESEND  = 2, /* send the datagram of `leg` once more */
-    PUSHWAKE_VERB_HOLD    = 3, /* keep the request open for `milliseconds` although its legs may end */
+    PUSHWAKE_VERB_HOLD    = 3, /* keep the request open for `milliseconds` although its legs may end. `replaces` is a
+                                * number, higher than that of each HOLD and GIVE_UP before */
     PUSHWAKE_VERB_GIVE_UP = 4, /* stop waiting: the open legs decide; without any, send the best answer, or
                                 * `status` if there is none. Empty `reason`: time is over. A
                                 * PUSHWAKE_HOST_DIALPLAN gets it when its last leg is over. Ignore it if `leg`,
-                                * the newest open leg as far as the engine knows, could not be sent */
+                                * the newest open leg as far as the engine knows, could not be sent, or if a HOLD
+                                * with a higher `replaces` has come first */
     PUSHWAKE_VERB_SHOW_END = 5, /* the request is over, but this phone shows a call: send INVITE and CANCEL with
                                 * `reason` to `contact` */
     PUSHWAKE_VERB_PUSHED  = 6, /* a push for the device `leg` (from 0) was accepted: remember it for pushwake_resume() */

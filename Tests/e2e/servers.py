@@ -332,6 +332,10 @@ class Kamailio:
         text = self.rpc("stats.fetch", "pushwake.holding") or ""
         return next((int(line.split(":")[1]) for line in text.splitlines() if "holding" in line), None)
 
+    def wait_none_held(self):
+        """Kamailio counts when it has sent the final answer, which the caller may have before."""
+        wait_until("nothing is held", lambda: self.held() == 0)
+
     def wait_disconnected(self, port):
         """Until it has no connection with this port of a phone any more; it may have been stopped as well."""
         wait_until(f"the connection of port {port} is closed",

@@ -50,6 +50,7 @@ typedef struct pw_hold {
 	int blind;         /* index of the blind branch */
 	int held;          /* the blind branch keeps it open */
 	int yields;        /* not now: the script's failure_route has its turn, and contacts left to try */
+	unsigned int quiet_uri; /* hash of the Request-URI then */
 	int quiet;         /* T_CANCELED is lent to it: the script's t_relay() shall send nothing and say nothing */
 	int over;          /* a final answer is chosen, or the script has taken it elsewhere: no more legs */
 	int64_t joins_until; /* it has, and asked for legs until then; 0: it has not */
@@ -57,10 +58,13 @@ typedef struct pw_hold {
 	int cancelled;
 	int expired;       /* nobody came */
 	int resumes;       /* a new engine has not heard of it yet; of the supervisor's process alone */
+	int64_t looked_ms; /* when the process for what may take long was asked to look after it; 0: it has */
 	int failure_status; /* what tm shall answer when no leg has an answer */
 	int last_leg;
 	int answered_leg;  /* of the 2xx that goes to the caller */
 	int unsent_leg;    /* the last that could not be sent: the engine decides again when it hears of it */
+	uint64_t outrun;   /* legs whose end, or whose successor, came before themselves */
+	int turn;          /* of the HOLD that came last: a GIVE_UP before it counts no more */
 	int legs[PW_MAX_BRANCHES];   /* leg of each branch; 0: none of ours */
 	unsigned int closed;         /* branches that a later leg of their device replaced */
 	unsigned int heard_trying;   /* branches of which 100, more than 100, a failure was reported */
@@ -165,11 +169,14 @@ int pw_leg_branch(tm_cell_t *t, pw_hold_t *hold, int leg);
 int pw_leg_goes_to(tm_cell_t *t, int branch, const pw_contact_t *contact, char flow[PW_FLOW_SIZE]);
 
 /* Sends the request to a contact as `leg`; the branch of the leg that it replaces is
- * closed. 0, or -1 when it could not be sent. */
+ * closed. 0: done; 1: not sent, another has taken the place of this leg; -1: it could not be sent. */
 int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, int replaces);
 
 /* Ends a branch without that its end counts. */
 void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch);
+
+/* The same for a leg. Processes execute what each was told, so it may come before the leg itself. */
+void pw_leg_end(tm_cell_t *t, pw_hold_t *hold, int leg);
 
 /* The same where nothing can be sent to the phone any more. */
 void pw_leg_drop(tm_cell_t *t, pw_hold_t *hold, int branch);
@@ -217,6 +224,9 @@ void pw_watch_failure_route(tm_cell_t *t, pw_hold_t *hold);
 
 /* Reports legs that tm gave up without a word to us. */
 void pw_watch_scan(void);
+
+/* The same for one request; its failure_route runs where that is due. */
+void pw_watch_look_after(tm_cell_t *t, pw_hold_t *hold);
 
 /* Reports that a leg has failed before its phone has heard of it. */
 void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status);
@@ -266,6 +276,9 @@ void pw_stream_watch(tm_cell_t *t, pw_hold_t *hold);
 /* In the supervisor: fails the legs whose connection is gone. 1: look soon again. */
 int pw_stream_scan(void);
 
+/* Those of one request; 1: look soon again. */
+int pw_stream_look_after(tm_cell_t *t, pw_hold_t *hold);
+
 /* pushwake_end.c */
 
 /* Nobody is waited for any more: what legs answered is sent, or `status`. */
@@ -291,15 +304,20 @@ void pw_show_end(const pushwake_verb *verb);
 enum pw_executed {
 	PW_DONE,
 	PW_LATER,    /* not now, its script is at work */
+	PW_BLOCKED,  /* not now: another process has its lock, for as long as that takes, or a verb before it */
 	PW_GONE,     /* a phone is to ring for a request that is over */
 	PW_ELSEWHERE /* it may take long, and this process has no time */
 };
 
 /* From now on this process executes nothing that runs a failure_route or asks DNS, and waits for no process that does. */
 void pw_execute_briefly(void);
+int pw_executes_briefly(void);
 
-/* Does what the engine says. `contacts` are those of the REGISTER in hand, or NULL. */
-enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts);
+/* The process for what may take long does what pw_watch_look_after() and pw_stream_look_after() do. */
+void pw_look_elsewhere(pw_hold_t *hold);
+
+/* Does what the engine said then. `contacts` are those of the REGISTER in hand, or NULL. */
+enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts, int64_t since_ms);
 
 /* All that it says of requests held here as a REGISTER comes; what cannot be done now the supervisor does. */
 void pw_execute_all(const pushwake_register_result *result, pw_contacts_t *contacts);

@@ -164,6 +164,17 @@ void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch)
 	pw_leg_drop(t, hold, branch);
 }
 
+void pw_leg_end(tm_cell_t *t, pw_hold_t *hold, int leg)
+{
+	int branch = pw_leg_branch(t, hold, leg);
+
+	if(branch >= 0) {
+		pw_leg_close(t, hold, branch);
+	} else if(leg > 0 && leg < 64) {
+		hold->outrun |= (uint64_t)1 << leg;
+	}
+}
+
 /* A branch that failed must not keep its contact from being tried again. */
 static void forget_failed(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *contact)
 {
@@ -236,22 +247,28 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 	int before = t->nr_of_outgoings;
 	int old_len = 0, added;
 
+	hold->last_leg = MAX(hold->last_leg, leg);
+	if(leg < 64 && (hold->outrun & ((uint64_t)1 << leg))) {
+		pw_leg_end(t, hold, replaces);
+		return 1;
+	}
 	if(old >= 0) {
 		old_len = t->uac[old].ruid.len;
 		t->uac[old].ruid.len = 0;
 	}
 	forget_failed(t, hold, contact);
 	pw_hold_prolong(t, hold);
+	/* ORDER: before it is sent: another process may have its answer at once, and on_reply() looks without the lock */
+	if(before < PW_MAX_BRANCHES) {
+		hold->legs[before] = leg;
+	}
 	added = append(t, contact, hold->keeps_uri);
-	if(t->nr_of_outgoings > before && t->nr_of_outgoings <= PW_MAX_BRANCHES) {
-		hold->legs[t->nr_of_outgoings - 1] = leg;
-		if(leg > hold->last_leg) {
-			hold->last_leg = leg;
-		}
+	if(t->nr_of_outgoings == before && before < PW_MAX_BRANCHES) {
+		hold->legs[before] = 0;
 	}
 	/* ORDER: the new branch first: closing the last open one would leave tm without any */
 	if(added > 0) {
-		pw_leg_close(t, hold, old);
+		pw_leg_end(t, hold, replaces);
 		pw_stream_watch(t, hold);
 		return 0;
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/dset.h"
+#include "core/hashes.h"
 #include "core/route.h"
 #include "core/script_cb.h"
 #include "pushwake_held.h"
@@ -24,9 +25,6 @@ typedef struct pw_opened {
 
 static pw_opened_t opened[PW_MOST_OPENED];
 static int opened_count = 0;
-/* pw_quiet_begin() counts for what is opened. */
-static int is_quiet = 0;
-
 static int is_of(const pw_opened_t *one, const tm_cell_t *t)
 {
 	return t != NULL && t != T_UNDEFINED && t->hash_index == one->tindex && t->label == one->tlabel;
@@ -51,19 +49,22 @@ int pw_script_holds_current(void)
 	return i < opened_count;
 }
 
-/* A CANCEL has come: T_CANCELED, which pw_quiet_begin() borrows. */
+/* What of a transaction is quiet: the script that has held it may be another process's. */
+static pw_hold_t *quiet_of(tm_cell_t *t)
+{
+	pw_hold_t *hold;
+
+	for(hold = pw_hold_next(t, NULL); hold != NULL && !hold->quiet; hold = pw_hold_next(t, hold)) {
+	}
+	return hold;
+}
+
+/* A CANCEL has come: T_CANCELED, which pw_quiet() borrows. */
 static int is_cancelled(tm_cell_t *t)
 {
-	const pw_hold_t *hold;
-	int i;
+	const pw_hold_t *hold = quiet_of(t);
 
-	for(i = 0; i < opened_count; i++) {
-		hold = is_of(&opened[i], t) ? pw_hold_in(t, opened[i].handle) : NULL;
-		if(hold != NULL && hold->quiet && !hold->cancelled) {
-			return 0;
-		}
-	}
-	return (t->flags & T_CANCELED) != 0;
+	return (hold == NULL || hold->cancelled) && (t->flags & T_CANCELED) != 0;
 }
 
 int pw_script_is_late(sip_msg_t *msg)
@@ -81,6 +82,7 @@ void pw_quiet(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *msg)
 {
 	pw.reply_lock(t);
 	hold->quiet = !(t->flags & T_CANCELED); /* its CANCEL may have come first */
+	hold->quiet_uri = get_hash1_raw(GET_RURI(msg)->s, GET_RURI(msg)->len);
 	t->flags |= T_CANCELED;
 	pw.reply_unlock(t);
 	msg->msg_flags |= FL_MSG_NOREPLY;
@@ -96,7 +98,6 @@ int pw_quiet_begin(sip_msg_t *msg)
 		return -1;
 	}
 	pw_quiet(t, hold, msg);
-	is_quiet = 1;
 	return 0;
 }
 
@@ -109,15 +110,15 @@ void pw_quiet_end(tm_cell_t *t, pw_hold_t *hold)
 }
 
 /* append_branch() after a lookup that has left the Request-URI as it was: that one leads back here. */
-static void drop_unresolved(const str *uri)
+static void drop_unresolved(unsigned int uri)
 {
 	unsigned int i;
 	branch_t *b;
 
 	for(i = 0; i < nr_branches;) {
 		b = get_sip_branch((int)i);
-		if(b != NULL && b->ruid_len == 0 && b->dst_uri_len == 0 && b->path_len == 0 && b->len == (unsigned int)uri->len
-				&& memcmp(b->uri, uri->s, b->len) == 0) {
+		if(b != NULL && b->ruid_len == 0 && b->dst_uri_len == 0 && b->path_len == 0
+				&& get_hash1_raw(b->uri, (int)b->len) == uri) {
 			drop_sip_branch((int)i);
 		} else {
 			i++;
@@ -129,21 +130,16 @@ void pw_quiet_over(sip_msg_t *msg)
 {
 	tm_cell_t *t = pw.tm.t_gett();
 	pw_hold_t *hold;
-	int i;
 
-	if(!is_quiet || t == NULL || t == T_UNDEFINED || t->uas.request == NULL) {
+	if(t == NULL || t == T_UNDEFINED) {
 		return;
 	}
-	is_quiet = 0;
-	for(i = 0; i < opened_count; i++) {
-		hold = is_of(&opened[i], t) ? pw_hold_in(t, opened[i].handle) : NULL;
-		if(hold != NULL) {
-			pw.reply_lock(t);
-			pw_quiet_end(t, hold);
-			pw.reply_unlock(t);
-		}
+	while((hold = quiet_of(t)) != NULL) {
+		pw.reply_lock(t);
+		pw_quiet_end(t, hold);
+		pw.reply_unlock(t);
+		drop_unresolved(hold->quiet_uri);
 	}
-	drop_unresolved(GET_RURI(t->uas.request));
 }
 
 /* The script ended, or went on, with another transaction in hand. */
@@ -161,6 +157,7 @@ static void close_elsewhere(const pw_opened_t *one)
 			pw_quiet_end(t, hold);
 			pw_watch_missed(t, hold);
 			hold->busy = 0;
+			pw_join_late(t, hold);
 			pw.reply_unlock(t);
 		}
 		pw.tm.unref_cell(t);
@@ -193,6 +190,9 @@ static void close_opened(const pw_opened_t *one, sip_msg_t *msg)
 		return;
 	}
 	must_yield = pw_watch_close(t, hold);
+	if(!one->in_failure) {
+		pw_join_late(t, hold);
+	}
 	pw.reply_unlock(t);
 	/* who was tried has failed already, when nobody knew that others are left to try. tm is at work on a branch's end
 	 * while a failure_route runs: pw_watch_scan() does it then */
@@ -210,17 +210,10 @@ static void forget(int i)
 void pw_script_holds(tm_cell_t *t, pw_hold_t *hold)
 {
 	pw_opened_t one = {hold->handle, hold->tindex, hold->tlabel, get_route_type() == FAILURE_ROUTE};
-	pw_hold_t *earlier;
 	int i;
 
 	for(i = opened_count - 1; i >= 0; i--) {
-		earlier = is_of(&opened[i], t) ? pw_hold_in(t, opened[i].handle) : NULL;
-		if(earlier != NULL) {
-			/* of the same request, which goes to this user's phones too */
-			pw.reply_lock(t);
-			pw_quiet_end(t, earlier);
-			pw.reply_unlock(t);
-		} else if(opened[i].in_failure == one.in_failure) {
+		if(!is_of(&opened[i], t) && opened[i].in_failure == one.in_failure) {
 			close_elsewhere(&opened[i]);
 			forget(i);
 		}
@@ -252,7 +245,6 @@ static int on_failure_route_end(sip_msg_t *msg, unsigned int flags, void *param)
 			close_opened(&one, msg);
 		}
 	}
-	is_quiet = is_quiet && opened_count > 0;
 	return 1;
 }
 
@@ -260,7 +252,6 @@ static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
 {
 	pw_opened_t one;
 
-	is_quiet = 0;
 	while(opened_count > 0) {
 		one = opened[0];
 		forget(0);

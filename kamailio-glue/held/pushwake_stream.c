@@ -85,6 +85,11 @@ static void lose(tm_cell_t *t, pw_hold_t *hold, int b)
 {
 	struct cancel_info cancel;
 
+	if(pw_leg_reserved(t, hold) && pw_executes_briefly()) {
+		pw.reply_unlock(t);
+		pw_look_elsewhere(hold);
+		return;
+	}
 	if(pw_leg_reserved(t, hold)) {
 		/* serial forking: the script's failure_route has its turn */
 		pw_leg_failed(t, hold, b, 408);
@@ -104,21 +109,19 @@ static void lose(tm_cell_t *t, pw_hold_t *hold, int b)
 	pw.reply_unlock(t);
 }
 
-/* Says through `again` whether it has to be looked at soon again. */
-static void look_after(tm_cell_t *t, pw_hold_t *hold, void *again)
+int pw_stream_look_after(tm_cell_t *t, pw_hold_t *hold)
 {
 	int64_t since = hold->stream_ms;
 	int b = 0;
 
 	if(hold->busy || pw_is_locked(t)) {
-		*(int *)again = 1;
-		return;
+		return 1;
 	}
 	for(;;) {
 		pw.reply_lock(t);
 		if(!pw_leg_allowed(t, hold)) {
 			pw.reply_unlock(t);
-			return;
+			return 0;
 		}
 		b = first_silent_stream(t, hold, b);
 		while(b >= 0 && is_connected(&t->uac[b])) {
@@ -133,7 +136,12 @@ static void look_after(tm_cell_t *t, pw_hold_t *hold, void *again)
 		hold->stream_ms = 0;
 	}
 	pw.reply_unlock(t);
-	*(int *)again |= hold->stream_ms != 0 && pw_now_ms() - since < PW_YOUNG_MS;
+	return hold->stream_ms != 0 && pw_now_ms() - since < PW_YOUNG_MS;
+}
+
+static void look_after(tm_cell_t *t, pw_hold_t *hold, void *again)
+{
+	*(int *)again |= pw_stream_look_after(t, hold);
 }
 
 int pw_stream_scan(void)

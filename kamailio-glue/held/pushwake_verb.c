@@ -4,8 +4,14 @@
  * supervisor's.
  */
 #include <string.h>
+#include <sys/param.h>
 
 #include "pushwake_held.h"
+
+/* After that a request that the process for what may take long was asked to look after has been lost. */
+#define PW_LOOK_MS 5000
+/* How late a leg may be that is on its way: those before it may have asked DNS. */
+#define PW_RING_MS 30000
 
 /* A phone that registered at another node: the registrar here may know nothing of it. */
 static pw_contact_t *contact_elsewhere(pw_contact_t *out, const pushwake_verb *verb)
@@ -39,6 +45,21 @@ void pw_execute_briefly(void)
 	is_brief = 1;
 }
 
+int pw_executes_briefly(void)
+{
+	return is_brief;
+}
+
+void pw_look_elsewhere(pw_hold_t *hold)
+{
+	pushwake_verb look = {.kind = PW_NOTE_LOOK, .handle = hold->handle, .aor = pw_in(&hold->aor)};
+	int64_t now = pw_now_ms();
+
+	if(hold->looked_ms == 0 || now - hold->looked_ms > PW_LOOK_MS) {
+		hold->looked_ms = pw_verb_elsewhere(&look, now) == 0 ? now : 0;
+	}
+}
+
 /* A request that is about to end is tried again until it has: then its phone is told. */
 static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
 {
@@ -66,7 +87,7 @@ static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb 
 	pw.reply_unlock(t);
 	if(added == 0) {
 		update_stat(pw_count.joined, 1);
-	} else if(allowed) {
+	} else if(added < 0 && allowed) {
 		hold->unsent_leg = verb->leg;
 		pushwake_progressed(pw_client, hold->handle, verb->leg, 503, 0);
 	}
@@ -74,7 +95,24 @@ static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb 
 	return allowed ? PW_DONE : PW_LATER;
 }
 
-static enum pw_executed execute(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
+/* Others of the same request may be on their way through another process: a leg that it speaks of, or what opens it again. */
+static enum pw_executed give_up(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, int64_t since_ms)
+{
+	if((verb->leg > 0 && verb->leg == hold->unsent_leg) || (verb->replaces > 0 && verb->replaces < hold->turn)) {
+		return PW_DONE;
+	}
+	if(verb->leg > hold->last_leg && pw_now_ms() - since_ms < PW_RING_MS) {
+		return PW_BLOCKED;
+	}
+	if(is_brief) {
+		return PW_ELSEWHERE;
+	}
+	pw_give_up(t, hold, verb->status);
+	return PW_DONE;
+}
+
+static enum pw_executed execute(
+		tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts, int64_t since_ms)
 {
 	switch(verb->kind) {
 		case PUSHWAKE_VERB_RING:
@@ -87,22 +125,20 @@ static enum pw_executed execute(tm_cell_t *t, pw_hold_t *hold, const pushwake_ve
 		case PUSHWAKE_VERB_CLOSE:
 			pw.reply_lock(t);
 			if(pw_leg_allowed(t, hold)) {
-				pw_leg_close(t, hold, pw_leg_branch(t, hold, verb->leg));
+				pw_leg_end(t, hold, verb->leg);
 			}
 			pw.reply_unlock(t);
 			break;
 		case PUSHWAKE_VERB_HOLD:
 			pw.reply_lock(t);
 			if(pw_leg_allowed(t, hold)) {
+				hold->turn = MAX(hold->turn, verb->replaces);
 				pw_blind_open(t, hold);
 			}
 			pw.reply_unlock(t);
 			break;
 		case PUSHWAKE_VERB_GIVE_UP:
-			if(verb->leg == 0 || verb->leg != hold->unsent_leg) {
-				pw_give_up(t, hold, verb->status);
-			}
-			break;
+			return give_up(t, hold, verb, since_ms);
 		case PUSHWAKE_VERB_PUSHED:
 			if(verb->leg >= 0 && verb->leg < 64) {
 				hold->pushed |= (uint64_t)1 << verb->leg;
@@ -110,6 +146,11 @@ static enum pw_executed execute(tm_cell_t *t, pw_hold_t *hold, const pushwake_ve
 			break;
 		case PUSHWAKE_VERB_TELL:
 			pw_tell(t, hold, verb->status);
+			break;
+		case PW_NOTE_LOOK:
+			hold->looked_ms = 0;
+			pw_watch_look_after(t, hold);
+			pw_stream_look_after(t, hold);
 			break;
 		default:
 			LM_DBG("verb %d is of a later release\n", verb->kind);
@@ -136,7 +177,7 @@ static int is_at_work(tm_cell_t *t, pw_hold_t *hold)
 	return now - hold->suspended_ms < PW_BUSY_MS;
 }
 
-enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts)
+enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts, int64_t since_ms)
 {
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
@@ -147,10 +188,10 @@ enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts)
 	enum pw_executed done = PW_DONE;
 	int is_asked;
 
-	if(is_brief && (verb->kind == PUSHWAKE_VERB_SHOW_END || verb->kind == PUSHWAKE_VERB_GIVE_UP)) {
-		return PW_ELSEWHERE;
-	}
 	if(verb->kind == PUSHWAKE_VERB_SHOW_END) {
+		if(is_brief) {
+			return PW_ELSEWHERE;
+		}
 		pw_show_end(verb);
 		return PW_DONE;
 	}
@@ -162,10 +203,12 @@ enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts)
 		/* its worker has asked the engine and not held it yet, or it is over */
 		return is_asked ? PW_LATER : verb->kind == PUSHWAKE_VERB_RING ? PW_GONE : PW_DONE;
 	}
-	if(is_at_work(t, hold) || (is_brief && pw_is_locked(t))) {
+	if(is_at_work(t, hold)) {
 		done = PW_LATER;
+	} else if(is_brief && pw_is_locked(t)) {
+		done = PW_BLOCKED;
 	} else {
-		done = execute(t, hold, verb, contacts);
+		done = execute(t, hold, verb, contacts, since_ms);
 	}
 	pw.tm.unref_cell(t);
 	pw.tm.t_sett(before, branch);
@@ -180,7 +223,7 @@ void pw_execute_all(const pushwake_register_result *result, pw_contacts_t *conta
 	size_t i;
 
 	for(i = 0; i < result->verb_count; i++) {
-		if(pw_execute(&result->verbs[i], contacts) != PW_DONE) {
+		if(pw_execute(&result->verbs[i], contacts, pw_now_ms()) != PW_DONE) {
 			pw_verb_later(&result->verbs[i]);
 		}
 	}

@@ -31,6 +31,19 @@ static void on_declined(tm_cell_t *t, pw_hold_t *hold)
 	pw.reply_unlock(t);
 }
 
+/* tm sends the 2xx before it cancels the others. It forgets a first 180 that comes in between, and waits for it for ever
+ * then. A branch that is marked gets its CANCEL in answer to its first word; and see on_reply(). */
+static void cancel_with_first_answer(tm_cell_t *t, int answered)
+{
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings; b++) {
+		if(b != answered && t->uac[b].last_received < 100 && t->uac[b].request.buffer != NULL) {
+			t->uac[b].request.flags |= F_RB_CANCELED;
+		}
+	}
+}
+
 /* A 2xx counts whatever was decided about its branch meanwhile: somebody has picked up.
  * Says whether the caller has had its final answer before. */
 static int on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
@@ -45,6 +58,9 @@ static int on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
 	}
 	if((hold->closed & (1u << branch)) && t->uas.status < 200 && t->uac[branch].last_received >= 300) {
 		t->uac[branch].last_received = 183;
+	}
+	if(!is_over) {
+		cancel_with_first_answer(t, branch);
 	}
 	pw.reply_unlock(t);
 	return is_over;
@@ -88,6 +104,9 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 		return; /* replaced; or the answer to a CANCEL, which declines nothing: of the caller, or of tm's timer */
 	}
 	leg = pw_leg_of(t, hold, branch);
+	if(code < 200 && t->uas.status >= 200 && t->uac[branch].last_received < 100) {
+		t->uac[branch].last_received = (short)code; /* its CANCEL may go out */
+	}
 	if(code < 200) {
 		if(code == 100 ? !(hold->heard_trying & bit) : !(hold->heard_ringing & bit)) {
 			hold->heard_trying |= bit;
@@ -410,7 +429,7 @@ void pw_watch_failure_route(tm_cell_t *t, pw_hold_t *hold)
 	}
 }
 
-static void look_after(tm_cell_t *t, pw_hold_t *hold, void *context)
+void pw_watch_look_after(tm_cell_t *t, pw_hold_t *hold)
 {
 	int must_yield;
 
@@ -421,9 +440,16 @@ static void look_after(tm_cell_t *t, pw_hold_t *hold, void *context)
 	report_failed(t, hold);
 	must_yield = !pw_leg_pending(t, hold) && pw_leg_reserved(t, hold);
 	pw.reply_unlock(t);
-	if(must_yield) {
+	if(must_yield && pw_executes_briefly()) {
+		pw_look_elsewhere(hold);
+	} else if(must_yield) {
 		pw_yield(t, hold);
 	}
+}
+
+static void look_after(tm_cell_t *t, pw_hold_t *hold, void *context)
+{
+	pw_watch_look_after(t, hold);
 }
 
 void pw_watch_scan(void)

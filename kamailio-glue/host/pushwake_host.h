@@ -168,15 +168,17 @@ pushwake_header *pw_headers(sip_msg_t *msg, size_t *count);
 
 /* pushwake_note.c */
 
-/* Kind of a note that is no verb of the engine's: this contact of this AoR is gone. */
+/* Kinds of notes that are no verbs of the engine's: this contact of this AoR is gone; this request is to be looked after,
+ * and a failure_route may run for it. */
 #define PW_NOTE_REMOVED (-1)
+#define PW_NOTE_LOOK (-2)
 #define PW_MAX_NOTE 2048
 
 /* A verb that cannot be executed yet: its request is just being held, or its script
  * is at work. Texts follow one another. */
 typedef struct pw_note {
 	pushwake_verb verb;
-	int64_t since_ms;
+	int64_t since_ms; /* when the engine did */
 	char text[PW_MAX_NOTE];
 } pw_note_t;
 
@@ -193,7 +195,7 @@ int pw_notes_init(void);
 void pw_verb_later(const pushwake_verb *verb);
 
 /* The process for what may take long executes it. -1: it has more to do than its line takes. */
-int pw_verb_elsewhere(const pushwake_verb *verb);
+int pw_verb_elsewhere(const pushwake_verb *verb, int64_t since_ms);
 
 /* The supervisor looks after connections at once. */
 void pw_supervisor_wake(void);
@@ -206,6 +208,6 @@ int pw_wake_fd(void);
 int pw_note_take(enum pw_line line, pw_note_t *note);
 
 /* Copies a verb with its texts, but for those that do not fit; returns the size of the note. */
-size_t pw_note_write(pw_note_t *note, const pushwake_verb *verb);
+size_t pw_note_write(pw_note_t *note, const pushwake_verb *verb, int64_t since_ms);
 
 #endif /* PUSHWAKE_HOST_H */

@@ -59,14 +59,14 @@ static char *relocate(pw_note_t *note)
 	return at;
 }
 
-size_t pw_note_write(pw_note_t *note, const pushwake_verb *verb)
+size_t pw_note_write(pw_note_t *note, const pushwake_verb *verb, int64_t since_ms)
 {
 	pushwake_str *texts[PW_TEXTS];
 	char *at = note->text;
 	int i;
 
 	note->verb = *verb;
-	note->since_ms = pw_now_ms();
+	note->since_ms = since_ms;
 	texts_of(&note->verb, texts);
 	for(i = 0; i < PW_TEXTS; i++) {
 		if(texts[i]->len > (size_t)(note->text + sizeof(note->text) - at)) {
@@ -79,23 +79,23 @@ size_t pw_note_write(pw_note_t *note, const pushwake_verb *verb)
 	return (size_t)(relocate(note) - (char *)note);
 }
 
-static int leave(enum pw_line line, const pushwake_verb *verb)
+static int leave(enum pw_line line, const pushwake_verb *verb, int64_t since_ms)
 {
 	pw_note_t note;
-	size_t size = pw_note_write(&note, verb);
+	size_t size = pw_note_write(&note, verb, since_ms);
 
 	return send(line_fds[line][1], &note, size, 0) < 0 ? -1 : 0;
 }
 
-int pw_verb_elsewhere(const pushwake_verb *verb)
+int pw_verb_elsewhere(const pushwake_verb *verb, int64_t since_ms)
 {
-	return leave(PW_LINE_ROUTES, verb);
+	return leave(PW_LINE_ROUTES, verb, since_ms);
 }
 
 void pw_verb_later(const pushwake_verb *verb)
 {
 	/* a full line loses it: the request then ends with its own timer */
-	if(leave(PW_LINE_SUPERVISOR, verb) < 0) {
+	if(leave(PW_LINE_SUPERVISOR, verb, pw_now_ms()) < 0) {
 		LM_WARN("the supervisor is behind: %s; a phone may ring late\n", strerror(errno));
 	}
 }

@@ -11,24 +11,32 @@
 static pw_note_t *waiting[PW_MAX_WAITING];
 static int waiting_count = 0;
 
+/* The engine hears of a leg that will not go out. */
+static void drop(const pushwake_verb *verb)
+{
+	if(verb->kind == PUSHWAKE_VERB_RING) {
+		pushwake_progressed(pw_client, verb->handle, verb->leg, 503, 0);
+	}
+}
+
 static void wait_for_request(const pushwake_verb *verb, int64_t since_ms)
 {
 	pw_note_t *note;
 
 	if(waiting_count == PW_MAX_WAITING || (note = pw_alloc(sizeof(*note))) == NULL) {
 		LM_WARN("too many verbs wait for their requests\n");
+		drop(verb);
 		return;
 	}
-	pw_note_write(note, verb);
-	note->since_ms = since_ms;
+	pw_note_write(note, verb, since_ms);
 	waiting[waiting_count++] = note;
 }
 
 void pw_verbs_do(const pushwake_verb *verb, int64_t since_ms)
 {
-	enum pw_executed done = pw_execute(verb, NULL);
+	enum pw_executed done = pw_execute(verb, NULL, since_ms);
 
-	if(done == PW_ELSEWHERE ? pw_verb_elsewhere(verb) < 0 : done != PW_DONE) {
+	if(done == PW_ELSEWHERE ? pw_verb_elsewhere(verb, since_ms) < 0 : done != PW_DONE) {
 		wait_for_request(verb, since_ms);
 	}
 }
@@ -37,18 +45,24 @@ void pw_verbs_do(const pushwake_verb *verb, int64_t since_ms)
  * the engine is told, once it knows of the end. */
 static int must_wait(const pw_note_t *note, int64_t waited_ms)
 {
-	switch(pw_execute(&note->verb, NULL)) {
+	switch(pw_execute(&note->verb, NULL, note->since_ms)) {
+		case PW_BLOCKED:
+			return 1;
 		case PW_LATER:
 			/* however late this process is itself, it has tried */
-			return waited_ms <= 2 * PW_BUSY_MS;
+			if(waited_ms <= 2 * PW_BUSY_MS) {
+				return 1;
+			}
+			drop(&note->verb);
+			return 0;
 		case PW_GONE:
 			if(waited_ms < PW_END_MS) {
 				return 1;
 			}
-			pushwake_progressed(pw_client, note->verb.handle, note->verb.leg, 503, 0);
+			drop(&note->verb);
 			return 0;
 		case PW_ELSEWHERE:
-			return pw_verb_elsewhere(&note->verb) < 0;
+			return pw_verb_elsewhere(&note->verb, note->since_ms) < 0;
 		default:
 			return 0;
 	}

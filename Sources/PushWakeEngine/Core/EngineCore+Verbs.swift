@@ -31,10 +31,12 @@ extension EngineCore {
             case .hold(let until):
                 let out = HostVerb(.hold, request)
                 out.milliseconds = max(0, until - now)
+                out.replaces = request.nextTurn()
                 host.append(out)
             case .giveUp(let status):
                 let out = HostVerb(.giveUp, request)
                 (out.status, out.leg) = (status, request.machine.newestLeg)
+                out.replaces = request.nextTurn()
                 if !isLate(request) { out.reason = request.lastReason }
                 host.append(out)
             case .ringAndCancel(let contact, let reason):

@@ -135,6 +135,8 @@ final class HeldRequest {
     var lastReason = ""
     /// What a contact is called by its host: few, so that a list is searched sooner than a table is made.
     private var keys: [(uri: String, key: String)]
+    /// Of the last HOLD or GIVE_UP for its host, whose processes may execute them in another order.
+    private var turn = 0
     /// Contacts that registered at another node, by key.
     var elsewhere: [String: ElsewhereContact] = [:]
 
@@ -158,6 +160,12 @@ final class HeldRequest {
     }
 
     var aor: String { message.aor }
+
+    /// The number of the next HOLD or GIVE_UP.
+    func nextTurn() -> Int {
+        turn += 1
+        return turn
+    }
 
     /// The URI of a contact that verbs name by its key.
     func uri(of key: String) -> String { keys.first { $0.key == key }?.uri ?? key }

@@ -23,6 +23,7 @@ final class HostVerb {
     let kind: Kind
     let request: HeldRequest
     var leg = 0
+    /// A leg; of `hold` and `giveUp` a number that is higher than those before, of the same request and engine.
     var replaces = 0
     var status = 0
     var milliseconds: Int64 = 0

@@ -50,7 +50,7 @@ def test_while_one_rings_and_another_is_awaited(server, wire, simulator, ringing
     assert simulator.wait_event(asleep.push.token, "cancel") - at < AT_ONCE
     late = wire.again(asleep)
     late.register()
-    assert server.held() == 0
+    server.wait_none_held()
     assert late.requests("INVITE") == []
 
 
@@ -103,7 +103,7 @@ def test_the_cancel_follows_on_the_heels_of_the_invite(server, wire):
         call = caller.call(silent.user)
         call.wait_status(100)
         assert_ended_at_once(call, call.cancel())
-    assert server.held() == 0
+    server.wait_none_held()
     silent.resume()
     wait_until("a CANCEL for each INVITE", lambda: len(silent.requests("CANCEL")) == len(silent.requests("INVITE")))
 
@@ -178,7 +178,7 @@ def test_before_the_script_looks_the_user_up(early, wire, simulator):
     assert call.wait_final().status == 487
     early.wait_log("DONE early")
     assert wire.call(early, "nobody").wait_final().status == 404
-    assert early.held() == 0
+    early.wait_none_held()
     assert simulator.pushes(phone.push.token) == []
 
 
@@ -192,5 +192,5 @@ def test_while_the_engine_is_asked(early, wire, simulator):
         call.cancel()
         assert call.wait_final().status == 487
     simulator.wait_event(phone.push.token, "cancel")
-    wait_until("nothing is held", lambda: early.held() == 0)
+    early.wait_none_held()
     assert "cancelled" in early.rpc("pushwake.trace", "asking")

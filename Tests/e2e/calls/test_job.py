@@ -34,7 +34,7 @@ def test_a_sleeping_phone_rings(kamailio, actors, simulator, push, tcp):
     assert len(awake.received("INVITE")) == 1
     assert awake.received("ACK") and awake.received("BYE")
     assert len(simulator.pushes(phone.push.token)) == 1
-    assert kamailio.held() == 0
+    kamailio.wait_none_held()
 
 
 @pytest.mark.parametrize("tcp", TRANSPORTS)
@@ -46,7 +46,7 @@ def test_nobody_wakes(kamailio, actors, tcp):
     assert 2.5 < time.monotonic() - started < 5.5
     assert caller.statuses == [100, 110, 480]
     kamailio.wait_log(f"ASLEEP nobody-{tcp}")
-    assert kamailio.held() == 0
+    kamailio.wait_none_held()
 
 
 @pytest.mark.parametrize("tcp", TRANSPORTS)
@@ -60,7 +60,7 @@ def test_the_caller_hangs_up_while_it_waits(kamailio, actors, simulator, tcp):
     # its push made it show a call: it is shown the end (RFC 3326)
     late.wait_request("INVITE")
     assert late.wait_request("CANCEL").headers("Reason") == ['SIP;cause=487;text="Request Terminated"']
-    assert kamailio.held() == 0
+    kamailio.wait_none_held()
 
 
 def test_a_phone_that_was_shown_nothing_hears_nothing_of_a_call_that_is_over(kamailio, actors, simulator):
@@ -71,7 +71,7 @@ def test_a_phone_that_was_shown_nothing_hears_nothing_of_a_call_that_is_over(kam
     late.wait_status(200)
     time.sleep(0.5)
     assert late.received("INVITE") == []
-    assert kamailio.held() == 0
+    kamailio.wait_none_held()
 
 
 def test_the_end_of_a_call_is_told_with_its_caller(kamailio, actors, simulator):
@@ -96,7 +96,7 @@ def test_a_user_without_a_push_binding_is_routed_as_ever(kamailio, actors):
 
 def test_an_unknown_user_gets_404(kamailio, actors):
     actors.call(kamailio, "unknown", "call_fails", code=404).finish()
-    assert kamailio.held() == 0
+    kamailio.wait_none_held()
 
 
 def test_retransmissions_push_once(kamailio, actors, simulator):

@@ -28,4 +28,4 @@ def test_all_callers_of_one_sleeper_reach_it_in_their_order(make_server, wire, s
         assert call.wait_final(15).status == 200
     order = [invite.headers("Call-ID")[0] for invite in woken.requests("INVITE")]
     assert order == [call.call_id for call in calls]
-    assert server.held() == 0
+    server.wait_none_held()

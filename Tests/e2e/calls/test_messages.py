@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 from phones import rfc8599_fcm
-from servers import CALLS, ROOT, wait_until
+from servers import CALLS, ROOT
 
 
 @pytest.mark.parametrize("setting, status", [("reject", 480), ("accept", 202)])
@@ -22,7 +22,7 @@ def test_message_unanswered(make_server, wire, simulator, setting, status):
     assert 0.9 < message.final.at - message.sent_at < 1.4
     server.wait_log("ASLEEP reader")
     assert simulator.events(phone.push.token) == ["chat"]
-    assert server.held() == 0
+    server.wait_none_held()
 
 
 def test_a_call_is_never_accepted_that_way(make_server, wire, simulator):
@@ -79,5 +79,5 @@ def test_stored_messages_reach_the_phone_that_registers(storing, wire, simulator
     woken.register()
     woken.wait_request("MESSAGE", count=len(texts))
     assert sorted(message.text[-len("text 0"):] for message in woken.received("MESSAGE")) == texts
-    wait_until("nothing is held", lambda: storing.held() == 0)
+    storing.wait_none_held()
     assert len(simulator.events(phone.push.token)) == pushed

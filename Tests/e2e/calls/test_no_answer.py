@@ -6,7 +6,7 @@ import time
 import pytest
 
 from phones import DIALECTS, rfc8599_apns, rfc8599_fcm
-from servers import CALLS, wait_until
+from servers import CALLS
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,8 @@ def test_left_ringing_it_goes_to_voicemail_after_no_answer_waits(server, wire, v
     late = wire.again(mobile)
     late.register()
     time.sleep(0.3)
-    assert late.requests("INVITE") == [] and server.held() == 0
+    assert late.requests("INVITE") == []
+    server.wait_none_held()
     assert [s for s in call.statuses if s >= 200] == [200]
 
 
@@ -195,7 +196,7 @@ def test_serial_forking_goes_on_when_the_first_is_left_ringing(server, wire, las
     assert call.wait_final(6).status == status
     if status != 200:
         assert 0.9 < call.final.at - second.at < 2.2
-    wait_until("nothing is held", lambda: server.held() == 0)
+    server.wait_none_held()
 
 
 def test_a_phone_that_is_left_ringing_has_not_declined(make_server, wire):
@@ -240,7 +241,7 @@ def test_asked_to_a_late_phone_rings_beside_voicemail(server, wire, voicemail, a
     late.answer(ringing, 200)
     call.wait_status(200)
     voicemail.wait_request("CANCEL")
-    assert server.held() == 0
+    server.wait_none_held()
 
 
 def test_asked_to_voicemail_that_answers_ends_the_ringing(server, wire, simulator, voicemail, at_voicemail):
@@ -293,7 +294,7 @@ def test_asked_to_and_hung_up(server, wire, simulator, voicemail, at_voicemail):
     assert call.wait_final().status == 487
     late.wait_request("CANCEL")
     voicemail.wait_request("CANCEL")
-    assert server.held() == 0
+    server.wait_none_held()
 
 
 def test_asked_to_after_a_decline_too(server, wire, voicemail, desk_and_mobile):
@@ -357,7 +358,7 @@ def test_the_longest_life_that_a_script_gives_a_call_counts_for_whoever_rings(se
     final = call.wait_final(8)
     assert final.status == 408 and 1.5 < final.at - invite.at < 3
     phone.wait_request("CANCEL")
-    assert server.held() == 0
+    server.wait_none_held()
 
 
 @pytest.mark.parametrize("route", ["PUSHWAKE", "UNANSWERED"])

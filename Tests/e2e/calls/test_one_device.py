@@ -185,7 +185,7 @@ def test_its_486_ends_the_call_at_once(server, wire, rung, transport):
     second.register()
     busy = call.wait_status(486)
     assert busy.at - second.wait_request("INVITE").at < 0.2
-    assert server.held() == 0
+    server.wait_none_held()
 
 
 @pytest.mark.alone

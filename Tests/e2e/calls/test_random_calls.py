@@ -105,7 +105,8 @@ def test_every_call_ends_and_nothing_is_left(make_server, simulator):
     with concurrent.futures.ThreadPoolExecutor(USERS) as threads:
         stories = [s for s in threads.map(lambda number: live(server, number, seed), range(USERS)) if s]
     assert not stories, f"PUSHWAKE_SEED={seed}\n" + "\n".join(stories[:3])
-    assert server.held() == 0 and server.process.poll() is None
+    server.wait_none_held()
+    assert server.process.poll() is None
 
     def left():
         counters = {name: int(value) for name, value in re.findall(r"(\w+): (\d+)", server.rpc("tm.stats"))}

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from phones import rfc8599_apns, rfc8599_fcm
-from servers import CALLS, wait_until
+from servers import CALLS
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_a_script_that_refuses_after_the_lookup_has_the_last_word(make_server, w
     mobile.sleep()
     call = wire.call(server, "barred")
     assert call.wait_final().status == 486
-    wait_until("nothing is held", lambda: server.held() == 0)
+    server.wait_none_held()
     registered = awake.register()
     woken = wire.again(mobile)
     woken.register()

@@ -170,7 +170,7 @@ def test_in_lua_a_script_that_relays_whatever_was_found(make_lua, wire, simulato
         user = f"relayed-{number}"
         assert called(server, wire, simulator, user).headers("X-Route") == ["lua"]
         assert (server.rpc("pushwake.trace", user) or "").count("INVITE") == 1
-    assert server.held() == 0
+    server.wait_none_held()
 
 
 def test_what_the_branch_route_of_a_late_phone_logs_bears_the_prefix_of_its_call(make_server, wire, simulator):
@@ -201,6 +201,23 @@ def hears_soon(server, wire, user):
     call.hang_up()
 
 
+def test_a_slow_failure_route_of_serial_forking_delays_no_other_call(make_server, wire):
+    text = CALLS.read_text().replace("@SETTINGS@", 'loadmodule "cfgutils.so"\n@SETTINGS@')
+    text = text.replace('"UNANSWERED $rU $T_reply_code\\n");', '"UNANSWERED $rU $T_reply_code\\n"); usleep("2500000");')
+    server = make_server(config=text, wake_timeout=20)
+    for parameters, answers in ((";q=0.9", ()), (";q=0.5", (180,))):
+        desk = wire.phone(server, "serial")
+        (desk.parameters, desk.answers["INVITE"]) = (parameters, answers)
+        desk.register()
+    mobile = wire.phone(server, "serial", "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    wire.call(server, "serial", "X-Serial: 1", "X-Fr: 1500", "X-Fr-Inv: 20000")
+    server.wait_log("UNANSWERED serial", seconds=8)
+    hears_soon(server, wire, "somebody")
+    desk.wait_request("INVITE")
+
+
 def test_a_slow_failure_route_delays_no_other_call(make_server, wire):
     text = CALLS.read_text().replace("@SETTINGS@", 'loadmodule "cfgutils.so"\n@SETTINGS@')
     text = text.replace('"ASLEEP $rU\\n");', '"ASLEEP $rU\\n"); usleep("2500000");')
@@ -217,8 +234,9 @@ def test_a_slow_failure_route_delays_no_other_call(make_server, wire):
 
 
 @pytest.mark.skipif(KAMAILIO_ROOT is not None, reason="it takes a resolv.conf of its own")
-def test_a_name_that_dns_does_not_know_delays_no_other_call(make_server, make_provider, wire, tmp_path):
-    """A phone has registered under it, and its push is refused: the name is rung."""
+@pytest.mark.parametrize("others", [0, 1], ids=["alone", "beside another"])
+def test_a_name_that_dns_does_not_know_delays_no_other_call(make_server, make_provider, wire, tmp_path, others):
+    """A phone has registered under it, and its push is refused: the name is rung. Then the user's other phone."""
     silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     address = f"127.53.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
     silent.bind((address, 53))
@@ -226,13 +244,23 @@ def test_a_name_that_dns_does_not_know_delays_no_other_call(make_server, make_pr
     program = ("unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec kamailio "$@"', tmp_path / "resolv.conf")
     provider = make_provider({"token": "aa400*", "status": 400, "reason": "BadDeviceToken"})
     server = make_server(provider, program=program, wake_timeout=20)
-    push = rfc8599_apns()
-    push.token = "aa400" + push.token[5:]
+
+    def dead():
+        push = rfc8599_apns()
+        push.token = "aa400" + push.token[5:]
+        return push
+
     with silent:
-        wire.phone(server, "named", "udp", push, contact="sip:named@phone.nowhere.example:5060").register()
+        wire.phone(server, "named", "udp", dead(), contact="sip:named@phone.nowhere.example:5060").register()
+        rest = [wire.phone(server, "named", "udp", dead()) for _ in range(others)]
+        for phone in rest:
+            phone.register()
         call = wire.call(server, "named")
         silent.settimeout(5)
         assert b"nowhere" in silent.recv(2000)
         hears_soon(server, wire, "numbered")
         assert call.final is None
+        if others:
+            rest[0].wait_request("INVITE", 15)
+            return
         call.cancel()

@@ -47,7 +47,8 @@ def test_a_global_decline_speaks_for_the_phones_that_sleep(kamailio, actors):
     late = second.wake("answer")
     late.wait_status(200)
     time.sleep(0.3)
-    assert late.received("INVITE") == [] and kamailio.held() == 0
+    assert late.received("INVITE") == []
+    kamailio.wait_none_held()
 
 
 def test_one_declines_and_the_other_never_wakes(kamailio, actors):
@@ -58,7 +59,7 @@ def test_one_declines_and_the_other_never_wakes(kamailio, actors):
     caller = actors.call(kamailio, "half", "call_fails", code=486)
     first.wait_and_wake("busy")
     caller.finish()
-    assert kamailio.held() == 0
+    kamailio.wait_none_held()
 
 
 def test_two_wake_and_the_slower_is_told(kamailio, actors):
@@ -112,7 +113,7 @@ def test_the_awake_phone_answers_and_the_sleeper_comes_too_late(kamailio, actors
     late.wait_status(200)
     time.sleep(0.3)
     assert late.received("INVITE") == []
-    assert kamailio.held() == 0
+    kamailio.wait_none_held()
 
 
 def test_a_phone_that_registers_twice_rings_once(kamailio, actors):
@@ -200,5 +201,5 @@ def test_an_awake_phone_for_which_no_branch_is_left_is_not_pushed(make_kamailio,
     wait_until("two ring", lambda: sum(len(phone.requests("INVITE")) for phone in phones) == 2)
     call.cancel()
     assert call.wait_final().status == 487
-    wait_until("nothing is held", lambda: kamailio.held() == 0)
+    kamailio.wait_none_held()
     assert [simulator.events(phone.push.token) for phone in phones] == [[]] * 4

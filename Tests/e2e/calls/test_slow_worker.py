@@ -35,4 +35,4 @@ def test_a_phone_comes_before_its_request_is_held(make_kamailio, wire, simulator
         time.sleep(0.6)  # longer than a worker takes that gets its turns
     call.wait_status(200)
     call.hang_up()
-    wait_until("nothing is held", lambda: server.held() == 0)
+    server.wait_none_held()

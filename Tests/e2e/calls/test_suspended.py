@@ -32,14 +32,14 @@ def test_a_phone_that_wakes_rings_beside_a_desk_that_is_busy(server, wire, simul
         call.wait_status(200)
         call.hang_up()
         mobile.sleep()
-        assert server.held() == 0
+        server.wait_none_held()
 
 
 def test_nobody_wakes(server, wire, asleep):
     asleep("later-alone")
     call = wire.call(server, "later-alone")
     assert call.wait_final(8).status == 480
-    assert server.held() == 0
+    server.wait_none_held()
 
 
 def test_nobody_wakes_and_there_is_voicemail(server, wire, asleep):
@@ -84,17 +84,17 @@ def test_a_phone_that_comes_while_the_failure_route_is_suspended_can_answer(slow
     woken.wait_request("INVITE")
     call.wait_status(200)
     voicemail.wait_request("CANCEL")
-    assert slow.held() == 0
+    slow.wait_none_held()
 
 
-def asks(after):
+def asks(after, later="route(RELAY);"):
     """A script that asks somebody after it has looked up whom it calls."""
     config = CALLS.read_text().replace("children=2\n", "children=2\nasync_workers=2\n", 1).replace(
         'loadmodule "tmx.so"', 'loadmodule "tmx.so"\nloadmodule "async.so"\nmodparam("async", "ms_timer", 10)')
     relays = 'if (is_present_hf("X-Serial")) { route(SERIAL); } route(RELAY); exit;'
     assert relays in config
     return config.replace(relays, f"{after}; exit;").replace(
-        "route[REGISTRAR] {", 'route[LATER] {\n    xlog("L_NOTICE", "LATER $ru\\n");\n    route(RELAY);\n}\n\nroute[REGISTRAR] {')
+        "route[REGISTRAR] {", 'route[LATER] {\n    xlog("L_NOTICE", "LATER $ru\\n");\n    %s\n}\n\nroute[REGISTRAR] {' % later)
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_between_lookup_and_relay_a_phone_that_wakes_joins(asking, wire, simulat
     wire.wake(mobile)
     assert call.wait_final().status == 200
     desk.wait_request("CANCEL")
-    assert asking.held() == 0
+    asking.wait_none_held()
 
 
 def test_between_lookup_and_relay_the_caller_hangs_up(asking, wire):
@@ -148,7 +148,7 @@ def test_between_lookup_and_relay_the_caller_hangs_up(asking, wire):
     call.cancel()
     assert call.wait_final().status == 487
     desk.wait_request("CANCEL")
-    assert asking.held() == 0
+    asking.wait_none_held()
 
 
 @pytest.mark.parametrize("has_desk", [True, False])
@@ -187,3 +187,22 @@ def test_who_registers_meanwhile_without_an_engine_rings(make_server, wire, simu
     woken.wait_request("INVITE")
     assert call.wait_final().status == 200
     desk.wait_request("CANCEL")
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_another_user_is_looked_up_by_a_script_whose_first_phone_left_meanwhile(make_server, wire, leaves):
+    config = asks('async_ms_route("LATER", "600")',
+                  'pushwake_lookup("location", "sip:$hdr(X-Also)@127.0.0.1");\n    route(RELAY);')
+    config = config.replace('if (is_present_hf("X-Also")) { route(ALSO); }', "", 1)
+    server = make_server(config=config, settings={"decline_waits": 1}, wake_timeout=4)
+    first, deputy = wire.phone(server, "first", "tcp", rfc8599_fcm()), wire.phone(server, "deputy", "udp", rfc8599_fcm())
+    first.answers["INVITE"] = (180,)
+    desk = wire.phone(server, "deputy")
+    for phone in (first, deputy, desk):
+        phone.register()
+    call = wire.call(server, "first", "X-Also: deputy")
+    call.wait_status(100)
+    if leaves:
+        first.unregister()
+    assert call.wait_final().status == 200
+    server.wait_none_held()

@@ -26,7 +26,7 @@ def end(canary, seconds=40):
 
 
 def nothing_is_left(server):
-    wait_until("no call is held", lambda: server.held() == 0)
+    server.wait_none_held()
 
 
 def asleep(wire, server, user):

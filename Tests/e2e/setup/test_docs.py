@@ -118,6 +118,6 @@ def test_the_printed_group_rings_who_is_awake_and_wakes_the_others(make_kamailio
         call.wait_status(200)
         desk.wait_request("CANCEL")
         call.hang_up()
-        assert kamailio.held() == 0
+        kamailio.wait_none_held()
         for phone in (desk, mobile):
             phone.unregister()

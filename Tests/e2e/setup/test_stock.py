@@ -223,7 +223,7 @@ def test_the_caller_hangs_up_while_a_phone_sleeps(stock, wire, sleeper, simulato
     simulator.wait_event(phone.push.token, "call")
     made.cancel()
     assert made.wait_final().status == 487
-    wait_until("nothing is held", lambda: stock.kamailio.held() == 0)
+    stock.kamailio.wait_none_held()
     assert errors(stock) == []
 
 
