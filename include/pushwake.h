@@ -372,17 +372,13 @@ typedef struct pushwake_upstream {
     pushwake_str headers; /* whole lines, each ended by CRLF */
 } pushwake_upstream;
 
-typedef struct pushwake_upstream_result {
-    size_t size;
-    const pushwake_upstream *actions; /* in order */
-    size_t count;
-} pushwake_upstream_result;
-#define PUSHWAKE_UPSTREAM_RESULT_INIT { sizeof(pushwake_upstream_result), NULL, 0 }
+/* Called for each action in its order; it may ask the engine itself. */
+typedef void (*pushwake_upstream_fn)(void *context, const pushwake_upstream *action);
 
-/* A phone registers. The actions for it come now, or later from
+/* A phone registers. The actions for it come before this returns, or later from
  * pushwake_upstream_answered() or the supervisor. */
-int pushwake_upstream_register(pushwake_upstream_result *out, pushwake_client *client,
-                               const pushwake_upstream_request *request);
+int pushwake_upstream_register(pushwake_client *client, const pushwake_upstream_request *request,
+                               pushwake_upstream_fn on_action, void *context);
 
 typedef struct pushwake_upstream_answer {
     size_t size;
@@ -396,8 +392,8 @@ typedef struct pushwake_upstream_answer {
 #define PUSHWAKE_UPSTREAM_ANSWER_INIT { sizeof(pushwake_upstream_answer), 0, 0, 0, { NULL, 0 }, NULL, 0 }
 
 /* A server has answered a REGISTER that was sent. */
-int pushwake_upstream_answered(pushwake_upstream_result *out, pushwake_client *client,
-                               const pushwake_upstream_answer *answer);
+int pushwake_upstream_answered(pushwake_client *client, const pushwake_upstream_answer *answer,
+                               pushwake_upstream_fn on_action, void *context);
 
 /* The user on this host, as a SIP URI, for whom the user part of the gateway's Contact
  * stands; empty if it is not a Contact of the gateway. Does not ask the engine. */
@@ -721,7 +717,7 @@ typedef struct pushwake_supervisor_config {
     /* A new engine answers, which does not know the requests held here: resume them. */
     void (*on_engine)(void *context);
     /* The gateway has something to do here; NULL for a host that sends no REGISTERs. */
-    void (*on_upstream)(void *context, const pushwake_upstream *action);
+    pushwake_upstream_fn on_upstream;
 } pushwake_supervisor_config;
 #define PUSHWAKE_SUPERVISOR_CONFIG_INIT { sizeof(pushwake_supervisor_config), NULL, NULL, NULL, NULL, NULL, NULL }
 

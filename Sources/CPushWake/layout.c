@@ -22,6 +22,5 @@ _Static_assert(sizeof(pushwake_result) == 136, "pushwake_result");
 _Static_assert(sizeof(pushwake_supervisor_config) == 56, "pushwake_supervisor_config");
 _Static_assert(sizeof(pushwake_upstream_request) == 112, "pushwake_upstream_request");
 _Static_assert(sizeof(pushwake_upstream) == 176, "pushwake_upstream");
-_Static_assert(sizeof(pushwake_upstream_result) == 24, "pushwake_upstream_result");
 _Static_assert(sizeof(pushwake_upstream_answer) == 56, "pushwake_upstream_answer");
 #endif

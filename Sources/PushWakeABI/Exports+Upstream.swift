@@ -8,10 +8,10 @@ internal import PushWakeCore
 
 @_cdecl("pushwake_upstream_register") @implementation
 public func pushwake_upstream_register(
-    _ out: UnsafeMutablePointer<pushwake_upstream_result>!, _ client: OpaquePointer!,
-    _ request: UnsafePointer<pushwake_upstream_request>!
+    _ client: OpaquePointer!, _ request: UnsafePointer<pushwake_upstream_request>!,
+    _ action: pushwake_upstream_fn!, _ context: UnsafeMutableRawPointer!
 ) -> CInt {
-    guard let out, out.pointee.size >= MemoryLayout<pushwake_upstream_result>.size, let request,
+    guard let action, let request,
         let wanted = whole(
             request, size: request.pointee.size, smallest: MemoryLayout<pushwake_upstream_request>.size,
             empty: pushwake_upstream_request()),
@@ -30,15 +30,15 @@ public func pushwake_upstream_register(
         let (name, value) = (header.name.bytes.span, header.value.bytes.span)
         return RegistrationReader.reads(name) || HeaderLine.authorization(name: name, value: value) != nil
     }
-    return ask(out, handle)
+    return ask(handle) { action(context, $0) }
 }
 
 @_cdecl("pushwake_upstream_answered") @implementation
 public func pushwake_upstream_answered(
-    _ out: UnsafeMutablePointer<pushwake_upstream_result>!, _ client: OpaquePointer!,
-    _ answer: UnsafePointer<pushwake_upstream_answer>!
+    _ client: OpaquePointer!, _ answer: UnsafePointer<pushwake_upstream_answer>!,
+    _ action: pushwake_upstream_fn!, _ context: UnsafeMutableRawPointer!
 ) -> CInt {
-    guard let out, out.pointee.size >= MemoryLayout<pushwake_upstream_result>.size, let answer,
+    guard let action, let answer,
         let said = whole(
             answer, size: answer.pointee.size, smallest: MemoryLayout<pushwake_upstream_answer>.size,
             empty: pushwake_upstream_answer()),
@@ -52,7 +52,7 @@ public func pushwake_upstream_answered(
     engine.put(.reason, said.reason.bytes.span)
     engine.put(.fromPhone, Int64(said.from_server))
     engine.put(said.headers, said.header_count) { UpstreamAnswerReader.reads($0.name.bytes.span) }
-    return ask(out, handle)
+    return ask(handle) { action(context, $0) }
 }
 
 @_cdecl("pushwake_upstream_user") @implementation
@@ -67,14 +67,14 @@ public func pushwake_upstream_user(
     return 0
 }
 
-private func ask(_ out: UnsafeMutablePointer<pushwake_upstream_result>, _ handle: ClientHandle) -> CInt {
-    out.pointee.actions = nil
-    out.pointee.count = 0
+/// Each action is in memory of this call: the host may ask the engine as it carries one out.
+private func ask(_ handle: ClientHandle, then tell: (UnsafePointer<pushwake_upstream>) -> Void) -> CInt {
+    let actions = StructArena<pushwake_upstream>()
     do throws(ClientError) {
-        handle.orders.read(try handle.client.call())
-        handle.orders.lend(&out.pointee.actions, &out.pointee.count)
-        return 0
+        actions.read(try handle.client.call())
     } catch {
         return handle.status(of: error)
     }
+    actions.each(tell)
+    return 0
 }

@@ -38,8 +38,6 @@ final class ClientHandle {
     let errorArena = TextArena()
     /// The verbs of the last answer.
     let verbs = StructArena<pushwake_verb>()
-    /// The orders of the last answer for the gateway.
-    let orders = StructArena<pushwake_upstream>()
     /// The lists of the last answer to a REGISTER.
     let problems = LentArray<pushwake_str>()
     let stale = LentArray<pushwake_str>()

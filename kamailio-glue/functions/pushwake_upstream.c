@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "core/data_lump_rpl.h"
 #include "core/parser/parse_to.h"
 #include "core/parser/parse_uri.h"
 #include "core/socket_info.h"
@@ -19,7 +18,6 @@
 #define PW_TABLE_SIZE 64
 /* Longer than the server's answer may take: the phone then hears what became of it. */
 #define PW_REGISTER_WAIT_S 45
-#define PW_MOST_ORDERS 64
 
 /* Made before the fork, the same in all processes: a handle has the number. */
 static char tables[PW_TABLES][PW_TABLE_SIZE] = {"location"};
@@ -103,55 +101,13 @@ static void local_address(pushwake_str *out, sip_msg_t *msg)
 	out->len = (size_t)(host->len + 1 + port->len);
 }
 
-/* An order in memory of its own: what carries it out may ask the engine again. */
-static pushwake_upstream *copy(const pushwake_upstream *order)
+static void on_action(void *context, const pushwake_upstream *action)
 {
-	pushwake_upstream copied = *order, *out;
-	pushwake_str *texts[] = {&copied.account, &copied.uri, &copied.request_uri, &copied.next_hop, &copied.call_id,
-			&copied.from_tag, &copied.reason, &copied.headers};
-	const size_t count = sizeof(texts) / sizeof(texts[0]);
-	size_t size = sizeof(copied), i;
-	char *at;
-
-	for(i = 0; i < count; i++) {
-		size += texts[i]->len;
-	}
-	out = pw_alloc(size);
-	if(out == NULL) {
-		return NULL;
-	}
-	at = (char *)(out + 1);
-	for(i = 0; i < count; i++) {
-		if(texts[i]->len > 0) {
-			memcpy(at, texts[i]->ptr, texts[i]->len);
-			texts[i]->ptr = at;
-			at += texts[i]->len;
-		}
-	}
-	*out = copied;
-	return out;
-}
-
-static void execute_all(const pushwake_upstream_result *result)
-{
-	pushwake_upstream *orders[PW_MOST_ORDERS];
-	size_t i, n = 0;
-
-	for(i = 0; i < result->count && n < PW_MOST_ORDERS; i++) {
-		orders[n] = copy(&result->actions[i]);
-		if(orders[n] != NULL) {
-			n++;
-		}
-	}
-	for(i = 0; i < n; i++) {
-		pw_upstream_execute(orders[i]);
-		free(orders[i]);
-	}
+	pw_upstream_execute(action);
 }
 
 static void tell_answer(uint64_t id, int status, sip_msg_t *reply)
 {
-	pushwake_upstream_result result = PUSHWAKE_UPSTREAM_RESULT_INIT;
 	pushwake_upstream_answer answer = PUSHWAKE_UPSTREAM_ANSWER_INIT;
 	pushwake_header *headers = NULL;
 	int told;
@@ -164,13 +120,11 @@ static void tell_answer(uint64_t id, int status, sip_msg_t *reply)
 		answer.from_server = 1;
 		answer.reason = pw_in(&reply->first_line.u.reply.reason);
 	}
-	told = pushwake_upstream_answered(&result, pw_client, &answer);
+	told = pushwake_upstream_answered(pw_client, &answer, on_action, NULL);
 	free(headers);
 	if(told < 0) {
 		pw_engine_away("pushwake_save_upstream", told);
-		return;
 	}
-	execute_all(&result);
 }
 
 /* Runs in the worker that got the answer, or in tm's timer. */
@@ -186,48 +140,48 @@ static void on_answer(tm_cell_t *t, int type, struct tmcb_params *params)
 	pw.tm.t_sett(before, branch);
 }
 
-static void send_register(const pushwake_upstream *order)
+static void send_register(const pushwake_upstream *action)
 {
 	str method = str_init("REGISTER");
-	str headers = pw_out(order->headers);
+	str headers = pw_out(action->headers);
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
-	str hop = pw_server_of(order);
+	str hop = pw_server_of(action);
 	uac_req_t request;
 	dlg_t dialog;
 	int sent;
 
 	memset(&dialog, 0, sizeof(dialog));
-	dialog.id.call_id = pw_out(order->call_id);
-	dialog.id.loc_tag = pw_out(order->from_tag);
-	dialog.loc_seq.value = order->cseq - 1; /* tm adds one */
+	dialog.id.call_id = pw_out(action->call_id);
+	dialog.id.loc_tag = pw_out(action->from_tag);
+	dialog.loc_seq.value = action->cseq - 1; /* tm adds one */
 	dialog.loc_seq.is_set = 1;
-	dialog.loc_uri = pw_out(order->uri);
+	dialog.loc_uri = pw_out(action->uri);
 	dialog.rem_uri = dialog.loc_uri;
-	dialog.rem_target = pw_out(order->request_uri);
+	dialog.rem_target = pw_out(action->request_uri);
 	dialog.dst_uri = hop;
 	dialog.state = DLG_CONFIRMED;
 	set_uac_req(&request, &method, &headers, NULL, &dialog, TMCB_LOCAL_COMPLETED, on_answer,
-			(void *)(uintptr_t)order->id);
+			(void *)(uintptr_t)action->id);
 	sent = pw.tm.t_request_within(&request);
 	pw.tm.t_sett(before, branch);
 	if(sent < 0) {
-		LM_WARN("cannot send a REGISTER to %.*s\n", PW_FMT(hop.len > 0 ? pw_in(&hop) : order->request_uri));
-		tell_answer(order->id, 503, NULL);
+		LM_WARN("cannot send a REGISTER to %.*s\n", PW_FMT(hop.len > 0 ? pw_in(&hop) : action->request_uri));
+		tell_answer(action->id, 503, NULL);
 	}
 }
 
-void pw_upstream_execute(const pushwake_upstream *order)
+void pw_upstream_execute(const pushwake_upstream *action)
 {
-	unsigned int number = (unsigned int)(order->handle >> 56);
+	unsigned int number = (unsigned int)(action->handle >> 56);
 	str table;
 
-	if(order->kind == PUSHWAKE_UPSTREAM_SEND) {
-		send_register(order);
-	} else if(number < PW_TABLES && pw_register_over(order->handle)) {
+	if(action->kind == PUSHWAKE_UPSTREAM_SEND) {
+		send_register(action);
+	} else if(number < PW_TABLES && pw_register_over(action->handle)) {
 		table.s = tables[number];
 		table.len = (int)strlen(table.s);
-		pw_continue(order, &table, (unsigned int)(order->handle >> 32) & 0xffffff, (unsigned int)order->handle);
+		pw_continue(action, &table, (unsigned int)(action->handle >> 32) & 0xffffff, (unsigned int)action->handle);
 	}
 }
 
@@ -259,7 +213,7 @@ static int hold(sip_msg_t *msg, unsigned int *index, unsigned int *label)
 	return pw.tm.t_suspend(msg, index, label) == 0 ? 0 : -1;
 }
 
-static int ask(pushwake_upstream_result *result, sip_msg_t *msg, uint64_t handle)
+static int ask(sip_msg_t *msg, uint64_t handle, pushwake_upstream_fn then, void *context)
 {
 	pushwake_upstream_request request = PUSHWAKE_UPSTREAM_REQUEST_INIT;
 	pushwake_header *headers = pw_headers(msg, &request.header_count);
@@ -277,17 +231,55 @@ static int ask(pushwake_upstream_result *result, sip_msg_t *msg, uint64_t handle
 	request.call_id = pw_in(&call_id);
 	request.route = pw_in(&msg->dst_uri);
 	local_address(&request.local, msg);
-	status = pushwake_upstream_register(result, pw_client, &request);
+	status = pushwake_upstream_register(pw_client, &request, then, context);
 	free(headers);
 	return status;
 }
 
+/* What the engine says when it cannot be asked. */
+static pushwake_upstream not_ready(uint64_t handle)
+{
+	pushwake_upstream refusal = {.kind = PUSHWAKE_UPSTREAM_REFUSE, .status = 503, .handle = handle};
+
+	refusal.reason = pw_text("Gateway Not Ready");
+	refusal.headers = pw_text("Retry-After: 5\r\n");
+	return refusal;
+}
+
+/* A REGISTER that is being held, with the script that holds it at work. */
+typedef struct pw_held_register {
+	sip_msg_t *msg;
+	uint64_t handle;
+	unsigned int index;
+	unsigned int label;
+	int is_refused;
+} pw_held_register_t;
+
+/* It is not held after all: the script's own message is answered. */
+static void refuse(pw_held_register_t *held, const pushwake_upstream *refusal)
+{
+	pw_register_over(held->handle);
+	pw.tm.t_cancel_suspend(held->index, held->label);
+	pw_refuse_register(held->msg, refusal);
+	held->is_refused = 1;
+}
+
+static void on_first_action(void *context, const pushwake_upstream *action)
+{
+	pw_held_register_t *held = context;
+
+	if(action->kind == PUSHWAKE_UPSTREAM_REFUSE && action->handle == held->handle && !held->is_refused) {
+		refuse(held, action);
+	} else {
+		pw_upstream_execute(action);
+	}
+}
+
 int ki_pushwake_save_upstream(sip_msg_t *msg, str *table)
 {
-	pushwake_upstream_result result = PUSHWAKE_UPSTREAM_RESULT_INIT;
-	unsigned int index = 0, label = 0;
+	pw_held_register_t one = {.msg = msg};
+	pushwake_upstream refusal;
 	int number = number_of(table);
-	uint64_t handle;
 	int held, asked;
 
 	if(msg->REQ_METHOD != METHOD_REGISTER || parse_headers(msg, HDR_EOH_F, 0) < 0 || msg->callid == NULL
@@ -303,33 +295,25 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table)
 		LM_ERR("set use_domain of usrloc to 1: users of several SIP servers would be one\n");
 		return answer_locally(msg, 500, "Server Internal Error");
 	}
-	held = hold(msg, &index, &label);
+	held = hold(msg, &one.index, &one.label);
 	if(held != 0) {
 		return held == PW_HELD ? PW_HELD : answer_locally(msg, 500, "Server Internal Error");
 	}
-	handle = (uint64_t)number << 56 | (uint64_t)(index & 0xffffff) << 32 | label;
+	one.handle = (uint64_t)number << 56 | (uint64_t)(one.index & 0xffffff) << 32 | one.label;
 	/* before the engine hears of it: the answer may be done in another process */
-	pw_register_held(handle);
-	asked = ask(&result, msg, handle);
-	if(asked < 0 || (result.count > 0 && result.actions[0].kind == PUSHWAKE_UPSTREAM_REFUSE)) {
-		pw_register_over(handle);
-		pw.tm.t_cancel_suspend(index, label);
-		if(asked == 0) {
-			pw_refuse_register(msg, &result.actions[0]);
-			return -1;
-		}
+	pw_register_held(one.handle);
+	asked = ask(msg, one.handle, on_first_action, &one);
+	if(asked < 0) {
 		pw_engine_away("pushwake_save_upstream", asked);
-		add_lump_rpl(msg, "Retry-After: 5\r\n", 16, LUMP_RPL_HDR);
-		return answer_locally(msg, 503, "Gateway Not Ready");
+		refusal = not_ready(one.handle);
+		refuse(&one, &refusal);
 	}
-	execute_all(&result);
-	return PW_HELD;
+	return one.is_refused ? -1 : PW_HELD;
 }
 
 /* What became of it is not known any more; it has been held since before this engine. */
 static void ask_again(uint64_t handle)
 {
-	pushwake_upstream_result result = PUSHWAKE_UPSTREAM_RESULT_INIT;
 	pushwake_upstream refusal;
 	tm_cell_t *t = NULL;
 	int asked;
@@ -343,20 +327,13 @@ static void ask_again(uint64_t handle)
 		pw_register_over(handle);
 		return;
 	}
-	asked = ask(&result, t->uas.request, handle);
+	asked = ask(t->uas.request, handle, on_action, NULL);
 	pw.tm.unref_cell(t);
-	if(asked == 0) {
-		execute_all(&result);
-		return;
+	if(asked < 0) {
+		pw_engine_away("pushwake_save_upstream", asked);
+		refusal = not_ready(handle);
+		pw_upstream_execute(&refusal);
 	}
-	pw_engine_away("pushwake_save_upstream", asked);
-	memset(&refusal, 0, sizeof(refusal));
-	refusal.kind = PUSHWAKE_UPSTREAM_REFUSE;
-	refusal.handle = handle;
-	refusal.status = 503;
-	refusal.reason = pw_text("Gateway Not Ready");
-	refusal.headers = pw_text("Retry-After: 5\r\n");
-	pw_upstream_execute(&refusal);
 }
 
 void pw_upstream_resume(void)

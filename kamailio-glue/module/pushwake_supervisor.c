@@ -3,8 +3,8 @@
  * One child process of Kamailio. It runs the engine through the library, hands its
  * results to the script and its log to Kamailio's, and takes what workers have to
  * tell the engine without waiting for it. All held requests need it, so what may take long is
- * done elsewhere. Kamailio stops when a child ends, so
- * this one never does: an engine that cannot be started is tried again.
+ * done elsewhere. Kamailio stops when a child ends, so this one never does: the library starts
+ * an engine again that has ended, or could not be started.
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +18,6 @@
 #include "core/receive.h"
 #include "pushwake_module.h"
 
-#define PW_RETRY_MS 1000
 /* How often legs are looked at that tm may have given up. */
 #define PW_SCAN_MS 250
 /* How often connections are looked at that a request has just gone into. */
@@ -74,27 +73,14 @@ static pushwake_supervisor *engine_start(void)
 {
 	pushwake_supervisor_config config = PUSHWAKE_SUPERVISOR_CONFIG_INIT;
 	pushwake_supervisor *supervisor = NULL;
-	static int said = 0;
-	pushwake_str why;
-	int status;
 
 	config.on_result = pw_result_is_heard() ? on_result : NULL;
 	config.on_log = on_log;
 	config.on_verb = on_verb;
 	config.on_engine = on_engine;
 	config.on_upstream = on_upstream;
-	status = pushwake_supervisor_new(&supervisor, pw_settings, &config);
-	if(status == PUSHWAKE_OK) {
-		said = 0;
-		return supervisor;
-	}
-	if(!said) {
-		why = pushwake_settings_error(pw_settings);
-		LM_ERR("cannot run the engine: %s: %.*s; trying again every second\n", pushwake_status_name(status),
-				PW_FMT(why));
-		said = 1;
-	}
-	return NULL;
+	pushwake_supervisor_new(&supervisor, pw_settings, &config); /* fails for wrong arguments alone */
+	return supervisor;
 }
 
 static void on_term(int signo)
@@ -159,7 +145,7 @@ static void follow_engine(pushwake_supervisor *supervisor)
 
 void pw_supervisor_run(void)
 {
-	pushwake_supervisor *supervisor = NULL;
+	pushwake_supervisor *supervisor;
 	struct sigaction action;
 
 	pw_execute_briefly();
@@ -169,16 +155,9 @@ void pw_supervisor_run(void)
 	sigaction(SIGINT, &action, NULL);
 	/* kill -9 of the main process ends the engine too */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	supervisor = engine_start();
 	while(!stopping) {
-		if(supervisor == NULL) {
-			supervisor = engine_start();
-		}
-		if(supervisor != NULL) {
-			follow_engine(supervisor);
-		} else {
-			poll(NULL, 0, PW_RETRY_MS);
-			take_notes();
-		}
+		follow_engine(supervisor);
 	}
 	pushwake_supervisor_free(supervisor);
 	_exit(0);
