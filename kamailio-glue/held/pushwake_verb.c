@@ -56,7 +56,11 @@ void pw_look_elsewhere(pw_hold_t *hold)
 	int64_t now = pw_now_ms();
 
 	if(hold->looked_ms == 0 || now - hold->looked_ms > PW_LOOK_MS) {
-		hold->looked_ms = pw_verb_elsewhere(&look, now) == 0 ? now : 0;
+		/* ORDER: before it is asked, as it may have looked by the time that this process goes on */
+		hold->looked_ms = now;
+		if(pw_verb_elsewhere(&look, now) < 0) {
+			hold->looked_ms = 0;
+		}
 	}
 }
 

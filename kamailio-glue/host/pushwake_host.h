@@ -172,7 +172,8 @@ pushwake_header *pw_headers(sip_msg_t *msg, size_t *count);
  * and a failure_route may run for it. */
 #define PW_NOTE_REMOVED (-1)
 #define PW_NOTE_LOOK (-2)
-#define PW_MAX_NOTE 2048
+/* More than a SIP message has room for: a URI, a Path and what names the request. */
+#define PW_MAX_NOTE 16384
 
 /* A verb that cannot be executed yet: its request is just being held, or its script
  * is at work. Texts follow one another. */
@@ -207,7 +208,7 @@ int pw_wake_fd(void);
 /* The next note; 0: there is none. */
 int pw_note_take(enum pw_line line, pw_note_t *note);
 
-/* Copies a verb with its texts, but for those that do not fit; returns the size of the note. */
-size_t pw_note_write(pw_note_t *note, const pushwake_verb *verb, int64_t since_ms);
+/* A verb with its texts, to be freed; NULL: no memory, or too much of it. */
+pw_note_t *pw_note_copy(const pushwake_verb *verb, int64_t since_ms);
 
 #endif /* PUSHWAKE_HOST_H */

@@ -59,7 +59,8 @@ static char *relocate(pw_note_t *note)
 	return at;
 }
 
-size_t pw_note_write(pw_note_t *note, const pushwake_verb *verb, int64_t since_ms)
+/* All of it or nothing: a contact without its Path would lead elsewhere. Returns the size of the note, 0: too large. */
+static size_t write_note(pw_note_t *note, const pushwake_verb *verb, int64_t since_ms)
 {
 	pushwake_str *texts[PW_TEXTS];
 	char *at = note->text;
@@ -70,8 +71,9 @@ size_t pw_note_write(pw_note_t *note, const pushwake_verb *verb, int64_t since_m
 	texts_of(&note->verb, texts);
 	for(i = 0; i < PW_TEXTS; i++) {
 		if(texts[i]->len > (size_t)(note->text + sizeof(note->text) - at)) {
-			texts[i]->len = 0;
-		} else if(texts[i]->len > 0) {
+			return 0;
+		}
+		if(texts[i]->len > 0) {
 			memcpy(at, texts[i]->ptr, texts[i]->len);
 			at += texts[i]->len;
 		}
@@ -79,12 +81,28 @@ size_t pw_note_write(pw_note_t *note, const pushwake_verb *verb, int64_t since_m
 	return (size_t)(relocate(note) - (char *)note);
 }
 
+pw_note_t *pw_note_copy(const pushwake_verb *verb, int64_t since_ms)
+{
+	pw_note_t note, *out;
+	size_t size = write_note(&note, verb, since_ms);
+
+	out = size > 0 ? pw_alloc(size) : NULL;
+	if(out != NULL) {
+		memcpy(out, &note, size);
+		relocate(out);
+	}
+	return out;
+}
+
 static int leave(enum pw_line line, const pushwake_verb *verb, int64_t since_ms)
 {
 	pw_note_t note;
-	size_t size = pw_note_write(&note, verb, since_ms);
+	size_t size = write_note(&note, verb, since_ms);
 
-	return send(line_fds[line][1], &note, size, 0) < 0 ? -1 : 0;
+	if(size == 0) {
+		errno = EMSGSIZE;
+	}
+	return size == 0 || send(line_fds[line][1], &note, size, 0) < 0 ? -1 : 0;
 }
 
 int pw_verb_elsewhere(const pushwake_verb *verb, int64_t since_ms)

@@ -99,18 +99,27 @@ static int ask(pw_reply_t *reply, int kind, const pushwake_str *words, size_t co
 	return rows;
 }
 
+typedef struct pw_words {
+	pushwake_str v[MOST_WORDS];
+	/* jsonrpcs has one place for all numbers that it makes texts of */
+	char numbers[MOST_WORDS][INT2STR_MAX_LEN];
+} pw_words_t;
+
 /* All parameters; -1 after a fault. */
-static int read_words(rpc_t *rpc, void *c, pushwake_str *words)
+static int read_words(rpc_t *rpc, void *c, pw_words_t *words)
 {
 	str parameter = STR_NULL;
 	int count = 0;
 
-	while(rpc->scan(c, "*.S", &parameter) == 1) {
+	for(; rpc->scan(c, "*.S", &parameter) == 1; count++) {
 		if(count == MOST_WORDS) {
 			rpc->fault(c, 400, "more than %d parameters", MOST_WORDS);
 			return -1;
 		}
-		words[count++] = pw_in(&parameter);
+		if(parameter.len < INT2STR_MAX_LEN) {
+			parameter.s = memcpy(words->numbers[count], parameter.s, parameter.len);
+		}
+		words->v[count] = pw_in(&parameter);
 	}
 	return count;
 }
@@ -119,13 +128,13 @@ static int read_words(rpc_t *rpc, void *c, pushwake_str *words)
 static void query(rpc_t *rpc, void *c, int kind, const char *usage)
 {
 	pw_reply_t reply = {.rpc = rpc, .context = c, .enough = kind == PUSHWAKE_QUERY_TRACE ? STORIES_BEGIN_WITHIN : 0};
-	pushwake_str words[MOST_WORDS];
-	int count = read_words(rpc, c, words);
+	pw_words_t words;
+	int count = read_words(rpc, c, &words);
 
 	if(count == 0 && usage != NULL) {
 		rpc->fault(c, 400, "which user? %s", usage);
 	} else if(count >= 0) {
-		ask(&reply, kind, words, (size_t)count);
+		ask(&reply, kind, words.v, (size_t)count);
 	}
 }
 
@@ -161,13 +170,13 @@ PW_QUERY(reload, PUSHWAKE_QUERY_RELOAD,       NULL)
 
 static void rpc_send(rpc_t *rpc, void *c)
 {
-	pushwake_str words[MOST_WORDS];
-	int queued = 0, status, count = read_words(rpc, c, words);
+	pw_words_t words;
+	int queued = 0, status, count = read_words(rpc, c, &words);
 
 	if(count < 0) {
 		return;
 	}
-	status = pushwake_send_words(&queued, pw_client, words, (size_t)count);
+	status = pushwake_send_words(&queued, pw_client, words.v, (size_t)count);
 	if(status < 0) {
 		fault(rpc, c, status);
 		return;

@@ -23,12 +23,11 @@ static void wait_for_request(const pushwake_verb *verb, int64_t since_ms)
 {
 	pw_note_t *note;
 
-	if(waiting_count == PW_MAX_WAITING || (note = pw_alloc(sizeof(*note))) == NULL) {
+	if(waiting_count == PW_MAX_WAITING || (note = pw_note_copy(verb, since_ms)) == NULL) {
 		LM_WARN("too many verbs wait for their requests\n");
 		drop(verb);
 		return;
 	}
-	pw_note_write(note, verb, since_ms);
 	waiting[waiting_count++] = note;
 }
 

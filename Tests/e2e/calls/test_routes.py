@@ -218,6 +218,23 @@ def test_a_slow_failure_route_of_serial_forking_delays_no_other_call(make_server
     desk.wait_request("INVITE")
 
 
+def test_serial_forking_beside_a_sleeper_goes_on_from_one_desk_to_the_next(make_server, wire):
+    server = make_server(wake_timeout=30)
+    for number in range(4):
+        user = f"row-{number}"
+        mobile = wire.phone(server, user, "udp", rfc8599_fcm())
+        mobile.register()
+        mobile.sleep()
+        desks = [wire.phone(server, user) for _ in range(6)]
+        for place, desk in enumerate(desks):
+            desk.parameters, desk.answers["INVITE"] = f";q=0.{9 - place}", () if desk is not desks[-1] else (180,)
+            desk.register()
+        call = wire.call(server, user, "X-Serial: 1", "X-Fr: 400", "X-Fr-Inv: 20000")
+        rung = [desk.wait_request("INVITE").at for desk in desks]
+        assert max(later - earlier for earlier, later in zip(rung, rung[1:])) < 2
+        call.cancel()
+
+
 def test_a_slow_failure_route_delays_no_other_call(make_server, wire):
     text = CALLS.read_text().replace("@SETTINGS@", 'loadmodule "cfgutils.so"\n@SETTINGS@')
     text = text.replace('"ASLEEP $rU\\n");', '"ASLEEP $rU\\n"); usleep("2500000");')

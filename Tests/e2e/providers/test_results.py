@@ -114,13 +114,18 @@ def test_json_rpc_says_the_same(make_kamailio, actors):
         'modparam("ctl"', f'loadmodule "jsonrpcs.so"\nmodparam("jsonrpcs", "dgram_socket", "{kamailio.directory}/json")\nmodparam("ctl"', 1)
     kamailio.config.write_text(config)
     kamailio.start().wait_engine()
-    for user in ("json1", "json2"):
+    for user in ("json1", "json2", "1001", "4711"):
         actors.phone(kamailio, user, mpush_android()).register()
     rpc = JSONRPC(kamailio)
     stats = rpc.result("pushwake.stats")
-    assert stats["kamailio_stored"] == 2 and stats["bindings_stored"] == 2
-    assert {row["aor"] for row in rpc.result("pushwake.list")} == {"json1", "json2"}
+    assert stats["kamailio_stored"] == 4 and stats["bindings_stored"] == 4
+    assert {row["aor"] for row in rpc.result("pushwake.list")} == {"json1", "json2", "1001", "4711"}
     assert [row["aor"] for row in rpc.result("pushwake.list", "json2")] == ["json2"]
+    # Numbers of JSON: Kamailio writes all of them to one place.
+    assert rpc.result("pushwake.send", "chat", 1001, 4711) == 1
+    token = rpc.result("pushwake.show", 1001)[0]["token"]
+    wait_until("1001 is pushed", lambda: "aor=1001 " in kamailio.log_text())
+    assert "aor=4711 " not in kamailio.log_text() and f"token={token} " in kamailio.log_text()
 
 
 def test_rpc_takes_a_user_of_digits(kamailio, actors, simulator):
