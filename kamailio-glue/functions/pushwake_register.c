@@ -94,12 +94,16 @@ static void add_headers(sip_msg_t *msg, const pushwake_register_result *result)
 	}
 }
 
-static int refuse(sip_msg_t *msg, const pushwake_register_result *result)
+static int refuse(sip_msg_t *msg, const pushwake_register_result *result, int flags)
 {
 	str reason = pw_out(result->reply_reason);
 
 	add_headers(msg, result);
-	pw.sl.freply(msg, result->reply_code, &reason);
+	if(flags & PW_SAVE_NO_REPLY) {
+		LM_INFO("not saved; the script replies: %d %.*s\n", result->reply_code, reason.len, reason.s);
+	} else {
+		pw.sl.freply(msg, result->reply_code, &reason);
+	}
 	return -1;
 }
 
@@ -179,7 +183,7 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 		warned = check.problem_count > 0;
 		warn_problems(r, &check);
 		if(check.reply_code != 0) {
-			return refuse(msg, &check);
+			return refuse(msg, &check, flags);
 		}
 	}
 	if(pw.registrar_error != NULL) {

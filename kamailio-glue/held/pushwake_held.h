@@ -50,7 +50,7 @@ typedef struct pw_hold {
 	int blind;         /* index of the blind branch */
 	int held;          /* the blind branch keeps it open */
 	int yields;        /* not now: the script's failure_route has its turn, and contacts left to try */
-	unsigned int quiet_uri; /* hash of the Request-URI then */
+	uint64_t quiet_uri; /* hash of the Request-URI then */
 	int quiet;         /* T_CANCELED is lent to it: the script's t_relay() shall send nothing and say nothing */
 	int over;          /* a final answer is chosen, or the script has taken it elsewhere: no more legs */
 	int64_t joins_until; /* it has, and asked for legs until then; 0: it has not */
@@ -65,6 +65,7 @@ typedef struct pw_hold {
 	int unsent_leg;    /* the last that could not be sent: the engine decides again when it hears of it */
 	uint64_t outrun;   /* legs whose end, or whose successor, came before themselves */
 	int turn;          /* of the HOLD that came last: a GIVE_UP before it counts no more */
+	int64_t resumed_ms; /* when another engine was asked to go on: what the one before said then counts no more */
 	int legs[PW_MAX_BRANCHES];   /* leg of each branch; 0: none of ours */
 	unsigned int closed;         /* branches that a later leg of their device replaced */
 	unsigned int heard_trying;   /* branches of which 100, more than 100, a failure was reported */
@@ -147,7 +148,7 @@ int pw_leg_init(void);
 /* Legs are added while the script runs for this message; NULL: no longer. */
 void pw_leg_in_hand(sip_msg_t *msg);
 
-/* Somebody has the reply lock, and may run a route of the script under it. */
+/* Another process has the reply lock, and may run a route of the script under it. */
 int pw_is_locked(tm_cell_t *t);
 
 /* The rest of it under the reply lock. */
@@ -309,8 +310,10 @@ enum pw_executed {
 	PW_ELSEWHERE /* it may take long, and this process has no time */
 };
 
-/* From now on this process executes nothing that runs a failure_route or asks DNS, and waits for no process that does. */
+/* From now on this process executes nothing that runs a failure_route or asks DNS. No process waits for one that does, but
+ * for those that are there for that. */
 void pw_execute_briefly(void);
+void pw_execute_at_length(void);
 int pw_executes_briefly(void);
 
 /* The process for what may take long does what pw_watch_look_after() and pw_stream_look_after() do. */

@@ -19,7 +19,9 @@
 
 int pw_is_locked(tm_cell_t *t)
 {
-	return atomic_get(&t->reply_locker_pid) != 0;
+	int pid = atomic_get(&t->reply_locker_pid);
+
+	return pid != 0 && pid != my_pid();
 }
 
 int pw_leg_is_last(const tm_cell_t *t)

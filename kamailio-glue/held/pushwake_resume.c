@@ -42,6 +42,7 @@ static int ask(tm_cell_t *t, pw_hold_t *hold)
 	asked = pw_contacts_describe(&contacts);
 	if(asked != NULL) {
 		hold->turn = 0;
+		hold->resumed_ms = pw_now_ms();
 		pw.reply_lock(t);
 		for(i = 0; i < contacts.n; i++) {
 			find_leg(&asked[i], t, hold, &contacts.v[i]);

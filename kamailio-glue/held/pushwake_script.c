@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/dset.h"
-#include "core/hashes.h"
 #include "core/route.h"
 #include "core/script_cb.h"
 #include "pushwake_held.h"
@@ -77,12 +76,24 @@ int pw_script_is_late(sip_msg_t *msg)
 	return t->uas.status >= 200 || is_cancelled(t);
 }
 
+/* FNV-1a: the core's hashes give the same for many numbers that differ in two digits. */
+static uint64_t hash_of(const char *text, int len)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	int i;
+
+	for(i = 0; i < len; i++) {
+		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+	}
+	return hash;
+}
+
 /* tm forwards nothing of a cancelled request, without a word in the log. A real CANCEL is known by hold->cancelled. */
 void pw_quiet(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *msg)
 {
 	pw.reply_lock(t);
 	hold->quiet = !(t->flags & T_CANCELED); /* its CANCEL may have come first */
-	hold->quiet_uri = get_hash1_raw(GET_RURI(msg)->s, GET_RURI(msg)->len);
+	hold->quiet_uri = hash_of(GET_RURI(msg)->s, GET_RURI(msg)->len);
 	t->flags |= T_CANCELED;
 	pw.reply_unlock(t);
 	msg->msg_flags |= FL_MSG_NOREPLY;
@@ -110,7 +121,7 @@ void pw_quiet_end(tm_cell_t *t, pw_hold_t *hold)
 }
 
 /* append_branch() after a lookup that has left the Request-URI as it was: that one leads back here. */
-static void drop_unresolved(unsigned int uri)
+static void drop_unresolved(uint64_t uri)
 {
 	unsigned int i;
 	branch_t *b;
@@ -118,7 +129,7 @@ static void drop_unresolved(unsigned int uri)
 	for(i = 0; i < nr_branches;) {
 		b = get_sip_branch((int)i);
 		if(b != NULL && b->ruid_len == 0 && b->dst_uri_len == 0 && b->path_len == 0
-				&& get_hash1_raw(b->uri, (int)b->len) == uri) {
+				&& hash_of(b->uri, (int)b->len) == uri) {
 			drop_sip_branch((int)i);
 		} else {
 			i++;

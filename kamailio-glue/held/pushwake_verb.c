@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include <sys/param.h>
+#include <unistd.h>
 
 #include "pushwake_held.h"
 
@@ -12,6 +13,9 @@
 #define PW_LOOK_MS 5000
 /* How late a leg may be that is on its way: those before it may have asked DNS. */
 #define PW_RING_MS 30000
+/* For how long a worker waits for a lock. */
+#define PW_LOCK_TRIES 20
+#define PW_LOCK_PAUSE_US 250
 
 /* A phone that registered at another node: the registrar here may know nothing of it. */
 static pw_contact_t *contact_elsewhere(pw_contact_t *out, const pushwake_verb *verb)
@@ -39,10 +43,16 @@ static pw_contact_t *contact_elsewhere(pw_contact_t *out, const pushwake_verb *v
 }
 
 static int is_brief = 0;
+static int is_long = 0;
 
 void pw_execute_briefly(void)
 {
 	is_brief = 1;
+}
+
+void pw_execute_at_length(void)
+{
+	is_long = 1;
 }
 
 int pw_executes_briefly(void)
@@ -102,7 +112,8 @@ static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb 
 /* Others of the same request may be on their way through another process: a leg that it speaks of, or what opens it again. */
 static enum pw_executed give_up(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, int64_t since_ms)
 {
-	if((verb->leg > 0 && verb->leg == hold->unsent_leg) || (verb->replaces > 0 && verb->replaces < hold->turn)) {
+	if((verb->leg > 0 && verb->leg == hold->unsent_leg) || (verb->replaces > 0 && verb->replaces < hold->turn)
+			|| since_ms < hold->resumed_ms) {
 		return PW_DONE;
 	}
 	if(verb->leg > hold->last_leg && pw_now_ms() - since_ms < PW_RING_MS) {
@@ -181,6 +192,18 @@ static int is_at_work(tm_cell_t *t, pw_hold_t *hold)
 	return now - hold->suspended_ms < PW_BUSY_MS;
 }
 
+/* A lock that is taken for an answer is free again in a moment; one under which a route runs may take seconds, and a worker
+ * has other requests. The supervisor comes back by itself. */
+static int stays_locked(tm_cell_t *t)
+{
+	int i;
+
+	for(i = 0; !is_brief && i < PW_LOCK_TRIES && pw_is_locked(t); i++) {
+		usleep(PW_LOCK_PAUSE_US);
+	}
+	return pw_is_locked(t);
+}
+
 enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts, int64_t since_ms)
 {
 	tm_cell_t *before = pw.tm.t_gett();
@@ -209,7 +232,7 @@ enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts, 
 	}
 	if(is_at_work(t, hold)) {
 		done = PW_LATER;
-	} else if(is_brief && pw_is_locked(t)) {
+	} else if(!is_long && stays_locked(t)) {
 		done = PW_BLOCKED;
 	} else {
 		done = execute(t, hold, verb, contacts, since_ms);

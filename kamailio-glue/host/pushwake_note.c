@@ -115,6 +115,9 @@ void pw_verb_later(const pushwake_verb *verb)
 	/* a full line loses it: the request then ends with its own timer */
 	if(leave(PW_LINE_SUPERVISOR, verb, pw_now_ms()) < 0) {
 		LM_WARN("the supervisor is behind: %s; a phone may ring late\n", strerror(errno));
+		if(verb->kind == PUSHWAKE_VERB_RING) {
+			pushwake_progressed(pw_client, verb->handle, verb->leg, 503, 0);
+		}
 	}
 }
 

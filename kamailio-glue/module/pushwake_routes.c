@@ -19,6 +19,7 @@ void pw_routes_run(void)
 	struct pollfd fd = {.fd = pw_notes_fd(PW_LINE_ROUTES), .events = POLLIN};
 	pw_note_t note;
 
+	pw_execute_at_length();
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	/* connected, it tells the engine of a request's end before its phone can register */
 	pw_engine_await();

@@ -3,6 +3,7 @@
 and an answer may be there before the process that has sent the request has written down that it has."""
 
 import os
+import signal
 import subprocess
 import time
 
@@ -127,6 +128,30 @@ def test_a_give_up_that_waited_for_a_slow_route_ends_no_wait_that_began_after_it
     phone.suspend()
     call = wire.call(server, "waited-for")
     server.wait_log("push accepted", "aor=waited-for")
+    phone.endpoint.close()
+    delaying.wait_final(8)
+    assert 480 not in settled(lambda: call.statuses)
+    wire.again(phone).register()
+    assert call.wait_final().status == 200
+
+
+def test_a_give_up_of_an_engine_that_has_died_ends_nothing(make_server, make_provider, wire, sleeping):
+    text = CALLS.read_text().replace("@SETTINGS@", 'loadmodule "cfgutils.so"\n@SETTINGS@')
+    text = text.replace('"ASLEEP $rU\\n");', '"ASLEEP $rU\\n"); if ($rU == "slow") { usleep("5000000"); }')
+    server = make_server(make_provider({"token": "aa400*", "status": 400, "reason": "BadDeviceToken"}), config=text, wake_timeout=10)
+    sleeping(server, "slow")
+    delaying = wire.call(server, "slow")
+    dead = rfc8599_apns()
+    dead.token = "aa400" + dead.token[5:]
+    sleeping(server, "waited-for", dead)
+    phone = wire.phone(server, "waited-for", "tcp", rfc8599_fcm())
+    phone.register()
+    server.wait_log("ASLEEP slow", seconds=12)
+    phone.suspend()
+    call = wire.call(server, "waited-for")
+    server.wait_log("push accepted", "aor=waited-for")
+    os.kill(server.engine_pid(), signal.SIGKILL)
+    server.wait_log("go on with the new engine")
     phone.endpoint.close()
     delaying.wait_final(8)
     assert 480 not in settled(lambda: call.statuses)

@@ -218,6 +218,29 @@ def test_a_slow_failure_route_of_serial_forking_delays_no_other_call(make_server
     desk.wait_request("INVITE")
 
 
+def test_phones_that_register_while_a_failure_route_runs_block_no_worker(make_server, wire):
+    text = CALLS.read_text().replace("@SETTINGS@", 'loadmodule "cfgutils.so"\n@SETTINGS@')
+    text = text.replace('"ASLEEP $rU\\n");', '"ASLEEP $rU\\n"); pushwake_keep_waiting("10"); usleep("3000000");')
+    server = make_server(config=text, wake_timeout=2)
+    phones = [wire.phone(server, "late", "udp", rfc8599_fcm()) for _ in range(3)]
+    for phone in phones:
+        phone.register()
+        phone.sleep()
+    desk = wire.phone(server, "other")
+    desk.register()
+    voicemail = wire.phone(server, "voicemail")
+    voicemail.answers["INVITE"] = (180,)
+    wire.call(server, "late", f"X-Voicemail: {voicemail.endpoint.port}")
+    server.wait_log("ASLEEP late", seconds=8)
+    woken = [wire.again(phone) for phone in phones]
+    for phone in woken:
+        phone.send_register()
+    call = wire.call(server, "other")
+    assert call.wait_status(180).at - call.sent_at < 1
+    for phone in woken:
+        phone.wait_request("INVITE")
+
+
 def test_serial_forking_beside_a_sleeper_goes_on_from_one_desk_to_the_next(make_server, wire):
     server = make_server(wake_timeout=30)
     for number in range(4):

@@ -114,3 +114,16 @@ def test_xavp_rcd(make_server, wire, phones):
     told = [phone.wait_request("INVITE").headers("X-Route")[0] for phone in made]
     assert any(told[0].startswith(phone.uri) for phone in made) and len(set(told)) == 1
     call.wait_status(200)
+
+
+def test_a_script_that_replies_itself_does_so_for_a_refusal_too(make_server, wire):
+    """Flag 2 of save(): no reply."""
+    script = CALLS.read_text().replace(
+        '    pushwake_save("location");\n',
+        '    if (!pushwake_save("location", "2")) { sl_send_reply("403", "Mine"); exit; }\n    sl_send_reply("200", "Mine");\n')
+    server = make_server(config=script, settings={"min_expires": 900})
+    phone = wire.phone(server, "own-reply", "udp", rfc8599_fcm())
+    assert phone.register(1800).status == 200
+    assert phone.register(60).status == 403
+    server.wait_log("not saved; the script replies: 423")
+    assert [reply.status for reply in phone.endpoint.messages if not reply.sent] == [200, 403]
