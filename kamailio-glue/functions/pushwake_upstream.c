@@ -255,13 +255,14 @@ typedef struct pw_held_register {
 	int is_refused;
 } pw_held_register_t;
 
-/* It is not held after all: the script's own message is answered. */
+/* It is not held after all: the script's own message is answered, unless another process has done it meanwhile. */
 static void refuse(pw_held_register_t *held, const pushwake_upstream *refusal)
 {
-	pw_register_over(held->handle);
-	pw.tm.t_cancel_suspend(held->index, held->label);
-	pw_refuse_register(held->msg, refusal);
-	held->is_refused = 1;
+	if(pw_register_over(held->handle)) {
+		pw.tm.t_cancel_suspend(held->index, held->label);
+		pw_refuse_register(held->msg, refusal);
+		held->is_refused = 1;
+	}
 }
 
 static void on_first_action(void *context, const pushwake_upstream *action)

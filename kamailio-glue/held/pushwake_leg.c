@@ -174,6 +174,7 @@ void pw_leg_end(tm_cell_t *t, pw_hold_t *hold, int leg)
 		pw_leg_close(t, hold, branch);
 	} else if(leg > 0 && leg < 64) {
 		hold->outrun |= (uint64_t)1 << leg;
+		hold->last_leg = MAX(hold->last_leg, leg); /* nobody gives its number out again */
 	}
 }
 

@@ -98,11 +98,13 @@ static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb 
 	if(allowed && contact != NULL && pw_contact_takes(contact, t->uas.request->REQ_METHOD)) {
 		added = pw_leg_add(t, hold, contact, verb->leg, verb->replaces);
 	}
+	if(added < 0 && allowed) {
+		hold->unsent_leg = verb->leg;
+	}
 	pw.reply_unlock(t);
 	if(added == 0) {
 		update_stat(pw_count.joined, 1);
 	} else if(added < 0 && allowed) {
-		hold->unsent_leg = verb->leg;
 		pushwake_progressed(pw_client, hold->handle, verb->leg, 503, 0);
 	}
 	pw_contacts_free(&found);
