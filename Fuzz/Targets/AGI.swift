@@ -4,7 +4,6 @@ import PushWakeClient
 import PushWakeCore
 
 @testable import PushWakeClient
-@testable import PushWakeEngine
 
 /// Reads any lines as one side of an AGI session, of a script or over the network; the first byte picks which, and the
 /// engine's answers come in between. No command that goes to Asterisk has a line end in it, and nothing follows the end.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import ArgumentParser
-import PushWakeEngine
+import PushWakeClient
 
 struct AGICommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -260,21 +260,6 @@ extension EngineCore {
     }
 }
 
-/// One thing that happened to a wake.
-struct WaitEvent: Equatable {
-    var kind: WaitKind
-    /// Contact URI as registered; empty when not known.
-    var contact = ""
-    var reason = ""
-}
-
-/// What a waiting channel hears; raw values are `enum pushwake_wait_kind`.
-enum WaitKind: Int {
-    case registered = 1
-    case timedOut = 2
-    case failed = 3
-}
-
 /// Somebody who waits for a phone: a channel behind a connection, or an AGI session.
 protocol WakeWaiter: AnyObject {
     /// Set while it waits, and before that while the bindings are being asked for: a hang-up ends that too.

@@ -2,8 +2,8 @@
 
 import Testing
 
+@testable import PushWakeClient
 @testable import PushWakeCore
-@testable import PushWakeEngine
 
 @Suite struct `Commands of the push hook` {
     @Test(arguments: [

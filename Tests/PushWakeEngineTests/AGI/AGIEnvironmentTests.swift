@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import PushWakeEngine
+@testable import PushWakeClient
 
 @Suite struct `What Asterisk says first` {
     private func environment(_ lines: String...) -> AGIEnvironment {

@@ -4,7 +4,6 @@ import Testing
 
 @testable import PushWakeClient
 @testable import PushWakeCore
-@testable import PushWakeEngine
 
 @Suite struct `A channel in the push hook` {
     private static let ok = "200 result=1"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-internal import PushWakeClient
 public import PushWakeCore
 internal import PushWakeSystem
 

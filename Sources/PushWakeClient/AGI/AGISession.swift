@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-internal import PushWakeClient
-internal import PushWakeCore
+package import PushWakeCore
 
 /// One channel in the push hook, without I/O: lines and engine events go in, lines and requests come out.
 ///
@@ -11,9 +10,9 @@ internal import PushWakeCore
 ///
 /// Asterisk answers each command with one line that begins with `200` (or `5xx`); after a hang-up FastAGI says
 /// `HANGUP`. The same session serves standard input and output and a FastAGI connection.
-struct AGISession {
+package struct AGISession {
     /// What the owner has to do; in order.
-    enum Action: Equatable {
+    package enum Action: Equatable {
         case say(String)
         /// Wake and wait; the answers come back through `woke` and `heard`.
         case wake(WakeMessage)
@@ -46,19 +45,19 @@ struct AGISession {
 
     /// `arguments` are those of the process; nil for FastAGI, which has them in the environment, and which must say the
     /// `token` unless that is empty.
-    init(arguments: [String]?, token: String = "") {
+    package init(arguments: [String]?, token: String = "") {
         self.arguments = arguments
         self.token = token
     }
 
     /// Nothing has been asked for yet.
-    var isIntroducing: Bool { state == .environment }
+    package var isIntroducing: Bool { state == .environment }
 
     /// True while a phone is waited for.
-    var isWaiting: Bool { state == .waiting }
+    package var isWaiting: Bool { state == .waiting }
 
     /// Takes one line from Asterisk, without its end.
-    mutating func line(_ text: String, now: Int64) -> [Action] {
+    package mutating func line(_ text: String, now: Int64) -> [Action] {
         guard text.utf8.count <= Self.longestLine else { return ended() }
         if text == "HANGUP" { return ended() }
         switch state {
@@ -83,7 +82,7 @@ struct AGISession {
     }
 
     /// The engine has taken the wake.
-    mutating func woke(_ answer: WakeAnswer) -> [Action] {
+    package mutating func woke(_ answer: WakeAnswer) -> [Action] {
         guard state == .waiting else { return [] }
         if answer.bindings == 0 { return finish("NOBINDING") }
         // Who is awake rings now; Dial() reaches those that wake later through the registrar.
@@ -93,7 +92,7 @@ struct AGISession {
     }
 
     /// Something has happened to the wake.
-    mutating func heard(_ event: WaitEvent, now: Int64) -> [Action] {
+    package mutating func heard(_ event: WaitEvent, now: Int64) -> [Action] {
         guard state == .waiting else { return [] }
         switch event.kind {
         case .registered: return finish("WOKEN", contacts: dial(event.contact), milliseconds: max(0, now &- startedAt))
@@ -103,27 +102,29 @@ struct AGISession {
     }
 
     /// No engine answers.
-    mutating func engineLost(_ reason: String) -> [Action] {
+    package mutating func engineLost(_ reason: String) -> [Action] {
         state == .done ? [] : finish("UNAVAILABLE", because: reason)
     }
 
     /// The engine that had taken the wake is gone: what to ask the next one; nil when nothing is waited for.
-    func wakeAgain(now: Int64) -> WakeMessage? {
+    package func wakeAgain(now: Int64) -> WakeMessage? {
         guard state == .waiting, var message = wakeMessage else { return nil }
         if message.seconds > 0 { message.seconds = max(1, message.seconds - max(0, now &- startedAt) / 1000) }
         return message
     }
 
     /// So many pushes have been queued for a `send`.
-    mutating func sent(_ count: Int64) -> [Action] {
+    package mutating func sent(_ count: Int64) -> [Action] {
         finish(count > 0 ? "SENT" : "NOBINDING", more: [("PUSHWAKE_SENT", String(count))])
     }
 
     /// No push was queued for a `send`, and why.
-    mutating func notSent(_ status: String, because reason: String) -> [Action] { finish(status, because: reason) }
+    package mutating func notSent(_ status: String, because reason: String) -> [Action] {
+        finish(status, because: reason)
+    }
 
     /// The user of a `bindings` has bindings of these providers, one each.
-    mutating func listed(_ providers: [String]) -> [Action] {
+    package mutating func listed(_ providers: [String]) -> [Action] {
         finish(
             providers.isEmpty ? "NOBINDING" : "BOUND",
             more: [
@@ -133,7 +134,7 @@ struct AGISession {
     }
 
     /// Asterisk has closed the connection, or the caller has hung up.
-    mutating func ended() -> [Action] {
+    package mutating func ended() -> [Action] {
         let wasWaiting = state == .waiting
         state = .done
         return wasWaiting ? [.hangUp, .close] : [.close]
