@@ -11,8 +11,12 @@ let common: [SwiftSetting] = [
     .unsafeFlags(["-Xcc", "-D_GNU_SOURCE"]),
 ]
 
-/// Targets that hold no `unsafe` at all: the compiler says no.
-let safe: [SwiftSetting] = common + [.strictMemorySafety()]
+/// Targets that the library is made of: regular expressions stay out of it (PushWakeCore/Bytes/TextSearch.swift).
+let lean: [SwiftSetting] =
+    common + [.unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])]
+
+/// Of these, those that hold no `unsafe` at all: the compiler says no.
+let safe: [SwiftSetting] = lean + [.strictMemorySafety()]
 
 // The shipped files carry their own Swift runtime. The flags stay out of ordinary
 // builds because a target's linker settings follow it into the test bundle.
@@ -45,7 +49,12 @@ let libraryLinking: [LinkerSetting] =
     ] : []
 let executableLinking: [LinkerSetting] =
     isDistribution
-    ? [.unsafeFlags(["-static-stdlib", "-use-ld=lld", "-Xlinker", "--gc-sections"] + packed + strip)] : []
+    ? [
+        // Nobody loads the program: it exports nothing.
+        .unsafeFlags(
+            ["-static-stdlib", "-use-ld=lld", "-Xlinker", "--gc-sections", "-Xlinker", "--no-export-dynamic"]
+                + packed + strip)
+    ] : []
 
 let package = Package(
     name: "PushWake",
@@ -71,15 +80,15 @@ let package = Package(
             ],
             sources: ["Sources/CPushWake/layout.c"], publicHeadersPath: "include"),
         .target(name: "PushWakeCore", swiftSettings: safe),
-        .target(name: "PushWakeSystem", dependencies: ["PushWakeCore", "CLinux"], swiftSettings: common),
+        .target(name: "PushWakeSystem", dependencies: ["PushWakeCore", "CLinux"], swiftSettings: lean),
         .target(
             name: "PushWakeTransport",
             dependencies: ["PushWakeCore", "PushWakeSystem", "COpenSSL", "CNGHTTP2", "CJansson", "CLinux"],
-            swiftSettings: common),
+            swiftSettings: lean),
         .target(
             name: "PushWakeStore",
             dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "CSQLite", "CHiredis"],
-            swiftSettings: common,
+            swiftSettings: lean,
             // Its file, not the shared library, whose name and structs are others in each Debian: two functions and the
             // reader are all that is used.
             linkerSettings: [.linkedLibrary(":libhiredis.a")]),
@@ -91,7 +100,7 @@ let package = Package(
         .target(
             name: "PushWakeABI",
             dependencies: ["CPushWake", "PushWakeCore", "PushWakeSystem", "PushWakeClient", "PushWakeEngine"],
-            exclude: ["functions.order"], swiftSettings: common, linkerSettings: libraryLinking),
+            exclude: ["functions.order"], swiftSettings: lean, linkerSettings: libraryLinking),
         .target(
             name: "PushWakeSimulator",
             dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "COpenSSL", "CNGHTTP2", "CLinux"],

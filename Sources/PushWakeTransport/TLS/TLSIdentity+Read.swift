@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import COpenSSL
+internal import PushWakeCore
 
 extension TLSIdentity {
     /// Reads a certificate and its key in whatever form they come: PKCS#12, or PEM in any order, or a certificate in
