@@ -109,7 +109,7 @@ let package = Package(
         .executableTarget(
             name: "pushwake",
             dependencies: [
-                "CPushWake", "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeClient", "PushWakeEngine",
+                "CPushWake", "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeClient",
                 "PushWakeSimulator", "PushWakeCanary",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

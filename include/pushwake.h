@@ -21,7 +21,7 @@
  *            only ever appended; a zero field means its default.
  * Threads    Only one thread at a time may use an object, except a client after
  *            pushwake_client_share(). Different objects are independent. The library
- *            starts threads only in pushwake_engine_run().
+ *            starts threads only in pushwake_engine_run() and pushwake_tool_run().
  * Processes  A settings object and a client may be made before fork(): a client
  *            opens its connection to the engine at the first call in each process.
  *            A supervisor is made in the process that runs it.
@@ -750,6 +750,13 @@ void pushwake_supervisor_free(pushwake_supervisor *supervisor);
  * input does. PUSHWAKE_ERR_CONFIG: it could not start, and has written the reason to
  * standard error. */
 int pushwake_engine_run(pushwake_settings *settings, int supervised);
+
+/* Runs one of the program's tools in this process: "check", "explain" or "load", made of the engine's code without an
+ * engine. The same rules hold for the process. words: the options of the command line as name=value, such as
+ * "file=pushwake.conf". Writes its report to standard output and reasons to standard error. Returns the exit code of the
+ * program: 0 done, 1 what was asked for failed, 2 something cannot be read. PUSHWAKE_ERR_INVALID_ARGUMENT: no such tool
+ * or option; nothing has been written. */
+int pushwake_tool_run(pushwake_settings *settings, pushwake_str tool, const pushwake_str *words, size_t count);
 
 #ifdef __cplusplus
 }

@@ -209,12 +209,3 @@ private func rows(
     }
     return CInt(clamping: count)
 }
-
-/// Copies of a caller's words; nil when there is a number but no words.
-private func strings(_ words: UnsafePointer<pushwake_str>?, _ count: Int) -> [String]? {
-    guard words != nil || count == 0, count >= 0, count <= mostWords else { return nil }
-    return UnsafeBufferPointer(start: words, count: count).map(\.string)
-}
-
-/// More words than these nobody writes.
-private let mostWords = 1024

@@ -55,3 +55,12 @@ func staticText(_ text: StaticString) -> UnsafePointer<CChar>? {
     guard text.hasPointerRepresentation else { return nil }
     return UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
 }
+
+/// Copies of a caller's words; nil when there is a number but no words.
+func strings(_ words: UnsafePointer<pushwake_str>?, _ count: Int) -> [String]? {
+    guard words != nil || count == 0, count >= 0, count <= mostWords else { return nil }
+    return UnsafeBufferPointer(start: words, count: count).map(\.string)
+}
+
+/// More words than these nobody writes.
+private let mostWords = 1024

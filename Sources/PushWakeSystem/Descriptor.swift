@@ -5,6 +5,7 @@ internal import CLinux
 /// Small questions about descriptors that somebody else opened.
 public enum Descriptor {
     public static let standardInput: Int32 = 0
+    public static let standardOutput: Int32 = 1
     public static let standardError: Int32 = 2
 
     /// Opens /dev/null in place of standard input, output and error that are closed. Else the next file, socket or timer
@@ -54,15 +55,20 @@ public enum Descriptor {
         }
     }
 
-    /// Writes all bytes, waiting as long as it takes.
-    public static func write(_ bytes: [UInt8], to descriptor: Int32) {
+    /// Whether somebody sits there.
+    public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+    /// Writes all bytes, waiting as long as it takes; what kept it from that, or nil.
+    @discardableResult
+    public static func write(_ bytes: [UInt8], to descriptor: Int32) -> SystemError? {
         var done = 0
         while done < bytes.count {
             let count = bytes[done...].withUnsafeBytes { CLinux.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && clinux_errno() == EINTR { continue }
-            guard count > 0 else { return }
+            guard count > 0 else { return SystemError.last("write") }
             done += count
         }
+        return nil
     }
 }
 

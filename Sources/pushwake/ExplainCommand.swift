@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import ArgumentParser
-import Glibc
-import PushWakeClient
 import PushWakeCore
-import PushWakeEngine
 
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -31,72 +28,26 @@ struct ExplainCommand: ParsableCommand {
     var pushType: String?
     @Flag(name: .long, help: "Accepted for symmetry: the output is always JSON.") var json = false
 
+    @OptionGroup var library: LibraryOptions
+
     func run() throws {
-        let chosen = event.flatMap { PushEvent(name: $0) }
-        if let event, chosen == nil {
-            throw failure(
-                "there is no event \(event); write one of \(PushEvent.names)", 2)
+        if let event, PushEvent(name: event) == nil {
+            throw failure("there is no event \(event); write one of \(PushEvent.names)")
         }
-        let wanted = pushType.flatMap { APNsPushType(name: $0) }
-        if let pushType, wanted == nil {
-            throw failure("there is no push type \(pushType); write voip, alert or background", 2)
+        if let pushType, APNsPushType(name: pushType) == nil {
+            throw failure("there is no push type \(pushType); write voip, alert or background")
         }
         guard let request, (register == nil) != (aor == nil) else {
-            throw failure("give --request FILE, and --register FILE or --aor AOR", 2)
+            throw failure("give --request FILE, and --register FILE or --aor AOR")
         }
-        let settings = try options.load()
-        do throws(PushExplanation.Failure) {
-            let explanation: PushExplanation
-            if let aor {
-                explanation = try explain(aor, try contents(request), chosen, wanted, settings)
-            } else {
-                explanation = try PushExplanation.explain(
-                    register: try contents(register ?? ""), request: try contents(request), event: chosen,
-                    wanted: wanted, settings: settings)
-            }
-            for problem in explanation.problems { Console.printError(problem) }
-            Console.write(explanation.json + [0x0A], to: STDOUT_FILENO)
-        } catch {
-            switch error {
-            case .notSIP(let message): throw failure(message, 1)
-            case .unreadable(let message): throw failure(message, 2)
-            }
-        }
+        let given: [(String, String?)] = [
+            ("register", register), ("aor", aor), ("request", request), ("event", event), ("push-type", pushType),
+        ]
+        try library.run("explain", given.compactMap { name, value in value.map { (name, $0) } }, try options.load())
     }
 
-    /// The engine knows best; a file can be read without one.
-    private func explain(
-        _ aor: String, _ request: [UInt8], _ event: PushEvent?, _ wanted: APNsPushType?, _ settings: Settings
-    ) throws(PushExplanation.Failure) -> PushExplanation {
-        do throws(ClientError) {
-            return try EngineClient(settings: settings).explain(
-                aor: aor, request: request, event: event, wanted: wanted)
-        } catch {
-            switch error {
-            case .unavailable(let text):
-                if settings.storeChoice != .sqlite {
-                    throw .unreadable("no engine answers (\(text)), and with store=memory nobody else has bindings")
-                }
-            case .timeout: throw .unreadable("the engine did not answer in time")
-            case .tooLarge:
-                throw .unreadable("the request is longer than one message to the engine; give a shorter one")
-            case .refused(let text), .notFound(let text): throw .notSIP(text)
-            }
-        }
-        return try PushExplanation.explain(
-            aor: aor, request: request, event: event, wanted: wanted, settings: settings)
-    }
-
-    private func contents(_ path: String) throws(PushExplanation.Failure) -> [UInt8] {
-        guard let bytes = TextFile.readBytes(path) else {
-            throw .unreadable("cannot read \(path); give a readable file of at most 16 MB, or - for standard input")
-        }
-        guard !bytes.isEmpty else { throw .notSIP("\(path) is empty; give a file with a whole SIP message") }
-        return bytes
-    }
-
-    private func failure(_ message: String, _ code: Int32) -> ExitCode {
+    private func failure(_ message: String) -> ExitCode {
         Console.printError(message)
-        return ExitCode(code)
+        return ExitCode(2)
     }
 }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import PushWakeCore
+import PushWakeSystem
 
 struct ParseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Glibc
 import PushWakeCore
+import PushWakeSystem
 
 struct SettingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

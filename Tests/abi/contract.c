@@ -437,6 +437,18 @@ static void check_requests(pushwake_client *client)
     CHECK(rows == 0);
 }
 
+static void check_tools(pushwake_settings *settings)
+{
+    const pushwake_str words[] = { text("file=/nonexistent"), nothing, broken };
+    INVALID(pushwake_tool_run(NULL, text("check"), words, 1));
+    INVALID(pushwake_tool_run(settings, nothing, words, 1));
+    INVALID(pushwake_tool_run(settings, text("engine"), words, 1));
+    INVALID(pushwake_tool_run(settings, text("check"), NULL, 1));
+    INVALID(pushwake_tool_run(settings, text("check"), words, SIZE_MAX));
+    INVALID(pushwake_tool_run(settings, text("check"), words, 3));
+    INVALID(pushwake_tool_run(settings, text("load"), NULL, 0));
+}
+
 static void check_supervisor(pushwake_settings *settings)
 {
     pushwake_supervisor_config config = PUSHWAKE_SUPERVISOR_CONFIG_INIT;
@@ -487,6 +499,7 @@ int main(void)
     check_may_wake(client);
     check_wake(client);
     check_requests(client);
+    check_tools(settings);
     check_supervisor(settings);
 
     /* A client has copied its settings. */

@@ -29,6 +29,13 @@ public struct HTTPOrigin: Hashable, Sendable {
         return (origin, String(path))
     }
 
+    /// Names this machine, whoever asks.
+    public var isLoopback: Bool {
+        // A name may begin with these digits too.
+        let isAddress = host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+        return host == "::1" || host == "localhost" || isAddress && host.hasPrefix("127.")
+    }
+
     /// `host` or `host:port`, brackets around an IPv6 literal; the form of `:authority`.
     public var authority: String {
         let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeClient
-public import PushWakeCore
+internal import PushWakeCore
 internal import PushWakeSystem
 internal import PushWakeTransport
 
@@ -138,7 +138,7 @@ extension SettingsInspection {
     }
 
     /// Whether a settings file that holds a secret itself can be read by everybody; nil when all is well.
-    public static func opennessProblem(of path: String, _ settings: Settings) -> String? {
+    static func opennessProblem(of path: String, _ settings: Settings) -> String? {
         let headers = settings.text(.webhookHeaders).lowercased()
         let hasSecret =
             settings.text(.httpProxy).contains("@") || headers.contains("authorization") || headers.contains("key:")

@@ -3,6 +3,7 @@
 import Glibc
 import PushWakeClient
 import PushWakeCore
+import PushWakeSystem
 
 /// Standard output and standard error.
 enum Console {
@@ -18,17 +19,9 @@ enum Console {
 
     /// Writes all bytes, waiting as long as it takes. What was asked for and cannot be written ends the command.
     static func write(_ bytes: [UInt8], to descriptor: Int32) {
-        var done = 0
-        while done < bytes.count {
-            let count = bytes[done...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else {
-                guard descriptor == STDOUT_FILENO else { return }
-                printError("cannot write: \(String(cString: strerror(errno)))")
-                exit(1)
-            }
-            done += count
-        }
+        guard let error = Descriptor.write(bytes, to: descriptor), descriptor == STDOUT_FILENO else { return }
+        printError("cannot \(error)")
+        exit(1)
     }
 
     /// Rows as one JSON array, or as a table whose columns are as wide as they must be.
@@ -63,29 +56,5 @@ enum Console {
         var text = text
         while text.last == " " { text.removeLast() }
         return text
-    }
-}
-
-/// Whole files, for the shell.
-enum TextFile {
-    static let longest = 16 * 1024 * 1024
-
-    static func read(_ path: String) -> String? { readBytes(path).map { String(decoding: $0, as: UTF8.self) } }
-
-    /// The bytes of a file, or of standard input for `-`; nil when it cannot be read or is longer than 16 MB.
-    static func readBytes(_ path: String) -> [UInt8]? {
-        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
-        var all: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { return nil }
-            if count == 0 { return all }
-            all.append(contentsOf: chunk[..<count])
-            guard all.count <= longest else { return nil }
-        }
     }
 }

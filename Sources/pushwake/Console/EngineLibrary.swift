@@ -5,7 +5,7 @@ import Glibc
 import PushWakeCore
 import PushWakeSystem
 
-/// The libpushwake that the engine runs from: the very file that a PBX loads.
+/// The libpushwake that has the engine's code: the very file that a PBX loads. The program has none of it.
 struct EngineLibrary {
     /// Why there is no engine to run.
     struct Failure: Error {
@@ -18,6 +18,8 @@ struct EngineLibrary {
     private typealias File = @convention(c) (OpaquePointer?, pushwake_str) -> CInt
     private typealias Failed = @convention(c) (OpaquePointer?) -> pushwake_str
     private typealias Run = @convention(c) (OpaquePointer?, CInt) -> CInt
+    private typealias RunTool =
+        @convention(c) (OpaquePointer?, pushwake_str, UnsafePointer<pushwake_str>?, Int) -> CInt
 
     private static let name = "libpushwake.so.1"
     private let new: New
@@ -25,6 +27,7 @@ struct EngineLibrary {
     private let read: File
     private let failed: Failed
     private let execute: Run
+    private let executeTool: RunTool
 
     /// Loads the library: the one that is named, the one that was installed with this program, or the system's.
     init(named given: String?) throws(Failure) {
@@ -35,7 +38,8 @@ struct EngineLibrary {
         }
         guard let version = dlsym(image, "pushwake_abi_version"), let new = dlsym(image, "pushwake_settings_new"),
             let set = dlsym(image, "pushwake_settings_set"), let run = dlsym(image, "pushwake_engine_run"),
-            let read = dlsym(image, "pushwake_settings_file"), let failed = dlsym(image, "pushwake_settings_error")
+            let read = dlsym(image, "pushwake_settings_file"), let failed = dlsym(image, "pushwake_settings_error"),
+            let tool = dlsym(image, "pushwake_tool_run")
         else { throw Failure(message: "\(file) has no engine; install libpushwake \(Release.version)") }
         let loaded = unsafeBitCast(version, to: Version.self)()
         guard loaded == PUSHWAKE_ABI_VERSION else {
@@ -48,6 +52,7 @@ struct EngineLibrary {
         self.read = unsafeBitCast(read, to: File.self)
         self.failed = unsafeBitCast(failed, to: Failed.self)
         execute = unsafeBitCast(run, to: Run.self)
+        executeTool = unsafeBitCast(tool, to: RunTool.self)
     }
 
     /// Runs the engine until it is told to end; false when it could not start and has said why. `path` is a settings
@@ -55,6 +60,34 @@ struct EngineLibrary {
     func run(
         file path: String?, _ values: [(name: String, value: String)], isSupervised: Bool
     ) throws(Failure) -> Bool {
+        let handle = try make(values, above: path)
+        return execute(handle, isSupervised ? 1 : 0) >= 0
+    }
+
+    /// Runs one of the tools with options such as `file=pushwake.conf`, and returns its exit code.
+    func run(_ tool: String, _ words: [String], _ values: [(name: String, value: String)]) throws(Failure) -> CInt {
+        let handle = try make(values, above: nil)
+        let bytes = Array(words.joined().utf8)
+        let code = bytes.withUnsafeBytes { bytes in
+            var start = 0
+            let strings = words.map { word in
+                let count = word.utf8.count
+                defer { start += count }
+                return pushwake_str(
+                    ptr: bytes.baseAddress?.advanced(by: start).assumingMemoryBound(to: CChar.self), len: count)
+            }
+            return Self.with(tool[...]) { executeTool(handle, $0, strings, strings.count) }
+        }
+        guard code >= 0 else {
+            throw Failure(message: "libpushwake does not take these options of \(tool); install both of one release")
+        }
+        return code
+    }
+
+    /// Settings for the library: `values` stand above those of a file.
+    private func make(
+        _ values: [(name: String, value: String)], above path: String?
+    ) throws(Failure) -> OpaquePointer {
         var handle: OpaquePointer?
         guard new(&handle) >= 0, let handle else { throw Failure(message: "no memory for the settings") }
         if let path, Self.with(path[...], { read(handle, $0) }) < 0 {
@@ -68,7 +101,7 @@ struct EngineLibrary {
                 throw Failure(message: "libpushwake does not take \(name); install both of one release")
             }
         }
-        return execute(handle, isSupervised ? 1 : 0) >= 0
+        return handle
     }
 
     private static func with(_ text: Substring, _ body: (pushwake_str) -> CInt) -> CInt {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeSystem
+
+/// `pushwake check`: a settings file or a kamailio.cfg, and the keys that it names.
+struct CheckTool {
+    private let file: String
+    /// Who runs the engine, when somebody says so.
+    private let user: String?
+    /// What kamailio.cfg is started with.
+    private let defines: [String]
+    private let output: ToolOutput
+
+    /// Nil without a file.
+    init?(_ options: ToolOptions, _ output: ToolOutput) {
+        guard let file = options["file"] else { return nil }
+        self.file = file
+        user = options["user"]
+        defines = options.all("define")
+        self.output = output
+    }
+
+    func run() throws(ToolFailure) -> Int32 {
+        guard let text = TextFile.read(file) else {
+            throw ToolFailure("cannot read \(file); give a readable file", code: 2)
+        }
+        var report = CheckReport()
+        let isKamailio = KamailioConfiguration.isOne(text)
+        let settings = isKamailio ? report.read(kamailio: text, file: file, defines: defines) : report.read(text, file)
+        if let problem = SettingsInspection.opennessProblem(of: file, settings) {
+            report.add("\(file): warning: \(problem)")
+        }
+        let reader = try becomeReader(settings, isKamailio: isKamailio)
+        for finding in SettingsInspection.inspect(settings, depth: .surroundings) {
+            let location = report.location(of: finding.setting).map { "\($0.file):\($0.line)" } ?? file
+            report.add("\(location): \(finding.level.name): \(finding.setting): \(finding.message)")
+        }
+        for line in report.lines { output.say(line) }
+        guard report.lines.isEmpty else {
+            if let reader { output.say("\(file): looked at as user \(reader)") }
+            return 1
+        }
+        output.say("\(file): all is well\(reader.map { " for user \($0)" } ?? "")")
+        return 0
+    }
+
+    /// Root may read everything, the PBX may not: goes on as the user of the engine, and gives the name.
+    private func becomeReader(_ settings: Settings, isKamailio: Bool) throws(ToolFailure) -> String? {
+        let reader: ProcessUser
+        if let user {
+            guard let named = ProcessUser(named: user) else {
+                throw ToolFailure("there is no user \(user); name the one that the PBX runs as with --user", code: 2)
+            }
+            reader = named
+        } else {
+            guard ProcessUser.current?.isRoot == true else { return nil }
+            guard let owner = Self.owner(of: settings.text(.storePath), isKamailio: isKamailio), !owner.isRoot else {
+                output.say("\(file): looked at as root, who may read everything; --user NAME looks as the PBX does")
+                return nil
+            }
+            reader = owner
+        }
+        guard !reader.isCurrent else { return reader.name }
+        do throws(SystemError) {
+            try reader.become()
+        } catch {
+            throw ToolFailure("cannot \(error); run it as root or as that user", code: 2)
+        }
+        return reader.name
+    }
+
+    /// Who runs the engine of this store: the owner of its directory. Packages give that to the group of all who may run
+    /// one; Kamailio's engine is then its own, and owns the file.
+    private static func owner(of store: String, isKamailio: Bool) -> ProcessUser? {
+        let owner = ProcessUser(owning: Directory.parent(of: store))
+        guard isKamailio, owner?.name == "pushwake" else { return owner }
+        if let writer = ProcessUser(owning: store), !writer.isRoot { return writer }
+        return ProcessUser(named: "kamailio") ?? owner
+    }
+}
