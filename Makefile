@@ -29,7 +29,9 @@ SETUP    := scripts/make/setup.sh $(if $(PREBUILT),--prebuilt)
 
 # -static-stdlib has to reach the compiler too: it chooses which Foundation the executable links.
 # Exclusive access is checked in debug builds and by the tests; the check per access costs the hot path 3 %.
-RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -enforce-exclusivity=unchecked --scratch-path $(DIST)
+# All that calls a function is linked with it: the linker may leave out what nobody calls, and order the rest, function by function.
+CLOSED  := $(foreach flag,-internalize-at-link -function-sections,-Xswiftc -Xfrontend -Xswiftc $(flag))
+RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -enforce-exclusivity=unchecked $(CLOSED) --scratch-path $(DIST)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test unmoved build build-swift build-kamailio build-asterisk build-tests deb test-packages demo test test-unit test-sockets \
