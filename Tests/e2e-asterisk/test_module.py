@@ -4,6 +4,7 @@
 import pytest
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -99,6 +100,32 @@ def test_built_for_another_asterisk(make_asterisk, chroot, tmp_path):
     asterisk.start()
     asterisk.wait_log("built for Asterisk 20 and this is Asterisk 22")
     assert "Not Running" in asterisk.cli("module show like pushwake")
+
+
+def test_built_for_another_release_of_the_series(make_asterisk, chroot, tmp_path, phones):
+    """Asterisk 22.10 has put two ports into the middle of an endpoint."""
+    headers = tmp_path / "include"
+    headers.mkdir()
+    for path in (chroot / "usr/include").glob("asterisk*"):
+        (headers / path.name).symlink_to(path)
+    (headers / "asterisk").unlink()
+    shutil.copytree(chroot / "usr/include/asterisk", headers / "asterisk")
+    header = headers / "asterisk/res_pjsip.h"
+    text, count = re.subn(r"\n\tunsigned int port_(?:start|end);", "", header.read_text())
+    assert count == 2
+    header.write_text(text)
+    build(chroot, f"ASTERISK={headers}", f"OUT={tmp_path}/build")
+    asterisk = make_asterisk(start=False)
+    shutil.copy(tmp_path / "build/res_pushwake.so", asterisk.host_at / "modules/res_pushwake.so")
+    asterisk.start()
+    asterisk.wait_engine()
+    phone = phones("101", asterisk.address)
+    assert phone.register(apns(apns_token())).status == 200
+    send = phone.send
+    phone.send = lambda start, headers, body="": send(
+        start, [(key, value.replace("sip:101@", "sip:999@") if key == "To" else value) for key, value in headers], body)
+    assert phone.register(apns(apns_token())).status == 404
+    assert asterisk.process.poll() is None
 
 
 def test_a_wrong_setting_is_named_with_its_line(make_asterisk):
