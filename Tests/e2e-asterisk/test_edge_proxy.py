@@ -2,6 +2,7 @@
 """Phones behind an edge proxy (Path): their Contact is an address that only the proxy can reach."""
 
 import pytest
+from phones import fcm_token
 from sleeper import Sleeper, fcm, finish
 
 CONTACT = "sip:tj3kd0@nowhere.invalid"
@@ -25,13 +26,17 @@ class Proxied(Sleeper):
         return behind_proxy(super()._phone())
 
 
-@pytest.fixture(scope="module")
-def proxied_asterisk(make_session_asterisk):
-    asterisk = make_session_asterisk("proxied", settings={"awake_for": 0}, start=False)
+def start_proxied(asterisk):
     text = (asterisk.host_at / "etc/pjsip.conf").read_text().replace("rewrite_contact = yes", "rewrite_contact = no")
     asterisk.write("pjsip.conf", text.replace("max_contacts = 5", "max_contacts = 5\nsupport_path = yes"))
     asterisk.start()
     asterisk.wait_engine()
+    return asterisk
+
+
+@pytest.fixture(scope="module")
+def proxied_asterisk(make_session_asterisk):
+    asterisk = start_proxied(make_session_asterisk("proxied", settings={"awake_for": 0}, start=False))
     yield asterisk
     asterisk.stop()
 
@@ -71,3 +76,21 @@ def test_a_text_goes_to_an_awake_phone_through_its_proxy(proxied_asterisk, phone
     message = desk.expect_request("MESSAGE")
     assert message.body == "Are you up?"
     assert_came_by(desk, message)
+
+@pytest.mark.parametrize("heard", [0, 100])
+def test_a_phone_that_comes_back_through_another_proxy_is_called_through_that(make_asterisk, phones, simulator, heard):
+    """Its Contact is the same, and only its Path has changed: an INVITE is out to where it was."""
+    asterisk = start_proxied(make_asterisk(settings={"awake_for": 60, "wake_timeout": 20}, start=False))
+    first, token = behind_proxy(phones("101", asterisk.address)), fcm_token()
+    assert first.register(fcm(token)).status == 200
+    call = phones("caller", asterisk.address).call("101")
+    invite = first.expect_request("INVITE")
+    if heard:
+        first.reply(invite, heard, "Trying")
+    simulator.wait_push(token)
+    second = behind_proxy(phones("101", asterisk.address))
+    second.instance, second.register_id, second.register_cseq = first.instance, first.register_id, first.register_cseq
+    assert second.register(fcm(token)).status == 200
+    invite = second.expect_request("INVITE")
+    assert_came_by(second, invite)
+    finish(call, second, invite)

@@ -135,6 +135,73 @@ def test_a_phone_that_logs_out_by_another_name_of_its_domain(phones, make_asteri
     assert [row["removed"] for row in asterisk.bindings("100@example.com")] == ["unregistered"]
 
 
+def restarted(phones, asterisk, phone):
+    """Its app was ended and starts anew at the same address: under another Call-ID."""
+    phone.close()
+    again = phones(phone.user, asterisk.address, port=phone.port)
+    again.instance = phone.instance
+    return again
+
+
+def test_an_app_that_starts_anew_while_its_phone_rings_is_rung_again(phones, asterisk, caller, simulator, user):
+    phone, token = phones(user, asterisk.address), fcm_token()
+    assert phone.register(fcm(token)).status == 200
+    call = caller.call(user)
+    simulator.wait_push(token)
+    assert phone.register(fcm(token)).status == 200
+    invite = phone.expect_request("INVITE")
+    phone.ring(invite)
+    call.expect(180)
+    assert phone.gets_nothing("INVITE", 0.5)  # an address is corrected as soon as that
+    again = restarted(phones, asterisk, phone)
+    assert again.register(fcm(token)).status == 200
+    second = again.expect(lambda m: m.method == "INVITE" and m["Call-ID"] != invite["Call-ID"])
+    again.answer(second)
+    call.expect(200)
+    call.end()
+
+
+def test_an_app_that_was_started_anew_and_only_refreshes_is_not_rung_twice(phones, asterisk, caller, simulator, user):
+    first, token = phones(user, asterisk.address), fcm_token()
+    assert first.register(fcm(token)).status == 200
+    phone = restarted(phones, asterisk, first)
+    assert phone.register(fcm(token)).status == 200
+    call = caller.call(user)
+    simulator.wait_push(token)
+    assert phone.register(fcm(token)).status == 200
+    invite = phone.expect_request("INVITE")
+    phone.ring(invite)
+    call.expect(180)
+    assert phone.gets_nothing("INVITE", 0.5)
+    assert phone.register(fcm(token)).status == 200
+    assert phone.gets_nothing("INVITE", 1)
+    phone.answer(invite)
+    call.expect(200)
+    call.end()
+
+
+def named(phone, name):
+    """Its REGISTERs are for another name than its own."""
+    send = phone.send
+    phone.send = lambda start, headers, body="": send(
+        start, [(key, value.replace(f"sip:{phone.user}@", f"sip:{name}@") if key == "To" else value) for key, value in headers], body)
+    return phone
+
+
+@pytest.mark.parametrize("order", ["auth_username,username", "username,auth_username"])
+def test_a_phone_whose_login_and_name_are_of_different_aors_logs_out_where_it_logged_in(phones, make_asterisk, order):
+    asterisk = make_asterisk(settings={"unregister_policy": "remove"})
+    conf = (asterisk.host_at / "etc/pjsip.conf").read_text()
+    asterisk.write("pjsip.conf", conf.replace("aors = 100\n", f"aors = 100,101\nidentify_by = {order}\n").replace("aors = 101\n", ""))
+    asterisk.cli("module reload res_pjsip.so")
+    phone, parameters = named(phones("100", asterisk.address), "101"), apns(apns_token())
+    home, other = ("100", "101") if order.startswith("auth") else ("101", "100")
+    assert phone.register(parameters).status == 200
+    assert len(asterisk.bindings(home)) == 1 and asterisk.bindings(other) == []
+    assert phone.register(parameters, expires=0).status == 200
+    assert [row["removed"] for row in asterisk.bindings(home)] == ["unregistered"]
+
+
 def bound(asterisk, user):
     """The bindings without what the clock changes."""
     return [{name: value for name, value in row.items() if name not in ("registered_ago", "expires_in")}

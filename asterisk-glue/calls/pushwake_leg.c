@@ -367,7 +367,7 @@ static int find_same(struct pushwake__call *call, const struct pushwake__contact
 			continue;
 		}
 		if (!strcmp(leg->contact.uri, contact->uri)) {
-			number = -1;
+			number = ast_strlen_zero(leg->contact.flow) || !strcmp(leg->contact.flow, contact->flow) ? -1 : leg->number;
 		} else if (!strcmp(S_OR(leg->contact.registration, ""), contact->registration)) {
 			number = leg->number;
 		}

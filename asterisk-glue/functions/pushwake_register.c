@@ -143,7 +143,7 @@ static void make_room(const struct pushwake__request *request, pjsip_rx_data *rd
 	size_t index;
 
 	for (index = 0; index < request->contact_count; index++) {
-		pushwake__contact_make_room(request->aor, request->contacts[index].uri, rdata->tp_info.pool);
+		pushwake__contact_make_room(request->aor, request->contacts[index].uri, rdata);
 	}
 }
 

@@ -25,7 +25,8 @@
 
 /*!
  * Where the REGISTER came from. With rewrite_contact the URI says it: the parameter is there when the phone gave another
- * address, and then its Via gave that too, until the phone corrects both.
+ * address, and then its Via gave that too, until the phone corrects both. Behind an edge proxy the Path says it, which has
+ * the proxy and the connection (RFC 5626, 5.1) while the phone's own address stays.
  */
 static char *flow_of(const struct ast_sip_contact *contact)
 {
@@ -41,8 +42,8 @@ static char *flow_of(const struct ast_sip_contact *contact)
 	} else {
 		snprintf(via, sizeof(via), "%s:%d", contact->via_addr, contact->via_port);
 	}
-	if (ast_asprintf(&flow, "%.*s%.*s %s", host_len, host,
-		transport ? (int) strcspn(transport + 1, ";?") + 1 : 0, S_OR(transport, ""), via) < 0) {
+	if (ast_asprintf(&flow, "%.*s%.*s %s %s", host_len, host, transport ? (int) strcspn(transport + 1, ";?") + 1 : 0,
+		S_OR(transport, ""), via, S_OR(contact->path, "")) < 0) {
 		return NULL;
 	}
 	return flow;
@@ -73,7 +74,6 @@ int pushwake__contact_copy(struct pushwake__contact *to, const struct pushwake__
 	return -1;
 }
 
-/*! Whether an endpoint has this AoR. */
 static int has_aor(void *obj, void *arg, int flags)
 {
 	const struct ast_sip_endpoint *endpoint = obj;
@@ -88,15 +88,23 @@ static int has_aor(void *obj, void *arg, int flags)
 	return 0;
 }
 
+int pushwake__endpoint_has(const char *name, const char *aor)
+{
+	struct ast_sip_endpoint *endpoint = ast_sorcery_retrieve_by_id(ast_sip_get_sorcery(), "endpoint", name);
+	int has = endpoint && has_aor(endpoint, (void *) aor, 0);
+
+	ao2_cleanup(endpoint);
+	return has;
+}
+
 struct ast_sip_endpoint *pushwake__endpoint_of(const char *aor)
 {
-	struct ast_sip_endpoint *endpoint = ast_sorcery_retrieve_by_id(ast_sip_get_sorcery(), "endpoint", aor);
 	struct ao2_container *all;
+	struct ast_sip_endpoint *endpoint;
 
-	if (endpoint && has_aor(endpoint, (void *) aor, 0)) {
-		return endpoint;
+	if (pushwake__endpoint_has(aor, aor)) {
+		return ast_sorcery_retrieve_by_id(ast_sip_get_sorcery(), "endpoint", aor);
 	}
-	ao2_cleanup(endpoint);
 	all = ast_sip_get_endpoints();
 	endpoint = all ? ao2_callback(all, 0, has_aor, (void *) aor) : NULL;
 	ao2_cleanup(all);
@@ -206,6 +214,48 @@ void pushwake__contact_forget(const char *aor, const char *uri)
 	}
 }
 
+/*! The sender of a REGISTER: the last Via. */
+static const pjsip_via_hdr *sender_of(const pjsip_rx_data *rdata)
+{
+	const pjsip_via_hdr *via = rdata->msg_info.via;
+	const pjsip_via_hdr *next = via;
+
+	while (next) {
+		via = next;
+		next = pjsip_msg_find_hdr(rdata->msg_info.msg, PJSIP_H_VIA, via->next);
+	}
+	return via;
+}
+
+/*! The contact is that of another run of its app, and becomes this one's. */
+static void renew(struct ast_sip_contact *contact, const char *call_id, const pjsip_via_hdr *via)
+{
+	struct ast_sip_contact *copy = ast_sorcery_copy(ast_sip_get_sorcery(), contact);
+	char host[256];
+
+	if (!copy) {
+		return;
+	}
+	ast_copy_pj_str(host, &via->sent_by.host, sizeof(host));
+	ast_string_field_set(copy, call_id, call_id);
+	ast_string_field_set(copy, via_addr, host);
+	copy->via_port = via->sent_by.port;
+	ast_sip_location_update_contact(copy);
+	ao2_ref(copy, -1);
+}
+
+static void renew_if_other(struct ast_sip_contact *contact, const pjsip_rx_data *rdata)
+{
+	const pjsip_via_hdr *via = sender_of(rdata);
+	pj_str_t id = rdata->msg_info.cid->id;
+	char *call_id = ast_alloca(id.slen + 1);
+
+	ast_copy_pj_str(call_id, &id, id.slen + 1);
+	if (via && !ast_tvzero(contact->expiration_time) && strcmp(S_OR(contact->call_id, ""), call_id)) {
+		renew(contact, call_id, via);
+	}
+}
+
 /*! A URI of the REGISTER in hand, as PJSIP compares it. */
 struct registered {
 	pjsip_uri *uri;
@@ -236,16 +286,18 @@ static int make_room(void *obj, void *arg, int flags)
 	return 0;
 }
 
-void pushwake__contact_make_room(const char *aor, const char *text, pj_pool_t *pool)
+void pushwake__contact_make_room(const char *aor, const char *text, pjsip_rx_data *rdata)
 {
-	struct registered registered = { .pool = pool };
+	struct registered registered = { .pool = rdata->tp_info.pool };
 	struct ao2_container *list = ast_strlen_zero(aor) ? NULL : retrieve(aor);
 	struct ast_sip_contact *same = list ? ao2_callback(list, 0, has_text, (void *) text) : NULL;
 	pj_str_t copy;
 
-	if (list && !same) {
-		pj_strdup2_with_null(pool, &copy, text);
-		registered.uri = pjsip_parse_uri(pool, copy.ptr, copy.slen, 0);
+	if (same) {
+		renew_if_other(same, rdata);
+	} else if (list) {
+		pj_strdup2_with_null(registered.pool, &copy, text);
+		registered.uri = pjsip_parse_uri(registered.pool, copy.ptr, copy.slen, 0);
 		if (registered.uri) {
 			ao2_callback(list, OBJ_NODATA, make_room, &registered);
 		}

@@ -24,6 +24,7 @@ struct ast_channel;
 struct ast_sip_contact;
 struct ast_str;
 struct ao2_container;
+struct pjsip_rx_data;
 
 /*! A pushwake_str of a C string; empty for NULL. */
 static inline pushwake_str pushwake__str(const char *text)
@@ -80,6 +81,9 @@ struct pushwake__contact {
 };
 AST_VECTOR(pushwake__contacts, struct pushwake__contact);
 
+/*! Whether there is an endpoint of this name, and it has this AoR. */
+int pushwake__endpoint_has(const char *name, const char *aor);
+
 /*! The endpoint whose phones register under this AoR, a reference: most have its name. NULL when there is none. */
 struct ast_sip_endpoint *pushwake__endpoint_of(const char *aor);
 
@@ -115,8 +119,9 @@ void pushwake__contact_forget(const char *aor, const char *uri);
 /*!
  * Before the registrar sees this Contact: removes those of this AoR that it would take for the same, although their text
  * is another. It would keep that text: parameters that the phone has no more, a token from a time without this module,
- * and the engine and the dialplan would look for the new one in vain.
+ * and the engine and the dialplan would look for the new one in vain. One whose text is the same gets the Call-ID and the Via
+ * of this REGISTER: the registrar would keep those of the first, and an app that has started anew would seem to go on.
  */
-void pushwake__contact_make_room(const char *aor, const char *text, pj_pool_t *pool);
+void pushwake__contact_make_room(const char *aor, const char *text, struct pjsip_rx_data *rdata);
 
 #endif /* PUSHWAKE_HOST_H */
