@@ -290,6 +290,18 @@ def test_the_domain_in_the_push_is_that_of_the_callers_uri(phones, asterisk, use
     assert told == "sip:caller@127.0.0.1" or len(display) > 900 and told == f"sip:caller@{socket.gethostname()}"
 
 
+def test_a_caller_of_an_ipv6_domain_is_named_whole(phones, asterisk, user, simulator):
+    phone, token = phones(user, asterisk.address), fcm_token()
+    phone.register(fcm(token))
+    asterisk.add_extension(f"p{user}", f"PushWake({user},1)", "Hangup(20)")
+    caller = phones("caller", asterisk.address)
+    plain = caller.send
+    caller.send = lambda start, headers, body="": plain(
+        start, [(name, value.replace("@127.0.0.1>", "@[2001:db8::7]>") if name == "From" else value) for name, value in headers], body)
+    caller.call(f"p{user}").expect_final(480)
+    assert simulator.wait_push(token)["body"]["message"]["data"]["from-uri"] == "sip:caller@[2001:db8::7]"
+
+
 @pytest.mark.parametrize("display", ["Boss <sip:boss@corp>", "x" * 700 + " <sip:boss@corp>", 'say \\"<sip:boss@corp>\\"'], ids=["a name", "a long one", "with quotes"])
 def test_the_sender_of_a_text_is_the_one_who_sent_it(phones, asterisk, user, simulator, display):
     token = fcm_token()

@@ -81,6 +81,15 @@ static char *uri_in(char *text)
 	return text + strlen(text);
 }
 
+/*! Ends the text behind the host that it begins with, which may be an IPv6 reference. */
+static void cut_after_host(char *text)
+{
+	size_t reference = *text == '[' ? strcspn(text, "]") : 0;
+
+	text += reference && text[reference] ? reference : 0;
+	text[strcspn(text, ";?>: ")] = '\0';
+}
+
 /*! The domain of the caller's own URI, or this host's name for a caller without one. */
 static void read_domain(char *domain, size_t size, struct ast_channel *chan)
 {
@@ -92,7 +101,7 @@ static void read_domain(char *domain, size_t size, struct ast_channel *chan)
 	}
 	at = strchr(uri_in(uri), '@');
 	if (at) {
-		at[1 + strcspn(at + 1, ";?>: ")] = '\0';
+		cut_after_host(at + 1);
 		ast_copy_string(domain, at + 1, size);
 	} else if (gethostname(domain, size - 1)) {
 		ast_copy_string(domain, "localhost", size);
