@@ -68,6 +68,10 @@ struct pushwake__call {
 	unsigned int has_waited:1;
 	/*! A new engine has not heard of it yet. */
 	unsigned int resumes:1;
+	/*! The engine is being asked about it; pushwake_question.c has the lock for that. */
+	int is_asked_for;
+	/*! How often a run of PushWake() has handed a phone to a Dial() within its Dial(). */
+	int joins;
 	int event;
 	/*! The provisional answer that the caller is to hear, 0 for none. */
 	int tell;
@@ -138,6 +142,20 @@ void pushwake__call_end(struct pushwake__call *call, int how, int status, const 
 
 /*! Tells the engine how a call has ended that it watches. */
 void pushwake__call_tell_end(struct pushwake__call *call);
+
+/* ---- pushwake_question.c */
+
+int pushwake__questions_start(void);
+void pushwake__questions_stop(void);
+
+/*! The contacts are read for it, and the engine is asked. */
+void pushwake__question_begin(struct pushwake__call *call);
+
+/*! The engine has answered, or has not. */
+void pushwake__question_end(struct pushwake__call *call);
+
+/*! Waits until the engine knows all calls for this AoR that may have been begun without the contact that has just come. */
+void pushwake__questions_await(const char *aor);
 
 /* ---- pushwake_deserted.c: calls whose dialplan has gone elsewhere */
 

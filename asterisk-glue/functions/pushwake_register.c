@@ -223,6 +223,7 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 	if (!client) {
 		return;
 	}
+	pushwake__questions_await(request->aor);
 	pushwake__contacts_get(&contacts, request->aor);
 	keep_saved(&contacts, request);
 	pushwake__request_fill(&message, request);

@@ -150,45 +150,64 @@ static enum outcome ring_all(struct pushwake__wake *wake, struct pushwake__call 
 }
 
 /*! Asks the engine, which pushes. */
-static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *call)
+static enum outcome ask(struct pushwake__wake *wake, struct pushwake__call *call, pushwake_client *client,
+	const struct pushwake__caller *caller, struct pushwake__contacts *contacts)
 {
 	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
 	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
+	pushwake_contact *asked = ast_calloc(AST_VECTOR_SIZE(contacts) + 1, sizeof(*asked));
+	enum outcome outcome = OUTCOME_ALONE;
+	size_t index;
+	int rung, status;
+
+	if (!asked) {
+		return outcome;
+	}
+	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
+		pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(contacts, index));
+	}
+	fill_request(&request, wake, caller, call->aor, call->call_id);
+	request.handle = is_waiting(wake) ? call->handle : 0;
+	request.contacts = asked;
+	request.contact_count = AST_VECTOR_SIZE(contacts);
+	status = pushwake_wake(&result, client, &request);
+	if (status >= 0) {
+		rung = take_legs(wake, call, contacts, asked);
+		take_result(call, &result, rung);
+		outcome = rung ? OUTCOME_RUNG : !result.bindings ? OUTCOME_NOBODY
+			: result.hold_ms > 0 || !is_waiting(wake) ? OUTCOME_WAITS : OUTCOME_FAILED;
+	} else {
+		pushwake__engine_away("PushWake", call->aor, status);
+	}
+	ast_free(asked);
+	return outcome;
+}
+
+/*! Pushes for a call that is new. */
+static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *call)
+{
 	pushwake_client *client = pushwake__client();
 	enum outcome outcome = OUTCOME_ALONE;
 	struct pushwake__contacts contacts;
 	struct pushwake__caller caller;
-	pushwake_contact *asked;
-	size_t index;
-	int rung, status;
 
-	pushwake__contacts_get(&contacts, call->aor);
-	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
 	if (client && !pushwake_may_wake(client, pushwake__str(call->aor))) {
+		client = NULL;
+		pushwake__contacts_get(&contacts, call->aor);
 		outcome = ring_all(wake, call, &contacts);
-	} else if (client && asked) {
-		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
-			pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
-		}
+	} else {
+		/* ORDER: before a REGISTER has to wait, since it takes a thread of PJSIP. */
 		pushwake__caller_read(&caller, wake->chan, wake->is_message, call->aor);
-		fill_request(&request, wake, &caller, call->aor, call->call_id);
-		request.handle = is_waiting(wake) ? call->handle : 0;
-		request.contacts = asked;
-		request.contact_count = AST_VECTOR_SIZE(&contacts);
-		status = pushwake_wake(&result, client, &request);
-		if (status >= 0) {
-			rung = take_legs(wake, call, &contacts, asked);
-			take_result(call, &result, rung);
-			outcome = rung ? OUTCOME_RUNG : !result.bindings ? OUTCOME_NOBODY
-				: result.hold_ms > 0 || !is_waiting(wake) ? OUTCOME_WAITS : OUTCOME_FAILED;
-		} else {
-			pushwake__engine_away("PushWake", call->aor, status);
+		pushwake__question_begin(call);
+		pushwake__contacts_get(&contacts, call->aor);
+		if (client) {
+			outcome = ask(wake, call, client, &caller, &contacts);
 		}
+		pushwake__question_end(call);
 	}
 	if (outcome == OUTCOME_ALONE) {
 		dial_anyway(wake, call, &contacts);
 	}
-	ast_free(asked);
 	pushwake__contacts_free(&contacts);
 	if (call->has_waited) {
 		pushwake__devstate_changed(call->aor);

@@ -48,6 +48,7 @@ static const struct {
 } parts[] = {
 	{ "settings", start_settings, pushwake__settings_stop },
 	{ "calls", pushwake__calls_start, pushwake__calls_stop },
+	{ "calls being asked about", pushwake__questions_start, pushwake__questions_stop },
 	{ "deserted calls", pushwake__deserted_start, pushwake__deserted_stop },
 	{ "legs", pushwake__session_start, pushwake__session_stop },
 	{ "edge proxies", pushwake__path_start, pushwake__path_stop },
