@@ -180,6 +180,9 @@ struct DeviceState {
     /// When it counts as silent.
     var silentAt: Int64?
     var replacement: Replacement?
+    /// Its legs so far, and when the last one was opened.
+    private var legCount = 0
+    private var legOpenedAt: Int64 = 0
     /// It has answered with a final code other than 2xx, or was left ringing.
     var hasDeclined = false
     var isAnswered = false
@@ -220,6 +223,7 @@ struct DeviceState {
         @inline(__always) get {
             guard !hasDeclined, !isAnswered else { return false }
             let heard = leg?.heard
+            if heard == nil, replacement != nil { return true }
             // Whether it is still connected there, its node will say.
             if heard == .nothing, leg?.contact.isElsewhere == true { return true }
             switch push {
@@ -259,7 +263,7 @@ struct DeviceState {
 
     /// Nothing is on its way to it, and perhaps nothing will be.
     var isHopeless: Bool {
-        @inline(__always) get { isUnreachable && push == .underway && !hasLeg }
+        @inline(__always) get { isUnreachable && push == .underway && !hasLeg && replacement == nil }
     }
 
     private var hasLeg: Bool {
@@ -278,6 +282,16 @@ struct DeviceState {
         return next
     }
 
+    /// Legs that a device gets as fast as it registers.
+    private static let quickLegs = 6
+
+    /// When it may get another leg because it has registered. Each one costs its host a branch, or a channel and a `Dial()`
+    /// within another one, and who registers from new ports all the time gets them more and more slowly.
+    var nextLegAt: Int64 {
+        guard legCount >= Self.quickLegs else { return .min }
+        return legOpenedAt + (1000 << Int64(min(legCount - Self.quickLegs, 4)))
+    }
+
     /// Another connection of the device, when one of several is gone (RFC 5626, 5.3).
     var nextFlow: CallContact? { reachable.flatMap { $0.reach == .open ? $0 : nil } }
 
@@ -285,6 +299,8 @@ struct DeviceState {
         leg = Leg(number: number, contact: contact, since: now, openedAt: now, isSent: isSent)
         silentAt = nil
         replacement = nil
+        legCount += 1
+        legOpenedAt = now
     }
 
     /// `hasFailed`: its contact is not tried again.

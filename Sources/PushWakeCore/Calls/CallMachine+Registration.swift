@@ -5,6 +5,9 @@ extension CallMachine {
     /// first request may be arriving at this moment, and a phone refuses the second copy (RFC 3261, 8.2.2.2).
     static let replacePause: Int64 = 300
 
+    /// More phones of a user than these take no part in one request: who registers as a new one each time is none.
+    static let mostDevices = 64
+
     /// A device of the user has registered.
     public mutating func registered(_ registration: CallRegistration, now: Int64) -> [CallVerb] {
         var verbs: [CallVerb] = []
@@ -21,7 +24,7 @@ extension CallMachine {
     /// The device of a registration takes part; true when that may change how the request stands.
     mutating func join(_ registration: CallRegistration, _ now: Int64, _ verbs: inout [CallVerb]) -> Bool {
         guard let index = index(of: registration) else {
-            guard !isClosed else { return false }
+            guard !isClosed, devices.count < Self.mostDevices else { return false }
             devices.append(
                 DeviceState(
                     CallDevice(
@@ -41,7 +44,7 @@ extension CallMachine {
         if let leg = devices[index].leg {
             moved(index, leg, to: registration.contact, now, &verbs)
         } else {
-            ring(index, registration.contact, now, &verbs)
+            follow(index, registration.contact, now, &verbs)
         }
         // It is there: what has not left yet need not go.
         dropPush(index, &verbs)
@@ -110,7 +113,17 @@ extension CallMachine {
         case .nothing where isCorrecting || !isCall && mayAnswer(leg, now):
             devices[index].replacement = .init(contact: contact, at: leg.since + Self.replacePause)
         case .nothing, .trying, .alerting:
+            follow(index, contact, now, &verbs)
+        }
+    }
+
+    /// Rings the device where it has registered: now, or as soon as it may have one more leg.
+    mutating func follow(_ index: Int, _ contact: CallContact, _ now: Int64, _ verbs: inout [CallVerb]) {
+        let at = devices[index].nextLegAt
+        if now >= at {
             ring(index, contact, now, &verbs)
+        } else {
+            devices[index].replacement = .init(contact: contact, at: at)
         }
     }
 

@@ -220,7 +220,9 @@ public struct CallMachine: ~Copyable {
         verbs.append(.note(.legFailed(device: index, leg: leg.number, status: status)))
         hostAwaitsVerb = true
         guard !isClosed else { return }
-        if let next = replacement?.contact ?? devices[index].nextFlow {
+        if let next = replacement?.contact {
+            follow(index, next, now, &verbs)
+        } else if let next = devices[index].nextFlow {
             ring(index, next, now, &verbs)
         } else if devices[index].needsPush(for: leg) {
             push(index, now, &verbs)

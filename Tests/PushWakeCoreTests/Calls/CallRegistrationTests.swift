@@ -167,6 +167,53 @@ import Testing
         #expect(stream.register("a", at: .tcp("a1")) == "")
     }
 
+    // MARK: Again and again
+
+    /// A woken phone whose sixth leg has just gone to `a6`.
+    private func restless() -> HeldCall {
+        let call = woken(at: .udp("a1", flow: "1"))
+        for leg in 2...6 {
+            #expect(call.register("a", at: .udp("a\(leg)", flow: "\(leg)")) == "ring \(leg) a\(leg) for \(leg - 1)")
+        }
+        return call
+    }
+
+    @Test func `from new addresses all the time gets its legs more and more slowly, where it is then`() {
+        let call = restless()
+        for address in 7...99 { #expect(call.register("a", at: .udp("a\(address)", flow: "\(address)")) == "") }
+        #expect(call.wait(999) == "")
+        #expect(call.wait(1) == "ring 7 a99 for 6")
+        for address in 100...199 { #expect(call.register("a", at: .udp("a\(address)", flow: "\(address)")) == "") }
+        #expect(call.wait(1999) == "")
+        #expect(call.wait(1) == "ring 8 a199 for 7")
+        #expect(call.wait(30_000) == "")
+    }
+
+    @Test func `from new addresses all the time is waited for though each leg fails`() {
+        let call = restless()
+        #expect(call.fail(503, leg: 6) == "hold")
+        #expect(call.register("a", at: .udp("a7", flow: "7")) == "")
+        #expect(call.wait(1000) == "ring 7 a7, give up 480")
+        #expect(call.register("a", at: .udp("a8", flow: "8")) == "")
+        #expect(call.fail(503, leg: 7) == "hold")
+        #expect(call.wait(2000) == "ring 8 a8, give up 480")
+    }
+
+    @Test func `from new addresses and answers one of them keeps that leg`() {
+        let call = restless()
+        #expect(call.register("a", at: .udp("a7", flow: "7")) == "")
+        #expect(call.hear(180, leg: 6) == "")
+        #expect(call.wait(30_000) == "")
+    }
+
+    @Test func `under a new name each time is one of 64 at most`() {
+        let call = HeldCall(.asleep("a"))
+        #expect(call.start() == "push 0 call, hold")
+        for leg in 1...63 { #expect(call.register("b\(leg)", at: .udp("b\(leg)")) == "ring \(leg) b\(leg)") }
+        #expect(call.register("b64", at: .udp("b64")) == "")
+        #expect(call.register("a", at: .udp("a1")) == "ring 64 a1, drop 0, give up 480")
+    }
+
     // MARK: While it rings
 
     @Test func `while it rings is left alone`() {
