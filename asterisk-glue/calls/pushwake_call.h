@@ -174,6 +174,12 @@ void pushwake__calls_desert(struct ast_channel *chan);
 
 /* ---- pushwake_leg.c */
 
+/*!
+ * Phones of a call that join one after the other: each costs a Local channel and a Dial() within those before it, with
+ * some six descriptors.
+ */
+#define PUSHWAKE__MAX_JOINS 64
+
 /*! The number after the highest in use, given out when the leg is added. */
 #define PUSHWAKE__LEG_NEXT -1
 
@@ -199,6 +205,9 @@ void pushwake__legs_refuse_queued(struct pushwake__call *call);
 
 /*! Whether a leg is out, or may go out without us. */
 int pushwake__legs_live(struct pushwake__call *call);
+
+/*! Whether one is dialled by a Dial() of this call's own. */
+int pushwake__legs_dialled(struct pushwake__call *call);
 
 /*! Whether one is still dialled: a channel that has been hung up counts no more, though its phone has not confirmed that. */
 int pushwake__legs_ring(struct pushwake__call *call);

@@ -167,19 +167,49 @@ void pushwake__legs_refuse_queued(struct pushwake__call *call)
 	}
 }
 
-int pushwake__legs_live(struct pushwake__call *call)
+/*! Whether a leg is in a dial string, sent, or in this state. */
+static int has_leg(struct pushwake__call *call, enum pushwake__leg_state third)
 {
 	size_t index;
-	int live = 0;
+	int has = 0;
 
 	ao2_lock(call);
 	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
 		enum pushwake__leg_state state = AST_VECTOR_GET_ADDR(&call->legs, index)->state;
 
-		live |= state == PUSHWAKE__LEG_GIVEN || state == PUSHWAKE__LEG_SENT || state == PUSHWAKE__LEG_ELSEWHERE;
+		has |= state == PUSHWAKE__LEG_GIVEN || state == PUSHWAKE__LEG_SENT || state == third;
 	}
 	ao2_unlock(call);
-	return live;
+	return has;
+}
+
+int pushwake__legs_live(struct pushwake__call *call)
+{
+	return has_leg(call, PUSHWAKE__LEG_ELSEWHERE);
+}
+
+int pushwake__legs_dialled(struct pushwake__call *call)
+{
+	return has_leg(call, PUSHWAKE__LEG_SENT);
+}
+
+/*! A leg is over: when it was the last one its phone sleeps as the others do, and runs of PushWake() may have to end. */
+static void look_after(struct pushwake__call *call)
+{
+	int is_asleep = call->event == PUSHWAKE_EVENT_CALL && !pushwake__legs_live(call);
+	int is_new;
+
+	ao2_lock(call);
+	is_new = is_asleep && call->watched && !call->ended && !call->given_up && !call->has_waited;
+	if (is_new) {
+		call->has_waited = 1;
+	}
+	ao2_unlock(call);
+	if (is_new) {
+		pushwake__devstate_changed(call->aor);
+	}
+	pushwake__call_alert(call);
+	pushwake__call_look(call);
 }
 
 int pushwake__legs_ring(struct pushwake__call *call)
@@ -293,8 +323,8 @@ void pushwake__leg_heard(struct pushwake__call *call, int number, int status)
 	if (is_new) {
 		report(call, number, status, 1);
 	}
-	if (status >= 200) {
-		pushwake__call_look(call);
+	if (status >= 300) {
+		look_after(call);
 	}
 }
 
@@ -312,7 +342,7 @@ void pushwake__leg_failed(struct pushwake__call *call, int number, int status)
 	ao2_unlock(call);
 	if (is_new) {
 		report(call, number, status, 0);
-		pushwake__call_look(call);
+		look_after(call);
 	}
 }
 
@@ -381,7 +411,7 @@ static void join(struct pushwake__call *call, void *context)
 	int old;
 
 	ao2_lock(call);
-	old = call->ended ? -1 : find_same(call, contact);
+	old = call->ended || call->joins >= PUSHWAKE__MAX_JOINS ? -1 : find_same(call, contact);
 	ao2_unlock(call);
 	if (old >= 0) {
 		pushwake__leg_queue(call, PUSHWAKE__LEG_NEXT, contact, old, NULL);

@@ -49,6 +49,10 @@ static void ring(struct pushwake__call *call, const pushwake_verb *verb)
 	char reason[256];
 
 	pushwake__copy(reason, sizeof(reason), verb->reason);
+	if (call->joins >= PUSHWAKE__MAX_JOINS) {
+		pushwake__leg_refuse(call, verb->leg);
+		return;
+	}
 	if (find_contact(&contact, call->aor, verb)) {
 		/* It has left in this moment. */
 		pushwake__leg_refuse(call, verb->leg);

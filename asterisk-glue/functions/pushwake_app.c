@@ -123,8 +123,8 @@ static int read_arguments(struct pushwake__wake *wake, char *data)
 	return 0;
 }
 
-/*! Each phone that joins forks once more, and Dial() takes one of the channel's 20 forwards for that. It is no loop: a run
- * goes on for a leg of the engine alone. */
+/*! Each phone that joins forks once more, and Dial() takes one of the channel's 20 forwards for that. It is no loop as long as
+ * a run hands a phone over, and that happens so often and no more. */
 static void renew_forwards(struct ast_channel *chan)
 {
 	ast_channel_lock(chan);
@@ -139,11 +139,11 @@ static int exec(struct ast_channel *chan, const char *data)
 	int is_gone = 0;
 
 	if (!read_arguments(&wake, copy)) {
-		if (wake.is_joining) {
-			renew_forwards(chan);
-		}
 		wake.contacts = ast_str_create(256);
 		is_gone = wake.contacts ? pushwake__wake_run(&wake) : 0;
+		if (wake.joins && wake.joins < PUSHWAKE__MAX_JOINS) {
+			renew_forwards(chan);
+		}
 	}
 	/* AMI's Redirect and the like look like a hang-up. */
 	if (is_gone && ast_channel_softhangup_internal_flag(chan) == AST_SOFTHANGUP_ASYNCGOTO) {

@@ -22,6 +22,20 @@
 /*! How long after a run joined a Dial() the legs of that Dial() may take to be sent. */
 #define UNSENT_MS 500
 
+/*! One more Dial() within those of the call; how many there are then. */
+static int count_join(struct pushwake__call *call)
+{
+	int joins;
+
+	ao2_lock(call);
+	joins = ++call->joins;
+	ao2_unlock(call);
+	if (joins == PUSHWAKE__MAX_JOINS) {
+		ast_log(LOG_WARNING, "%d phones have joined a call to '%s' one after the other; no more do\n", joins, call->aor);
+	}
+	return joins;
+}
+
 int pushwake__wake_take(struct pushwake__wake *wake, struct pushwake__calls *calls)
 {
 	struct timeval began = ast_tvnow();
@@ -32,6 +46,9 @@ int pushwake__wake_take(struct pushwake__wake *wake, struct pushwake__calls *cal
 		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
 		int joined = pushwake__legs_give(call, &wake->contacts, &has_reason);
 
+		if (joined && wake->is_joining) {
+			wake->joins += count_join(call);
+		}
 		if (joined && ast_tvcmp(call->began, began) < 0) {
 			began = call->began;
 		}
@@ -135,6 +152,20 @@ static struct timeval find_deadline(const struct pushwake__wake *wake, struct pu
 	return deadline;
 }
 
+/*! Whether phones ring, so that others may join them after the time to wait: those wake late, or are back on a network. */
+static int is_ringing(const struct pushwake__wake *wake, struct pushwake__calls *calls)
+{
+	size_t index;
+	int rings = 0;
+
+	for (index = 0; wake->is_joining && !wake->timeout && index < AST_VECTOR_SIZE(calls); index++) {
+		struct pushwake__call *call = AST_VECTOR_GET(calls, index);
+
+		rings |= !call->ended && !call->given_up && pushwake__legs_dialled(call);
+	}
+	return rings;
+}
+
 static int fail_unsent(struct pushwake__calls *calls)
 {
 	size_t index;
@@ -170,6 +201,9 @@ static int wait_for_one(struct pushwake__wake *wake, struct pushwake__calls *cal
 		if (!waiting) {
 			wake->status = verdict(calls);
 			return 0;
+		}
+		if (left <= 0 && is_ringing(wake, calls)) {
+			left = INT_MAX; /* the end of each leg is an alert */
 		}
 		if (left <= 0) {
 			wake->status = wake->is_joining ? "TIMEOUT" : "UNAVAILABLE";

@@ -23,6 +23,8 @@ struct pushwake__wake {
 	const char *status;
 	/*! Result: dial string; given by the caller, appended to. */
 	struct ast_str *contacts;
+	/*! Result: phones that have joined its calls so far, when this run has brought one of them; else 0. */
+	int joins;
 	/*! Result: milliseconds from the push to the REGISTER. */
 	int woken_ms;
 };
