@@ -164,6 +164,34 @@ def test_an_endpoint_of_another_name_tells_how_its_phone_is(phones, asterisk, ca
     is_in_use_while_it_talks(asterisk, caller, user, phone, f"PJSIP/side-{user}")
 
 
+def test_an_endpoint_that_has_but_the_name_of_the_aor_says_nothing_of_its_phone(phones, asterisk, caller, user):
+    phone = phones(user, asterisk.address)
+    conf = (asterisk.host_at / "etc/pjsip.conf").read_text().replace(f"aors = {user}\n", f"aors = desk-{user}\n")
+    asterisk.write("pjsip.conf", conf + f"\n[desk-{user}]\ntype = aor\nmax_contacts = 1\n[side-{user}]\ntype = endpoint\n"
+                   f"context = phones\nallow = !all,ulaw\naors = {user}\n")  # fmt: skip
+    asterisk.write("pjsip.conf", (asterisk.host_at / "etc/pjsip.conf").read_text().replace(
+        f"[{user}]\ntype = aor\n", f"[{user}]\ntype = aor\ncontact = {phone.contact}\n"))
+    asterisk.cli("module reload res_pjsip.so")
+    asterisk.add_extension(user, f"hint,PushWake:{user}")
+    wait_until("the hint is idle", lambda: state(asterisk, user) == "Idle")
+    is_in_use_while_it_talks(asterisk, caller, user, phone, f"PJSIP/side-{user}")
+
+
+def test_a_phone_that_was_dialled_and_is_pushed_then_rings(phones, asterisk, caller, user, simulator):
+    """Its connection breaks while it is dialled: a queue that took it for idle would send it the next caller."""
+    asterisk.add_extension(user, f"hint,PushWake:{user}")
+    asterisk.add_extension(f"s{user}", f"PushWake({user},20)", "Dial(${PUSHWAKE_CONTACTS}&Local/join@pushwake,20)")
+    phone, token = phones(user, asterisk.address, "tcp"), fcm_token()
+    phone.register(fcm(token))
+    call = caller.call(f"s{user}")
+    phone.expect_request("INVITE")
+    phone.close()
+    simulator.wait_push(token)
+    wait_until("the hint rings", lambda: state(asterisk, user) == "Ringing")
+    call.cancel()
+    wait_until("the hint is idle", lambda: state(asterisk, user) == "Idle")
+
+
 def test_a_message_goes_out_as_a_push(phones, asterisk, caller, user, simulator):
     token = fcm_token()
     phone = phones(user, asterisk.address)

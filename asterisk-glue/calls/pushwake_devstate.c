@@ -63,7 +63,7 @@ static struct renamed_aor *find_renamed(const char *aor)
 	struct renamed_aor *entry = ao2_find(renamed, aor, OBJ_SEARCH_KEY);
 	struct ast_sip_endpoint *endpoint;
 
-	if (entry && sip_state(entry->endpoint) != AST_DEVICE_INVALID) {
+	if (entry && pushwake__endpoint_has(entry->endpoint, aor)) {
 		return entry;
 	}
 	if (entry) {
@@ -85,15 +85,25 @@ static struct renamed_aor *find_renamed(const char *aor)
 	return entry;
 }
 
+static int is_aor(const char *name)
+{
+	struct ast_sip_aor *aor = ast_sip_location_retrieve_aor(name);
+
+	ao2_cleanup(aor);
+	return aor != NULL;
+}
+
+/*! Its name alone does not make an endpoint that of the AoR; where there is no such AoR it is all that can be meant. */
 static enum ast_device_state endpoint_state(const char *aor)
 {
-	enum ast_device_state state = sip_state(aor);
-	struct renamed_aor *entry = state == AST_DEVICE_INVALID ? find_renamed(aor) : NULL;
+	enum ast_device_state state;
+	struct renamed_aor *entry = pushwake__endpoint_has(aor, aor) || !is_aor(aor) ? NULL : find_renamed(aor);
 
-	if (entry) {
-		state = sip_state(entry->endpoint);
-		ao2_ref(entry, -1);
+	if (!entry) {
+		return sip_state(aor);
 	}
+	state = sip_state(entry->endpoint);
+	ao2_ref(entry, -1);
 	return state;
 }
 
