@@ -33,12 +33,19 @@ package struct WakeMessage: Equatable {
             return other
         }
 
+        /// Where requests to it go. Behind an edge proxy only the Path may change when a phone comes back, through another one
+        /// or over another connection of the same (RFC 5626, 5.1).
+        private var address: String {
+            let bare = Binding.withoutPushParameters(uri)
+            return path.isEmpty ? bare : "\(bare) \(path)"
+        }
+
         /// As the call machine knows it.
         package var known: CallDevices.KnownContact {
             CallDevices.KnownContact(
                 uri: uri, instance: instance,
                 contact: CallContact(
-                    key: key, address: Binding.withoutPushParameters(uri), flow: flow, registrationID: registration,
+                    key: key, address: address, flow: flow, registrationID: registration,
                     reach: reach, age: age, isBehindProxy: isBehindProxy))
         }
     }

@@ -2,6 +2,7 @@
 """The INVITE goes where the REGISTER said, and only there."""
 
 import socket
+import time
 
 import pytest
 
@@ -75,7 +76,8 @@ class Edge:
         self.socket.settimeout(5)
         self.server, self.user, self.push, self.cseq = server, user, push, 0
 
-    def register(self):
+    def register(self, flow=""):
+        """`flow`: what the proxy's Path says of the connection."""
         self.cseq += 1
         port = self.socket.getsockname()[1]
         lines = [
@@ -85,7 +87,7 @@ class Edge:
             f"To: <sip:{self.user}@127.0.0.1>",
             f"Call-ID: {self.user}",
             f"CSeq: {self.cseq} REGISTER",
-            f"Path: <sip:127.0.0.1:{port};lr>",
+            f"Path: <sip:{flow}127.0.0.1:{port};lr>",
             "Supported: path",
             f"Contact: <sip:{self.user}@192.0.2.7:5060>",
             self.push.named(self.push.header),
@@ -110,6 +112,22 @@ def test_a_phone_behind_an_edge_proxy_is_reached_through_it(kamailio, actors, si
         invite = edge.receive()
         assert invite.startswith("INVITE sip:behind@192.0.2.7:5060 ")
         assert f"\r\nRoute: <sip:127.0.0.1:{edge.socket.getsockname()[1]};lr>" in invite
+        caller.stop()
+
+
+def test_a_phone_that_comes_back_over_another_connection_of_its_proxy_is_reached_over_that(kamailio, actors, simulator):
+    """Contact and proxy are the same, only the Path tells the connections apart (RFC 5626, 5.1)."""
+    edge = Edge(kamailio, "reflowed", mpush_ios())
+    with edge.socket:
+        assert edge.register("old@").startswith("SIP/2.0 200")
+        caller = actors.call(kamailio, "reflowed", "call_fails", code=480)
+        simulator.wait_push(edge.push.token)
+        assert edge.register("old@").startswith("SIP/2.0 200")
+        assert "\r\nRoute: <sip:old@" in edge.receive()
+        edge.register("new@")
+        deadline = time.monotonic() + 5
+        while "\r\nRoute: <sip:new@" not in edge.receive():
+            assert time.monotonic() < deadline
         caller.stop()
 
 
