@@ -86,6 +86,12 @@ extension SettingsInspection {
                 add(.error, .storePasswordFile, "cannot \(error); let the user of the engine read it")
             }
         }
+        if path.isEmpty, !settings.text(.storeUser).isEmpty {
+            add(
+                .warning, .storeUser,
+                "without store_password_file the engine is the server's default user; set that too, to an empty file for a user without password"
+            )
+        }
         if settings.integer(.storeTimeout) >= settings.integer(.engineTimeout) {
             add(
                 .warning, .storeTimeout,
