@@ -24,13 +24,20 @@ public protocol SharedStore: AnyObject {
         then: @escaping (Result<Answer, StoreError>) -> Void)
 
     /// Reads a user for a request that this node may hold for so many `seconds`: from now on, for at least as long, it hears
-    /// what other nodes announce. `claim` says
-    /// which request it is, on whatever node; `isClaimed` that another node may push for it. A node that does push says so
+    /// what other nodes announce, unless the answer says otherwise. `claim` says
+    /// which request it is, on whatever node. A node that does push says so
     /// (`confirmClaim`); the others ask once more when it has had the time to (`claimAnew`).
     func hold<Answer>(
         for aor: String, claim: String, seconds: Int64, now: Int64,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
-        then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void)
+        then: @escaping (Result<Answer, StoreError>, HoldState) -> Void)
+
+    /// Reads a user once more for requests that this node holds for so many `seconds` from now, and sees to it anew that it
+    /// hears what other nodes announce: a server may have forgotten that. `isKnown`: they know of it.
+    func holdAgain<Answer>(
+        for aor: String, seconds: Int64, now: Int64,
+        _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>, _ isKnown: Bool) -> Void)
 
     /// This node pushes for a request that `hold` said nobody else pushes for.
     func confirmClaim(_ claim: String, of aor: String)
@@ -59,7 +66,7 @@ public protocol SharedStore: AnyObject {
 
     /// What another node announced.
     var onAnnouncement: ([UInt8]) -> Void { get set }
-    /// Announcements may have been missed.
+    /// Announcements may have been missed, or the server may have forgotten who holds requests.
     var onGap: () -> Void { get set }
     /// REGISTERs that are kept later, as they stand now.
     var backlog: Int { get }
@@ -67,6 +74,19 @@ public protocol SharedStore: AnyObject {
     var isReady: Bool { get }
     /// Why it takes no changes, as far as it says so; nil while it does.
     var refusal: StoreError? { get }
+}
+
+/// How a request stands that a node may hold.
+public struct HoldState: Equatable, Sendable {
+    /// Another node may push for it.
+    public var isClaimed: Bool
+    /// Other nodes announce phones that register there. Not where the server can be read and takes no writes.
+    public var isKnown: Bool
+
+    public init(isClaimed: Bool = false, isKnown: Bool = true) {
+        self.isClaimed = isClaimed
+        self.isKnown = isKnown
+    }
 }
 
 /// A node that shares a store.

@@ -126,6 +126,34 @@ def test_a_phone_that_registers_at_the_other_node_rings(pairs, phones, roamer, u
     assert len([push for push in phone.simulator.pushes(phone.token) if '"call"' in str(push).replace("'", '"')]) == 1
 
 
+def test_a_phone_that_rings_is_not_rung_once_more_by_a_new_engine(asterisk, pairs, phones, roamer, user):
+    """It finds that the phone has registered since the call came, and hears of the leg that is out to it."""
+    call, _, awake, invite = begin(pairs, "asterisk to kamailio", phones, roamer, user)
+    awake.ring(invite)
+    call.expect(180)
+    since = len(asterisk.log())
+    asterisk.kill_engine()
+    asterisk.wait_log("go on with the new engine", since=since)
+    assert awake.gets_nothing("INVITE", 1)
+    awake.answer(invite)
+    call.expect(200)
+    call.end()
+    awake.reply(awake.expect_request("BYE"), 200, "OK")
+
+
+def test_a_phone_that_comes_to_the_other_node_while_no_engine_is_here(asterisk, pairs, phones, roamer, user):
+    here, there = pairs["asterisk to kamailio"]
+    phone = roamer()
+    phone.sleep_at(there)
+    call = caller(phones, here, "asterisk").call(user)
+    phone.wait_push()
+    asterisk.kill_engine()
+    awake = phone.register(there)
+    awake.ring(awake.expect_request("INVITE"))
+    call.expect(180)
+    call.cancel()
+
+
 @WAYS
 def test_the_phone_hangs_up(pairs, phones, roamer, user, way):
     call, _, awake, invite = begin(pairs, way, phones, roamer, user)

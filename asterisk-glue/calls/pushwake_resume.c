@@ -28,6 +28,28 @@ static void find_leg(pushwake_contact *asked, struct pushwake__call *call, const
 	}
 }
 
+/*!
+ * Adds what legs go to and the registrar does not have: phones that have registered at another node, whom nobody rings once
+ * more. The call is locked.
+ */
+static void add_elsewhere(struct pushwake__contacts *contacts, struct pushwake__call *call)
+{
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
+		const struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
+		struct pushwake__contact copy;
+
+		if (leg->state == PUSHWAKE__LEG_OVER || pushwake__contact_find(contacts, leg->contact.uri)
+			|| pushwake__contact_copy(&copy, &leg->contact)) {
+			continue;
+		}
+		if (AST_VECTOR_APPEND(contacts, copy)) {
+			pushwake__contact_free(copy);
+		}
+	}
+}
+
 static int ask(struct pushwake__call *call)
 {
 	pushwake_resume_request request = PUSHWAKE_RESUME_REQUEST_INIT;
@@ -37,18 +59,23 @@ static int ask(struct pushwake__call *call)
 	size_t index;
 
 	pushwake__contacts_get(&contacts, call->aor);
+	ao2_lock(call);
+	add_elsewhere(&contacts, call);
 	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
 	if (asked) {
-		ao2_lock(call);
 		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
 			const struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(&contacts, index);
 
 			pushwake__contact_describe(&asked[index], contact);
+			/* Its node is a proxy. */
+			asked[index].behind_proxy |= contact->path != NULL;
 			find_leg(&asked[index], call, contact->uri);
 		}
 		request.pushed = call->pushed;
 		request.last_leg = call->last_leg;
-		ao2_unlock(call);
+	}
+	ao2_unlock(call);
+	if (asked) {
 		request.handle = call->handle;
 		request.ticket = (pushwake_str) { call->ticket, call->ticket_len };
 		request.age_ms = ast_tvdiff_ms(ast_tvnow(), call->began);

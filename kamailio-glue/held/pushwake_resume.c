@@ -29,17 +29,60 @@ static void find_leg(pushwake_contact *asked, tm_cell_t *t, pw_hold_t *hold, pw_
 	}
 }
 
+/* Legs to contacts that are not in `asked`, behind those: phones that have registered at another node, whom nobody
+ * rings once more. There is room for one each branch. How many are in `asked` now. */
+static int add_elsewhere(pushwake_contact *asked, int n, tm_cell_t *t, pw_hold_t *hold)
+{
+	int b, i, leg, known = n;
+
+	for(b = t->nr_of_outgoings - 1; b >= 0; b--) {
+		leg = pw_leg_of(t, hold, b);
+		if(leg == 0 || (hold->closed & (1u << b)) || t->uac[b].last_received >= 200) {
+			continue;
+		}
+		for(i = 0; i < known; i++) {
+			if(asked[i].leg == leg || (asked[i].key.len == (size_t)t->uac[b].ruid.len
+						&& memcmp(asked[i].key.ptr, t->uac[b].ruid.s, asked[i].key.len) == 0)) {
+				break;
+			}
+		}
+		if(i == known) {
+			asked[n].uri = pw_in(&t->uac[b].uri);
+			asked[n].key = pw_in(&t->uac[b].ruid);
+			asked[n].registered_ago = -1;
+			asked[n].behind_proxy = 1; /* its node is one */
+			asked[n].leg = leg;
+			asked[n++].leg_status = t->uac[b].last_received;
+		}
+	}
+	return n;
+}
+
+/* The contacts with room for a leg each branch, zeroed; to be freed. NULL: no memory. */
+static pushwake_contact *describe(pw_contacts_t *contacts)
+{
+	pushwake_contact *asked = pw_contacts_describe(contacts);
+	pushwake_contact *all = asked == NULL ? NULL : pw_alloc((contacts->n + PW_MAX_BRANCHES) * sizeof(*all));
+
+	if(all != NULL) {
+		memset(all, 0, (contacts->n + PW_MAX_BRANCHES) * sizeof(*all));
+		memcpy(all, asked, contacts->n * sizeof(*all));
+	}
+	free(asked);
+	return all;
+}
+
 static int ask(tm_cell_t *t, pw_hold_t *hold)
 {
 	pushwake_resume_request request = PUSHWAKE_RESUME_REQUEST_INIT;
 	pw_contacts_t contacts;
 	pushwake_contact *asked;
-	int i, status = PUSHWAKE_ERR_NOT_FOUND;
+	int i, count, status = PUSHWAKE_ERR_NOT_FOUND;
 
 	if(pw_contacts_get(&contacts, &hold->table, &hold->aor) < 0) {
 		return status;
 	}
-	asked = pw_contacts_describe(&contacts);
+	asked = describe(&contacts);
 	if(asked != NULL) {
 		hold->turn = 0;
 		hold->resumed_ms = pw_now_ms();
@@ -47,13 +90,14 @@ static int ask(tm_cell_t *t, pw_hold_t *hold)
 		for(i = 0; i < contacts.n; i++) {
 			find_leg(&asked[i], t, hold, &contacts.v[i]);
 		}
+		count = add_elsewhere(asked, contacts.n, t, hold);
 		pw.reply_unlock(t);
 		request.handle = hold->handle;
 		request.ticket = pw_in(&hold->ticket);
 		request.pushed = hold->pushed;
 		request.age_ms = pw_now_ms() - hold->began_ms;
 		request.contacts = asked;
-		request.contact_count = (size_t)contacts.n;
+		request.contact_count = (size_t)count;
 		request.last_leg = hold->last_leg;
 		status = pushwake_resume(pw_client, &request);
 		free(asked);

@@ -17,12 +17,15 @@ struct EarlyRegistrations {
     /// Milliseconds in which hosts find a new engine and tell it all.
     private static let life: Int64 = 10_000
 
-    private let end: Int64
+    private var end: Int64
     private var users: [String: [Entry]] = [:]
     private(set) var count = 0
 
     /// The engine starts at `now`.
     init(now: Int64) { end = now + Self.life }
+
+    /// A request is not known before `time`: registrations are kept until then.
+    mutating func stayOpen(until time: Int64) { end = max(end, time) }
 
     /// Whether it still has to be told.
     func isOpen(now: Int64) -> Bool { now < end }

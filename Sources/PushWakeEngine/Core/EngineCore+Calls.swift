@@ -10,7 +10,9 @@ extension EngineCore {
     /// A leg has an answer.
     func progressed(_ message: MessageReader, _ peer: EnginePeer) {
         let report = CallReport(message)
-        guard let request = calls[report.id] else { return }
+        guard let request = calls[report.id] else {
+            return resumesUnderWay.keep({ [weak self] in self?.progressed(message, peer) }, of: report.id)
+        }
         let now = SystemClock.monotonicMilliseconds()
         let (leg, status) = (report.leg, report.status)
         if status >= 0 { countRelease(of: leg, request) }
@@ -32,6 +34,7 @@ extension EngineCore {
         guard let request = calls[report.id] else {
             // Its bindings may still be being asked for.
             if wakesUnderWay[report.id] != nil { wakesUnderWay[report.id] = .some(report.end) }
+            resumesUnderWay.end(report.id)
             return
         }
         if report.leg > 0 {
@@ -49,7 +52,9 @@ extension EngineCore {
     /// A request was sent elsewhere, and phones may still join.
     func requestContinues(_ message: MessageReader) {
         let report = CallReport(message)
-        guard let request = calls[report.id] else { return }
+        guard let request = calls[report.id] else {
+            return resumesUnderWay.keep({ [weak self] in self?.requestContinues(message) }, of: report.id)
+        }
         let now = SystemClock.monotonicMilliseconds()
         let time = min(max(report.milliseconds, 0), Self.longestContinuation)
         dispatch(perform(request.machine.continued(until: now + time, now: now), request))
@@ -115,8 +120,9 @@ extension EngineCore {
         let microseconds = SystemClock.monotonicMicroseconds()
         let now = microseconds / 1000
         earlyRegistrations.add(registration, uri: uri, aor: aor, domain: domain, now: now)
+        let resumed = resumeWithoutBindings(aor, registration)
         var verbs: [HostVerb] = []
-        for request in calls.requests(for: aor) where request.isFor(domain) {
+        for request in calls.requests(for: aor) where request.isFor(domain) && !resumed.contains(request.id) {
             guard !isDone(request, with: registration) else { continue }
             if !uri.isEmpty { request.name(uri, registration.contact.key) }
             if request.machine.isClosed { request.remember(rung: uri) }

@@ -21,16 +21,72 @@ extension EngineCore {
             }
             return reply(to: message, peer) { _ in }
         }
+        guard shared == nil else {
+            reply(to: message, peer) { _ in }
+            let now = SystemClock.monotonicMilliseconds()
+            guard resumesUnderWay.begin(ticket, now: now) else { return }
+            // Phones that register here until the store has answered are for it, too.
+            earlyRegistrations.stayOpen(until: now + max(0, hold(ticket.message) * 1000 - ticket.age))
+            goOn(with: ticket.message.id)
+            return
+        }
+        let read = direct { (store) throws(StoreError) in
+            try store.bindings(of: ticket.message.aor, now: SystemClock.wallSeconds())
+        }
+        switch read {
+        case .success(let bindings):
+            resume(ticket, bindings)
+            reply(to: message, peer) { _ in }
+        case .failure(let error): fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
+        }
+    }
+
+    /// Asks a shared store about those that it has not answered: an engine that has just been started often hears of them
+    /// before its connection stands.
+    func goOnWithResumes() {
+        for id in resumesUnderWay.unasked { goOn(with: id) }
+    }
+
+    private func goOn(with id: RequestID) {
+        guard let ticket = resumesUnderWay.ticket(id, now: SystemClock.monotonicMilliseconds()) else { return }
+        resumesUnderWay.ask(id, isAsked: true)
         hold(for: ticket.message) { (store) throws(StoreError) in
             try store.bindings(of: ticket.message.aor, now: SystemClock.wallSeconds())
         } then: { [self] result, _ in
             switch result {
-            case .success(let bindings):
-                resume(ticket, bindings)
-                reply(to: message, peer) { _ in }
-            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
+            case .success(let bindings): resume(id, bindings)
+            case .failure(.unusable), .failure(.full):
+                // Time is over: its host hears of that.
+                guard ticket.age < hold(ticket.message) * 1000 else { return resume(id, []) }
+                resumesUnderWay.ask(id, isAsked: false)
+                lookLater()
+            case .failure(.corrupt): resume(id, [])
             }
         }
+    }
+
+    /// The bindings are here, or not to be waited for: a phone has come.
+    private func resume(_ id: RequestID, _ bindings: [Binding]) {
+        let now = SystemClock.monotonicMilliseconds()
+        if let ticket = resumesUnderWay.ticket(id, now: now) {
+            let reports = resumesUnderWay.end(id)
+            resume(ticket, bindings)
+            for report in reports { report() }
+        } else if let request = calls[id], request.machine.end == nil {
+            // It has begun without them.
+            ringElsewhere(bindings, request, within: request.age(now))
+        }
+    }
+
+    /// A phone has registered, about whose requests a shared store has yet to answer: what an earlier engine has pushed is
+    /// known without it, and so is a leg that is out to it. Those that go on now.
+    func resumeWithoutBindings(_ aor: String, _ registration: CallRegistration) -> [RequestID] {
+        let now = SystemClock.monotonicMilliseconds()
+        let waiting = resumesUnderWay.requests(for: aor).filter {
+            resumesUnderWay.ticket($0, now: now)?.hasLeg(to: registration) == false
+        }
+        for id in waiting { resume(id, []) }
+        return waiting
     }
 
     private func resume(_ ticket: RequestTicket, _ bindings: [Binding]) {
@@ -42,8 +98,10 @@ extension EngineCore {
         let devices = request.resumedDevices(ticket, bindings.isEmpty)
         let early = earlyRegistrations.registrations(for: request, now: now)
         for (registration, uri) in early where !uri.isEmpty { request.name(uri, registration.contact.key) }
+        // What was announced while no engine was here was announced to nobody.
+        let elsewhere = registrationsElsewhere(bindings, request, within: request.age(now))
         let verbs = request.machine.resume(
-            devices, lastLeg: ticket.lastLeg, registrations: early.map(\.registration), now: now)
+            devices, lastLeg: ticket.lastLeg, registrations: early.map(\.registration) + elsewhere, now: now)
         dispatch(perform(verbs, request))
         schedule(request, now)
         statistics.resumed += 1
@@ -56,7 +114,7 @@ extension EngineCore {
 struct RequestTicket {
     var message: WakeMessage
     /// Milliseconds since the request came.
-    let age: Int64
+    private(set) var age: Int64
     /// Fingerprints of devices whose push was taken.
     let pushed: Set<UInt64>
     /// The highest leg number in use.
@@ -103,6 +161,22 @@ struct RequestTicket {
             device += 1
         }
         self.pushed = pushed
+    }
+
+    /// The request is out to the phone of a registration.
+    func hasLeg(to registration: CallRegistration) -> Bool {
+        message.contacts.contains { contact in
+            contact.leg > 0
+                && (contact.key == registration.contact.key
+                    || !contact.instance.isEmpty && contact.instance == registration.instance)
+        }
+    }
+
+    /// The same so many milliseconds later.
+    func aged(by milliseconds: Int64) -> RequestTicket {
+        var later = self
+        later.age = min(age + max(0, milliseconds), 86_400_000)
+        return later
     }
 }
 

@@ -60,7 +60,7 @@ extension EngineCore {
         hold(for: message) { [self] (store) throws(StoreError) in
             try bindings(for: message, in: store)
         } then: {
-            [self] result, isClaimed in
+            [self] result, state in
             switch result {
             case .success(let bindings):
                 let end = wakesUnderWay.removeValue(forKey: message.id) ?? nil
@@ -69,9 +69,9 @@ extension EngineCore {
                     statistics.wakesExpired += 1
                     return then(.failure(.unusable("the bindings came too late")))
                 }
-                then(.success(wake(message, bindings, isClaimed: isClaimed)))
+                then(.success(wake(message, bindings, isClaimed: state.isClaimed)))
                 guard let request = calls[message.id] else { return }
-                if !isClaimed { shared?.confirmClaim(message.key.claim, of: message.aor) }
+                if !state.isClaimed { shared?.confirmClaim(message.key.claim, of: message.aor) }
                 if let end { return self.end(request, end) }
                 // ORDER: the host hears first that it holds the request.
                 ringElsewhere(bindings, request)
@@ -212,7 +212,7 @@ extension EngineCore {
         }
         return HeldRequest(
             id: message.id, message: message, machine: machine, bindings: bindings, devices: devices,
-            content: content, pushes: calls.pushes(of: message.key), trace: story, beganAt: now,
+            content: content, pushes: calls.pushes(of: message.key), trace: story, beganAt: now - age,
             forgetAt: now + wait + Self.abandonment,
             arrivedAt: age == 0 ? SystemClock.monotonicMicroseconds() : nil)
     }

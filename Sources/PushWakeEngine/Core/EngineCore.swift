@@ -35,6 +35,10 @@ final class EngineCore {
     var nextAbandonedLook: Int64 = 0
     /// Requests whose bindings a shared store is being asked for, and how they ended meanwhile.
     var wakesUnderWay: [RequestID: CallEnd?] = [:]
+    var resumesUnderWay = ResumesUnderWay()
+    /// Users whose phones may be elsewhere without this node hearing of it, and whether they are looked at soon.
+    var unheardUsers: Set<String> = []
+    var isLookDue = false
     /// Monotonic milliseconds at which the engine started.
     let startedAt = SystemClock.monotonicMilliseconds()
     /// What happened to the last requests.

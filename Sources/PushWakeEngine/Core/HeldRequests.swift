@@ -167,6 +167,9 @@ final class HeldRequest {
         return turn
     }
 
+    /// Milliseconds since it came.
+    func age(_ now: Int64) -> Int64 { max(0, now - beganAt) }
+
     /// The URI of a contact that verbs name by its key.
     func uri(of key: String) -> String { keys.first { $0.key == key }?.uri ?? key }
 

@@ -28,60 +28,129 @@ extension EngineCore {
         }
     }
 
-    /// Looks whether phones for which requests are held have registered elsewhere, as announcements may have been missed.
+    /// Milliseconds between two looks at what a shared store could not be asked, or took no note of.
+    private static let lookPause: Int64 = 250
+
+    /// Looks whether phones for which requests are held have registered elsewhere, as announcements may have been missed,
+    /// and lets other nodes know of the requests: the server may have forgotten that.
     func lookElsewhere() {
         var users: Set<String> = []
         for request in calls.live(where: { $0.machine.isWaiting }) { users.insert(request.aor) }
-        for aor in users {
-            ask(about: aor) { (store) throws(StoreError) in
-                try store.bindings(of: aor, now: SystemClock.wallSeconds())
-            } then: { [weak self] result in
-                guard let self, let bindings = try? result.get() else { return }
+        for aor in users { lookElsewhere(at: aor) }
+        goOnWithResumes()
+    }
+
+    /// Soon looks at this user too, and at all that the store has yet to answer.
+    func lookLater(at aor: String? = nil) {
+        if let aor { unheardUsers.insert(aor) }
+        guard !isLookDue else { return }
+        isLookDue = true
+        delivery.loop.schedule(after: Self.lookPause) { [weak self] in
+            guard let self else { return }
+            isLookDue = false
+            let users = unheardUsers
+            unheardUsers = []
+            for aor in users { lookElsewhere(at: aor) }
+            goOnWithResumes()
+        }
+    }
+
+    private func lookElsewhere(at aor: String) {
+        let now = SystemClock.monotonicMilliseconds()
+        let end = calls.requests(for: aor).filter { $0.machine.end == nil && $0.machine.isWaiting }
+            .map { $0.machine.endsAt }.max()
+        guard let shared, let end else { return }
+        shared.holdAgain(
+            for: aor, seconds: max(0, end - now) / 1000 + Self.retention / 1000, now: SystemClock.wallSeconds()
+        ) { (store) throws(StoreError) in
+            try store.bindings(of: aor, now: SystemClock.wallSeconds())
+        } then: { [weak self] result, isKnown in
+            guard let self else { return }
+            switch result {
+            case .success(let bindings):
+                let now = SystemClock.monotonicMilliseconds()
                 for request in calls.requests(for: aor) where request.machine.end == nil {
-                    let age = (SystemClock.monotonicMilliseconds() - request.beganAt) / 1000
-                    ringElsewhere(bindings, request, within: age + 1)
+                    ringElsewhere(bindings, request, within: request.age(now))
                 }
+                if !isKnown { lookLater(at: aor) }
+            // What is damaged stays so.
+            case .failure(.corrupt): break
+            case .failure: lookLater(at: aor)
             }
         }
     }
 
     /// Phones that have registered elsewhere at the moment when the request came ring where they are.
     func ringElsewhere(_ bindings: [Binding], _ request: HeldRequest) {
-        ringElsewhere(bindings, request, within: Self.freshWindow)
+        ringElsewhere(bindings, request, within: 0)
     }
 
-    private func ringElsewhere(_ bindings: [Binding], _ request: HeldRequest, within seconds: Int64) {
-        let now = SystemClock.wallSeconds()
-        let here = NodeRoute(nodeURI: settings.text(.nodeURI))
-        for binding in bindings where !binding.route.isEmpty && binding.expiresAt > now {
-            guard (0...seconds).contains(now &- binding.registeredAt), !here.isOwn(binding.route),
-                !request.message.contacts.contains(where: { CallDevices.matches($0.known, binding) })
-            else { continue }
-            let contact = RegistrationNotice.Contact(
-                uri: binding.contact, instance: binding.instance,
-                tokens: bindings.filter { $0.instance == binding.instance && $0.contact == binding.contact }.map(
-                    \.token),
-                registrationID: binding.callID, route: binding.route)
+    /// Phones that have registered elsewhere within so many milliseconds ring where they are.
+    func ringElsewhere(_ bindings: [Binding], _ request: HeldRequest, within milliseconds: Int64) {
+        for contact in contactsElsewhere(bindings, request, within: milliseconds) {
             dispatch(registeredElsewhere(contact, aor: request.aor, domain: request.message.domain))
         }
     }
 
-    private func registeredElsewhere(_ contact: RegistrationNotice.Contact, aor: String, domain: String) -> [HostVerb] {
-        let key = contact.shortKey
-        let elsewhere = ElsewhereContact(
-            uri: Binding.withoutPushParameters(contact.uri), route: contact.route, flow: contact.flow)
-        let node = NodeRoute.node(of: contact.route)
-        let time = SystemClock.monotonicMilliseconds()
-        for request in calls.requests(for: aor) {
-            request.elsewhere[key] = elsewhere
-            // Behind a proxy of its own the phone is reached without its node.
-            trace.note(request.trace, .announced(node: node.isEmpty ? "another node" : node), now: time)
+    /// The same phones, for a request that is about to begin.
+    func registrationsElsewhere(
+        _ bindings: [Binding], _ request: HeldRequest, within milliseconds: Int64
+    ) -> [CallRegistration] {
+        contactsElsewhere(bindings, request, within: milliseconds).map { contact in
+            note(contact, in: request)
+            request.name(contact.uri, contact.shortKey)
+            return Self.registration(of: contact)
         }
+    }
+
+    /// Phones that registered elsewhere within so many milliseconds, as far as the request does not know it.
+    private func contactsElsewhere(
+        _ bindings: [Binding], _ request: HeldRequest, within milliseconds: Int64
+    ) -> [RegistrationNotice.Contact] {
+        let now = SystemClock.wallSeconds()
+        let here = NodeRoute(nodeURI: settings.text(.nodeURI))
+        let window = 0...(milliseconds / 1000 + Self.freshWindow)
+        return bindings.compactMap { binding in
+            guard !binding.route.isEmpty, binding.expiresAt > now, window.contains(now &- binding.registeredAt),
+                !here.isOwn(binding.route),
+                !request.message.contacts.contains(where: { CallDevices.matches($0.known, binding) })
+            else { return nil }
+            let contact = RegistrationNotice.Contact(
+                uri: binding.contact, instance: binding.instance,
+                tokens: bindings.filter { $0.instance == binding.instance && $0.contact == binding.contact }.map(
+                    \.token),
+                registrationID: binding.callID, route: binding.route, registeredAt: binding.registeredAt)
+            // An announcement has another key for it.
+            let bare = Binding.withoutPushParameters(binding.contact)
+            let isKnown = request.elsewhere.values.contains {
+                $0.uri == bare && $0.route == binding.route && $0.registeredAt >= binding.registeredAt
+            }
+            return isKnown ? nil : contact
+        }
+    }
+
+    private func registeredElsewhere(_ contact: RegistrationNotice.Contact, aor: String, domain: String) -> [HostVerb] {
+        for request in calls.requests(for: aor) { note(contact, in: request) }
+        return registered(Self.registration(of: contact), uri: contact.uri, aor: aor, domain: domain)
+    }
+
+    /// The request knows from now on where the contact is.
+    private func note(_ contact: RegistrationNotice.Contact, in request: HeldRequest) {
+        request.elsewhere[contact.shortKey] = ElsewhereContact(
+            uri: Binding.withoutPushParameters(contact.uri), route: contact.route, flow: contact.flow,
+            registeredAt: contact.registeredAt ?? SystemClock.wallSeconds())
+        let node = NodeRoute.node(of: contact.route)
+        // Behind a proxy of its own the phone is reached without its node.
+        trace.note(
+            request.trace, .announced(node: node.isEmpty ? "another node" : node),
+            now: SystemClock.monotonicMilliseconds())
+    }
+
+    private static func registration(of contact: RegistrationNotice.Contact) -> CallRegistration {
         let known = CallContact(
-            key: key, address: elsewhere.uri, flow: contact.flow, registrationID: contact.registrationID,
-            isBehindProxy: !contact.route.isEmpty, isElsewhere: true)
-        let registration = CallRegistration(instance: contact.instance, tokens: contact.tokens, contact: known)
-        return registered(registration, uri: contact.uri, aor: aor, domain: domain)
+            key: contact.shortKey, address: Binding.withoutPushParameters(contact.uri), flow: contact.flow,
+            registrationID: contact.registrationID, isBehindProxy: !contact.route.isEmpty, isElsewhere: true)
+        return CallRegistration(instance: contact.instance, tokens: contact.tokens, contact: known)
     }
 
     /// Lists the nodes that share the store.
@@ -139,4 +208,6 @@ struct ElsewhereContact: Equatable {
     /// By which it is reached from here; empty: directly.
     let route: String
     let flow: String
+    /// Seconds since 1970: what is stored of it since then is known.
+    let registeredAt: Int64
 }

@@ -25,16 +25,21 @@ extension EngineCore {
             then: then)
     }
 
-    /// Reads the bindings of a user for a request that may be held. `isClaimed`: another node pushes for it.
+    /// Reads the bindings of a user for a request that may be held. Where other nodes do not know of it, its user is looked
+    /// at again and again.
     func hold<Answer>(
         for message: WakeMessage, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
-        then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void
+        then: @escaping (Result<Answer, StoreError>, HoldState) -> Void
     ) {
-        guard let shared else { return then(direct(work), false) }
+        guard let shared else { return then(direct(work), HoldState()) }
         // Longer than the request is held: phones may come late.
         shared.hold(
             for: message.aor, claim: message.key.claim, seconds: hold(message) + Self.retention / 1000,
-            now: SystemClock.wallSeconds(), work, then: then)
+            now: SystemClock.wallSeconds(), work
+        ) { [weak self] result, state in
+            then(result, state)
+            if case .success = result, !state.isKnown { self?.lookLater(at: message.aor) }
+        }
     }
 
     /// Reads the bindings of the user who was told a PURR.

@@ -23,6 +23,8 @@ struct RegistrationNotice: Equatable {
         var route = ""
         /// It is gone from the registrar.
         var isRemoval = false
+        /// Seconds since 1970, of one that was looked up; no part of what is announced.
+        var registeredAt: Int64?
 
         /// What a host that does not know the contact calls it: the name it has where it registered, if that is as short as
         /// Kamailio's (sruid_t has 40 bytes), else one made of its address (FNV-1a).

@@ -10,6 +10,8 @@ final class ValkeyQuestion {
         case ask
         /// The same for a request, which is named and may be held for so many seconds.
         case hold(claim: String, seconds: Int64)
+        /// The same for requests that are held already.
+        case holdAgain(seconds: Int64)
     }
 
     let aor: String
@@ -19,14 +21,14 @@ final class ValkeyQuestion {
     let announcement: () -> [UInt8]?
     /// Asks the bindings; keeps the answer for `finish`.
     let run: (MemoryStore) throws(StoreError) -> Void
-    /// Tells the answer, or the failure. `isClaimed` belongs to `hold`.
-    let finish: (_ failure: StoreError?, _ isClaimed: Bool) -> Void
+    /// Tells the answer, or the failure; the state belongs to `hold`.
+    let finish: (_ failure: StoreError?, HoldState) -> Void
     /// It is kept later when it fails.
     var keepsTrying: Bool
     /// It has failed before: what came later from the same device stays.
     var isLate = false
     var isOver = false
-    var isClaimed = false
+    var state = HoldState()
     /// It is only read, since the server takes no writes.
     var isPlain = false
     /// How often another node was faster.
@@ -36,7 +38,7 @@ final class ValkeyQuestion {
         aor: String, kind: Kind = .ask, now: Int64, announcement: @escaping () -> [UInt8]? = { nil },
         keepsTrying: Bool = false,
         run: @escaping (MemoryStore) throws(StoreError) -> Void,
-        finish: @escaping (_ failure: StoreError?, _ isClaimed: Bool) -> Void
+        finish: @escaping (_ failure: StoreError?, HoldState) -> Void
     ) {
         self.aor = aor
         self.kind = kind

@@ -7,6 +7,8 @@ import PushWakeCore
 struct ValkeyScript {
     let name: String
     let source: String
+    /// A user can be read without it.
+    var canBeRead = true
 
     /// Writes a user who is still as he was read.
     ///
@@ -26,7 +28,7 @@ struct ValkeyScript {
             if ARGV[2] == '' then redis.call('DEL', KEYS[1])
             else redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end
             return {1, redis.call('HKEYS', KEYS[2])}
-            """)
+            """, canBeRead: false)
 
     /// Reads a user for a request that this node may hold, and remembers that it may, for as long as the longest of all
     /// that may be held for the user.
@@ -45,7 +47,20 @@ struct ValkeyScript {
             return {image, redis.call('GET', KEYS[3])}
             """)
 
-    static let all = [put, hold]
+    /// Remembers once more that this node holds requests for a user, and reads him, of whom there may be nothing.
+    ///
+    ///     KEYS  image, holders
+    ///     ARGV  node, seconds for which it may hold the requests
+    ///     →     image; nil for a user who has nothing
+    static let holdAgain = ValkeyScript(
+        name: "holdAgain",
+        source: """
+            redis.call('HSET', KEYS[2], ARGV[1], '')
+            if redis.call('EXPIRE', KEYS[2], ARGV[2], 'NX') == 0 then redis.call('EXPIRE', KEYS[2], ARGV[2], 'GT') end
+            return redis.call('GET', KEYS[1])
+            """)
+
+    static let all = [put, hold, holdAgain]
 }
 
 /// Makes the scripts known to each server that is connected to.
@@ -94,6 +109,12 @@ struct ValkeyKeys {
 
     /// Says that a node is reached here; apart, as it is no node's name.
     func address(_ uri: String) -> [UInt8] { prefix + Array(":at:\(uri)".utf8) }
+
+    /// A key of a node's own; there are as many as it takes to have one at each server.
+    func trial(_ node: String, _ number: Int) -> [UInt8] { prefix + Array(":try:\(number):\(node)".utf8) }
+
+    /// Where nobody listens.
+    func quietChannel(_ node: String) -> [UInt8] { prefix + Array(":try:\(node)".utf8) }
 
     /// Pattern of all presences.
     var presences: [UInt8] { prefix.flatMap { [UInt8(ascii: "\\"), $0] } + Array(":here:*".utf8) }

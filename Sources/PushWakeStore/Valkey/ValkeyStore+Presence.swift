@@ -5,7 +5,8 @@ internal import PushWakeSystem
 
 /// Who is there, and whether two are there under one name.
 extension ValkeyStore {
-    /// Says again and again that this node is there. That is a change as well: so it is known whether the server takes any.
+    /// Says again and again that this node is there. That is a change as well: so it is known whether the server takes any,
+    /// and a word that is gone too soon was forgotten with all the others.
     func sayPresent() {
         for index in names.indices {
             let key = index == 0 ? keys.presence(names[index].name) : keys.address(names[index].name)
@@ -15,10 +16,12 @@ extension ValkeyStore {
                 [weak self] reply in
                 guard let self, let reply else { return }
                 if case .error(let text) = reply {
-                    refused(text)
+                    refused(text, by: servers.server(of: key))
                     return
                 }
-                refusals.end()
+                refusals.end(servers.server(of: key))
+                if reply == .null, hasSpoken.contains(key) { onGap() }
+                hasSpoken.insert(key)
                 spoke(index, after: reply.text.map { Presence($0).identity == self.presence.identity })
             }
         }
@@ -28,6 +31,7 @@ extension ValkeyStore {
             guard let self else { return }
             isPresenceDue = false
             sayPresent()
+            tryServersInTrouble()
         }
     }
 

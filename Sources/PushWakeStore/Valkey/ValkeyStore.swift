@@ -36,8 +36,6 @@ public final class ValkeyStore: SharedStore {
 
     /// How often a question begins anew when other nodes are faster.
     private static let mostConflicts = 16
-    /// REGISTERs of the backlog under way at once.
-    private static let lateAtOnce = 64
     /// Milliseconds by which a claim that nobody confirms is over before another node asks once more.
     private static let claimMargin: Int64 = 50
     /// Milliseconds between two looks at the users of held requests while announcements are not heard.
@@ -56,16 +54,19 @@ public final class ValkeyStore: SharedStore {
     private var timer: (at: Int64, id: Loop.TimerID)?
     private var scripts: [String: [UInt8]] = [:]
     private var random: UInt64
-    private var late: RegisterBacklog<ValkeyQuestion>
-    private var lateUnderWay = 0
-    private var isLatePaused = false
+    var late: RegisterBacklog<ValkeyQuestion>
+    var lateUnderWay = 0
+    var isLatePaused = false
     private var isGapWatched = false
-    var refusals = ServerRefusal()
+    var refusals = ServerRefusals()
+    var rights = ServerRights()
     private var leaveAgain: Int64 = 0
     let presence = Presence(startedAt: SystemClock.wallSeconds())
     /// What this node is called, and where it is, when that says something else.
     var names: [NameWatch]
     var isPresenceDue = false
+    /// Keys under which this node has said that it is there.
+    var hasSpoken: Set<[UInt8]> = []
     let say: (_ isWarning: Bool, _ text: String) -> Void
 
     public var onAnnouncement: ([UInt8]) -> Void = { _ in }
@@ -97,8 +98,15 @@ public final class ValkeyStore: SharedStore {
         }
         greeting.onLoaded = { [weak self] in self?.scripts[$0] = $1 }
         servers.events.onReady = { [weak self] in self?.stands($0) }
-        servers.events.onTrouble = { text in log(true, "\(text); calls go on without push until it answers") }
-        servers.events.onSubscribed = { [weak self] in self?.onGap() }
+        servers.events.onTrouble = { text in
+            let remedy = ServerRights.isDenial(text) ? "; \(ServerRights.remedy)" : ""
+            log(true, "\(text); calls go on without push until it answers\(remedy)")
+        }
+        servers.events.onDenied = { [weak self] in self?.denied($0, by: $1) }
+        servers.events.onSubscribed = { [weak self] in
+            self?.allowedToListen()
+            self?.onGap()
+        }
         servers.events.onUnsubscribed = { [weak self] in self?.watchGap() }
         servers.events.onMessage = { [weak self] in self?.onAnnouncement($0) }
     }
@@ -111,7 +119,19 @@ public final class ValkeyStore: SharedStore {
 
     /// A server takes commands.
     public var isReady: Bool { servers.isReady }
-    public var refusal: StoreError? { refusals.error }
+    public var refusal: StoreError? {
+        refusals.error(of: servers.names) ?? rights.error(of: servers.names, "\(access.address)")
+    }
+
+    /// A server has been connected to: it may have forgotten what it was told last, or be another.
+    private func stands(_ isAll: Bool) {
+        sayPresent()
+        tryServers()
+        if isAll { say(false, "\(access.address): connected; \(backlog) REGISTERs wait to be stored") }
+        isLatePaused = false
+        storeLate()
+        onGap()
+    }
 
     /// Looks for itself what was announced, for as long as announcements are not heard.
     private func watchGap() {
@@ -145,14 +165,27 @@ public final class ValkeyStore: SharedStore {
     public func hold<Answer>(
         for aor: String, claim: String, seconds: Int64, now: Int64,
         _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
-        then: @escaping (Result<Answer, StoreError>, _ isClaimed: Bool) -> Void
+        then: @escaping (Result<Answer, StoreError>, HoldState) -> Void
     ) {
         var answer: Answer?
         add(
             ValkeyQuestion(
                 aor: aor, kind: .hold(claim: claim, seconds: seconds), now: now,
                 run: { (store) throws(StoreError) in answer = try work(store) },
-                finish: { failure, isClaimed in then(Self.result(answer, failure), isClaimed) }))
+                finish: { failure, state in then(Self.result(answer, failure), state) }))
+    }
+
+    public func holdAgain<Answer>(
+        for aor: String, seconds: Int64, now: Int64,
+        _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>, _ isKnown: Bool) -> Void
+    ) {
+        var answer: Answer?
+        add(
+            ValkeyQuestion(
+                aor: aor, kind: .holdAgain(seconds: seconds), now: now,
+                run: { (store) throws(StoreError) in answer = try work(store) },
+                finish: { failure, state in then(Self.result(answer, failure), state.isKnown) }))
     }
 
     public func confirmClaim(_ claim: String, of aor: String) {
@@ -182,7 +215,7 @@ public final class ValkeyStore: SharedStore {
             case .bytes(let bytes)?:
                 let aor = String(decoding: bytes, as: UTF8.self)
                 ask(about: aor, now: now, keepsTrying: false, announcing: nil, work, then: then)
-            case .error(let text)?: then(.failure(failure(text)))
+            case .error(let text)?: then(.failure(failure(text, about: key)))
             case nil: then(.failure(unavailable))
             default:
                 do throws(StoreError) {
@@ -199,7 +232,7 @@ public final class ValkeyStore: SharedStore {
         return answer.map { .success($0) } ?? .failure(.corrupt("the store gave no answer"))
     }
 
-    private func add(_ question: ValkeyQuestion) {
+    func add(_ question: ValkeyQuestion) {
         guard servers.isResponsive(about: keys.image(question.aor), within: options.timeout) else {
             return finish(question, unavailable)
         }
@@ -234,11 +267,18 @@ public final class ValkeyStore: SharedStore {
             let keys = [
                 keys.image(question.aor), keys.holders(question.aor), keys.claim(question.aor, claim),
             ]
-            let arguments = [options.node, "\(min(max(seconds, 1), 1 << 40))", "\(claimPause - Self.claimMargin)"].map(
-                \.word)
+            let arguments = [options.node, Self.lifetime(seconds), "\(claimPause - Self.claimMargin)"].map(\.word)
             run(.hold, keys, arguments) { [weak self] in self?.take($0, id, question) }
+        case .holdAgain(let seconds):
+            let keys = [keys.image(question.aor), keys.holders(question.aor)]
+            run(.holdAgain, keys, [options.node, Self.lifetime(seconds)].map(\.word)) { [weak self] in
+                self?.take($0, id, question)
+            }
         }
     }
+
+    /// Seconds that a server takes.
+    private static func lifetime(_ seconds: Int64) -> String { "\(min(max(seconds, 1), 1 << 40))" }
 
     private func take(_ reply: ValkeyReply?, _ id: UInt64, _ question: ValkeyQuestion) {
         guard !question.isOver else { return }
@@ -246,14 +286,15 @@ public final class ValkeyStore: SharedStore {
         case .bytes(let image)?: work(on: image, id, question)
         case .null?: work(on: [], id, question)
         case .array(let elements)? where elements.count == 2:
-            question.isClaimed = elements[1].text != options.node
+            question.state.isClaimed = elements[1].text != options.node
             work(on: elements[0].bulk ?? [], id, question)
         case .error(let text)? where question.kind != .ask && !question.isPlain:
             // A server that takes no writes can still be read: this node does not hear of other nodes then.
-            _ = failure(text)
+            _ = failure(text, about: keys.image(question.aor))
             question.isPlain = true
+            question.state.isKnown = false
             read(id, question)
-        case .error(let text)?: end(id, question, failure(text))
+        case .error(let text)?: end(id, question, failure(text, about: keys.image(question.aor)))
         case nil: end(id, question, unavailable)
         default: end(id, question, .corrupt("\(access.address): an answer of another kind"))
         }
@@ -305,7 +346,7 @@ public final class ValkeyStore: SharedStore {
                 [weak self] reply in
                 guard let self, !servers.keepsOrder else { return }
                 left -= 1
-                if case .error(let text)? = reply { failure = self.failure(text) }
+                if case .error(let text)? = reply { failure = self.failure(text, about: key) }
                 if reply == nil { failure = unavailable }
                 guard left == 0 else { return }
                 if let failure { return end(id, question, failure) }
@@ -327,7 +368,7 @@ public final class ValkeyStore: SharedStore {
     private func written(_ reply: ValkeyReply?, _ id: UInt64, _ question: ValkeyQuestion) {
         switch reply {
         case .array(let elements)? where elements.first == .integer(1) && elements.count == 2:
-            refusals.end()
+            if refusals.isAny { refusals.end(servers.server(of: keys.image(question.aor))) }
             // Also when nobody waits any more: it has happened.
             announce(question, to: elements[1].elements.compactMap(\.text))
             end(id, question, nil)
@@ -338,7 +379,7 @@ public final class ValkeyStore: SharedStore {
                 return end(id, question, .unusable("\(access.address): other nodes change this user all the time"))
             }
             work(on: elements[1].bulk ?? [], id, question)
-        case .error(let text)?: end(id, question, failure(text))
+        case .error(let text)?: end(id, question, failure(text, about: keys.image(question.aor)))
         case nil: end(id, question, unavailable)
         default: end(id, question, .corrupt("\(access.address): an answer of another kind"))
         }
@@ -374,7 +415,7 @@ public final class ValkeyStore: SharedStore {
         guard !question.isOver else { return }
         question.isOver = true
         if failure != nil, question.keepsTrying { keep(question) }
-        question.finish(failure, question.isClaimed)
+        question.finish(failure, question.state)
     }
 
     private func setTimer() {
@@ -392,87 +433,43 @@ public final class ValkeyStore: SharedStore {
         )
     }
 
-    // MARK: Late REGISTERs
-
-    private func keep(_ question: ValkeyQuestion) {
-        guard late.keep(question, of: question.aor) else { return }
-        if late.count == 1 { say(false, "\(access.address): REGISTERs wait to be stored") }
-        pauseLate()
-    }
-
-    private func stands(_ isAll: Bool) {
-        sayPresent()
-        if isAll { say(false, "\(access.address): connected; \(backlog) REGISTERs wait to be stored") }
-        isLatePaused = false
-        storeLate()
-    }
-
-    private func pauseLate() {
-        guard !isLatePaused else { return }
-        isLatePaused = true
-        loop.schedule(after: 1000) { [weak self] in
-            guard let self, isLatePaused else { return }
-            isLatePaused = false
-            storeLate()
-        }
-    }
-
-    private func storeLate() {
-        while !isLatePaused, lateUnderWay < Self.lateAtOnce {
-            let taken = late.take { aor in
-                servers.isResponsive(about: keys.image(aor), within: options.timeout)
-            }
-            guard !taken.isEmpty else { break }
-            taken.forEach(addLate)
-        }
-        if late.count > 0, !isLatePaused, lateUnderWay == 0 { pauseLate() }
-    }
-
-    private func addLate(_ taken: RegisterBacklog<ValkeyQuestion>.Taken) {
-        lateUnderWay += 1
-        add(
-            taken.entry.again { [weak self] failure in
-                guard let self else { return }
-                lateUnderWay -= 1
-                switch failure {
-                case nil:
-                    if backlog == 0 { say(false, "\(access.address): all REGISTERs that waited are stored") }
-                    storeLate()
-                case .unusable?, .full?:
-                    late.putBack(taken)
-                    pauseLate()
-                // It would not be stored tomorrow either.
-                case .corrupt?: storeLate()
-                }
-            })
-    }
-
     // MARK: The server
 
     private func run(
         _ script: ValkeyScript, _ keys: [[UInt8]], _ arguments: [[UInt8]], _ handler: @escaping ValkeyLink.Handler
     ) {
-        guard let id = scripts[script.name], let key = keys.first else { return handler(nil) }
+        guard let key = keys.first else { return handler(nil) }
         let tail = ["\(keys.count)".word] + keys + arguments
-        servers.send(["EVALSHA".word, id] + tail, about: key) { [weak self] reply in
-            guard let self, case .error(let text)? = reply, text.hasPrefix("NOSCRIPT") else { return handler(reply) }
+        let isBrief = script.canBeRead
+        let sendWhole = { [servers] in
+            servers.send(["EVAL".word, script.source.word] + tail, about: key, isBrief: isBrief, handler)
+        }
+        // The first questions wait for a connection that has yet to name it.
+        guard let id = scripts[script.name] else { return sendWhole() }
+        servers.send(["EVALSHA".word, id] + tail, about: key, isBrief: isBrief) { reply in
+            guard case .error(let text)? = reply, text.hasPrefix("NOSCRIPT") else { return handler(reply) }
             // Somebody has emptied the server's memory of scripts; this brings it back.
-            servers.send(["EVAL".word, script.source.word] + tail, about: key, handler)
+            sendWhole()
         }
     }
 
-    /// What an error of the server means; what will pass is said once.
-    private func failure(_ text: String) -> StoreError {
+    /// What an error of the server that has a key means; what will pass is said once.
+    func failure(_ text: String, about key: [UInt8]) -> StoreError {
         if text.hasPrefix("READONLY"), loop.now >= leaveAgain {
             // A master that was demoted: its name may lead to the new one by now. Until then there is reading.
             leaveAgain = loop.now + Self.leavePause
             loop.atEndOfTurn { [weak self] in self?.servers.leave(text) }
         }
-        return refused(text)
+        return refused(text, by: servers.server(of: key))
     }
 
-    @discardableResult func refused(_ text: String) -> StoreError {
-        let (error, isNew) = refusals.note(text, from: "\(access.address)")
+    @discardableResult func refused(_ text: String, by server: String) -> StoreError {
+        // Which right it is, a trial says.
+        if ServerRights.isDenial(text) {
+            denied(text, by: server)
+            return .unusable("\(access.address): \(text)")
+        }
+        let (error, isNew) = refusals.note(text, by: server, "\(access.address)", now: loop.now)
         if isNew { say(true, "\(error)") }
         return error
     }

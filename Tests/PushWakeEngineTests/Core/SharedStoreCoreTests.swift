@@ -8,168 +8,9 @@ import Testing
 @testable import PushWakeClient
 @testable import PushWakeEngine
 
-/// A shared store that answers when the test says so.
-private final class LateStore: SharedStore {
-    let bindings = MemoryStore()
-    var open: [() -> Void] = []
-    var announced: [[UInt8]] = []
-    var isAway = false
-    var isClaimed = false
-    var confirmed: [String] = []
-    /// Seconds for which requests may be held, as `hold` was told.
-    var heldFor: [Int64] = []
-    /// What `claimAnew` says.
-    var isClaimedStill = true
-    let claimPause: Int64 = 0
-    var runs = 1
-    var onAnnouncement: ([UInt8]) -> Void = { _ in }
-    var onGap: () -> Void = {}
-    var backlog = 0
-    var sharedNames: [String] = []
-    var isReady: Bool { !isAway }
-    let refusal: StoreError? = nil
-
-    /// Answers all questions, in their order, and those that come of it.
-    func answer() { while !open.isEmpty { open.removeFirst()() } }
-
-    private func result<Answer>(_ work: (any BindingStore) throws(StoreError) -> Answer) -> Result<Answer, StoreError> {
-        guard !isAway else { return .failure(.unusable("it is away")) }
-        do throws(StoreError) {
-            for _ in 1..<runs { _ = try work(MemoryStore()) }
-            return .success(try work(bindings))
-        } catch {
-            return .failure(error)
-        }
-    }
-
-    func ask<Answer>(
-        about aor: String, now: Int64, keepsTrying: Bool,
-        announcing announcement: @autoclosure @escaping () -> [UInt8]?,
-        _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
-        then: @escaping (Result<Answer, StoreError>) -> Void
-    ) {
-        open.append { [self] in
-            if let announcement = announcement() { announced.append(announcement) }
-            then(result(work))
-        }
-    }
-
-    func hold<Answer>(
-        for aor: String, claim: String, seconds: Int64, now: Int64,
-        _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
-        then: @escaping (Result<Answer, StoreError>, Bool) -> Void
-    ) {
-        heldFor.append(seconds)
-        open.append { [self] in then(result(work), isClaimed) }
-    }
-
-    func confirmClaim(_ claim: String, of aor: String) { confirmed.append(aor) }
-
-    func claimAnew(_ claim: String, of aor: String, then: @escaping (Bool) -> Void) {
-        open.append { [self] in then(isClaimedStill) }
-    }
-
-    func ask<Answer>(
-        aboutPURR purr: PURR, now: Int64, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
-        then: @escaping (Result<Answer, StoreError>) -> Void
-    ) {
-        open.append { [self] in then(result(work)) }
-    }
-
-    func nodes(then: @escaping (Result<[SharedNode], StoreError>) -> Void) {
-        then(.success([SharedNode(name: "a", version: "1", startedAt: 0)]))
-    }
-
-    func users(
-        after cursor: String, limit: Int, then: @escaping (Result<(aors: [String], next: String?), StoreError>) -> Void
-    ) {
-        then(.success((bindings.aors(after: "", limit: .max, now: 0), nil)))
-    }
-}
-
-/// A host that holds requests, on a real socket.
-private final class Host {
-    let bench: CoreBench
-    let store = LateStore()
-    private let client: LocalSocket
-    private let peer: EnginePeer
-
-    init(_ settings: [String: String] = [:]) throws {
-        bench = try CoreBench(settings, shared: store)
-        let path = "/tmp/pushwake-host-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
-        let listener = try LocalSocket.listen(path: path)
-        client = try LocalSocket.connect(path: path)
-        peer = SocketPeer(socket: try #require(listener.accept()))
-        try say(.subscribe) { $0.put(.host, 7) }
-        _ = hear()
-    }
-
-    /// Its process is gone.
-    func hangUp() {
-        peer.close()
-        bench.core.closed(peer)
-    }
-
-    var isWaiting: Bool { peer.wait != nil }
-
-    func say(_ kind: EngineProtocol.Kind, _ fill: (inout MessageWriter) -> Void) throws {
-        var writer = MessageWriter()
-        writer.begin(kind, id: 9)
-        fill(&writer)
-        bench.core.handle(try #require(MessageReader(writer.bytes)), from: peer)
-    }
-
-    /// The next message; nil when there is none.
-    func hear() -> MessageReader? {
-        bench.loop.turn(waitingUpTo: 0)
-        var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
-        guard case .message(let count) = client.receive(into: &buffer) else { return nil }
-        return MessageReader(Array(buffer[..<count]))
-    }
-
-    func call(handle: UInt64 = 1) throws {
-        try say(.wake) { writer in
-            writer.put(.aor, "bob")
-            writer.put(.callID, "call")
-            writer.put(.method, "INVITE")
-            writer.put(.host, 7)
-            writer.put(.handle, Int64(handle))
-        }
-    }
-
-    func register() throws {
-        try say(.register) { writer in
-            writer.put(.aor, "bob")
-            writer.put(.callID, "a@b")
-            writer.put(.cseq, 1)
-            writer.put(.granted, 3600)
-            writer.put(.headerName, "Contact")
-            writer.put(
-                .headerValue,
-                "<sip:bob@10.0.0.1:5060;transport=tcp;pn-provider=fcm;pn-param=project;pn-prid=abc:def>;+sip.instance=\"<1>\""
-            )
-            writer.put(.contactURI, "sip:bob@10.0.0.1:5060;transport=tcp")
-            writer.put(.contactKey, "uloc-1")
-            writer.put(.contactFlow, "sip:10.0.0.1:4711;transport=tcp")
-            writer.put(.contactReachable, 1)
-        }
-    }
-
-    func putBinding(age: Int64) {
-        let now = SystemClock.wallSeconds()
-        _ = store.bindings.register(
-            [
-                Binding(
-                    aor: "bob", provider: .fcm, app: "project", token: "abc:def", dialect: .rfc8599, instance: "<1>",
-                    contact: "sip:bob@10.0.0.1:5060;transport=tcp", callID: "a@b", cseq: 1, registeredAt: now - age,
-                    expiresAt: now + 600, forgetAt: now + 600, route: "<sip:10.0.0.2:5060;lr>")
-            ], now: now)
-    }
-}
-
 @Suite struct `A core whose store answers later` {
     @Test func `promises push when the store has answered, and not before`() throws {
-        let host = try Host(["node_uri": "sip:10.0.0.9:5060"])
+        let host = try SharedStoreHost(["node_uri": "sip:10.0.0.9:5060"])
         try host.register()
         #expect(host.hear() == nil)
         host.store.runs = 2
@@ -188,7 +29,7 @@ private final class Host {
     }
 
     @Test func `promises nothing when the store is away`() throws {
-        let host = try Host()
+        let host = try SharedStoreHost()
         host.store.isAway = true
         try host.register()
         host.store.answer()
@@ -196,7 +37,7 @@ private final class Host {
     }
 
     @Test func `hears of other nodes for as long as each request may be held`() throws {
-        let host = try Host(["wake_timeout": "40"])
+        let host = try SharedStoreHost(["wake_timeout": "40"])
         try host.call()
         try host.say(.wait) { writer in
             writer.put(.aor, "bob")
@@ -214,7 +55,7 @@ private final class Host {
     }
 
     @Test func `lets a call go on without push when the store is away`() throws {
-        let host = try Host()
+        let host = try SharedStoreHost()
         host.store.isAway = true
         try host.call()
         #expect(host.hear() == nil)
@@ -224,20 +65,16 @@ private final class Host {
     }
 
     @Test func `forgets a call whose caller hangs up before its bindings come`() throws {
-        let host = try Host()
+        let host = try SharedStoreHost()
         host.putBinding(age: 600)
         try host.call()
-        try host.say(.requestEnded) { writer in
-            writer.put(.host, 7)
-            writer.put(.handle, 1)
-            writer.put(.how, 0)
-        }
+        try host.report(.requestEnded, .how, 0)
         host.store.answer()
         #expect(host.bench.core.calls.live == 0 && host.bench.core.wakesUnderWay.isEmpty)
     }
 
     @Test func `forgets a call whose channel hangs up before its bindings come`() throws {
-        let host = try Host()
+        let host = try SharedStoreHost()
         let core = host.bench.core
         host.putBinding(age: 600)
         let listener = try Socket.listen(on: try #require(SocketAddress(ip: "127.0.0.1", port: 0)))
@@ -255,7 +92,7 @@ private final class Host {
     }
 
     @Test func `forgets a call whose process ends before its bindings come`() throws {
-        let host = try Host()
+        let host = try SharedStoreHost()
         host.putBinding(age: 600)
         try host.say(.wait) { writer in
             writer.put(.aor, "bob")
@@ -268,7 +105,7 @@ private final class Host {
     }
 
     @Test func `lets a process wait whose bindings come late, and ends no other's wait when they do not`() throws {
-        let host = try Host()
+        let host = try SharedStoreHost()
         host.putBinding(age: 600)
         for isAway in [false, true] {
             host.store.isAway = isAway
@@ -284,7 +121,7 @@ private final class Host {
     }
 
     @Test func `rings a phone that another node announces, by the route to it`() throws {
-        let host = try Host()
+        let host = try SharedStoreHost()
         // No push of this node fails.
         host.store.isClaimed = true
         host.putBinding(age: 600)
@@ -304,7 +141,7 @@ private final class Host {
 
     @Test(arguments: [(0, true), (30, false)])
     func `rings a phone at once that has registered elsewhere a moment ago`(age: Int64, rings: Bool) throws {
-        let host = try Host()
+        let host = try SharedStoreHost()
         host.putBinding(age: age)
         try host.call()
         host.store.answer()
@@ -315,7 +152,7 @@ private final class Host {
     }
 
     @Test func `rings a phone anew when the node that had its connection could not reach it`() throws {
-        let host = try Host()
+        let host = try SharedStoreHost()
         // No push of this node fails.
         host.store.isClaimed = true
         host.putBinding(age: 0)
@@ -337,7 +174,7 @@ private final class Host {
     }
 
     @Test func `looks for phones when announcements may have been missed`() throws {
-        let host = try Host()
+        let host = try SharedStoreHost()
         // No push of this node fails.
         host.store.isClaimed = true
         host.putBinding(age: 600)
@@ -351,7 +188,7 @@ private final class Host {
     }
 
     @Test func `does not push what another node pushes`() throws {
-        let host = try Host()
+        let host = try SharedStoreHost()
         host.store.isClaimed = true
         host.putBinding(age: 600)
         try host.call()
@@ -365,7 +202,7 @@ private final class Host {
     }
 
     @Test func `pushes when the node that was to push has gone on without`() throws {
-        let host = try Host()
+        let host = try SharedStoreHost()
         host.store.isClaimed = true
         host.store.isClaimedStill = false
         host.putBinding(age: 600)
@@ -379,7 +216,7 @@ private final class Host {
     }
 
     @Test func `says that it pushes`() throws {
-        let host = try Host()
+        let host = try SharedStoreHost()
         host.putBinding(age: 600)
         try host.call()
         host.store.answer()
@@ -391,23 +228,8 @@ private final class Host {
             as [[UInt8]])
     func `ignores an announcement that it cannot read`(bytes: [UInt8]) throws {
         #expect(RegistrationNotice(bytes) == nil)
-        let host = try Host()
+        let host = try SharedStoreHost()
         host.store.onAnnouncement(bytes)
         #expect(host.hear() == nil)
-    }
-}
-
-extension Host {
-    /// The next message with a verb of this kind.
-    fileprivate func verb(_ kind: Int64) -> MessageReader? {
-        for _ in 0..<20 {
-            guard let message = hear() else { return nil }
-            // Verbs of one turn come together.
-            var reader = message
-            while message.kind == .verbs, let field = reader.next() {
-                if field.tag == .verb, reader.number(field) == kind { return message }
-            }
-        }
-        return nil
     }
 }

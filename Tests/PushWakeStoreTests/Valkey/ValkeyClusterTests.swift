@@ -70,9 +70,9 @@ private enum ClusterUser {
             var isClaimed: Bool?
             a.store.hold(for: user, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
                 try store.bindings(of: user, now: start)
-            } then: { result, claimed in
+            } then: { result, state in
                 #expect((try? result.get())?.count == 1)
-                isClaimed = claimed
+                isClaimed = state.isClaimed
             }
             #expect(a.wait { isClaimed != nil })
             #expect(isClaimed == false)

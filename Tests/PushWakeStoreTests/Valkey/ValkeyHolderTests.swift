@@ -36,6 +36,56 @@ private let aor = "alice@example.com"
         #expect((86_390...86_400).contains(try rest() ?? 0))
     }
 
+    @Test func `are known once more when the server has forgotten them, and all it knew of the user`() throws {
+        let prefix = NameSource().next()
+        let a = try ValkeyNode(.shared, name: "a", prefix: prefix)
+        let b = try ValkeyNode(.shared, name: "b", prefix: prefix)
+        #expect(a.connect() && b.connect())
+        var known: Bool?
+        var count: Int?
+        a.store.holdAgain(for: aor, seconds: 100, now: start) { (store) throws(StoreError) in
+            try store.bindings(of: aor, now: start).count
+        } then: {
+            (count, known) = (try? $0.get(), $1)
+        }
+        #expect(a.wait { known == true && count == 0 })
+        let word = Array("registered".utf8)
+        _ = try b.ask(announcing: word) { (store) throws(StoreError) in
+            try store.register([makeBinding()], now: start)
+        }
+        #expect(a.wait(5000) { a.heard == [word] })
+    }
+
+    @Test func `are not known to a server that takes no writes`() throws {
+        let server = ValkeyServer()
+        let node = try ValkeyNode(server, name: "a", prefix: "p")
+        #expect(node.connect())
+        _ = try node.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+        try server.run("config set min-replicas-to-write 1")
+        var state: HoldState?
+        node.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
+            true
+        } then: {
+            state = $1
+        }
+        #expect(node.wait { state == HoldState(isKnown: false) })
+        var known: Bool?
+        node.store.holdAgain(for: aor, seconds: 100, now: start) { (store) throws(StoreError) in
+            true
+        } then: {
+            known = $1
+        }
+        #expect(node.wait { known == false })
+    }
+
+    /// As of calls that an engine is told of in its first moments.
+    @Test func `may ask before the first connection stands`() throws {
+        let node = try ValkeyNode(.shared, name: "a", prefix: NameSource().next())
+        let binding = makeBinding()
+        _ = try node.ask { (store) throws(StoreError) in try store.register([binding], now: start) }
+        #expect(try node.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start) } == [binding])
+    }
+
     /// A list of three that begins with this word looks like what a subscription brings.
     @Test(arguments: ["message", "smessage"])
     func `may have any name`(name: String) throws {

@@ -114,7 +114,7 @@ private let aor = "alice@example.com"
             a.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
                 try store.bindings(of: aor, now: start)
             } then: {
-                held = ((try? $0.get()) ?? [], $1)
+                held = ((try? $0.get()) ?? [], $1.isClaimed)
             }
             #expect(a.wait { held != nil })
             #expect(held?.0 == [phone] && held?.1 == false)
@@ -123,7 +123,7 @@ private let aor = "alice@example.com"
             b.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
                 try store.bindings(of: aor, now: start)
             } then: {
-                second = $1
+                second = $1.isClaimed
             }
             #expect(b.wait { second != nil })
             #expect(second == true)
@@ -259,7 +259,7 @@ private let aor = "alice@example.com"
         node.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
             true
         } then: {
-            answer = $1
+            answer = $1.isClaimed
         }
         #expect(node.wait { answer != nil })
         return answer
@@ -311,8 +311,8 @@ private let aor = "alice@example.com"
             var second: Bool?
             a.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
                 true
-            } then: { result, isClaimed in
-                first = (try? result.get()) != nil && !isClaimed
+            } then: { result, state in
+                first = (try? result.get()) != nil && !state.isClaimed
             }
             // On its way before the second node asks.
             a.loop.turn(waitingUpTo: 0)
@@ -321,7 +321,7 @@ private let aor = "alice@example.com"
             b.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
                 true
             } then: {
-                second = (try? $0.get()) == nil ? nil : $1
+                second = (try? $0.get()) == nil ? nil : $1.isClaimed
             }
             b.loop.turn(waitingUpTo: 0)
             #expect(a.wait { first != nil })

@@ -113,3 +113,27 @@ def test_check_knows_the_address(tmp_path):
             assert done.returncode != 0 and remedy in done.stdout + done.stderr
         else:
             assert not named, named
+
+
+def test_a_slot_that_stands_half_moved(make_node, cluster, wire, simulator):
+    """Its users can be read and not written: their phones are pushed, and ring when the slot has come to rest."""
+    # As short as usual: there is little time to try again.
+    a, b = make_node(cluster), make_node(cluster)
+    phone = wire.phone(b, "ursula", "tcp", rfc8599_fcm())
+    wait_until("it is stored", lambda: is_promised(phone.register()))
+    phone.sleep()
+    is_long_asleep()
+    old = cluster.master_of("pw:{:ursula}")
+    new = next(s for s in cluster.servers if s is not old and "role:master" in s.run("info", "replication"))
+    slot = old.run("cluster", "keyslot", "pw:{:ursula}")
+    new.run("cluster", "setslot", slot, "importing", old.run("cluster", "myid"))
+    old.run("cluster", "setslot", slot, "migrating", new.run("cluster", "myid"))
+    old.run("migrate", "127.0.0.1", new.port, "", 0, 2000, "keys", *old.run("cluster", "getkeysinslot", slot, 100).split())
+    call = wire.call(a, "ursula")
+    simulator.wait_push(phone.push.token)
+    awake = at(wire, b, phone)
+    assert not is_promised(awake.register())
+    for server in (new, old):
+        server.run("cluster", "setslot", slot, "node", new.run("cluster", "myid"))
+    awake.wait_request("INVITE")
+    call.wait_status(200)

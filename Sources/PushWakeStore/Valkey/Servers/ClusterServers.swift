@@ -16,11 +16,14 @@ final class ClusterServers: ValkeyServers {
         let command: [[UInt8]]
         let slot: Int
         let handler: ValkeyLink.Handler
+        let isBrief: Bool
         var hops = 0
+        var waits = 0
 
-        init(_ command: [[UInt8]], _ slot: Int, _ handler: @escaping ValkeyLink.Handler) {
+        init(_ command: [[UInt8]], _ slot: Int, isBrief: Bool, _ handler: @escaping ValkeyLink.Handler) {
             self.command = command
             self.slot = slot
+            self.isBrief = isBrief
             self.handler = handler
         }
     }
@@ -31,6 +34,8 @@ final class ClusterServers: ValkeyServers {
     private static let mostAnnouncements = 25
     /// Milliseconds until a command is tried again whose keys are on their way to another node.
     private static let tryAgainPause: Int64 = 20
+    /// How often that is, where there is something else to ask.
+    private static let mostBriefWaits = 2
     /// Milliseconds between two looks at the map while not all masters answer: the first ones, and later.
     private static let lookPauses: ClosedRange<Int64> = 200...2000
     /// Milliseconds for which a connection that nobody needs any more is kept for what is under way.
@@ -79,9 +84,9 @@ final class ClusterServers: ValkeyServers {
 
     // MARK: Commands
 
-    func send(_ command: [[UInt8]], about key: [UInt8], _ handler: @escaping ValkeyLink.Handler) {
+    func send(_ command: [[UInt8]], about key: [UInt8], isBrief: Bool, _ handler: @escaping ValkeyLink.Handler) {
         let slot = ClusterMap.slot(of: key)
-        deliver(Errand(command, slot, handler), to: map.master(of: slot))
+        deliver(Errand(command, slot, isBrief: isBrief, handler), to: map.master(of: slot))
     }
 
     func publish(_ message: [UInt8], to channel: [UInt8]) {
@@ -90,9 +95,12 @@ final class ClusterServers: ValkeyServers {
 
     /// The other node may hear again before this one knows where.
     private func publish(_ message: [UInt8], to channel: [UInt8], attempts: Int) {
-        send(["SPUBLISH".word, channel, message], about: channel) { [weak self] reply in
+        send([words.publish.word, channel, message], about: channel) { [weak self] reply in
             if let reply {
-                guard case .error = reply else { return }
+                guard case .error(let text) = reply else { return }
+                if ServerRights.isDenial(text), let self {
+                    return events.onDenied(text, server(of: channel))
+                }
             }
             guard let self, attempts > 1, !isEnded else { return }
             loop.schedule(after: Self.lookPauses.lowerBound) { [weak self] in
@@ -128,6 +136,8 @@ final class ClusterServers: ValkeyServers {
             deliver(errand, to: host)
         case .ask(let host): deliver(errand, to: host, asking: true)
         case .tryAgain:
+            errand.waits += 1
+            guard !errand.isBrief || errand.waits <= Self.mostBriefWaits else { return errand.handler(reply) }
             loop.schedule(after: Self.tryAgainPause) { [weak self] in
                 guard let self else { return errand.handler(nil) }
                 deliver(errand, to: map.master(of: errand.slot))
@@ -145,6 +155,8 @@ final class ClusterServers: ValkeyServers {
 
     var keepsOrder: Bool { false }
     var names: [String] { map.masters.map(\.description).sorted() }
+    func server(of key: [UInt8]) -> String { map.master(of: ClusterMap.slot(of: key))?.description ?? "" }
+    let words = AnnouncementWords.cluster
 
     func send(_ command: [[UInt8]], to name: String, _ handler: @escaping ValkeyLink.Handler) {
         guard let host = map.masters.first(where: { $0.description == name }), let link = link(to: host) else {
@@ -261,7 +273,7 @@ final class ClusterServers: ValkeyServers {
             let link = makeLink(to: host, "master")
         else { return }
         subscription?.link.end()
-        link.listen("SSUBSCRIBE", to: channel, events)
+        link.listen(words.subscribe, to: channel, events)
         let tell = link.onLost
         link.onLost = { [weak self] in
             tell()
