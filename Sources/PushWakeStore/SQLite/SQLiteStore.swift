@@ -63,7 +63,7 @@ public final class SQLiteStore: BindingStore {
     let users: UserTable
     let purrs: PURRTable
     private let kinds: BindingKindTable
-    private let tombstoneLifetime: Int64
+    let tombstoneLifetime: Int64
     /// Kept: of the statements with long texts it is the one that runs most.
     private var insertion: SQLiteStatement?
     let perUser: Int
@@ -263,23 +263,6 @@ public final class SQLiteStore: BindingStore {
             try update.bind(3, shift.seconds)
             try update.run()
         }
-    }
-
-    /// Drops what is over, at most `limit` rows; gives how many went.
-    public func forget(now: Int64, limit: Int) throws(StoreError) -> Int {
-        guard limit > 0 else { return 0 }
-        var touched: [Int64] = []
-        let count = try write { () throws(StoreError) -> Int in
-            let bindings = try dropOver(now: now, limit: limit, &touched)
-            try users.countLive(by: -bindings)
-            let tombstones = try delete(
-                "DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE removed_at <= ? LIMIT ?)",
-                now.addingSaturating(-tombstoneLifetime), limit - bindings)
-            try users.sweep(limit: limit, somethingWent: bindings + tombstones > 0)
-            return bindings + tombstones
-        }
-        for id in touched { times?.clear(id) }
-        return count
     }
 
     /// Finds registrations that end soon; slow without `findsEnds`.
@@ -485,13 +468,5 @@ public final class SQLiteStore: BindingStore {
         let statement = try database.statement(sql)
         try statement.bind(1, number)
         try statement.run()
-    }
-
-    private func delete(_ sql: String, _ time: Int64, _ limit: Int) throws(StoreError) -> Int {
-        let statement = try database.statement(sql)
-        try statement.bind(1, time)
-        try statement.bind(2, Int64(max(0, limit)))
-        try statement.run()
-        return database.changes
     }
 }

@@ -297,6 +297,54 @@ import Testing
         }
     }
 
+    @Test func `are of the row as housekeeping has left it`() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            let store = try open(path)
+            _ = try store.register([makeBinding(expires: 60, keep: 60)], now: start)
+            try store.flush()
+            _ = try store.bindings(of: aor, now: start)
+            _ = try store.register([refresh(after: 30)], now: start + 30)
+            #expect(try store.forget(now: start + 60, limit: 10) == 0)
+            for seconds in [61, 80] as [Int64] {
+                _ = try store.register([refresh(after: seconds)], now: start + seconds)
+                try store.flush()
+                let read = try SQLiteStore(reading: path).bindings(of: aor, now: start + seconds)
+                #expect(read == [refresh(after: seconds)])
+            }
+            #expect(try store.forget(now: first.forgetAt + 70, limit: 10) == 0)
+            #expect(try store.bindings(of: aor, now: first.forgetAt + 70) == [refresh(after: 80)])
+        }
+    }
+
+    @Test(arguments: [600, 86_400, 90_000] as [Int64])
+    func `may be lost without the loss of a phone that is registered`(keep: Int64) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            let store = try open(path)
+            let first = makeBinding(expires: 600, keep: keep)
+            for seconds in stride(from: 0, through: 86_100, by: 300) as StrideThrough<Int64> {
+                _ = try store.register([refresh(after: seconds, of: first)], now: start + seconds)
+                try store.flush()
+            }
+            unlink(path + "-times")
+            let read = try SQLiteStore(reading: path).bindings(of: aor, now: start + 86_100 + 599)
+            #expect(read.count == 1)
+        }
+    }
+
+    @Test(arguments: [0, 60] as [Int64]) func `do not undo the end of a registration`(seconds: Int64) throws {
+        try withStore { (store, path) throws in
+            _ = try store.register([refresh(after: seconds)], now: start + seconds)
+            let before = try #require(TimesFile(storePath: path)).places(ofUser: 1)
+            try #require(before[0] != nil)
+            try store.endRegistrations(.all, of: aor, now: start + 70)
+            // As a process leaves them that is killed before they are cleared, or that knows of no places.
+            try #require(TimesFile(storePath: path)).write([(id: 1 << 8, place: #require(before[0]))])
+            #expect(try SQLiteStore(reading: path).bindings(of: aor, now: start).map(\.expiresAt) == [start + 70])
+        }
+    }
+
     @Test func `have a place of their own for each of many rows`() throws {
         try withTemporaryDirectory { directory in
             let file = try #require(TimesFile(storePath: directory + "/bindings.db"))

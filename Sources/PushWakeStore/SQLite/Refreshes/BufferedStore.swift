@@ -111,7 +111,8 @@ public final class BufferedStore: BindingStore {
     /// The next REGISTER of a new user needs no look at the rows. They have these ids, in the order of `added`.
     private func prepareRefreshes(of firsts: [Int64]) {
         var places: [(id: Int64, place: TimesFile.Place)] = []
-        for (first, user) in zip(firsts, added) where user.bindings.count <= TimesFile.rowsPerUser {
+        for (first, user) in zip(firsts, added)
+        where user.bindings.count <= TimesFile.rowsPerUser && user.bindings.allSatisfy(Self.outlivesTables) {
             for (offset, binding) in user.bindings.enumerated() {
                 let times = TimesFile.Times(of: binding)
                 places.append((first &+ Int64(offset), TimesFile.Place(base: .init(of: times), times: times)))
@@ -257,13 +258,19 @@ public final class BufferedStore: BindingStore {
         return true
     }
 
-    /// A place with the times of a REGISTER; nil where the tables have to hear of it, because they have not for long, or
-    /// because the clock was put back.
+    /// A place with the times of a REGISTER; nil where the tables have to hear of it: because they have not for long,
+    /// because the binding is soon forgotten (`persist` of 0 and 1), or because the clock was put back.
     private func renewed(_ place: TimesFile.Place, _ binding: Binding) -> TimesFile.Place? {
         guard binding.registeredAt >= place.times.registeredAt,
-            place.base.age(at: binding.registeredAt) < Self.latestTimes
+            place.base.age(at: binding.registeredAt) < Self.latestTimes,
+            Self.outlivesTables(binding)
         else { return nil }
         return TimesFile.Place(base: place.base, times: .init(of: binding))
+    }
+
+    /// Who has the tables alone, as old as they may be, does not forget it while its phone is registered.
+    private static func outlivesTables(_ binding: Binding) -> Bool {
+        binding.forgetAt >= binding.expiresAt.addingSaturating(latestTimes)
     }
 
     /// Takes the first bindings of a user.
@@ -353,8 +360,10 @@ public final class BufferedStore: BindingStore {
 
     public func forget(now: Int64, limit: Int) throws(StoreError) -> Int {
         try flush()
-        let count = try store.forget(now: now, limit: limit)
-        if count > 0 { forgetUsers() }
+        var touched: [Int64] = []
+        let count = try store.forget(now: now, limit: limit, touched: &touched)
+        // A row that stays may have other times in the table: what memory takes for them is not believed.
+        if count > 0 || !touched.isEmpty { forgetUsers() }
         return count
     }
 
@@ -392,50 +401,6 @@ public final class BufferedStore: BindingStore {
     public func tryWriting() throws(StoreError) {
         try flush()
         try store.tryWriting()
-    }
-}
-
-extension SQLiteStore {
-    /// Overwrites what has changed in rows that are there, and stores the bindings of users who have no row; all or
-    /// nothing. Returns the first id of each of these users.
-    fileprivate func write(
-        replacing rows: [(id: Int64, binding: Binding)], adding users: [[Binding]] = [],
-        change: (Int64) -> RowChange = { _ in .everything }
-    ) throws(StoreError) -> [Int64] {
-        try write { () throws(StoreError) in
-            if !rows.isEmpty {
-                let address = try database.statement(Self.addressUpdate)
-                for row in rows {
-                    switch change(row.id) {
-                    case .times: try update(TimesFile.Times(of: row.binding), id: row.id)
-                    case .address: try updateAddress(row.binding, id: row.id, with: address)
-                    case .everything: try insert(row.binding, id: row.id)
-                    }
-                }
-            }
-            guard !users.isEmpty else { return [] }
-            var change = 0
-            let known = try self.users.findOrAdd(users.map { $0.first?.aor ?? "" })
-            for (user, bindings) in zip(known, users) {
-                change += bindings.count - (try dropDamaged(of: user))
-                for (index, binding) in bindings.enumerated() {
-                    try insert(binding, id: user.slots.lowerBound &+ Int64(index))
-                }
-            }
-            try self.users.countLive(by: change)
-            return known.map(\.slots.lowerBound)
-        }
-    }
-
-    private static let addressUpdate =
-        "UPDATE bindings SET \(BindingRow.timeColumns), contact = ?, call_id = ? WHERE id = ?"
-
-    private func updateAddress(_ binding: Binding, id: Int64, with update: SQLiteStatement) throws(StoreError) {
-        try BindingRow.bind(TimesFile.Times(of: binding), to: update)
-        try update.bind(BindingRow.times + 1, BindingRow.packedContact(binding))
-        try update.bind(BindingRow.times + 2, TextPacking.plain.pack(binding.callID))
-        try update.bind(BindingRow.times + 3, id)
-        try update.run()
     }
 }
 

@@ -15,7 +15,7 @@ struct StoredRow {
     init(id: Int64, _ binding: Binding) {
         self.id = id
         self.binding = binding
-        base = TimesFile.Base(registeredAt: binding.registeredAt, cseq: binding.cseq)
+        base = TimesFile.Base(of: TimesFile.Times(of: binding))
     }
 }
 
@@ -34,8 +34,7 @@ extension SQLiteStore {
 
     /// The table has newer times of these rows, or they are gone.
     ///
-    /// ORDER: after the transaction. A process that is killed before leaves places of rows that are no more, which nobody
-    /// takes for others.
+    /// ORDER: after the transaction. A process that is killed before leaves places that fit no row any more.
     func forgetTimes(of rows: [StoredRow]) {
         for row in rows where row.isRenewed { times?.clear(row.id) }
     }
@@ -64,56 +63,21 @@ extension SQLiteStore {
     }
 
     private func base(of id: Int64) throws(StoreError) -> TimesFile.Base? {
-        let query = try database.statement("SELECT registered_at, cseq FROM bindings WHERE id = ?")
+        let query = try database.statement("SELECT \(Self.baseColumns) FROM bindings WHERE id = ?")
         defer { query.reset() }
         try query.bind(1, id)
         guard try query.step() else { return nil }
-        return TimesFile.Base(registeredAt: query.number(0), cseq: UInt32(truncatingIfNeeded: query.number(1)))
+        return base(query, at: 0)
     }
 
-    /// Deletes bindings whose time is over, at most `limit`; gives how many. Those that have registered since the table was
-    /// written stay, with their times in it. `touched` gets the ids of all.
-    func dropOver(now: Int64, limit: Int, _ touched: inout [Int64]) throws(StoreError) -> Int {
-        var gone = 0
-        // A round finds nothing but bindings that stay where many do.
-        for _ in 0..<4 {
-            let over = try over(now: now, limit: limit - gone)
-            var stay = 0
-            for row in over {
-                touched.append(row.id)
-                if let newest = newestTimes(of: row), newest.forgetAt > now {
-                    try update(newest, id: row.id)
-                    stay += 1
-                } else {
-                    try run("DELETE FROM purrs WHERE id = ?", row.id)
-                    try run("DELETE FROM bindings WHERE id = ?", row.id)
-                    gone += 1
-                }
-            }
-            if stay == 0 || gone == limit { break }
-        }
-        return gone
-    }
+    /// What `base(_:at:)` reads.
+    static let baseColumns = "registered_at, cseq, expires_in"
 
-    private func newestTimes(of row: (id: Int64, base: TimesFile.Base)) -> TimesFile.Times? {
-        guard let times, TimesFile.hasPlace(row.id) else { return nil }
-        let place = times.places(ofUser: row.id >> 8)[Int(row.id & 0xFF)]
-        return place.flatMap { $0.base == row.base ? $0.times : nil }
-    }
-
-    private func over(now: Int64, limit: Int) throws(StoreError) -> [(id: Int64, base: TimesFile.Base)] {
-        let query = try database.statement(
-            "SELECT id, registered_at, cseq FROM bindings WHERE forget_at <= ? ORDER BY forget_at, id LIMIT ?")
-        defer { query.reset() }
-        try query.bind(1, now)
-        try query.bind(2, Int64(limit))
-        var rows: [(id: Int64, base: TimesFile.Base)] = []
-        while try query.step() {
-            let base = TimesFile.Base(
-                registeredAt: query.number(1), cseq: UInt32(truncatingIfNeeded: query.number(2)))
-            rows.append((query.number(0), base))
-        }
-        return rows
+    /// The columns from there on.
+    func base(_ row: SQLiteStatement, at column: Int32) -> TimesFile.Base {
+        TimesFile.Base(
+            registeredAt: row.number(column), cseq: UInt32(truncatingIfNeeded: row.number(column + 1)),
+            expiresIn: row.number(column + 2))
     }
 
     /// Users with rows after `cursor` in the order of bytes, and when the last of these is over by the table.

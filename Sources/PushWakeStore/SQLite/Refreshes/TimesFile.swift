@@ -9,12 +9,12 @@ import PushWakeCore
 /// file, for each row that changes. Here a row has 32 bytes of its own, at a place that its id tells, and what changes is
 /// written over what was there. The first rows of each user have such a place.
 ///
-///     0   the table's own time (low 32 bits) and CSeq of the row that these bytes are of
+///     0   the table's own time (low 32 bits) of the row that these bytes are of, and its CSeq mixed with `expires_in`
 ///     8   seconds since 1970 of the last REGISTER
 ///     16  seconds from then until the registration ends, and until the binding is forgotten, 32 bits each
 ///     24  CSeq, and a checksum, 32 bits each
 ///
-/// Numbers are little endian. What was written to the table since has another time there, or another CSeq: so a place is
+/// Numbers are little endian. What was written to the table since has another time or end there, or another CSeq: so a place is
 /// never taken for a row that it is not of, whoever has written to the table, and a file that is lost costs nothing but
 /// times. A write of 32 bytes within a page is seen as a whole, or not at all.
 final class TimesFile {
@@ -46,12 +46,18 @@ final class TimesFile {
     struct Base: Equatable {
         fileprivate let word: UInt64
 
-        init(registeredAt: Int64, cseq: UInt32) {
-            word = UInt64(UInt32(truncatingIfNeeded: registeredAt)) | UInt64(cseq) << 32
+        /// The end of a registration changes `expiresIn` alone; so that two numbers share 32 bits, it is spread over them.
+        init(registeredAt: Int64, cseq: UInt32, expiresIn: Int64) {
+            let mixed = cseq ^ UInt32(truncatingIfNeeded: expiresIn) &* 0x9E37_79B1
+            word = UInt64(UInt32(truncatingIfNeeded: registeredAt)) | UInt64(mixed) << 32
         }
 
         /// These times as the table has them.
-        init(of times: Times) { self.init(registeredAt: times.registeredAt, cseq: times.cseq) }
+        init(of times: Times) {
+            self.init(
+                registeredAt: times.registeredAt, cseq: times.cseq,
+                expiresIn: times.expiresAt &- times.registeredAt)
+        }
 
         fileprivate init(word: UInt64) { self.word = word }
 
