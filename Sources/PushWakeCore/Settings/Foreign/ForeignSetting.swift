@@ -43,8 +43,10 @@ public struct ForeignSetting: Sendable {
 
     /// For who wrote the name where ours belongs.
     var remedy: String {
-        if let key { return "there is no such setting; here it is called \(SettingsTable.description(of: key).name)" }
-        return note.description
+        guard let key else { return note.description }
+        let name = SettingsTable.description(of: key).name
+        let difference = note.utf8CodeUnitCount > 0 ? " (\(note))" : ""
+        return "there is no such setting; here it is called \(name)\(difference)"
     }
 }
 
