@@ -22,11 +22,13 @@ public struct CallDevice: Equatable, Sendable {
     public var showsCallAtOnce: Bool
     /// A push can tell it how a call ended; a device with nothing but a PushKit token gets calls alone.
     public var takesNotices: Bool
+    /// Its tokens are all that is known of it: they came without a REGISTER, and what it registers does not name them.
+    public var isTokensAlone: Bool
 
     public init(
         instance: String = "", tokens: [String] = [], contacts: [CallContact] = [], isAwake: Bool = false,
         canBePushed: Bool = false, isProviderHealthy: Bool = true, pushDelay: Int64 = 0, showsCallAtOnce: Bool = false,
-        takesNotices: Bool = true
+        takesNotices: Bool = true, isTokensAlone: Bool = false
     ) {
         self.instance = instance
         self.tokens = tokens
@@ -37,6 +39,7 @@ public struct CallDevice: Equatable, Sendable {
         self.pushDelay = pushDelay
         self.showsCallAtOnce = showsCallAtOnce
         self.takesNotices = takesNotices
+        self.isTokensAlone = isTokensAlone
     }
 }
 
@@ -204,6 +207,24 @@ struct DeviceState {
 
     var isNameless: Bool {
         wasPushed && leg == nil && device.contacts.isEmpty && device.tokens.isEmpty && device.instance.isEmpty
+    }
+
+    /// Its tokens are all that is known of it.
+    var isTokensAlone: Bool { device.isTokensAlone && device.contacts.isEmpty && leg == nil && !isAnswered && !hasDeclined }
+
+    /// A phone of which no token is known; not one that another has turned out to be.
+    var isPlainPhone: Bool { device.tokens.isEmpty && !isNameless && !(device.contacts.isEmpty && leg == nil) }
+
+    /// The phone has the request, and says so.
+    var hasSpoken: Bool { isAnswered || hasDeclined || (leg?.heard ?? .nothing) > .nothing }
+
+    /// Another device has turned out to be this one: its contacts and its leg are this one's.
+    mutating func takeOver(_ other: inout DeviceState) {
+        device.instance = other.device.instance
+        device.contacts = other.device.contacts
+        (leg, replacement) = (other.leg, other.replacement)
+        failedKeys += other.failedKeys
+        other = DeviceState(CallDevice())
     }
 
     /// Where a request can go without the phone's help, the best one first: nil when it has to come by itself.

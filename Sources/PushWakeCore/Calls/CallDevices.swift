@@ -50,14 +50,17 @@ public struct CallDevices: Equatable, Sendable {
                 if contact.age < 0, let binding { contact.age = age(bindings[binding]) }
                 return contact
             }.sorted { Self.isNewer($0, $1) }
+            let isTokensAlone = group.allSatisfy { TokenReport.hasTokensAlone(bindings[$0]) }
             devices.append(
                 CallDevice(
-                    instance: group.lazy.map { bindings[$0].instance }.first { !$0.isEmpty } ?? "",
+                    instance: isTokensAlone
+                        ? "" : group.lazy.map { bindings[$0].instance }.first { !$0.isEmpty } ?? "",
                     tokens: group.map { bindings[$0].token }, contacts: known,
                     isAwake: known.contains { Self.isAwake($0, awakeFor) } || group.contains { isAwake(bindings[$0]) },
                     canBePushed: pushed != nil, pushDelay: pushed?.delay ?? 0,
                     showsCallAtOnce: event == .call && pushed?.type == .voip,
-                    takesNotices: group.contains { plan.takes(.cancel, bindings[$0]) }))
+                    takesNotices: group.contains { plan.takes(.cancel, bindings[$0]) },
+                    isTokensAlone: isTokensAlone))
             groups.append(group)
             chosen.append(pushed)
         }

@@ -27,9 +27,9 @@ extension CallMachine {
 
     /// Pushes the end to a device that must hear of it.
     mutating func tellEnd(_ how: CallEnd, _ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
-        guard isCall, policy.pushesEnd, devices[index].device.takesNotices, mustHear(devices[index], of: how) else {
-            return
-        }
+        guard isCall, policy.pushesEnd, devices[index].device.takesNotices, mustHear(devices[index], of: how),
+            !isProbablyThere(index)
+        else { return }
         verbs.append(.push(device: index, event: how.notice, deadline: now + Self.noticeLife))
         verbs.append(.note(.pushed(device: index, how.notice)))
     }
@@ -46,6 +46,15 @@ extension CallMachine {
         showEnd(index, sent.contact, &verbs)
         if !wasTold { tellEnd(end, index, now, &verbs) }
         return verbs
+    }
+
+    /// Tokens are all that is known of this device, and the user's only phone without one has said something: it was
+    /// there before its push, and is told of its own call by SIP. A notice would end the call that it has.
+    public func isProbablyThere(_ index: Int) -> Bool {
+        guard devices.indices.contains(index), devices[index].isTokensAlone,
+            devices.count(where: { $0.isTokensAlone }) == 1, devices.count(where: { $0.isPlainPhone }) == 1
+        else { return false }
+        return devices.contains { $0.isPlainPhone && $0.hasSpoken }
     }
 
     private func mustHear(_ state: DeviceState, of how: CallEnd) -> Bool {

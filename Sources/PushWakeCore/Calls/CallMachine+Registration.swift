@@ -23,7 +23,17 @@ extension CallMachine {
 
     /// The device of a registration takes part; true when that may change how the request stands.
     mutating func join(_ registration: CallRegistration, _ now: Int64, _ verbs: inout [CallVerb]) -> Bool {
-        guard let index = index(of: registration) else {
+        let known = index(of: registration)
+        if let pushed = tokensAlone(of: registration, known) {
+            // Late: what it is told of the end came over push.
+            guard !isClosed else {
+                verbs.append(.note(.registered(device: pushed)))
+                return false
+            }
+            if let known { takeOver(known, by: pushed) }
+            return join(registration, pushed, now, &verbs)
+        }
+        guard let known else {
             guard !isClosed, devices.count < Self.mostDevices else { return false }
             devices.append(
                 DeviceState(
@@ -34,6 +44,12 @@ extension CallMachine {
             ring(devices.count - 1, registration.contact, now, &verbs)
             return true
         }
+        return join(registration, known, now, &verbs)
+    }
+
+    private mutating func join(
+        _ registration: CallRegistration, _ index: Int, _ now: Int64, _ verbs: inout [CallVerb]
+    ) -> Bool {
         verbs.append(.note(.registered(device: index)))
         learn(index, registration)
         guard !isClosed else {
@@ -77,6 +93,30 @@ extension CallMachine {
                 || state.device.contacts.contains { $0.key == registration.contact.key }
         }
         return known ?? devices.firstIndex { $0.isNameless }
+    }
+
+    /// A pushed device of which nothing but tokens is known, where this must be it: what registers names no token, and
+    /// comes from where no phone was. One that was there before, and refreshes, is another phone.
+    private func tokensAlone(of registration: CallRegistration, _ known: Int?) -> Int? {
+        guard registration.tokens.isEmpty else { return nil }
+        if let known {
+            let state = devices[known]
+            guard state.isPlainPhone, !state.isAnswered, !state.hasDeclined,
+                !state.device.contacts.contains(where: { $0.isSameFlow(as: registration.contact) })
+            else { return nil }
+        }
+        return devices.firstIndex { state in
+            switch state.push {
+            case .underway, .dropped, .accepted: state.isTokensAlone
+            case .none, .failed: false
+            }
+        }
+    }
+
+    private mutating func takeOver(_ other: Int, by index: Int) {
+        var state = devices[other]
+        devices[index].takeOver(&state)
+        devices[other] = state
     }
 
     private mutating func learn(_ index: Int, _ registration: CallRegistration) {

@@ -297,7 +297,8 @@ extension EngineCore {
     func countFailures(_ request: HeldRequest) {
         guard request.content.event == .call, let threshold = CallFailures.threshold(settings) else { return }
         let now = SystemClock.wallSeconds()
-        for binding in request.pushedAt.keys.compactMap(request.binding(of:))
+        let absent = request.pushedAt.keys.filter { !request.machine.isProbablyThere($0) }
+        for binding in absent.compactMap(request.binding(of:))
         where callFailures.add(binding.token, now: now) >= threshold {
             callFailures.forget(binding.token)
             remove(binding, "did not come for \(threshold) call\(threshold == 1 ? "" : "s")", now)

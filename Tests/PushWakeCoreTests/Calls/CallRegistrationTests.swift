@@ -307,6 +307,79 @@ import Testing
         #expect(call.register(CallRegistration(tokens: ["t2"], contact: .udp("a2", flow: "new"))) == "ring 2 a2 for 1")
     }
 
+    // MARK: Tokens that were reported without a REGISTER
+
+    /// An app that reported its tokens, and registers without them.
+    private func reported(_ phones: CallDevice...) -> HeldCall {
+        let app = CallDevice(tokens: ["t"], canBePushed: true, isTokensAlone: true)
+        switch phones.count {
+        case 0: return HeldCall(app)
+        case 1: return HeldCall(app, phones[0])
+        default: return HeldCall(app, phones[0], phones[1])
+        }
+    }
+
+    @Test func `after its push is the one that reported its tokens`() {
+        let call = reported()
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.register("a", at: .tcp("a1")) == "ring 1 a1, give up 480")
+        #expect(call.notes.contains(.registered(device: 0)))
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.hear(200, leg: 1) == "")
+        #expect(call.end(.answered) == "")
+    }
+
+    @Test(arguments: [486, 603]) func `after its push and declines has reported its tokens`(status: Int) {
+        let call = reported()
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.register("a", at: .tcp("a1")) == "ring 1 a1, give up 480")
+        #expect(call.hear(status, leg: 1) == "give up 480")
+        #expect(call.end(.failed(status)) == "")
+    }
+
+    @Test func `from a new place takes along what the registrar had of it`() {
+        let call = reported(.plain(.udp("a1", flow: "old")))
+        #expect(call.start() == "push 0 call, ring 1 a1, hold")
+        #expect(call.accept() == "")
+        #expect(call.register(CallRegistration(contact: .udp("a1", flow: "new"))) == "ring 2 a1 for 1, give up 480")
+        #expect(call.notes.contains(.registered(device: 0)))
+        #expect(call.hear(200, leg: 2) == "")
+        #expect(call.end(.answered) == "")
+    }
+
+    @Test func `again from where it was is a desk phone, and the app is still awaited`() {
+        let call = reported(.plain(.udp("d1")))
+        #expect(call.start() == "push 0 call, ring 1 d1, hold")
+        #expect(call.accept() == "")
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.register(CallRegistration(contact: .udp("d1"))) == "")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.register("a", at: .tcp("a1")) == "ring 2 a1, give up 480")
+        #expect(call.notes.contains(.registered(device: 0)))
+    }
+
+    @Test func `has no notice of its own call where it was there before its push`() {
+        let one = reported(.plain(.tcp("a1")))
+        #expect(one.start() == "push 0 call, ring 1 a1, hold")
+        #expect(one.accept() == "")
+        #expect(one.hear(200, leg: 1) == "")
+        #expect(one.end(.answered) == "")
+
+        // One of two: the other may be the app.
+        let two = reported(.plain(.tcp("d1")), .plain(.udp("a1")))
+        #expect(two.start() == "push 0 call, ring 1 d1, ring 2 a1, hold")
+        #expect(two.accept() == "")
+        #expect(two.hear(200, leg: 1) == "")
+        #expect(two.end(.answered) == "push 0 elsewhere")
+
+        let silent = reported(.plain(.udp("a1")))
+        #expect(silent.start() == "push 0 call, ring 1 a1, hold")
+        #expect(silent.accept() == "")
+        #expect(silent.end(.cancelled) == "push 0 cancel")
+    }
+
     @Test func `with the contact of another device takes it over`() {
         let call = HeldCall(.asleep("a", .udp("x")), .asleep("b"))
         #expect(call.start() == "push 0 call, push 1 call, hold")

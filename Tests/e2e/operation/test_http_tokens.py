@@ -309,6 +309,65 @@ def test_a_program_wakes_a_phone_and_hears_when_it_is_there(make_kamailio, tmp_p
     wait_until("the request is over", lambda: client.curl("/healthz").json["held_requests"] == 0, 20)
 
 
+@pytest.fixture
+def reported(make_kamailio, tmp_path):
+    """A Kamailio whose user groundwire has one app, which reported its tokens, and their selector."""
+    port = free_port()
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+
+    def start(simulator, **settings):
+        server = make_kamailio(config=CALLS.read_text(), wake_timeout=3, settings={
+            "http_listen": str(port), "http_token_file": str(token), **acrobits(simulator), **settings})
+        server.start().wait_engine()
+        selector = uuid.uuid4().hex
+        report = {"username": "groundwire", **IOS, "selector": selector}
+        assert Client(port).curl("/v1/acrobits/push-token", *form(report)).json == {"stored": 2}
+        return server, selector, Client(port)
+
+    return start
+
+
+def verbs(simulator, selector):
+    return [push["body"]["verb"] for push in simulator.pushes(selector)]
+
+
+@pytest.mark.parametrize("transport", ["udp", "tcp"])
+def test_the_app_that_answers_is_the_one_that_reported_its_token(reported, wire, simulator, transport):
+    """What it registers names no token. A push about the end would end its own call."""
+    server, selector, client = reported(simulator)
+    phone = wire.phone(server, "groundwire", transport)
+    phone.register()
+    for calls in (1, 2):
+        phone.sleep()
+        call = wire.call(server, "groundwire")
+        wait_until("a push", lambda: verbs(simulator, selector).count("NotifyIncomingCall") == calls)
+        phone = wire.again(phone)
+        phone.register()
+        phone.wait_request("INVITE")
+        call.wait_status(200)
+        call.hang_up()
+        phone.wait_request("BYE")
+    row, = [row for row in bindings(client, "groundwire") if row["service"] == "voip"]
+    assert (row["accepted"], row["woke"]) == (2, 2), row
+    assert verbs(simulator, selector) == ["NotifyIncomingCall"] * 2
+
+
+def test_an_app_that_declines_keeps_the_token_that_it_reported(reported, wire, simulator):
+    server, selector, client = reported(simulator, remove_on_callfail=2)
+    phone = wire.phone(server, "groundwire", "tcp")
+    phone.register()
+    for calls in (1, 2, 3):
+        phone.sleep()
+        call = wire.call(server, "groundwire")
+        wait_until("a push", lambda: verbs(simulator, selector).count("NotifyIncomingCall") == calls)
+        phone = wire.again(phone)
+        phone.answers["INVITE"] = (180, 486)
+        phone.register()
+        assert call.wait_final(8).status == 486
+    assert len(bindings(client, "groundwire")) == 2
+
+
 def test_a_call_wakes_an_app_that_reported_its_token_over_http(make_kamailio, tmp_path, wire, simulator):
     port = free_port()
     token = tmp_path / "token"

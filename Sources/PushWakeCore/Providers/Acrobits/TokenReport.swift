@@ -54,7 +54,14 @@ public struct TokenReport: Equatable, Sendable {
 
     /// What bindings of a reported account have in place of a `+sip.instance`: the selector is one account on one device.
     public static func instance(ofSelector selector: String) -> String {
-        selector.isEmpty ? "" : "acrobits:\(selector)"
+        selector.isEmpty ? "" : "\(madeInstance)\(selector)"
+    }
+
+    private static let madeInstance = "acrobits:"
+
+    /// Nothing but its token is known of the device: no Contact, and no instance that a REGISTER could name.
+    static func hasTokensAlone(_ binding: Binding) -> Bool {
+        binding.contact.isEmpty && (binding.instance.isEmpty || binding.instance.hasPrefix(madeInstance))
     }
 
     private struct Pair: Equatable {
