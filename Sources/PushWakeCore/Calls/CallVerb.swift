@@ -38,9 +38,9 @@ public enum CallNote: Equatable, Sendable {
     case plain(device: Int)
     /// It wants to be left to the request itself for so many milliseconds before it is pushed (`pn-timeout`).
     case delayed(device: Int, Int64)
-    /// It was pushed a moment ago, which may wake it for this request too; the next push may go in so many
-    /// milliseconds (`ignore_same`).
-    case putOff(device: Int, Int64)
+    /// It was pushed a moment ago, which may wake it for this request too, or too many pushes went; the next one may go in
+    /// so many milliseconds.
+    case putOff(device: Int, Int64, PushTurn.Setting)
     /// None of its tokens takes a push for this event.
     case notPushed(device: Int, Plan.Reason)
     /// It was rung and has said nothing for so many milliseconds.

@@ -64,7 +64,7 @@ public struct StoryLine: Equatable, Sendable {
     var device = StoryLine.nobody
     /// Raw value of the push's `PushEvent`.
     var event: UInt8 = 0
-    /// Raw value: `Reach` of `awake`, `Kind` of what a push came of, `Outcome` of its end, and so on.
+    /// Raw value: `Reach` of `awake`, `PushTurn.Setting` of `putOff`, `Kind` of what a push came of, `Outcome` of its end, and so on.
     var detail: UInt8 = 0
     /// The binding is gone with the push; the contact of `pushFailed` is rung; at `gaveUp` legs are still out.
     var flag = false
@@ -78,7 +78,9 @@ public struct StoryLine: Equatable, Sendable {
         case .asleep(let device): set(.asleep, device)
         case .plain(let device): set(.plain, device)
         case .delayed(let device, let pause): set(.delayed, device, milliseconds: pause)
-        case .putOff(let device, let pause): set(.putOff, device, milliseconds: pause)
+        case .putOff(let device, let pause, let setting):
+            set(.putOff, device, milliseconds: pause)
+            detail = setting.rawValue
         case .notPushed(let device, _): set(.notPushed, device)
         case .silent(let device, let time): set(.silent, device, milliseconds: time)
         case .pushed(let device, let event):

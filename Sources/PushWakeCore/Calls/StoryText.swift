@@ -159,7 +159,8 @@ extension CallStory {
             return "\(phone) \(isBound ? "cannot be pushed for this" : "has no push binding")"
         case .delayed: return "\(phone) is pushed in \(line.milliseconds) ms unless it answers (pn-timeout)"
         case .putOff:
-            return "\(phone) was pushed a moment ago: the next push waits \(line.milliseconds) ms (ignore_same)"
+            let setting = PushTurn.Setting(rawValue: line.detail) ?? .ignoreSame
+            return "\(phone) \(setting.words): the next push waits \(line.milliseconds) ms (\(setting.name))"
         case .notPushed: return "\(phone) is not pushed: \(text(of: line))"
         case .silent: return "\(phone) has been silent for \(line.milliseconds) ms"
         case .pushFailed:

@@ -130,7 +130,7 @@ extension EngineCore {
     private func note(_ pending: PutOffPush, waitsFor turn: PushTurn, _ wait: Int64, _ now: Int64) {
         if case .window = turn { statistics.suppressed += 1 } else { statistics.limited += 1 }
         for follower in pending.entry.followers {
-            trace.note(follower.request.trace, .putOff(device: follower.device, wait), now: now)
+            trace.note(follower.request.trace, .putOff(device: follower.device, wait, turn.setting), now: now)
         }
     }
 

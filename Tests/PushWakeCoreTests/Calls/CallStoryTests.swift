@@ -128,7 +128,22 @@ extension CallStory {
         (.notPushed(device: 0, .voipTokenOnly), "phone 1 is not pushed: a PushKit token may only get calls"),
         (.late(device: 0), "phone 1 came after the end"),
         (.copied, "there was no phone to ring"), (.resumed, "there was no phone to ring"),
-        (.putOff(device: 0, 4321), "phone 1 was pushed a moment ago: the next push waits 4321 ms (ignore_same)"),
+        (
+            .putOff(device: 0, 4321, .ignoreSame),
+            "phone 1 was pushed a moment ago: the next push waits 4321 ms (ignore_same)"
+        ),
+        (
+            .putOff(device: 0, 4321, PushTurn.device(1).setting),
+            "phone 1 had many pushes: the next push waits 4321 ms (device_pushes)"
+        ),
+        (
+            .putOff(device: 0, 4321, PushTurn.caller(1).setting),
+            "phone 1 has a caller who has caused many pushes: the next push waits 4321 ms (caller_pushes)"
+        ),
+        (
+            .putOff(device: 0, 4321, PushTurn.user(1).setting),
+            "phone 1 has a user who had many pushes: the next push waits 4321 ms (aor_pushes)"
+        ),
     ])
     func `sums up what one fact says about a phone`(note: CallNote, summary: String) {
         var story = CallStory(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)

@@ -7,6 +7,45 @@ public enum PushTurn: Hashable, Sendable {
     case caller(UInt64)
     case user(UInt64)
     case window(UInt64)
+
+    /// The setting by which somebody waits for it.
+    public enum Setting: UInt8, Sendable {
+        case devicePushes
+        case callerPushes
+        case userPushes
+        case ignoreSame
+
+        /// As people know it.
+        var name: String {
+            let key: SettingKey =
+                switch self {
+                case .devicePushes: .devicePushes
+                case .callerPushes: .callerPushes
+                case .userPushes: .aorPushes
+                case .ignoreSame: .ignoreSame
+                }
+            return SettingsTable.description(of: key).name.description
+        }
+
+        /// What a phone has to wait for, after its name.
+        var words: String {
+            switch self {
+            case .devicePushes: "had many pushes"
+            case .callerPushes: "has a caller who has caused many pushes"
+            case .userPushes: "has a user who had many pushes"
+            case .ignoreSame: "was pushed a moment ago"
+            }
+        }
+    }
+
+    public var setting: Setting {
+        switch self {
+        case .device: .devicePushes
+        case .caller: .callerPushes
+        case .user: .userPushes
+        case .window: .ignoreSame
+        }
+    }
 }
 
 /// Pushes that were put off, in one line for each turn: calls before messages before refreshes, each class in the order in
