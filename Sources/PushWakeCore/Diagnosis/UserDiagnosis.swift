@@ -64,10 +64,11 @@ public struct UserDiagnosis: Equatable, Sendable {
     public var advice: String {
         let worst = findings.first { $0.state == .failing } ?? findings.first { $0.state == .doubtful }
         if let worst { return worst.remedy }
-        let isProven = facts.phones.contains { if case .wakes = $0.assessment { true } else { false } }
-        return isProven
-            ? "nothing: a call to \(shownUser) rings"
-            : "try it: pushwake send call \(shownUser), and see whether the phone wakes"
+        if facts.phones.contains(where: \.hasWoken) { return "nothing: a call to \(shownUser) rings" }
+        if let silent = facts.phones.first(where: { $0.assessment == .pushedForNone }) {
+            return "it was pushed and has not registered: \(Self.silence(silent.provider))"
+        }
+        return "try it: pushwake send call \(shownUser), and see whether the phone wakes"
     }
 
     /// Nothing fails.
@@ -175,6 +176,11 @@ public struct UserDiagnosis: Equatable, Sendable {
         let last = phone.lastPushAgo.map { ", the last one \(Self.time($0)) ago" } ?? ""
         switch phone.assessment {
         case .neverPushed: add(.push, .fine, "\(name) was \(words)")
+        case .pushedForNone:
+            add(.push, .fine, "a push to \(name) was accepted, for no call\(last)")
+            guard let ago = phone.lastPushAgo else { break }
+            let hasCome = phone.registeredAgo <= ago
+            add(.wake, .fine, "\(name) has \(hasCome ? "registered" : "not registered") since")
         case .failing(_, let outcome):
             let state: State = outcome == .throttled || outcome == .overloaded ? .doubtful : .failing
             let reason = outcome == .misconfigured ? facts.refusals[phone.provider] : nil
@@ -255,6 +261,17 @@ public struct UserDiagnosis: Equatable, Sendable {
             "on the phone allow the app notifications and take battery saving off it (a forced stop keeps it silent too); \(rest)"
         case .webpush: "in the browser allow notifications, and keep the browser running; \(rest)"
         case .acrobits, .webhook: "on the phone allow the app notifications; \(rest)"
+        }
+    }
+}
+
+extension DiagnosisFacts.Phone {
+    /// It registers for calls, or has after the last push of another kind.
+    fileprivate var hasWoken: Bool {
+        switch assessment {
+        case .wakes: true
+        case .pushedForNone: lastPushAgo.map { registeredAgo <= $0 } ?? false
+        case .neverPushed, .failing, .unproven, .neverWoke, .stoppedWaking, .wakesSometimes: false
         }
     }
 }

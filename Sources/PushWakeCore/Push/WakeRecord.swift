@@ -57,7 +57,7 @@ public struct WakeRecord: Equatable, Sendable {
     /// What to think of it.
     public var assessment: Assessment {
         if failures > 0 { return .failing(Int(failures), lastFailure) }
-        guard accepted > 0 || woke > 0 else { return .neverPushed }
+        guard accepted > 0 || woke > 0 else { return lastPush == nil ? .neverPushed : .pushedForNone }
         guard let time = meanLatency else {
             return accepted < Self.suspicious ? .unproven(Int(accepted)) : .neverWoke(Int(accepted))
         }
@@ -70,6 +70,8 @@ public struct WakeRecord: Equatable, Sendable {
     public enum Assessment: Equatable, Sendable {
         /// Not since the engine started, at least.
         case neverPushed
+        /// Pushes were accepted, by hand or as a notice, and none of them for a call or message.
+        case pushedForNone
         /// The last pushes were not accepted.
         case failing(Int, Outcome)
         /// Accepted too rarely to say anything.
@@ -85,6 +87,7 @@ public struct WakeRecord: Equatable, Sendable {
         public var words: String {
             switch self {
             case .neverPushed: "not pushed since the engine started"
+            case .pushedForNone: "accepted, but for no call so far"
             case .failing(1, let outcome): "the last push failed: \(outcome.name)"
             case .failing(let count, let outcome): "the last \(count) pushes failed: \(outcome.name)"
             case .unproven(let accepted): "accepted \(accepted), woke 0 so far"

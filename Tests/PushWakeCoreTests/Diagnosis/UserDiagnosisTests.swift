@@ -6,10 +6,11 @@ import Testing
 
 @Suite struct `A diagnosis of a user` {
     private func phone(
-        _ assessment: WakeRecord.Assessment, way: DiagnosisFacts.Way = .ready(connections: 1), expiresIn: Int64 = 100
+        _ assessment: WakeRecord.Assessment, way: DiagnosisFacts.Way = .ready(connections: 1), expiresIn: Int64 = 100,
+        registeredAgo: Int64 = 300
     ) -> DiagnosisFacts.Phone {
         DiagnosisFacts.Phone(
-            provider: .apns, app: "com.a", token: "abc…def", registeredAgo: 300, expiresIn: expiresIn, way: way,
+            provider: .apns, app: "com.a", token: "abc…def", registeredAgo: registeredAgo, expiresIn: expiresIn, way: way,
             assessment: assessment, lastPushAgo: 42)
     }
 
@@ -29,6 +30,16 @@ import Testing
     @Test func `asks to try what nobody has tried`() {
         #expect(diagnosis(phone(.neverPushed)).advice.hasPrefix("try it: pushwake send call bob"))
         #expect(diagnosis(phone(.unproven(2))).isFine)
+    }
+
+    @Test func `says what became of a push by hand`() {
+        let came = diagnosis(phone(.pushedForNone, registeredAgo: 42))
+        #expect(came.findings.contains { $0.text == "phone 1 has registered since" })
+        #expect(came.advice == "nothing: a call to bob rings")
+        let stayed = diagnosis(phone(.pushedForNone))
+        #expect(stayed.findings.contains { $0.text == "phone 1 has not registered since" })
+        #expect(stayed.isFine && stayed.advice.contains("notifications"))
+        #expect(!stayed.findings.contains { $0.text.contains("not pushed") })
     }
 
     @Test(arguments: [

@@ -24,6 +24,14 @@ import Testing
         #expect(record.wakePercent == nil && record.meanLatency == nil)
     }
 
+    @Test func `tells a push for no call from none at all`() {
+        var record = WakeRecord()
+        record.end(.accepted, now: 30)
+        #expect(record.assessment == .pushedForNone)
+        record.accept(now: 40)
+        #expect(record.assessment == .unproven(1))
+    }
+
     @Test(
         arguments: [
             (1, [], "accepted 1, woke 0 so far"), (2, [], "accepted 2, woke 0 so far"),
