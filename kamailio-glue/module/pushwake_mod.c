@@ -3,7 +3,9 @@
  * What the module exports.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/cfg/cfg_struct.h"
 #include "core/kemi.h"
@@ -171,9 +173,33 @@ static int fixup_table(void **param)
 	return 0;
 }
 
+/* As save() takes them: 4, 0x04, or what a variable holds. */
+static int fixup_flags(void **param)
+{
+	char *text = (char *)*param, *end, *decimal;
+	long flags;
+
+	if(*text == '$') {
+		return fixup_igp_null(param, 1);
+	}
+	flags = strtol(text, &end, strncasecmp(text, "0x", 2) == 0 ? 16 : 10);
+	if(end == text || *end != '\0' || flags < 0 || flags > 0xffff) {
+		LM_ERR("pushwake_save: flags \"%s\": write a number, such as 4 or 0x04\n", text);
+		return -1;
+	}
+	decimal = pkg_malloc(8);
+	if(decimal == NULL) {
+		PKG_MEM_ERROR;
+		return -1;
+	}
+	snprintf(decimal, 8, "%ld", flags);
+	*param = decimal;
+	return fixup_igp_null(param, 1);
+}
+
 static int fixup_save(void **param, int no)
 {
-	return no == 1 ? fixup_table(param) : fixup_igp_null(param, 1);
+	return no == 1 ? fixup_table(param) : fixup_flags(param);
 }
 
 static int fixup_lookup(void **param, int no)

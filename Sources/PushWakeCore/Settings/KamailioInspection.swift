@@ -109,10 +109,21 @@ public struct KamailioInspection {
         }
     }
 
-    private func calls(_ name: String) -> [KamailioConfiguration.Location] {
+    private func calls(of name: String) -> [(arguments: [String], location: KamailioConfiguration.Location)] {
         configuration.routes.values.flatMap { $0 }.compactMap { step in
-            if case .call(name, _, let location) = step { location } else { nil }
-        }.sorted { ($0.file, $0.line) < ($1.file, $1.line) }
+            if case .call(name, let arguments, let location) = step { (arguments, location) } else { nil }
+        }
+    }
+
+    private func calls(_ name: String) -> [KamailioConfiguration.Location] {
+        calls(of: name).map(\.location).sorted { ($0.file, $0.line) < ($1.file, $1.line) }
+    }
+
+    /// Flags as the module takes them.
+    private static func isFlags(_ text: String) -> Bool {
+        if text.hasPrefix("$") { return true }
+        let isHexadecimal = text.lowercased().hasPrefix("0x")
+        return UInt16(isHexadecimal ? String(text.dropFirst(2)) : text, radix: isHexadecimal ? 16 : 10) != nil
     }
 
     private mutating func inspectCalls() {
@@ -124,6 +135,20 @@ public struct KamailioInspection {
         if !calls("pushwake_lookup").isEmpty || !calls("pushwake_lookup_upstream").isEmpty || !isForAsterisk {
             for location in calls("lookup") {
                 add(location, "lookup() wakes nobody; write pushwake_lookup() in its place")
+            }
+        }
+        for (arguments, location) in calls(of: "pushwake_save") {
+            if arguments.count > 2 {
+                add(isError: true, location, "pushwake_save() takes a table and flags, and no third parameter; leave it out")
+            } else if arguments.count == 2, let flags = arguments.last, !Self.isFlags(flags) {
+                add(isError: true, location, "pushwake_save(): flags \"\(flags)\" are no number; write 4 or 0x04")
+            }
+        }
+        if !calls("pushwake_lookup").isEmpty {
+            for name in ["ts_store", "ts_append", "ts_append_to"] {
+                for location in calls(name) {
+                    add(location, "\(name)() of tsilo is not needed beside pushwake_lookup(), which holds the request by itself; leave it out")
+                }
             }
         }
         let upstream = calls("pushwake_save_upstream")

@@ -4,6 +4,7 @@
 import pytest
 
 from phones import mpush_ios, no_push, rfc8599_apns, rfc8599_fcm
+from servers import CONFIG
 
 
 @pytest.mark.parametrize(("name", "value"), [
@@ -18,6 +19,32 @@ def test_a_wrong_setting_stops_the_start(make_kamailio, name, value):
     kamailio.launch()
     assert kamailio.process.wait(10) != 0
     assert name in kamailio.log_text()
+
+
+SAVE = 'pushwake_save("location"); exit;'
+
+
+def with_flags(make_kamailio, flags):
+    config = CONFIG.read_text()
+    assert SAVE in config
+    return make_kamailio(config=config.replace(SAVE, f'pushwake_save("location", "{flags}"); send_reply("299", "Script"); exit;'))
+
+
+@pytest.mark.parametrize("flags", ["2", "0x02", "0X06"])
+def test_flags_are_written_as_for_save(make_kamailio, wire, flags):
+    """With 2 the script replies."""
+    kamailio = with_flags(make_kamailio, flags).start().wait_engine()
+    phone = wire.phone(kamailio, "flags")
+    phone.send_register()
+    assert phone.endpoint.wait_for("an answer", lambda message: message.status >= 200).status == 299
+
+
+@pytest.mark.parametrize("flags", ["quiet", "0x", "-1", "2 4"])
+def test_flags_that_are_no_number_are_named_at_the_start(make_kamailio, flags):
+    kamailio = with_flags(make_kamailio, flags)
+    kamailio.launch()
+    assert kamailio.process.wait(10) != 0
+    assert f'pushwake_save: flags "{flags}": write a number, such as 4 or 0x04' in kamailio.log_text()
 
 
 def test_a_missing_key_file_does_not(make_kamailio, actors):
