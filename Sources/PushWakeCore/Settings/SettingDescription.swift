@@ -65,7 +65,8 @@ public struct SettingError: Error, Equatable, Sendable {
     public let message: String
 
     public init(setting: String, message: String) {
-        self.setting = setting
+        // A line of a file that is none may hold what a terminal obeys.
+        self.setting = PrintableText.cleaned(setting)
         self.message = message
     }
 }

@@ -88,8 +88,8 @@ extension SettingsInspection {
         }
         if path.isEmpty, !settings.text(.storeUser).isEmpty {
             add(
-                .warning, .storeUser,
-                "without store_password_file the engine is the server's default user; set that too, to an empty file for a user without password"
+                .error, .storeUser,
+                "without a password the server is asked as its default user; set store_password_file too, to an empty file for a user without password"
             )
         }
         if settings.integer(.storeTimeout) >= settings.integer(.engineTimeout) {

@@ -28,6 +28,8 @@ MISTAKES = {
     "engine name": ({"engine_path": "pushwaker"}, "engine_path", "there is no pushwaker"),
     "port in use": ({"fastagi_listen": "127.0.0.1:@port@"}, "fastagi_listen", "Address already in use"),
     "open key": ({"apns_key": "@here@/open/AuthKey_@key_id@.p8"}, "apns_key", "everybody can read"),
+    "a user without a password": ({"store": "redis://127.0.0.1:6379", "store_user": "pushwake"}, "store_user", "set store_password_file too"),
+    "badge the other way round": ({"no-badge": "1"}, "no-badge", "here it is called badge (true: 0; false: 1)"),
     "Apple's root": ({"apns_url": None, "apns_sandbox_url": None}, "ca_file", "USERTrust RSA"),
     "keyword": ({"template_dir": "@here@/templates"}, "template_dir", "fcm.json:1:51: <from-usr> is not a keyword and goes out as it stands; did you mean <from-user>?"),
 }  # fmt: skip
@@ -83,6 +85,14 @@ def test_a_mistake_is_named(settings, mistake):
     assert line, done.stdout
     number = int(re.match(r".*?pushwake.conf:(\d+): (error|warning): ", line)[1])
     assert path.read_text().splitlines()[number - 1].startswith(setting)
+
+
+def test_what_a_terminal_obeys_is_not_printed(tmp_path):
+    path = tmp_path / "pushwake.conf"
+    path.write_text("a\x1b[31mb\x07 x\n")
+    done = check(path)
+    assert done.returncode == 1 and "write name = value" in done.stdout + done.stderr
+    assert not {"\x1b", "\x07"} & set(done.stdout + done.stderr)
 
 
 def test_an_open_settings_file_with_a_password(settings):
@@ -163,6 +173,9 @@ PLACES = {
     "dialog": ([("case 1:  t_relay(); exit;", "case 1:  dlg_manage(); t_relay(); exit;")], "dlg_manage", "dlg_manage() comes after"),
     "accounting": ([('modparam("pushwake", "wake_timeout", 30)', 'modparam("acc", "log_flag", 1)\nmodparam("pushwake", "wake_timeout", 30)'),
                     ("case 1:  t_relay(); exit;", "case 1:  setflag(1); t_relay(); exit;")], "setflag", "setflag(1) comes after"),
+    "flags": ([('pushwake_save("location")', 'pushwake_save("location", "quiet")')], "pushwake_save", 'flags "quiet" are no number; write 4 or 0x04'),
+    "a third parameter": ([('pushwake_save("location")', 'pushwake_save("location", "0x04", "$tu")')], "pushwake_save", "no third parameter"),
+    "tsilo": ([('pushwake_save("location")', 'pushwake_save("location"); ts_append("location", "$tu")')], "ts_append", "ts_append() of tsilo is not needed"),
     "a value": ([('"wake_timeout", 30', '"wake_timeout", 3000')], '"wake_timeout"', "write a number"),
     "twice": ([('modparam("pushwake", "wake_timeout", 30)', 'modparam("pushwake", "wake_timeout", 30)\nmodparam("pushwake", "wake_timeout", 31)')],
               '"wake_timeout", 31', "already"),
@@ -179,6 +192,12 @@ def test_a_mistake_in_the_script_is_named(script, mistake):
     assert line, done.stdout
     number = int(re.match(r".*?kamailio.cfg:(\d+): (error|warning): ", line)[1])
     assert place in path.read_text().splitlines()[number - 1]
+
+
+@pytest.mark.parametrize("flags", ['"2"', '"0x02"', "2", '"$var(flags)"'])
+def test_flags_of_save_are_well(script, flags):
+    done = check(script(('pushwake_save("location")', f'pushwake_save("location", {flags})')))
+    assert done.returncode == 0, done.stdout
 
 
 def test_what_is_armed_inside_of_calls_only_is_late_too(script):
