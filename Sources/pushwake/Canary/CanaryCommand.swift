@@ -16,7 +16,7 @@ struct CanaryCommand: ParsableCommand {
             --every it goes on, until it is told to end.
             """)
 
-    @Option(name: .long, help: "URI of the caller; the test user's domain without it.") var from: String?
+    @Option(name: .long, help: "URI of the caller; without it the account's user, else canary, at the test user's domain.") var from: String?
     @Option(name: .long, help: ArgumentHelp("Where the PBX is, when not at the URI's host.", valueName: "host[:port]"))
     var proxy: String?
     @Option(name: .long, help: "udp or tcp.") var transport = "udp"
@@ -82,7 +82,7 @@ struct CanaryCommand: ParsableCommand {
     private func call(_ callID: String, _ account: CanaryPlan.Account?) -> CanaryResult {
         let domain = user[(user.firstIndex(of: "@") ?? user.startIndex)...]
         var plan = CanaryPlan(
-            target: user, caller: from ?? "sip:canary\(domain)", localAddress: "", callID: callID,
+            target: user, caller: from ?? "sip:\(caller(account))\(domain)", localAddress: "", callID: callID,
             random: UInt64.random(in: 0...UInt64.max), hash: { Crypto.digest($0, $1) })
         plan.transport = CanaryPlan.Transport(rawValue: transport) ?? .udp
         plan.goal = CanaryPlan.Goal(rawValue: goal) ?? .ringing
@@ -96,6 +96,11 @@ struct CanaryCommand: ParsableCommand {
         } catch {
             return CanaryResult(isGood: false, status: 0, text: "\(error)")
         }
+    }
+
+    /// A PBX lets an account call under its own name.
+    private func caller(_ account: CanaryPlan.Account?) -> Substring {
+        account.map { $0.name.prefix { $0 != "@" } } ?? "canary"
     }
 
     /// Host and port of the PBX: 5060 where none is written.

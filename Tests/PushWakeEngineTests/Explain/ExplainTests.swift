@@ -134,7 +134,7 @@ private typealias Fixture = ExplainFixture
         ("<sip:bob@192.0.2.1>", "", "the Contact has no push parameters"),
         (
             "<sip:bob@192.0.2.1;pn-provider=acme;pn-prid=1>", "",
-            "pn-provider: 'acme' is no push service that is known; use apns, apns.dev, fcm, webpush, acrobits or harmonyos"
+            "pn-provider: 'acme' is no push service that is known; use apns, apns.dev, fcm, webpush, acrobits or harmonyos, or set webhook_url for a service of your own"
         ),
         (
             "<sip:bob@192.0.2.1;pn-provider=fcm;pn-prid=null>", "",
