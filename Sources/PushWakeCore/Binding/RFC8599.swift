@@ -27,7 +27,9 @@ enum RFC8599 {
                 return .bind([try other(name, parameters, token: token, warnings: &warnings)])
             }
             throw TokenRules.unknownProvider(
-                name, "pn-provider", known: "apns, apns.dev, fcm, webpush, acrobits or harmonyos, or set webhook_url for a service of your own")
+                name, "pn-provider",
+                known:
+                    "apns, apns.dev, fcm, webpush, acrobits or harmonyos, or set webhook_url for a service of your own")
         }
         let attributes = parameters.attributes(warnings: &warnings)
         switch provider {

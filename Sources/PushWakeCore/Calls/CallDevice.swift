@@ -210,7 +210,9 @@ struct DeviceState {
     }
 
     /// Its tokens are all that is known of it.
-    var isTokensAlone: Bool { device.isTokensAlone && device.contacts.isEmpty && leg == nil && !isAnswered && !hasDeclined }
+    var isTokensAlone: Bool {
+        device.isTokensAlone && device.contacts.isEmpty && leg == nil && !isAnswered && !hasDeclined
+    }
 
     /// A phone of which no token is known; not one that another has turned out to be.
     var isPlainPhone: Bool { device.tokens.isEmpty && !isNameless && !(device.contacts.isEmpty && leg == nil) }

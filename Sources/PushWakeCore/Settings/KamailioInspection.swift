@@ -139,7 +139,9 @@ public struct KamailioInspection {
         }
         for (arguments, location) in calls(of: "pushwake_save") {
             if arguments.count > 2 {
-                add(isError: true, location, "pushwake_save() takes a table and flags, and no third parameter; leave it out")
+                add(
+                    isError: true, location,
+                    "pushwake_save() takes a table and flags, and no third parameter; leave it out")
             } else if arguments.count == 2, let flags = arguments.last, !Self.isFlags(flags) {
                 add(isError: true, location, "pushwake_save(): flags \"\(flags)\" are no number; write 4 or 0x04")
             }
@@ -147,7 +149,10 @@ public struct KamailioInspection {
         if !calls("pushwake_lookup").isEmpty {
             for name in ["ts_store", "ts_append", "ts_append_to"] {
                 for location in calls(name) {
-                    add(location, "\(name)() of tsilo is not needed beside pushwake_lookup(), which holds the request by itself; leave it out")
+                    add(
+                        location,
+                        "\(name)() of tsilo is not needed beside pushwake_lookup(), which holds the request by itself; leave it out"
+                    )
                 }
             }
         }

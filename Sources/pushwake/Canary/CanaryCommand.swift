@@ -16,7 +16,9 @@ struct CanaryCommand: ParsableCommand {
             --every it goes on, until it is told to end.
             """)
 
-    @Option(name: .long, help: "URI of the caller; without it the account's user, else canary, at the test user's domain.") var from: String?
+    @Option(
+        name: .long, help: "URI of the caller; without it the account's user, else canary, at the test user's domain.")
+    var from: String?
     @Option(name: .long, help: ArgumentHelp("Where the PBX is, when not at the URI's host.", valueName: "host[:port]"))
     var proxy: String?
     @Option(name: .long, help: "udp or tcp.") var transport = "udp"

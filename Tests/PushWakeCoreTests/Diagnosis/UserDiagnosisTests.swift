@@ -10,7 +10,8 @@ import Testing
         registeredAgo: Int64 = 300
     ) -> DiagnosisFacts.Phone {
         DiagnosisFacts.Phone(
-            provider: .apns, app: "com.a", token: "abc…def", registeredAgo: registeredAgo, expiresIn: expiresIn, way: way,
+            provider: .apns, app: "com.a", token: "abc…def", registeredAgo: registeredAgo, expiresIn: expiresIn,
+            way: way,
             assessment: assessment, lastPushAgo: 42)
     }
 
