@@ -323,6 +323,12 @@ typedef struct pushwake_register_result {
 int pushwake_register_check(pushwake_register_result *out, pushwake_client *client,
                             const pushwake_register_request *request);
 
+/* For a registrar that limits contacts, before it saves: `stale_list` has the contacts
+ * that this device leaves when the REGISTER is accepted, so that they can make room for
+ * the new one. Asks the engine, stores nothing. */
+int pushwake_register_leaves(pushwake_register_result *out, pushwake_client *client,
+                             const pushwake_register_request *request);
+
 /* Call it after the registrar saved. Stores, replaces or removes the bindings, and
  * tells those who wait for this AoR that it has registered. PUSHWAKE_ERR_UNAVAILABLE
  * and PUSHWAKE_ERR_TIMEOUT: the binding may not be stored, so send no Feature-Caps. */

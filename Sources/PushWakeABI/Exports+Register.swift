@@ -75,12 +75,34 @@ public func pushwake_register(
         handle.problems.lend([result.problems], &result.problem_list, &result.problem_count)
         return 0
     }
-    put(request, into: handle.client, host: handle.host)
+    put(request, as: .register, into: handle.client, host: handle.host)
     do throws(ClientError) {
         let reply = try handle.client.call()
         read(reply, into: &result, handle)
         handle.verbs.read(reply)
         handle.verbs.lend(&result.verbs, &result.verb_count)
+        return 0
+    } catch {
+        return handle.status(of: error)
+    }
+}
+
+@_cdecl("pushwake_register_leaves") @implementation
+public func pushwake_register_leaves(
+    _ out: UnsafeMutablePointer<pushwake_register_result>!, _ client: OpaquePointer!,
+    _ request: UnsafePointer<pushwake_register_request>!
+) -> CInt {
+    guard let out, let request = complete(out, request), let handle = asking(client) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    handle.arena.clear()
+    var result = pushwake_register_result()
+    result.size = out.pointee.size
+    defer { give(result, to: out, size: result.size) }
+    guard request.aor.bytes.span.isText else { return 0 }
+    put(request, as: .registerLeaves, into: handle.client, host: handle.host)
+    do throws(ClientError) {
+        read(try handle.client.call(), into: &result, handle)
         return 0
     } catch {
         return handle.status(of: error)
@@ -103,8 +125,10 @@ private func complete(
     return whole
 }
 
-private func put(_ request: pushwake_register_request, into engine: EngineClient, host: UInt64) {
-    engine.begin(.register)
+private func put(
+    _ request: pushwake_register_request, as kind: EngineProtocol.Kind, into engine: EngineClient, host: UInt64
+) {
+    engine.begin(kind)
     engine.put(.host, Int64(bitPattern: host))
     if !request.domain.isEmpty { engine.put(.domain, request.domain.bytes.span) }
     if !request.account.isEmpty { engine.put(.account, request.account.bytes.span) }

@@ -71,6 +71,14 @@ public protocol BindingStore: AnyObject {
 extension BindingStore {
     /// What has no file can be written.
     public func tryWriting() throws(StoreError) {}
+
+    /// What `register` would return; changes nothing.
+    public func contactsLeft(by bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
+        guard let aor = bindings.first?.aor else { return [] }
+        return RegistrationPlan(
+            storing: bindings, over: try self.bindings(of: aor, now: now), tombstones: try removed(of: aor), now: now
+        ).leftContacts
+    }
 }
 
 /// Which bindings of a user are meant.

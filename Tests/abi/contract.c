@@ -159,8 +159,10 @@ static void check_register(pushwake_client *client)
     CHECK(pushwake_register_check(&result, client, &request) == PUSHWAKE_OK);
     CHECK(pushwake_register(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
     CHECK(pushwake_client_error(client).len > 0);
+    CHECK(pushwake_register_leaves(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE && result.stale_count == 0);
 
     request.aor = text("j\xf6rg@example.com");
+    CHECK(pushwake_register_leaves(&result, client, &request) == PUSHWAKE_OK && result.stale_count == 0);
     CHECK(pushwake_register(&result, client, &request) == PUSHWAKE_OK);
     CHECK(result.outcome == PUSHWAKE_REGISTER_IGNORED && result.problems.len > 0 && result.feature_caps.len == 0);
     CHECK(result.problem_count == 1 && result.reply_header_count == 0);
@@ -182,7 +184,11 @@ static void check_register(pushwake_client *client)
     INVALID(pushwake_register(NULL, client, &request));
     INVALID(pushwake_register(&result, NULL, &request));
     INVALID(pushwake_register(&result, client, NULL));
+    INVALID(pushwake_register_leaves(NULL, client, &request));
+    INVALID(pushwake_register_leaves(&result, NULL, &request));
+    INVALID(pushwake_register_leaves(&result, client, NULL));
     request.size = 1;
+    INVALID(pushwake_register_leaves(&result, client, &request));
     INVALID(pushwake_register(&result, client, &request));
     request.size = sizeof(request);
     result.size = 1;

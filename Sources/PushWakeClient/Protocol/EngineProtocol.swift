@@ -42,6 +42,8 @@ public enum EngineProtocol {
         case requestContinues = 14
         /// Bindings of another store, a line of JSON each.
         case takeBindings = 15
+        /// As `register`, of a phone that is not registered yet: which contacts it leaves. Changes nothing.
+        case registerLeaves = 16
         /// A phone's REGISTER that belongs to a SIP server behind the host.
         case upstreamRegister = 30
         /// What a SIP server said to a REGISTER of the gateway.

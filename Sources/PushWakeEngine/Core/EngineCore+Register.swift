@@ -62,12 +62,37 @@ extension EngineCore {
         let removed = registration.isPushedUpstream ? 0 : try unbind(registration, in: store, now)
         let (stored, replaced) = try bind(registration, granted, host, in: store, now)
         stale += replaced
-        // A phone may have several addresses and one token: it leaves none that it has just named.
-        let staying = registration.contacts.filter { !registration.isRemoval($0) }.map(\.uri)
-        stale.removeAll { staying.contains($0) }
         return Kept(
-            granted: granted, removed: removed, stored: stored, stale: stale,
+            granted: granted, removed: removed, stored: stored, stale: Self.withoutNamed(stale, registration),
             purrs: purrs(of: registration, stored, in: store, now: now))
+    }
+
+    /// A phone may have several addresses and one token: it leaves none that it has just named.
+    private static func withoutNamed(_ left: [String], _ registration: Registration) -> [String] {
+        let staying = registration.contacts.filter { !registration.isRemoval($0) }.map(\.uri)
+        return left.filter { !staying.contains($0) }
+    }
+
+    /// Says which contacts a phone leaves when its REGISTER is accepted, to a registrar that has no room before.
+    func sayWhatLeaves(_ message: MessageReader, _ peer: EnginePeer) {
+        let (registration, _, _) = read(message)
+        let now = SystemClock.wallSeconds()
+        let policy = policy
+        ask(about: registration.aor) { (store) throws(StoreError) in
+            var left: [String] = []
+            for contact in registration.contacts {
+                left += try store.contactsLeft(by: policy.usable(contact, of: registration), now: now)
+            }
+            return Self.withoutNamed(left, registration)
+        } then: { [self] in
+            switch $0 {
+            case .success(let left):
+                reply(to: message, peer) { writer in
+                    for contact in left { writer.put(.staleContact, contact) }
+                }
+            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
+            }
+        }
     }
 
     private func answer(

@@ -248,7 +248,7 @@ extension EngineCore {
     ) {
         lookAtClock()
         switch message.kind {
-        case .wake, .wait, .send, .upstreamRegister:
+        case .wake, .wait, .send, .upstreamRegister, .registerLeaves:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return drop(message, peer)
         case .subscribe:

@@ -125,6 +125,7 @@ final class EngineCore {
     func carryOut(_ message: MessageReader, from peer: EnginePeer) {
         switch message.kind {
         case .register: register(message, peer)
+        case .registerLeaves: sayWhatLeaves(message, peer)
         case .wake: wake(message, peer, waits: false)
         case .wait: wake(message, peer, waits: true)
         case .progressed: progressed(message, peer)

@@ -88,9 +88,9 @@ final class CoreBench {
     @discardableResult
     func register(
         _ contact: String, headers: [(String, String)] = [], callID: String = "a@b", cseq: Int64 = 1,
-        expires: String = "3600"
+        expires: String = "3600", kind: EngineProtocol.Kind = .register
     ) throws -> MessageReader {
-        try ask(.register) { writer in
+        try ask(kind) { writer in
             writer.put(.aor, "bob")
             writer.put(.callID, callID)
             writer.put(.cseq, cseq)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeStore
+import PushWakeSystem
 import Testing
 
 @testable import PushWakeClient
@@ -36,6 +38,34 @@ import Testing
         let bench = try CoreBench()
         try bench.register("<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t>")
         #expect(EngineClient.text(.staleContact, in: try bench.register(contact)) == left)
+    }
+
+    /// Before its registrar has accepted the REGISTER, which has no room for it.
+    @Test(arguments: [
+        ("<sip:bob@10.0.0.2:5060;pn-provider=fcm;pn-param=p;pn-prid=t>", "two", "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t"),
+        ("<sip:bob@10.0.0.2:5060;pn-provider=fcm;pn-param=p;pn-prid=u>", "one", "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t"),
+        // Another phone; no push; the address that it keeps; a removal.
+        ("<sip:bob@10.0.0.2:5060;pn-provider=fcm;pn-param=p;pn-prid=u>", "two", ""),
+        ("<sip:bob@10.0.0.2:5060>", "one", ""),
+        ("<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t>", "one", ""),
+        ("<sip:bob@10.0.0.2:5060;pn-provider=fcm;pn-param=p;pn-prid=t>;expires=0", "one", ""),
+    ])
+    func `can be asked for, and nothing changes`(contact: String, callID: String, left: String) throws {
+        let bench = try CoreBench()
+        try bench.register("<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t>", callID: "one")
+        let before = bench.store.bindings(of: "bob", now: SystemClock.wallSeconds())
+        let reply = try bench.register(contact, callID: callID, cseq: 2, kind: .registerLeaves)
+        #expect(EngineClient.text(.staleContact, in: reply) == left)
+        #expect(bench.store.bindings(of: "bob", now: SystemClock.wallSeconds()) == before)
+    }
+
+    @Test func `are asked for by a phone whose token was taken away`() throws {
+        let bench = try CoreBench()
+        let push = ";pn-provider=fcm;pn-param=p;pn-prid=t"
+        try bench.register("<sip:bob@10.0.0.1:5060\(push)>")
+        _ = bench.store.remove(.all, of: "bob", reason: "by hand", now: SystemClock.wallSeconds())
+        let reply = try bench.register("<sip:bob@10.0.0.2:5060\(push)>", cseq: 2, kind: .registerLeaves)
+        #expect(EngineClient.text(.staleContact, in: reply) == "sip:bob@10.0.0.1:5060\(push)")
     }
 
     @Test func `are none of those that its REGISTER names`() throws {
