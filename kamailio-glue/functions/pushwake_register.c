@@ -166,8 +166,35 @@ static int store_binding(sip_msg_t *msg, str *table, pw_register_t *r, pushwake_
 		update_stat(pw_count.ignored, 1);
 	}
 	add_headers(msg, out);
-	pw_contacts_forget(table, &r->aor, &r->request, out);
+	pw_contacts_forget(table, &r->aor, &r->request, out, 1);
 	return 0;
+}
+
+/* The registrar takes no contact more (its max_contacts): the one that this phone leaves makes room. */
+static int make_room(str *table, pw_register_t *r)
+{
+	pushwake_register_result left = PUSHWAKE_REGISTER_RESULT_INIT;
+	int status;
+
+	if(pw.registrar_error == NULL || *pw.registrar_error != R_TOO_MANY) {
+		return 0;
+	}
+	status = pushwake_register_leaves(&left, pw_client, &r->request);
+	if(status < 0) {
+		pw_engine_away("pushwake_save", status);
+		return 0;
+	}
+	return pw_contacts_forget(table, &r->aor, &r->request, &left, 0);
+}
+
+static int save_quietly(sip_msg_t *msg, str *table, int flags, str *uri)
+{
+	int quiet = flags | PW_SAVE_NO_REPLY | PW_SAVE_PREPARE;
+
+	if(pw.registrar_error != NULL) {
+		*pw.registrar_error = R_UL_GET_R; /* what a save() that fails without a word means */
+	}
+	return uri != NULL ? pw.registrar.save_uri(msg, table, quiet, uri) : pw.registrar.save(msg, table, quiet);
 }
 
 static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *r, str *uri)
@@ -176,7 +203,7 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
 	pushwake_contact *asked;
 	pw_contacts_t contacts;
-	int i, status, saved, quiet, warned = 0;
+	int i, status, saved, warned = 0;
 
 	status = pushwake_register_check(&check, pw_client, &r->request);
 	if(status == PUSHWAKE_OK) {
@@ -186,11 +213,10 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 			return refuse(msg, &check, flags);
 		}
 	}
-	if(pw.registrar_error != NULL) {
-		*pw.registrar_error = R_UL_GET_R; /* what a save() that fails without a word means */
+	saved = save_quietly(msg, table, flags, uri);
+	if(saved < 0 && make_room(table, r) > 0) {
+		saved = save_quietly(msg, table, flags, uri);
 	}
-	quiet = flags | PW_SAVE_NO_REPLY | PW_SAVE_PREPARE;
-	saved = uri != NULL ? pw.registrar.save_uri(msg, table, quiet, uri) : pw.registrar.save(msg, table, quiet);
 	if(saved < 0) {
 		if(!(flags & PW_SAVE_NO_REPLY)) {
 			reply_failure(msg);

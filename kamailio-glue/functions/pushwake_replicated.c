@@ -84,7 +84,7 @@ static int learn(pw_contacts_t *contacts, str *table, str *aor)
 		request.contact_count = 1;
 		status = pushwake_register(&result, pw_client, &request);
 		if(status == PUSHWAKE_OK) {
-			pw_contacts_forget(table, aor, &request, &result);
+			pw_contacts_forget(table, aor, &request, &result, 1);
 			pw_execute_all(&result, contacts);
 		}
 		free(value.s);

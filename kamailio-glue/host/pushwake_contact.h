@@ -82,8 +82,8 @@ int pw_contact_is_address(pw_contact_t *c);
 pw_contact_t *pw_contact_find(pw_contacts_t *list, const str *ruid);
 
 /* Removes the contacts from usrloc that a phone has left, but none that the same REGISTER has brought: of a replicated one
- * the engine hears Contact by Contact. */
-void pw_contacts_forget(
-		str *table, str *aor, const pushwake_register_request *brought, const pushwake_register_result *left);
+ * the engine hears Contact by Contact. How many went. !is_saved: the registrar has no room for the REGISTER before. */
+int pw_contacts_forget(str *table, str *aor, const pushwake_register_request *brought,
+		const pushwake_register_result *left, int is_saved);
 
 #endif /* PUSHWAKE_CONTACT_H */

@@ -128,3 +128,25 @@ def test_a_script_that_replies_itself_does_so_for_a_refusal_too(make_server, wir
     server.wait_log("not saved; the script replies: 423")
     phone.endpoint.wait_for("403", lambda reply: reply.status == 403)
     assert [reply.status for reply in phone.endpoint.messages if not reply.sent] == [200, 403]
+
+
+@pytest.mark.parametrize("phones", [1, 2])
+def test_a_phone_that_wakes_finds_its_own_place(make_server, wire, simulator, phones):
+    """As many phones as max_contacts: the woken one takes the place of its own old contact. By +sip.instance the registrar
+    knows that by itself; these have none."""
+    server = make_server(config=config(f'modparam("registrar", "max_contacts", {phones})'), wake_timeout=5)
+    made = [wire.phone(server, "full", "udp", rfc8599_fcm(), instance="") for _ in range(phones)]
+    for phone in made:
+        phone.register()
+        phone.sleep()
+    call = wire.call(server, "full")
+    simulator.wait_event(made[0].push.token, "call")
+    wire.again(made[0]).register()
+    call.wait_status(200)
+
+
+def test_a_full_user_gets_no_phone_more(make_server, wire):
+    server = make_server(config=config('modparam("registrar", "max_contacts", 1)'))
+    wire.phone(server, "one", "udp", rfc8599_fcm()).register()
+    with pytest.raises(AssertionError, match="Too many registered contacts"):
+        wire.phone(server, "one", "udp", rfc8599_fcm()).register()
