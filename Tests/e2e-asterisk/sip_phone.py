@@ -225,19 +225,24 @@ class Phone:
 
     # ---- as the one who is called
 
-    def reply(self, request, status, reason, body=""):
+    def reply(self, request, status, reason, body="", contact=None):
         to = request["To"]
         if "tag=" not in to:
             to += f";tag={self.tag}"
         headers = [("Via", v) for v in request.all("Via")]
         headers += [("Record-Route", v) for v in request.all("Record-Route")]
         headers += [("From", request["From"]), ("To", to), ("Call-ID", request["Call-ID"]), ("CSeq", request["CSeq"])]
-        headers.append(("Contact", f"<{self.contact}>"))
+        headers.append(("Contact", f"<{contact or self.contact}>"))
         self.send(f"SIP/2.0 {status} {reason}", headers, body)
 
     def ring(self, invite):
         self.reply(invite, 100, "Trying")
         self.reply(invite, 180, "Ringing")
+
+    def forward(self, invite, user):
+        """302 to another user of its server."""
+        self.reply(invite, 302, "Moved Temporarily", contact=f"sip:{user}@{self.server[0]}")
+        self.expect_request("ACK")
 
     def answer(self, invite, timeout=5.0):
         """200 and its ACK."""

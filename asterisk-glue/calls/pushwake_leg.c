@@ -312,8 +312,8 @@ void pushwake__leg_heard(struct pushwake__call *call, int number, int status)
 		if (status >= 200) {
 			is_new = 1;
 			leg->state = PUSHWAKE__LEG_OVER;
-			/* RFC 3261, 16.7: a 6xx speaks for the user. */
-			call->answer = status >= 300 && (call->answer < 600 || status >= 600) ? status : call->answer;
+			/* RFC 3261, 16.7: a 6xx speaks for the user. Where a 3xx leads to, Dial() calls. */
+			call->answer = status >= 400 && (call->answer < 600 || status >= 600) ? status : call->answer;
 		} else if (status == 100 ? !leg->heard : leg->heard <= 100) {
 			is_new = 1;
 			leg->heard = status;

@@ -42,6 +42,9 @@ public struct CallMachine: ~Copyable {
         case byPhone
         /// Nobody took it.
         case leftRinging
+        /// It has named another number, which the dialplan calls in its place and the machine does not see. It may ring
+        /// until time is over.
+        case forwarded
     }
 
     /// No phone joins any more.
@@ -211,7 +214,7 @@ public struct CallMachine: ~Copyable {
         if isFromPhone || leg.heard == .alerting && !isCutOff {
             verbs.append(.note(.progressed(device: index, leg: leg.number, status: status)))
             devices[index].hasDeclined = true
-            lastDecline = isFromPhone ? .byPhone : .leftRinging
+            decline(isFromPhone ? (isFollowed(status) ? .forwarded : .byPhone) : .leftRinging)
             dropPush(index, &verbs)
             if status >= 600, closing == nil { closing = .failed(status) }
             return
@@ -228,6 +231,14 @@ public struct CallMachine: ~Copyable {
             push(index, now, &verbs)
         }
     }
+
+    private mutating func decline(_ why: Decline) {
+        guard lastDecline != .forwarded else { return }
+        lastDecline = why
+    }
+
+    /// `Dial()` calls by itself where a phone says that it is (RFC 3261, 21.3).
+    private func isFollowed(_ status: Int) -> Bool { host == .dialplan && (300..<400).contains(status) }
 
     /// The dialplan does not want the leg any more, which says nothing about the phone.
     private func hasHungUp(_ status: Int, _ isFromPhone: Bool) -> Bool {
@@ -431,6 +442,7 @@ public struct CallMachine: ~Copyable {
             switch lastDecline {
             case .byPhone: policy.declineWaits
             case .leftRinging: policy.noAnswerWaits
+            case .forwarded: nil as Int64?
             }
         declineAt = pause.map { min(now + $0, endsAt) }
     }

@@ -142,6 +142,7 @@ extension CallStory {
         case .progressed where status < 200: "\(phone) rings (\(status))"
         case .progressed where status < 300: "\(phone) answers (\(status))"
         case .progressed where status == 408: "\(phone) rang and nobody answered (408)"
+        case .progressed where status < 400: "\(phone) forwards to another number (\(status))"
         case .progressed: "\(phone) declines (\(status))"
         case .legFailed: "leg \(line.leg) to \(phone) fails (\(status)): no word from the phone"
         default: nil

@@ -120,6 +120,25 @@ import Testing
         #expect(call.wait(1) == "give up 480")
     }
 
+    @Test func `a phone that forwards ends nobody's time, since the dialplan calls in its place`() {
+        let call = HeldCall(Self.alice, Self.bob, host: .dialplan)
+        #expect(call.start() == "ring 1 a, push 1 call, hold")
+        call.send(leg: 1)
+        _ = call.accept(1)
+        #expect(call.hear(302, leg: 1) == "")
+        #expect(call.wait(20_000) == "")
+        #expect(call.register("bob", at: .udp("b1")) == "ring 2 b1")
+        call.send(leg: 2)
+        #expect(call.hear(486, leg: 2) == "give up 480")
+    }
+
+    @Test func `a phone that forwards is not waited for itself`() {
+        let call = HeldCall(Self.alice, host: .dialplan)
+        _ = call.start()
+        call.send(leg: 1)
+        #expect(call.hear(302, leg: 1) == "give up 480")
+    }
+
     @Test func `nobody gives up while a phone that was dialled may still become silent`() {
         let call = HeldCall(Self.alice, Self.bob, host: .dialplan)
         _ = call.start()

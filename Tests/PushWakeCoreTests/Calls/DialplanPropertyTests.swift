@@ -82,7 +82,7 @@ private struct DialplanSequence: ~Copyable {
             machine.sent(leg: leg, now: now)
         case 3..<7:
             guard let leg else { return }
-            progress(leg, [100, 180, 183, 486, 408, 503, 487, 603, 200][below(9)], isFromPhone: below(2) == 0)
+            progress(leg, [100, 180, 183, 486, 408, 503, 487, 603, 302, 200][below(10)], isFromPhone: below(2) == 0)
         case 7, 8:
             guard let device = outstanding.sorted().first(where: { _ in below(2) == 0 }) else { return }
             settle(device, isAccepted: below(3) != 0)

@@ -61,6 +61,7 @@ struct ModelHost {
     private var lastLeg = 0
     /// How long those that sleep may be waited for after the last decline; nil: to the end.
     private var declinePause: Int64??
+    private var hasForwarded = false
     /// When that time is over; nil while it does not run.
     private var declineAt: Int64?
     /// A leg has failed by itself, or a dialplan is through with it: with no other leg out the host needs a verb.
@@ -139,7 +140,10 @@ struct ModelHost {
             needsVerb = host == .dialplan || !isDecline
             if isDecline {
                 devices[index].hasDeclined = true
-                declinePause = .some(isFromPhone ? policy.declineWaits : policy.noAnswerWaits)
+                let isFollowed = host == .dialplan && isFromPhone && (300..<400).contains(status)
+                hasForwarded = hasForwarded || isFollowed
+                declinePause = .some(
+                    hasForwarded ? nil : isFromPhone ? policy.declineWaits : policy.noAnswerWaits)
                 if status >= 600 { isClosed = true }
             }
             devices[index].leg = nil
