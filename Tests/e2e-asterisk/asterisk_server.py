@@ -148,10 +148,7 @@ class Asterisk:
         own.rename(hosts)
 
     def _place_files(self):
-        modules = next(self.root.glob("usr/lib/*/asterisk/modules"))
-        for pattern in MODULES:
-            for module in modules.glob(pattern + ".so"):
-                (self.host_at / "modules" / module.name).symlink_to("/" + str(module.relative_to(self.root)))
+        self.add_modules(*MODULES)
         shutil.copy2(LIBRARY, self.host_at / "bin")
         shutil.copy2(PUSHWAKE, self.host_at / "bin/pushwake")
         self.write("asterisk.conf", ASTERISK_CONF.format(at=self.at))
@@ -163,6 +160,17 @@ class Asterisk:
         self.write("indications.conf", "[general]\ncountry = us\n[us]\ndescription = United States\nringcadence = 2000,4000\nring = 440+480/2000,0/4000\n")
         for empty in ("extensions.conf", "queues.conf", "musiconhold.conf", "features.conf"):
             self.write(empty, "")
+
+    def add_modules(self, *patterns):
+        modules = next(self.root.glob("usr/lib/*/asterisk/modules"))
+        for pattern in patterns:
+            for module in modules.glob(pattern + ".so"):
+                (self.host_at / "modules" / module.name).symlink_to("/" + str(module.relative_to(self.root)))
+
+    def change(self, name, old, new):
+        text = (self.host_at / "etc" / name).read_text()
+        assert old in text
+        self.write(name, text.replace(old, new))
 
     def write(self, name, text):
         (self.host_at / "etc" / name).write_text(text)

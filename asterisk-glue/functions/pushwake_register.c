@@ -138,12 +138,56 @@ static int check(struct pushwake__request *request, pjsip_rx_data *rdata)
 	return 1;
 }
 
-static void make_room(const struct pushwake__request *request, pjsip_rx_data *rdata)
+/*! Takes the contacts out of the registrar that this phone has left; `tdata`: and out of the 200. */
+static void forget_stale(struct pushwake__request *request, pjsip_tx_data *tdata, const pushwake_register_result *result)
 {
 	size_t index;
 
+	for (index = 0; index < result->stale_count; index++) {
+		char uri[PUSHWAKE__MAX_URI];
+
+		if (pushwake_contact_strip(uri, sizeof(uri), result->stale_list[index])
+			&& !pushwake__request_names(request, uri)) {
+			pushwake__contact_forget(request->aor, uri);
+			if (tdata) {
+				pushwake__request_drop_contact(tdata, uri);
+			}
+		}
+	}
+}
+
+/*!
+ * The AoR is full (max_contacts). The registrar would refuse a phone that has woken at a new address, or with
+ * remove_existing take the contact of another one: the one that this phone leaves goes first.
+ */
+static void leave_early(struct pushwake__request *request)
+{
+	pushwake_register_request message = PUSHWAKE_REGISTER_REQUEST_INIT;
+	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
+	int status;
+
+	pushwake__request_fill(&message, request);
+	status = pushwake_register_leaves(&result, pushwake__client(), &message);
+	if (status < 0) {
+		pushwake__engine_away("REGISTER", request->aor, status);
+	} else {
+		forget_stale(request, NULL, &result);
+	}
+}
+
+static void make_room(struct pushwake__request *request, pjsip_rx_data *rdata)
+{
+	int is_full = 0, count = 0;
+	size_t index;
+
 	for (index = 0; index < request->contact_count; index++) {
-		pushwake__contact_make_room(request->aor, request->contacts[index].uri, rdata);
+		int room = pushwake__contact_make_room(request->aor, request->contacts[index].uri, rdata);
+
+		is_full |= room <= count;
+		count += room < INT_MAX;
+	}
+	if (is_full && pushwake__client()) {
+		leave_early(request);
 	}
 }
 
@@ -170,22 +214,6 @@ static pj_bool_t on_rx_request(pjsip_rx_data *rdata)
 	}
 	ao2_cleanup(endpoint);
 	return is_answered;
-}
-
-/*! Takes the contacts out of the registrar that this phone has left. */
-static void forget_stale(struct pushwake__request *request, pjsip_tx_data *tdata, const pushwake_register_result *result)
-{
-	size_t index;
-
-	for (index = 0; index < result->stale_count; index++) {
-		char uri[PUSHWAKE__MAX_URI];
-
-		if (pushwake_contact_strip(uri, sizeof(uri), result->stale_list[index])
-			&& !pushwake__request_names(request, uri)) {
-			pushwake__contact_forget(request->aor, uri);
-			pushwake__request_drop_contact(tdata, uri);
-		}
-	}
 }
 
 /*! Drops the contacts that this REGISTER did not save. */

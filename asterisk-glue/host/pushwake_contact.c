@@ -161,8 +161,8 @@ void pushwake__contact_describe(pushwake_contact *out, const struct pushwake__co
 	out->behind_proxy = contact->behind_proxy;
 }
 
-/*! The contacts of an AoR as the registrar has them; a reference, or NULL. */
-static struct ao2_container *retrieve(const char *aor)
+/*! The contacts of an AoR as the registrar has them, and how many it takes; a reference, or NULL. */
+static struct ao2_container *retrieve_limited(const char *aor, int *most)
 {
 	struct ast_sip_aor *object = ast_sip_location_retrieve_aor(aor);
 	struct ao2_container *list;
@@ -171,8 +171,16 @@ static struct ao2_container *retrieve(const char *aor)
 		return NULL;
 	}
 	list = ast_sip_location_retrieve_aor_contacts(object);
+	*most = (int) object->max_contacts;
 	ao2_ref(object, -1);
 	return list;
+}
+
+static struct ao2_container *retrieve(const char *aor)
+{
+	int most;
+
+	return retrieve_limited(aor, &most);
 }
 
 void pushwake__contacts_get(struct pushwake__contacts *contacts, const char *aor)
@@ -260,6 +268,8 @@ static void renew_if_other(struct ast_sip_contact *contact, const pjsip_rx_data 
 struct registered {
 	pjsip_uri *uri;
 	pj_pool_t *pool;
+	/*! One has gone for it. */
+	int has_room;
 };
 
 static int has_text(void *obj, void *arg, int flags)
@@ -282,15 +292,18 @@ static int make_room(void *obj, void *arg, int flags)
 	uri = pjsip_parse_uri(registered->pool, copy.ptr, copy.slen, 0);
 	if (uri && pjsip_uri_cmp(PJSIP_URI_IN_CONTACT_HDR, uri, registered->uri) == PJ_SUCCESS) {
 		ast_sip_location_delete_contact(contact);
+		registered->has_room = 1;
 	}
 	return 0;
 }
 
-void pushwake__contact_make_room(const char *aor, const char *text, pjsip_rx_data *rdata)
+int pushwake__contact_make_room(const char *aor, const char *text, pjsip_rx_data *rdata)
 {
 	struct registered registered = { .pool = rdata->tp_info.pool };
-	struct ao2_container *list = ast_strlen_zero(aor) ? NULL : retrieve(aor);
+	int most = 0;
+	struct ao2_container *list = ast_strlen_zero(aor) ? NULL : retrieve_limited(aor, &most);
 	struct ast_sip_contact *same = list ? ao2_callback(list, 0, has_text, (void *) text) : NULL;
+	int room = list && !same ? most - ao2_container_count(list) : INT_MAX;
 	pj_str_t copy;
 
 	if (same) {
@@ -304,6 +317,7 @@ void pushwake__contact_make_room(const char *aor, const char *text, pjsip_rx_dat
 	}
 	ao2_cleanup(same);
 	ao2_cleanup(list);
+	return registered.has_room ? INT_MAX : room;
 }
 
 /*! Where the host of a URI begins and ends when it is an IPv6 reference; both NULL when it is none. */

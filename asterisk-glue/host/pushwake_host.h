@@ -121,7 +121,9 @@ void pushwake__contact_forget(const char *aor, const char *uri);
  * is another. It would keep that text: parameters that the phone has no more, a token from a time without this module,
  * and the engine and the dialplan would look for the new one in vain. One whose text is the same gets the Call-ID and the Via
  * of this REGISTER: the registrar would keep those of the first, and an app that has started anew would seem to go on.
+ *
+ * Returns how many contacts the AoR still takes, none or less when it is full; INT_MAX for one that takes no new place.
  */
-void pushwake__contact_make_room(const char *aor, const char *text, struct pjsip_rx_data *rdata);
+int pushwake__contact_make_room(const char *aor, const char *text, struct pjsip_rx_data *rdata);
 
 #endif /* PUSHWAKE_HOST_H */
