@@ -290,3 +290,15 @@ def test_555_and_423_by_setting(make_asterisk, phones):
     assert strict.bindings("100") == []
     assert "100/sip:" not in strict.cli("pjsip show contacts")
     assert phones("100", strict.address).register(apns(apns_token()), expires=200).status == 200
+
+
+def test_an_endpoint_whose_connections_nobody_watches_is_named_once(make_asterisk, phones):
+    asterisk = make_asterisk(users=["100", "101"], start=False)
+    asterisk.change("pjsip.conf", "rewrite_contact = yes\n", "rewrite_contact = no\n")
+    asterisk.start()
+    asterisk.wait_engine()
+    for user, transport in (("101", "udp"), ("100", "tcp"), ("100", "tcp")):
+        assert phones(user, asterisk.address, transport).register(apns(apns_token())).status == 200
+    text = asterisk.wait_log("set rewrite_contact = yes")
+    assert text.count("endpoint '100' that register over TCP or TLS count as asleep") == 1
+    assert "endpoint '101'" not in text

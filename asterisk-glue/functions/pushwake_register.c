@@ -271,6 +271,9 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 		for (index = 0; index < result.verb_count; index++) {
 			pushwake__verb_execute(&result.verbs[index]);
 		}
+		if (result.outcome == PUSHWAKE_REGISTER_STORED) {
+			pushwake__unwatched_check(request, &contacts);
+		}
 		if (result.outcome != PUSHWAKE_REGISTER_PLAIN) {
 			pushwake__devstate_changed(request->aor);
 		}

@@ -79,6 +79,7 @@ int pushwake__request_read(struct pushwake__request *request, struct ast_sip_end
 	}
 	ast_copy_pj_str(request->call_id, &rdata->msg_info.cid->id, sizeof(request->call_id));
 	request->cseq = rdata->msg_info.cseq->cseq;
+	request->is_stream = rdata->tp_info.transport && PJSIP_TRANSPORT_IS_RELIABLE(rdata->tp_info.transport);
 	pushwake__register_aor(request->aor, sizeof(request->aor), endpoint, rdata);
 	read_headers(request, rdata->msg_info.msg, request->text, request->text + size);
 	request->is_filled = 1;

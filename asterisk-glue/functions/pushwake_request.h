@@ -9,6 +9,8 @@
 #include <pjsip.h>
 #include <pushwake.h>
 
+#include "pushwake_host.h"
+
 struct ast_sip_endpoint;
 
 /*! More headers and contacts than these in one REGISTER are not looked at. */
@@ -28,6 +30,8 @@ struct pushwake__stripped {
 struct pushwake__request {
 	/*! 0: this thread has no REGISTER in hand. */
 	int is_filled;
+	/*! It came over TCP, TLS or a WebSocket. */
+	int is_stream;
 	uint32_t cseq;
 	char aor[256];
 	char call_id[256];
@@ -70,6 +74,14 @@ int pushwake__request_granted(const struct pushwake__request *request, const cha
 
 /*! The AoR of this endpoint that a REGISTER is for, empty when the registrar will find none. */
 void pushwake__register_aor(char *aor, size_t size, const struct ast_sip_endpoint *endpoint, pjsip_rx_data *rdata);
+
+/* ---- pushwake_unwatched.c */
+
+/*! Says once per endpoint that phones over TCP count as asleep, where the saved contacts of a REGISTER show it. */
+void pushwake__unwatched_check(const struct pushwake__request *request, struct pushwake__contacts *contacts);
+
+int pushwake__unwatched_start(void);
+void pushwake__unwatched_stop(void);
 
 /* ---- pushwake_register.c */
 

@@ -58,6 +58,7 @@ static const struct {
 	{ "device state", pushwake__devstate_start, pushwake__devstate_stop },
 	{ "manager", pushwake__manager_start, pushwake__manager_stop },
 	{ "supervisor", pushwake__supervisor_start, pushwake__supervisor_stop },
+	{ "unwatched connections", pushwake__unwatched_start, pushwake__unwatched_stop },
 	{ "SIP", pushwake__register_start, pushwake__register_stop },
 	{ "application", pushwake__app_start, pushwake__app_stop },
 	{ "function", pushwake__function_start, pushwake__function_stop },
