@@ -52,6 +52,13 @@ def test_a_sleeping_phone_of_freepbx_rings(freepbx, phones, simulator, parameter
     awake.register(expires=0)
 
 
+def test_the_push_has_the_callers_own_domain(freepbx, phones, simulator):
+    sleeper = Sleeper(phones, freepbx, simulator, "101", fcm, "tcp")
+    call = phones("caller", freepbx.address).call("101")
+    assert simulator.wait_push(sleeper.token)["body"]["message"]["data"]["from-uri"] == "sip:caller@127.0.0.1"
+    call.cancel()
+
+
 def test_a_phone_that_wakes_joins_the_one_that_rings(freepbx, phones, simulator):
     sleeper = Sleeper(phones, freepbx, simulator, "100", fcm, "tcp")
     desk = phones("100", freepbx.address)

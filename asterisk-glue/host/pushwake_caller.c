@@ -70,6 +70,53 @@ static void read_message(struct pushwake__caller *caller, struct ast_channel *ch
 	read_from(caller, ast_strip(from));
 }
 
+static int is_pjsip(struct ast_channel *chan)
+{
+	return !strcmp(ast_channel_tech(chan)->type, "PJSIP");
+}
+
+static int has_number(struct ast_channel *chan, const char *number)
+{
+	int has;
+
+	ast_channel_lock(chan);
+	has = ast_channel_caller(chan)->id.number.valid && !strcmp(S_OR(ast_channel_caller(chan)->id.number.str, ""), number);
+	ast_channel_unlock(chan);
+	return has;
+}
+
+/*!
+ * The PJSIP channel of who calls: this one, or that for which a Local channel is there. A reference, or NULL. The number
+ * tells: the first channel of what is linked may be that of somebody else, whom the caller has talked to.
+ */
+static struct ast_channel *caller_channel(struct ast_channel *chan, const char *number)
+{
+	char id[AST_MAX_UNIQUEID];
+	struct ast_channel *first;
+
+	if (is_pjsip(chan)) {
+		return ast_channel_ref(chan);
+	}
+	ast_channel_lock(chan);
+	ast_copy_string(id, ast_channel_linkedid(chan), sizeof(id));
+	ast_channel_unlock(chan);
+	first = ast_strlen_zero(id) ? NULL : ast_channel_get_by_name(id);
+	if (first && !(is_pjsip(first) && has_number(first, number))) {
+		first = ast_channel_unref(first);
+	}
+	return first;
+}
+
+static void read_remote_uri(char *uri, size_t size, struct ast_channel *chan, const char *number)
+{
+	struct ast_channel *caller = caller_channel(chan, number);
+
+	if (caller) {
+		read_variable(caller, "CHANNEL(pjsip,remote_uri)", uri, size);
+		ast_channel_unref(caller);
+	}
+}
+
 /*! The URI in a name-addr, whose name may look like one; empty when it did not fit. */
 static char *uri_in(char *text)
 {
@@ -91,14 +138,12 @@ static void cut_after_host(char *text)
 }
 
 /*! The domain of the caller's own URI, or this host's name for a caller without one. */
-static void read_domain(char *domain, size_t size, struct ast_channel *chan)
+static void read_domain(char *domain, size_t size, struct ast_channel *chan, const char *number)
 {
 	char uri[1024] = "";
 	char *at;
 
-	if (!strcmp(ast_channel_tech(chan)->type, "PJSIP")) {
-		read_variable(chan, "CHANNEL(pjsip,remote_uri)", uri, sizeof(uri));
-	}
+	read_remote_uri(uri, sizeof(uri), chan, number);
 	at = strchr(uri_in(uri), '@');
 	if (at) {
 		cut_after_host(at + 1);
@@ -139,7 +184,7 @@ void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *
 		char number[sizeof(caller->uri)];
 
 		ast_copy_string(number, caller->uri, sizeof(number));
-		read_domain(domain, sizeof(domain), chan);
+		read_domain(domain, sizeof(domain), chan, number);
 		snprintf(caller->uri, sizeof(caller->uri), "sip:%.120s@%s", number, domain);
 	}
 }
@@ -148,7 +193,7 @@ char *pushwake__caller_call_id(struct ast_channel *chan)
 {
 	char id[256] = "";
 
-	if (!strcmp(ast_channel_tech(chan)->type, "PJSIP")
+	if (is_pjsip(chan)
 		&& !ast_func_read(chan, "CHANNEL(pjsip,call-id)", id, sizeof(id)) && !ast_strlen_zero(id)) {
 		return ast_strdup(id);
 	}
