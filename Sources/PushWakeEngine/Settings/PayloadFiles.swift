@@ -37,7 +37,7 @@ enum PayloadFiles {
                 targets.append((name, target))
             }
             for (name, target) in targets.sorted(by: { $0.target.rank < $1.target.rank }) {
-                load("\(directory)/\(name)", target, into: &library, &problems)
+                load("\(directory)/\(name)", target, settings, into: &library, &problems)
             }
         } catch {
             problems.append("cannot \(error); the built-in payloads are used")
@@ -54,7 +54,7 @@ enum PayloadFiles {
     }
 
     private static func load(
-        _ path: String, _ target: Target, into library: inout PayloadLibrary,
+        _ path: String, _ target: Target, _ settings: Settings, into library: inout PayloadLibrary,
         _ problems: inout [String]
     ) {
         do throws(SystemError) {
@@ -65,8 +65,15 @@ enum PayloadFiles {
                     problems.append("\(path):\(word.line):\(word.column): \(word.message)")
                 }
             } catch {
-                problems.append(
-                    "\(path):\(error.line):\(error.column): \(error.message); the payload goes out without this file")
+                var outcome = "the payload goes out without this file"
+                // The name says whose apps are to be woken.
+                if target.isMizutech, !settings.isChanged(.payload),
+                    (try? library.use(.mizutech, for: target.provider, extras: PayloadExtras(settings))) != nil
+                {
+                    outcome =
+                        "until it is put right the built-in one goes out; pushwake payload mizutech \(target.provider.name) prints it"
+                }
+                problems.append("\(path):\(error.line):\(error.column): \(error.message); \(outcome)")
             }
         } catch {
             problems.append("cannot \(error); the payload goes out without this file")
@@ -80,11 +87,14 @@ enum PayloadFiles {
         let provider: Provider
         let app: String
         let type: APNsPushType?
+        /// It has the name of one of Mizutech's files.
+        let isMizutech: Bool
 
         /// What is for less replaces what is for more, so it comes later.
         var rank: Int { (app.isEmpty ? 0 : 2) + (type == nil ? 0 : 1) }
 
         init?(fileName name: String) {
+            isMizutech = name.hasSuffix("message.txt")
             switch name {
             case "fcmmessage.txt": (provider, app, type) = (.fcm, "", nil)
             case "pushkitmessage.txt": (provider, app, type) = (.apns, "", nil)

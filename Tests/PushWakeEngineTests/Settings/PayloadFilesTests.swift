@@ -72,4 +72,32 @@ import Testing
             }
         }
     }
+
+    /// Mizutech's guide prints its file with a comma too many and sections outside of `message`.
+    @Test(arguments: [("", "\"ntype\""), ("plain", "\"event\"")])
+    func `of Mizutech's that are broken leave its built-in payload, unless another is set`(
+        payload: String, member: String
+    ) throws {
+        let directory = "/tmp/pushwake-payloads-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max))"
+        try #require(mkdir(directory, 0o700) == 0)
+        let path = "\(directory)/fcmmessage.txt"
+        defer {
+            unlink(path)
+            rmdir(directory)
+        }
+        let file = try #require(fopen(path, "w"))
+        fputs("{\"message\": {\"token\": \"TOKEN\",},\"data\": {\"ntype\": \"TYPE\"}}", file)
+        fclose(file)
+        var settings = Settings()
+        try settings.set(.templateDirectory, to: directory)
+        if !payload.isEmpty { try settings.set(.payload, to: payload) }
+        let (library, problems) = PayloadFiles.load(settings)
+        let template = try #require(library?.fcm(app: "com.example", .call, .android))
+        let binding = Binding(provider: .fcm, app: "com.example", token: "t", dialect: .mpush)
+        var out: [UInt8] = []
+        template.render(PayloadValues(binding: binding, content: PushContent(event: .call)), into: &out)
+        #expect(String(decoding: out, as: UTF8.self).contains(member))
+        #expect(problems.count == 1)
+        #expect(problems[0].contains("pushwake payload mizutech fcm prints it") == payload.isEmpty)
+    }
 }

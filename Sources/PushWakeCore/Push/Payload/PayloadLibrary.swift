@@ -59,6 +59,15 @@ public struct PayloadLibrary: Sendable {
         put(try Variants(provider, dropping: []) { _, _, _ in source }, for: provider, app: app)
     }
 
+    /// Replaces the payload of a provider by a built-in one.
+    public mutating func use(
+        _ family: BuiltInPayloads.Family, for provider: Provider, extras: PayloadExtras = PayloadExtras()
+    ) throws(PayloadTemplateError) {
+        standard[provider] = try Variants(provider, dropping: [], extras) { type, platform, way in
+            Array(BuiltInPayloads.source(family, provider, type, platform, way, extras).utf8)
+        }
+    }
+
     private mutating func put(_ variants: Variants, for provider: Provider, app: String) {
         if app.isEmpty {
             standard[provider] = variants
