@@ -45,6 +45,9 @@ public struct KamailioConfiguration {
     /// By name: `request_route`, `route[RELAY]`, `failure_route[X]`.
     public private(set) var routes: [String: [Step]] = [:]
 
+    /// Files of `import_file` that are not there.
+    public private(set) var missing: [(file: String, location: Location)] = []
+
     /// Whether a text is one of these, and not a list of settings.
     public static func isOne(_ text: String) -> Bool {
         text.hasPrefix("#!KAMAILIO") || text.hasPrefix("#!SER") || text.hasPrefix("#!ALL")
@@ -59,6 +62,7 @@ public struct KamailioConfiguration {
         var lexer = KamailioLexer(defines: defines)
         lexer.take(text, file: file, depth: 0, read: read)
         self.init(lexer.tokens)
+        missing = lexer.missing
     }
 
     private init(_ tokens: [KamailioLexer.Token]) {

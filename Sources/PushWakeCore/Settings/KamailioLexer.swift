@@ -12,6 +12,8 @@ struct KamailioLexer {
     }
 
     private(set) var tokens: [Token] = []
+    /// Files of `import_file` that are not there, which Kamailio passes over.
+    private(set) var missing: [(file: String, location: KamailioConfiguration.Location)] = []
     private var defines: [String: String] = [:]
     /// Whether the text within each open `#!ifdef` counts.
     private var conditions: [Bool] = []
@@ -106,7 +108,11 @@ struct KamailioLexer {
         let directory = location.file.split(separator: "/", omittingEmptySubsequences: false).dropLast()
             .joined(separator: "/")
         let path = text.hasPrefix("/") || directory.isEmpty ? text : "\(directory)/\(text)"
-        guard depth < Self.deepest, filesLeft > 0, let included = read(path) else { return }
+        guard depth < Self.deepest, filesLeft > 0 else { return }
+        guard let included = read(path) else {
+            if last.text == "import_file" { missing.append((path, location)) }
+            return
+        }
         filesLeft -= 1
         take(included, file: path, depth: depth + 1, read: read)
     }

@@ -114,6 +114,7 @@ public final class EngineService {
             let text = "\(finding.setting): \(finding.message)"
             if !known.contains(text) { log(finding.level, text) }
         }
+        if let lack = SettingsInspection.lack(of: settings) { log(.warning, lack) }
     }
 
     private func openFastAGI(_ settings: Settings) {

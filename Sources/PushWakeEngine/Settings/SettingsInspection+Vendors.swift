@@ -69,6 +69,24 @@ extension SettingsInspection {
 }
 
 extension SettingsInspection {
+    /// What to say where nothing can be pushed; nil when a push service is set up, or its engine is somebody else's.
+    public static func lack(of settings: Settings) -> String? {
+        guard settings.text(.engineMode) == "supervised" else { return nil }
+        let isSetUp =
+            [
+                SettingKey.apnsKey, .apnsCert, .vapidKey, .harmonyOSKey, .flexiAPIURL, .webhookURL,
+            ].contains { !settings.text($0).isEmpty } || FCMKeySources.areSet(in: settings) || settings.flag(.acrobits)
+        guard !isSetUp else { return nil }
+        return
+            "no push service is set up, so no phone can be woken; set apns_key, fcm_key, vapid_key, acrobits, harmonyos_key, flexiapi_url or webhook_url"
+    }
+
+    mutating func inspectServices() {
+        if let lack = Self.lack(of: settings) { add(.warning, "push services", lack) }
+    }
+}
+
+extension SettingsInspection {
     mutating func inspectUpstream() {
         for entry in UpstreamServers.mistakes(in: settings.text(.upperServers)) {
             add(

@@ -52,6 +52,11 @@ struct CheckReport {
             }
             if settings.text(named: parameter.name) != nil { note(parameter.name, parameter.location) }
         }
+        if SettingsInspection.lack(of: settings) != nil {
+            for (name, location) in configuration.missing {
+                add("\(location.file):\(location.line): warning: import_file: \(name) is not there")
+            }
+        }
         let findings = KamailioInspection.inspect(configuration, file: file)
             .sorted { ($0.location.file, $0.location.line) < ($1.location.file, $1.location.line) }
         for finding in findings {
