@@ -39,6 +39,8 @@ public struct PushContent: Equatable, Sendable {
     public var endsAt: Int64
     /// The caller offers video.
     public var hasVideo = false
+    /// Tag of the request's From.
+    public var fromTag = ""
 
     public init(
         event: PushEvent, occasion: PushOccasion = .usual, callID: String = "", fromURI: String = "",

@@ -199,6 +199,7 @@ extension EngineCore {
             timeToLive: timeToLive, sentAt: wall,
             endsAt: message.event == .call ? wall.addingReportingOverflow(wait / 1000).partialValue : 0)
         content.hasVideo = message.offersVideo
+        content.fromTag = message.fromTag
         let story = trace.begin(
             method: message.method.isEmpty ? message.event.name : message.method, aor: message.aor,
             callID: message.callID,

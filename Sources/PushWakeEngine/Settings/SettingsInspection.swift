@@ -56,7 +56,10 @@ public struct SettingsInspection {
         inspection.inspectPaths()
         inspection.inspectUpstream()
         inspection.inspectPersistence()
-        if depth >= .surroundings { inspection.inspectSurroundings() }
+        if depth >= .surroundings {
+            inspection.inspectSurroundings()
+            inspection.inspectServices()
+        }
         return inspection.findings.sorted { $0.level < $1.level }
     }
 
@@ -233,6 +236,7 @@ public struct SettingsInspection {
             let level: LogLevel = problem.setting.hasSuffix("_file") ? .warning : .error
             findings.append(Finding(level: level, setting: problem.setting, message: problem.message))
         }
+        for problem in WebhookSetup.unknownNames(settings) { add(.warning, problem.setting, problem.message) }
         let others: [SettingKey] = [
             .webhookHeaders, .webhookHeaderFile, .webhookBody, .webhookBodyFile, .webhookSecretFile,
         ]

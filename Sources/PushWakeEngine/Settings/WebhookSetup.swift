@@ -23,6 +23,20 @@ struct WebhookSetup {
         return try WebhookSetup(settings)
     }
 
+    /// What would go out as it stands although it looks like a keyword, and where.
+    static func unknownNames(_ settings: Settings) -> [SettingError] {
+        guard !settings.text(.webhookURL).isEmpty else { return [] }
+        var texts: [SettingKey] = [.webhookURL, .webhookHeaders]
+        // In JSON no $name is filled in, and a $ may be meant.
+        if ["form", "text"].contains(settings.text(.webhookBodyType)) { texts.append(.webhookBody) }
+        return texts.flatMap { key in
+            PayloadKeywords.unknownDollarNames(in: settings.text(key)).map {
+                problem(
+                    key, "\($0.prefix(40)) is no keyword and goes out as it stands; write one of \(PayloadKeywords.dollarNames)")
+            }
+        }
+    }
+
     /// All that is wrong, one finding for each setting.
     static func problems(_ settings: Settings) -> [SettingError] {
         guard !settings.text(.webhookURL).isEmpty else { return [] }

@@ -37,6 +37,26 @@ public enum PayloadKeywords {
         return found
     }
 
+    /// Each `$name` that nobody knows, in a text that is not JSON.
+    public static func unknownDollarNames(in text: String) -> [String] {
+        let source = Array(text.utf8)
+        var found: [String] = []
+        for index in source.indices where source[index] == UInt8(ascii: "$") {
+            guard TemplateText.dollarName(in: source, at: index) == nil else { continue }
+            let name = source[(index + 1)...].prefix {
+                $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+            }
+            let word = "$" + String(decoding: name, as: UTF8.self)
+            if !name.isEmpty, !found.contains(word) { found.append(word) }
+        }
+        return found
+    }
+
+    /// All `$name`s, for people.
+    public static var dollarNames: String {
+        PayloadField.dollarNames.map { "$\($0.name)" }.joined(separator: ", ")
+    }
+
     /// What stands between angle brackets and could be a name.
     private static func bracketed(in source: [UInt8], at index: Int) -> String? {
         guard source[index] == UInt8(ascii: "<") else { return nil }
@@ -71,6 +91,7 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
     case sound, text, message, title, body
     case instance, date, chatRoom, badge, alertKey, alertSound, sentAt, expiresAt, selector
     case platform, kind, provider, certificate, mutableContent, navigate, media
+    case fromTag, legacyKey
 
     /// Stands in a template without quotes too, because it always is a number.
     public var isNumber: Bool {
@@ -120,7 +141,7 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
     static let dollarNames: [(name: String, field: PayloadField)] = [
         ("type", .platform), ("token", .token), ("app-id", .certificate), ("from-name", .fromDisplay),
         ("from-uri", .fromURI), ("to-uri", .toURI), ("call-id", .callID), ("event", .kind), ("sound", .alertSound),
-        ("msgid", .alertKey), ("uid", .instance),
+        ("msgid", .alertKey), ("uid", .instance), ("from-tag", .fromTag), ("api-key", .legacyKey),
     ]
 
     /// The field under a `$name`, dollar sign taken off.

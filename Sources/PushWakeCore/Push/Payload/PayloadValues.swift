@@ -69,6 +69,9 @@ public struct PayloadValues: Sendable {
         case .event: escape.append(content.event.name, to: &out)
         case .media: escape.append(content.hasVideo ? "video" : "audio", to: &out)
         case .navigate: escape.append(settings.navigate, to: &out)
+        case .fromTag: escape.append(isHidden ? "" : content.fromTag, to: &out)
+        // Google's keys of the legacy interface, which is gone.
+        case .legacyKey: break
         case .callID: escape.append(content.callID, to: &out)
         case .pushType: escape.append(pushType, to: &out)
         case .text: escape.append(messageText, to: &out)

@@ -42,6 +42,19 @@ import Testing
         #expect(empty["x-from"] == "")
     }
 
+    @Test func `leaves no placeholder of Flexisip's, and knows what is none`() throws {
+        let url =
+            "https://h.example/$type/$event?t=$token&a=$app-id&n=$from-name&f=$from-uri&g=$from-tag&u=$to-uri&c=$call-id&s=$sound&m=$msgid&i=$uid&k=$api-key"
+        var content = PushContent(event: .call)
+        content.fromTag = "tag;1"
+        let request = try WebhookRequest(settings: WebhookSettings(method: "GET", url: url)).build(
+            Samples.voip, content, now: 0)
+        let target = try #require(request[":path"])
+        #expect(!target.contains("$") && target.contains("&g=tag%3B1&") && target.hasSuffix("&k="))
+        #expect(PayloadKeywords.unknownDollarNames(in: url).isEmpty)
+        #expect(PayloadKeywords.unknownDollarNames(in: "/$callid/$5/$callid/$Token/$") == ["$callid", "$Token"])
+    }
+
     @Test func `reads Flexisip's placeholders, every occurrence of them`() throws {
         var binding = Samples.voip
         binding.attributes["pn-call-str"] = "IC"
