@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeClient
-internal import PushWakeCore
+public import PushWakeCore
 
 extension SettingsInspection {
     /// FlexiAPI: URL, apps and key belong together.

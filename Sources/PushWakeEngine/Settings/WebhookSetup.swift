@@ -32,7 +32,9 @@ struct WebhookSetup {
         return texts.flatMap { key in
             PayloadKeywords.unknownDollarNames(in: settings.text(key)).map {
                 problem(
-                    key, "\($0.prefix(40)) is no keyword and goes out as it stands; write one of \(PayloadKeywords.dollarNames)")
+                    key,
+                    "\($0.prefix(40)) is no keyword and goes out as it stands; write one of \(PayloadKeywords.dollarNames)"
+                )
             }
         }
     }

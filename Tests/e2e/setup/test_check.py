@@ -31,6 +31,7 @@ MISTAKES = {
     "a user without a password": ({"store": "redis://127.0.0.1:6379", "store_user": "pushwake"}, "store_user", "set store_password_file too"),
     "badge the other way round": ({"no-badge": "1"}, "no-badge", "here it is called badge (true: 0; false: 1)"),
     "Apple's root": ({"apns_url": None, "apns_sandbox_url": None}, "ca_file", "USERTrust RSA"),
+    "a $name": ({"webhook_url": "https://push.example.com/wake?to=$token&call=$callid"}, "webhook_url", "$callid is no keyword and goes out as it stands; write one of $type, $token"),
     "keyword": ({"template_dir": "@here@/templates"}, "template_dir", "fcm.json:1:51: <from-usr> is not a keyword and goes out as it stands; did you mean <from-user>?"),
 }  # fmt: skip
 
@@ -177,6 +178,8 @@ PLACES = {
     "a third parameter": ([('pushwake_save("location")', 'pushwake_save("location", "0x04", "$tu")')], "pushwake_save", "no third parameter"),
     "tsilo": ([('pushwake_save("location")', 'pushwake_save("location"); ts_append("location", "$tu")')], "ts_append", "ts_append() of tsilo is not needed"),
     "a value": ([('"wake_timeout", 30', '"wake_timeout", 3000')], '"wake_timeout"', "write a number"),
+    "save's flags": ([('pushwake_save("location")', 'pushwake_save("location", "none")')], "pushwake_save(", "write a number such as 4 or 0x04"),
+    "save's uri": ([('pushwake_save("location")', 'pushwake_save("location", "0x04", "$fu")')], "pushwake_save(", "third parameter"),
     "twice": ([('modparam("pushwake", "wake_timeout", 30)', 'modparam("pushwake", "wake_timeout", 30)\nmodparam("pushwake", "wake_timeout", 31)')],
               '"wake_timeout", 31', "already"),
 }  # fmt: skip
@@ -213,3 +216,36 @@ def test_conditions_and_includes_are_followed(script, tmp_path):
     assert check(path).returncode == 0
     done = check(path, "-A", "WITH_OLD")
     assert done.returncode == 1 and f"{more}:3: warning: save()" in done.stdout
+
+
+@pytest.mark.parametrize("flags", ["4", "0x04", "0X1f", "$var(flags)"])
+def test_flags_that_save_takes_are_well(script, flags):
+    done = check(script(('pushwake_save("location")', f'pushwake_save("location", "{flags}")')))
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_setup_without_a_push_service_is_not_well(settings, script, tmp_path):
+    services = ("apns_key", "apns_key_id", "apns_team_id", "fcm_key")
+    done = check(settings({name: None for name in services}))
+    assert done.returncode == 1 and "no push service is set up" in done.stdout
+    assert check(settings({name: None for name in services} | {"acrobits": 1})).returncode == 0
+    text = re.sub(r'modparam\("pushwake", "(?:apns|fcm)_key.*\n|modparam\("pushwake", "apns_team.*\n', "", script().read_text())
+    path = tmp_path / "kamailio.cfg"
+    path.write_text(text.replace("request_route {", 'import_file "pushwake.cfg"\nrequest_route {', 1))
+    said = check(path).stdout
+    assert "no push service is set up" in said and f"import_file: {tmp_path}/pushwake.cfg is not there" in said
+    (tmp_path / "pushwake.cfg").write_text('modparam("pushwake", "acrobits", 1)\n')
+    assert check(path).returncode == 0
+
+
+def test_the_registrar_beside_asterisk_of_the_page_is_well(script, tmp_path):
+    import grp
+
+    page = re.search(r"```\n(#!KAMAILIO\n.*?)```", (ROOT / "docs" / "asterisk.md").read_text(), re.S)[1]
+    keys = re.findall(r'^modparam\("pushwake", "(?:apns_|fcm_|ca_file|store_path|engine_socket).*\n', script().read_text(), re.M)
+    keys.append(f'modparam("pushwake", "engine_socket_group", "{grp.getgrgid(os.getegid()).gr_name}")\n')
+    text = re.sub(r'^modparam\("pushwake", "(?:apns|fcm)_.*\n', "", page, flags=re.M)
+    path = tmp_path / "kamailio.cfg"
+    path.write_text(text.replace("request_route {", "".join(keys) + "request_route {", 1))
+    done = check(path)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout

@@ -121,9 +121,12 @@ def test_javascript_can_do_the_same(make_kamailio, actors, tmp_path):
 
 def test_the_printed_group_rings_who_is_awake_and_wakes_the_others(make_kamailio, wire, simulator):
     group, = re.findall(r"^(route\[GROUP\] \{.*?^\})", (ROOT / "docs/kamailio.md").read_text(), flags=re.M | re.S)
-    config = CALLS.read_text().replace("    route(CHOICES);\n", '    if ($rU == "sales") { route(GROUP); }\n    route(CHOICES);\n')
+    config = configuration("docs/kamailio.md").replace(
+        "    if (is_method(\"REGISTER\"))", '    if ($rU == "sales") { route(GROUP); }\n    if (is_method("REGISTER"))', 1)
+    config = config.replace('loadmodule "pushwake.so"', 'loadmodule "corex.so"\nloadmodule "kex.so"\nloadmodule "pushwake.so"', 1)
     config += "\n" + group.replace("127.0.0.1:5060", "127.0.0.1:@PORT@") + "\n"
-    kamailio = make_kamailio(config=config, wake_timeout=3).start().wait_engine()
+    kamailio = make_kamailio(config=config, wake_timeout=3)
+    kamailio.as_printed().start().wait_engine()
     for awake, sleeping in (("anna", "bert"), ("bert", "anna")):
         desk = wire.phone(kamailio, awake)
         desk.answers["INVITE"] = (180,)
