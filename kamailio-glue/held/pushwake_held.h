@@ -67,6 +67,7 @@ typedef struct pw_hold {
 	int turn;          /* of the HOLD that came last: a GIVE_UP before it counts no more */
 	int64_t resumed_ms; /* when another engine was asked to go on: what the one before said then counts no more */
 	int legs[PW_MAX_BRANCHES];   /* leg of each branch; 0: none of ours */
+	unsigned int places[PW_MAX_BRANCHES]; /* where it was sent: pw_place_of(); 0: not known */
 	unsigned int closed;         /* branches that a later leg of their device replaced */
 	unsigned int heard_trying;   /* branches of which 100, more than 100, a failure was reported */
 	unsigned int heard_ringing;
@@ -170,7 +171,8 @@ int pw_leg_branch(tm_cell_t *t, pw_hold_t *hold, int leg);
 int pw_leg_goes_to(tm_cell_t *t, int branch, const pw_contact_t *contact, char flow[PW_FLOW_SIZE]);
 
 /* Sends the request to a contact as `leg`; the branch of the leg that it replaces is
- * closed. 0: done; 1: not sent, another has taken the place of this leg; -1: it could not be sent. */
+ * closed. 0: done; 1: not sent, another has taken the place of this leg; 2: not sent, another leg is out to this very
+ * place; -1: it could not be sent. */
 int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, int replaces);
 
 /* Ends a branch without that its end counts. */

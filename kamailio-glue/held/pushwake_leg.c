@@ -191,6 +191,47 @@ static void forget_failed(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *con
 	}
 }
 
+/* Our open branch that was sent to this very place, -1 for none: save() is done before the engine hears of a REGISTER, so
+ * that a leg to the contact that it knew may have gone to where the phone is now. */
+static int branch_at(tm_cell_t *t, pw_hold_t *hold, unsigned int place)
+{
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		if(place != 0 && hold->places[b] == place && !(hold->closed & (1u << b)) && t->uac[b].last_received < 200
+				&& pw_leg_of(t, hold, b) > 0) {
+			return b;
+		}
+	}
+	return -1;
+}
+
+/* tm adds no branch that has the ruid and URI of another. Legs that are out keep theirs to themselves meanwhile. */
+static unsigned int hide_legs(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *contact)
+{
+	unsigned int hidden = 0;
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		if(pw_leg_of(t, hold, b) > 0 && STR_EQ(t->uac[b].ruid, contact->ruid)) {
+			hidden |= 1u << b;
+			t->uac[b].ruid.len = 0;
+		}
+	}
+	return hidden;
+}
+
+static void show_legs(tm_cell_t *t, unsigned int hidden, const pw_contact_t *contact)
+{
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		if(hidden & (1u << b)) {
+			t->uac[b].ruid.len = contact->ruid.len;
+		}
+	}
+}
+
 /* The message whose script this process runs, NULL in the supervisor's. */
 static sip_msg_t *in_hand = NULL;
 static int is_appending = 0;
@@ -246,37 +287,43 @@ static int append(tm_cell_t *t, pw_contact_t *contact, int keeps_uri)
 
 int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, int replaces)
 {
-	int old = pw_leg_branch(t, hold, replaces);
+	unsigned int place = pw_place_of(contact), hidden;
 	int before = t->nr_of_outgoings;
-	int old_len = 0, added;
+	int there, added;
 
 	hold->last_leg = MAX(hold->last_leg, leg);
 	if(leg < 64 && (hold->outrun & ((uint64_t)1 << leg))) {
 		pw_leg_end(t, hold, replaces);
 		return 1;
 	}
-	if(old >= 0) {
-		old_len = t->uac[old].ruid.len;
-		t->uac[old].ruid.len = 0;
+	there = branch_at(t, hold, place);
+	if(there >= 0 && hold->legs[there] == replaces) {
+		hold->legs[there] = leg;
+		return 0;
+	}
+	if(there >= 0) {
+		pw_leg_end(t, hold, replaces);
+		return 2;
 	}
 	forget_failed(t, hold, contact);
+	hidden = hide_legs(t, hold, contact);
 	pw_hold_prolong(t, hold);
 	/* ORDER: before it is sent: another process may have its answer at once, and on_reply() looks without the lock */
 	if(before < PW_MAX_BRANCHES) {
 		hold->legs[before] = leg;
+		hold->places[before] = place;
 	}
 	added = append(t, contact, hold->keeps_uri);
+	show_legs(t, hidden, contact);
 	if(t->nr_of_outgoings == before && before < PW_MAX_BRANCHES) {
 		hold->legs[before] = 0;
+		hold->places[before] = 0;
 	}
 	/* ORDER: the new branch first: closing the last open one would leave tm without any */
 	if(added > 0) {
 		pw_leg_end(t, hold, replaces);
 		pw_stream_watch(t, hold);
 		return 0;
-	}
-	if(old >= 0) {
-		t->uac[old].ruid.len = old_len;
 	}
 	if(t->nr_of_outgoings > before) {
 		hold->failed |= 1u << (t->nr_of_outgoings - 1); /* known, and reported by who asked for it */

@@ -104,6 +104,8 @@ static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb 
 	pw.reply_unlock(t);
 	if(added == 0) {
 		update_stat(pw_count.joined, 1);
+	} else if(added == 2) {
+		pushwake_progressed(pw_client, hold->handle, verb->leg, 482, 1); /* what the phone would say to a second copy */
 	} else if(added < 0 && allowed) {
 		pushwake_progressed(pw_client, hold->handle, verb->leg, 503, 0);
 	}

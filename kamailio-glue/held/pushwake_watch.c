@@ -83,6 +83,25 @@ static void on_failed(tm_cell_t *t, pw_hold_t *hold, int branch)
 	pw.reply_unlock(t);
 }
 
+/* RFC 3261, 8.2.2.2: the phone has the request over another branch. While a leg is out that is no answer for the caller.
+ * ORDER: before tm stores the answer. */
+static int on_merged(tm_cell_t *t, pw_hold_t *hold, int branch)
+{
+	int b, is_merged = 0;
+
+	pw.reply_lock(t);
+	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES && !is_merged; b++) {
+		is_merged = b != branch && !(hold->closed & (1u << b)) && t->uac[b].last_received < 200 && pw_leg_of(t, hold, b) > 0;
+	}
+	is_merged = is_merged && pw_leg_of(t, hold, branch) > 0;
+	if(is_merged) {
+		pw_leg_drop(t, hold, branch);
+		t->uac[branch].last_received = 482; /* tm takes what it gets for a retransmission */
+	}
+	pw.reply_unlock(t);
+	return is_merged;
+}
+
 static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 {
 	int branch = pw.tm.t_gett_branch();
@@ -113,6 +132,10 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 			hold->heard_ringing |= code > 100 ? bit : 0;
 			report(hold, leg, code, 1);
 		}
+		return;
+	}
+	if(code == 482 && on_merged(t, hold, branch)) {
+		report(hold, leg, code, 1);
 		return;
 	}
 	if(code >= 600 && (t->flags & T_DISABLE_6xx)) {

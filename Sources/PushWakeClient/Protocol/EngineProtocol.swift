@@ -149,6 +149,8 @@ public enum EngineProtocol {
         case lastLeg = 110
         /// Path of a contact, or the way to one that registered at another node.
         case contactPath = 114
+        /// `reg-id` of a contact.
+        case contactFlowNumber = 115
         case hold = 111
         case occasion = 112
         /// Names the device of a dialog, as the request has it (RFC 8599, 6).

@@ -101,6 +101,8 @@ public struct RegisteredContact: Equatable, Sendable {
     public var instance: String
     /// `;expires` of this contact in seconds; nil when not said.
     public var expires: UInt32?
+    /// `reg-id`: which of its flows this is (RFC 5626, 4.2); 0 when not said.
+    public var flowNumber: UInt32
     /// The phone refreshes by itself (`+sip.pnsreg`, RFC 8599, 8.5).
     public var refreshesItself: Bool
     /// `pn-purr`; empty when not said (RFC 8599, 6.1.1).
@@ -114,12 +116,13 @@ public struct RegisteredContact: Equatable, Sendable {
 
     /// Takes every field as it is.
     public init(
-        uri: String, instance: String = "", expires: UInt32? = nil, refreshesItself: Bool = false, purr: String = "",
-        providerName: String = "", push: PushRequest = .none
+        uri: String, instance: String = "", expires: UInt32? = nil, flowNumber: UInt32 = 0,
+        refreshesItself: Bool = false, purr: String = "", providerName: String = "", push: PushRequest = .none
     ) {
         self.uri = uri
         self.instance = instance
         self.expires = expires
+        self.flowNumber = flowNumber
         self.refreshesItself = refreshesItself
         self.purr = purr
         self.providerName = providerName

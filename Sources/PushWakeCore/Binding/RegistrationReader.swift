@@ -223,6 +223,8 @@ extension RegistrationReader {
             let name = value.part(parameter.name)
             if name.equalsIgnoringCase("expires") {
                 contact.expires = value.part(parameter.value).decimal() ?? contact.expires
+            } else if name.equalsIgnoringCase("reg-id") {
+                contact.flowNumber = value.part(parameter.value).decimal() ?? 0
             } else if name.equalsIgnoringCase("+sip.instance") {
                 contact.instance = try Self.instance(value.part(parameter.value))
             } else if name.equalsIgnoringCase("+sip.pnsreg") || name.equalsIgnoringCase("+sip.pnsreq") {

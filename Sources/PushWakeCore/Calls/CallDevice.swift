@@ -80,6 +80,9 @@ public struct CallContact: Equatable, Sendable {
     public var flow: String
     /// Call-ID of its REGISTER: a phone keeps it until it starts anew (RFC 3261, 10.2).
     public var registrationID: String
+    /// `reg-id` of its REGISTER: a device that has several flows gives each its own, and the same one again whenever it
+    /// opens that flow anew (RFC 5626, 4.2). 0: it said none, or the host does not know.
+    public var flowNumber: UInt32
     public var reach: Reach
     /// Seconds since its REGISTER; -1 when not known.
     public var age: Int64
@@ -90,13 +93,14 @@ public struct CallContact: Equatable, Sendable {
 
     public init(
         key: String, address: String = "", flow: String = "", registrationID: String = "",
-        reach: Reach = .datagram, age: Int64 = -1, isBehindProxy: Bool = false,
+        flowNumber: UInt32 = 0, reach: Reach = .datagram, age: Int64 = -1, isBehindProxy: Bool = false,
         isElsewhere: Bool = false
     ) {
         self.key = key
         self.address = address
         self.flow = flow
         self.registrationID = registrationID
+        self.flowNumber = flowNumber
         self.reach = reach
         self.age = age
         self.isBehindProxy = isBehindProxy
@@ -111,6 +115,22 @@ public struct CallContact: Equatable, Sendable {
     func isSameFlow(as other: CallContact) -> Bool {
         if !flow.isEmpty && !other.flow.isEmpty { return flow == other.flow }
         return reach == .datagram && other.reach == .datagram && isSamePlace(as: other)
+    }
+
+    /// Its REGISTER belongs to the same run of the app, as far as is known.
+    func isSameRun(as other: CallContact) -> Bool {
+        registrationID.isEmpty || other.registrationID.isEmpty || registrationID == other.registrationID
+    }
+
+    /// Both are flows that one device has side by side (RFC 5626).
+    func isBeside(_ other: CallContact) -> Bool {
+        flowNumber > 0 && other.flowNumber > 0 && flowNumber != other.flowNumber
+    }
+
+    /// Nothing is new about it but its time: the same place, flow and run.
+    func isRefresh(of other: CallContact) -> Bool {
+        isSamePlace(as: other) && isSameFlow(as: other) && !registrationID.isEmpty
+            && registrationID == other.registrationID
     }
 
     /// Neither node nor proxy stands before the phone.
@@ -170,7 +190,10 @@ struct DeviceState {
     }
 
     var device: CallDevice
+    /// Of two legs the one that was heard more of, or else the newer one.
     var leg: Leg?
+    /// The device has registered elsewhere, and which of its two legs it takes is not known yet.
+    var otherLeg: Leg?
     var push = Push.none
     /// Pushes sent for the request.
     var pushes = 0
@@ -193,7 +216,7 @@ struct DeviceState {
     var wasSilent = false
     /// It has been shown the end by `ringAndCancel`.
     var knowsEnd = false
-    private var failedKeys: [String] = []
+    var failedKeys: [String] = []
 
     init(_ device: CallDevice) { self.device = device }
 
@@ -273,7 +296,7 @@ struct DeviceState {
     }
 
     /// Milliseconds within which a phone that is there says something.
-    private static let silence: Int64 = 5000
+    static let silence: Int64 = 5000
 
     /// It came for a push, and has said nothing since.
     func isSilent(_ now: Int64) -> Bool {
@@ -330,6 +353,7 @@ struct DeviceState {
     mutating func closeLeg(hasFailed: Bool = true) {
         if hasFailed, let leg { failedKeys.append(leg.contact.key) }
         leg = nil
+        otherLeg = nil
         silentAt = nil
         replacement = nil
     }

@@ -37,11 +37,15 @@ extension CallMachine {
     /// The request ended while a phone registered, and its host could not send the leg any more: the phone is there, and
     /// has heard neither of the request nor of its end.
     mutating func neverSent(_ leg: Int, _ end: CallEnd, _ now: Int64) -> [CallVerb] {
-        guard let index = devices.firstIndex(where: { $0.leg?.number == leg }),
-            let sent = devices[index].leg, sent.heard == .nothing, host == .proxy || !sent.isSent
+        guard let index = devices.firstIndex(where: { $0.has(leg: leg) }),
+            let sent = devices[index].leg(leg), sent.heard == .nothing, host == .proxy || !sent.isSent
         else { return [] }
         let wasTold = mustHear(devices[index], of: end)
-        devices[index].closeLeg(hasFailed: false)
+        if devices[index].otherLeg == nil {
+            devices[index].closeLeg(hasFailed: false)
+        } else {
+            devices[index].drop(sent, isFailed: false)
+        }
         var verbs: [CallVerb] = []
         showEnd(index, sent.contact, &verbs)
         if !wasTold { tellEnd(end, index, now, &verbs) }

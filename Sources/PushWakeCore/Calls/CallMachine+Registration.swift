@@ -51,6 +51,7 @@ extension CallMachine {
         _ registration: CallRegistration, _ index: Int, _ now: Int64, _ verbs: inout [CallVerb]
     ) -> Bool {
         verbs.append(.note(.registered(device: index)))
+        let isRefresh = devices[index].device.contacts.contains { registration.contact.isRefresh(of: $0) }
         learn(index, registration)
         guard !isClosed else {
             showEnd(index, registration.contact, &verbs)
@@ -58,7 +59,7 @@ extension CallMachine {
         }
         guard !devices[index].hasDeclined, !devices[index].isAnswered else { return false }
         if let leg = devices[index].leg {
-            moved(index, leg, to: registration.contact, now, &verbs)
+            moved(index, leg, to: registration.contact, isRefresh: isRefresh, now, &verbs)
         } else {
             follow(index, registration.contact, now, &verbs)
         }
@@ -129,28 +130,33 @@ extension CallMachine {
         devices[index].device.contacts.insert(registration.contact, at: 0)
     }
 
-    /// The device registers while the request is out to it.
+    /// The device registers while the request is out to it. `isRefresh`: it had this contact before.
     private mutating func moved(
-        _ index: Int, _ leg: DeviceState.Leg, to contact: CallContact, _ now: Int64, _ verbs: inout [CallVerb]
+        _ index: Int, _ leg: DeviceState.Leg, to contact: CallContact, isRefresh: Bool, _ now: Int64,
+        _ verbs: inout [CallVerb]
     ) {
+        if let other = devices[index].otherLeg, contact.isSamePlace(as: other.contact),
+            contact.isSameFlow(as: other.contact), contact.isSameRun(as: other.contact)
+        {
+            return resend(index, other, &verbs)
+        }
         let isSameFlow = contact.isSameFlow(as: leg.contact)
-        let isSameRun =
-            contact.registrationID.isEmpty || leg.contact.registrationID.isEmpty
-            || contact.registrationID == leg.contact.registrationID
+        let isSameRun = contact.isSameRun(as: leg.contact)
         // No app ends and starts again on its flow in that time: one that registers anew under another Call-ID is
         // correcting its address (RFC 5626, 4.2; PJSIP unregisters the old one first).
         let isCorrecting = isSameFlow && mayAnswer(leg, now)
+        // A device that has several flows takes a request over one of them (RFC 5626, 5.3).
+        let isOtherFlow = isRefresh && !isSameFlow || contact.isBeside(leg.contact)
         switch leg.heard {
-        case .alerting where isSameRun || isCorrecting: return
-        case .trying where isSameFlow && (isSameRun || isCorrecting): return
+        case .alerting where isSameRun || isCorrecting || isOtherFlow: return
+        case .trying where isSameFlow && (isSameRun || isCorrecting) || isOtherFlow: return
         case .nothing where isSameFlow && contact.isSamePlace(as: leg.contact):
             devices[index].replacement = nil
-            if contact.reach == .datagram {
-                verbs.append(.resend(leg: leg.number))
-                verbs.append(.note(.resent(device: index, leg: leg.number)))
-            }
-        // A second copy of a message is a second message.
-        case .nothing where isCorrecting || !isCall && mayAnswer(leg, now):
+            resend(index, leg, &verbs)
+        // It was there after its push, and is thinking: a second copy of a message is a second message.
+        case .nothing where isOtherFlow && !isCall && leg.number != devices[index].legAtPush:
+            devices[index].replacement = .init(contact: contact, at: max(now, leg.since + DeviceState.silence))
+        case .nothing where (isCorrecting || isOtherFlow || !isCall) && mayAnswer(leg, now):
             devices[index].replacement = .init(contact: contact, at: leg.since + Self.replacePause)
         case .nothing, .trying, .alerting:
             follow(index, contact, now, &verbs)
@@ -165,6 +171,13 @@ extension CallMachine {
         } else {
             devices[index].replacement = .init(contact: contact, at: at)
         }
+    }
+
+    /// It is there again, and nothing says that it got the first datagram.
+    private func resend(_ index: Int, _ leg: DeviceState.Leg, _ verbs: inout [CallVerb]) {
+        guard leg.heard == .nothing, leg.contact.reach == .datagram else { return }
+        verbs.append(.resend(leg: leg.number))
+        verbs.append(.note(.resent(device: index, leg: leg.number)))
     }
 
     /// The request may be arriving at the device at this moment.

@@ -33,7 +33,7 @@ public struct CallMachine: ~Copyable {
     private var hasTold = false
     /// A leg is over whose end its host leaves to the next verb: one that could not be sent or timed out, and with a
     /// dialplan every one.
-    private var hostAwaitsVerb = false
+    var hostAwaitsVerb = false
     private var lastDecline: Decline?
 
     /// Why a phone that rang does so no more.
@@ -125,7 +125,7 @@ public struct CallMachine: ~Copyable {
     public var hasLegs: Bool { hasDevice { $0.leg != nil } }
 
     /// The newest of the legs that are out; 0 for none.
-    public var newestLeg: Int { devices.reduce(0) { max($0, $1.leg?.number ?? 0) } }
+    public var newestLeg: Int { devices.reduce(0) { max($0, $1.leg?.number ?? 0, $1.otherLeg?.number ?? 0) } }
 
     /// The host keeps the request open for phones that sleep.
     public var isWaiting: Bool { isHeld }
@@ -164,24 +164,36 @@ public struct CallMachine: ~Copyable {
     /// 487 of a dialplan that has hung the leg up.
     public mutating func progressed(leg: Int, status: Int, isFromPhone: Bool, now: Int64) -> [CallVerb] {
         if let end, status >= 300, !isFromPhone { return neverSent(leg, end, now) }
-        guard end == nil, let index = devices.firstIndex(where: { $0.leg?.number == leg }),
-            let current = devices[index].leg
+        guard end == nil, let index = devices.firstIndex(where: { $0.has(leg: leg) }),
+            let current = devices[index].leg(leg)
         else { return [] }
         var verbs: [CallVerb] = []
         switch status {
         case ..<100: return []
         case ..<200:
             guard isFromPhone, !(status == 100 && current.contact.isBehindProxy) else { return [] }
+            devices[index].choose(leg: leg)
             heard(index, status, &verbs)
+            compareLegs(index, &verbs)
         case ..<300:
+            devices[index].choose(leg: leg)
             heard(index, status, &verbs)
+            devices[index].otherLeg = nil
             devices[index].isAnswered = true
             // It goes to the caller at once and ends every other leg (RFC 3261, 16.7): there is nothing to hold.
             closing = .answered
             isHeld = false
             declineAt = nil
         default:
-            failed(index, current, status, isFromPhone && current.contact.speaksItself(status), now, &verbs)
+            let isFromPhone = isFromPhone && current.contact.speaksItself(status)
+            if devices[index].isLeft(by: current, status, isFromPhone) {
+                fallBack(index, from: current, status, now, &verbs)
+            } else {
+                devices[index].choose(leg: leg)
+                let hasClosed = closeOtherLeg(index, &verbs)
+                failed(index, current, status, isFromPhone, now, &verbs)
+                if hasClosed { hostAwaitsVerb = true }
+            }
         }
         settle(now, &verbs)
         return verbs
@@ -366,11 +378,14 @@ public struct CallMachine: ~Copyable {
 
     mutating func ring(_ index: Int, _ contact: CallContact, _ now: Int64, _ verbs: inout [CallVerb]) {
         lastLeg += 1
-        let old = devices[index].leg?.number
+        let old = keepsOldLeg(index) ? nil : devices[index].leg?.number
+        let third = old == nil ? devices[index].putLegAside() : nil
         devices[index].openLeg(lastLeg, contact, now, isSent: host == .proxy)
+        devices[index].orderLegs()
         watch(index, now)
         verbs.append(.ring(leg: lastLeg, contact: contact.key, replacing: old))
         verbs.append(.note(.rung(device: index, leg: lastLeg, contact: contact.key)))
+        if let third { verbs.append(.close(leg: third)) }
     }
 
     /// Numbers of earlier legs are not used again; no host has come to the last ones.
@@ -450,6 +465,7 @@ public struct CallMachine: ~Copyable {
     /// Nobody has heard the leg so far, and the push has not brought its phone: its timer is not worth waiting for.
     private mutating func closeSilentLeg(_ index: Int, _ verbs: inout [CallVerb]) {
         guard let leg = devices[index].leg?.number, devices[index].isAwaited else { return }
+        _ = closeOtherLeg(index, &verbs)
         devices[index].closeLeg()
         verbs.append(.close(leg: leg))
         verbs.append(.note(.legFailed(device: index, leg: leg, status: 408)))

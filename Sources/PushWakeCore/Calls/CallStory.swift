@@ -141,7 +141,7 @@ public struct CallStory: Equatable, Sendable {
         for line in lines {
             switch line.kind {
             case .rung: open.insert(line.device)
-            case .legFailed: open.remove(line.device)
+            case .legFailed where line.status != DeviceState.isMerged: open.remove(line.device)
             case .progressed where line.status >= 300: open.remove(line.device)
             default: break
             }

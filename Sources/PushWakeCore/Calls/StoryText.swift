@@ -144,6 +144,8 @@ extension CallStory {
         case .progressed where status == 408: "\(phone) rang and nobody answered (408)"
         case .progressed where status < 400: "\(phone) forwards to another number (\(status))"
         case .progressed: "\(phone) declines (\(status))"
+        case .legFailed where line.status == DeviceState.isMerged:
+            "\(phone) has the request already, and refuses a second copy (leg \(line.leg), \(status))"
         case .legFailed: "leg \(line.leg) to \(phone) fails (\(status)): no word from the phone"
         default: nil
         }

@@ -134,11 +134,13 @@ extension EngineCore {
                 continue
             }
             let saved = host.contact(contact.uri, at: index, of: registration.contacts.count)
-            let known =
+            var known =
                 saved?.known.contact
                 ?? CallContact(
                     key: contact.uri, address: Binding.withoutPushParameters(contact.uri),
                     registrationID: registration.callID)
+            // Without an instance it says nothing (RFC 5626, 6).
+            if !contact.instance.isEmpty { known.flowNumber = contact.flowNumber }
             let device = CallRegistration(
                 instance: contact.instance, tokens: contact.bindings.map(\.token), contact: known)
             verbs += registered(device, uri: contact.uri, aor: registration.aor, domain: host.domain)

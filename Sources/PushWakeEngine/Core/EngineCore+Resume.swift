@@ -215,9 +215,10 @@ extension HeldRequest {
         var lost = ticket.pushed
         let known = devices.devices.map { device in
             guard !isWithoutBindings else { return CallMachine.ResumedDevice(wasPushed: false, leg: nil, contact: nil) }
-            let out = ticket.message.contacts.first { contact in
+            // Of two legs the one that was heard more of, or the newer one.
+            let out = ticket.message.contacts.filter { contact in
                 contact.leg > 0 && device.contacts.contains { $0.key == contact.key }
-            }
+            }.max { ($0.legStatus, $0.leg) < ($1.legStatus, $1.leg) }
             return CallMachine.ResumedDevice(
                 wasPushed: lost.remove(Self.fingerprint(of: device)) != nil, leg: out?.leg,
                 contact: out?.known.contact, status: out?.legStatus ?? 0)

@@ -149,7 +149,8 @@ extension EngineCore {
     private static func registration(of contact: RegistrationNotice.Contact) -> CallRegistration {
         let known = CallContact(
             key: contact.shortKey, address: Binding.withoutPushParameters(contact.uri), flow: contact.flow,
-            registrationID: contact.registrationID, isBehindProxy: !contact.route.isEmpty, isElsewhere: true)
+            registrationID: contact.registrationID, flowNumber: contact.instance.isEmpty ? 0 : contact.flowNumber,
+            isBehindProxy: !contact.route.isEmpty, isElsewhere: true)
         return CallRegistration(instance: contact.instance, tokens: contact.tokens, contact: known)
     }
 
@@ -192,6 +193,7 @@ extension EngineCore {
             return RegistrationNotice.Contact(
                 uri: contact.uri, instance: contact.instance, tokens: contact.bindings.map(\.token),
                 key: saved?.key ?? "", flow: saved?.flow ?? "", registrationID: registration.callID,
+                flowNumber: contact.flowNumber,
                 route: isRemoval
                     ? "" : route.text(aor: registration.aor, path: saved?.path ?? "", flow: saved?.flow ?? ""),
                 isRemoval: isRemoval)

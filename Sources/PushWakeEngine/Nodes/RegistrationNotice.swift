@@ -19,6 +19,8 @@ struct RegistrationNotice: Equatable {
         var flow = ""
         /// Call-ID of the REGISTER.
         var registrationID = ""
+        /// Its `reg-id`; 0 for none.
+        var flowNumber: UInt32 = 0
         /// By which another node reaches it (`NodeRoute`).
         var route = ""
         /// It is gone from the registrar.
@@ -60,6 +62,7 @@ struct RegistrationNotice: Equatable {
             case .contactKey: contact.key = reader.text(field)
             case .contactFlow: contact.flow = reader.text(field)
             case .contactRegistration: contact.registrationID = reader.text(field)
+            case .contactFlowNumber: contact.flowNumber = UInt32(clamping: reader.number(field))
             case .contactPath: contact.route = reader.text(field)
             case .removed: contact.isRemoval = reader.number(field) != 0
             case .contactReachable: contacts.append(contact)
@@ -81,6 +84,7 @@ struct RegistrationNotice: Equatable {
             if !contact.key.isEmpty { writer.put(.contactKey, contact.key) }
             if !contact.flow.isEmpty { writer.put(.contactFlow, contact.flow) }
             writer.put(.contactRegistration, contact.registrationID)
+            if contact.flowNumber > 0 { writer.put(.contactFlowNumber, Int64(contact.flowNumber)) }
             if !contact.route.isEmpty { writer.put(.contactPath, contact.route) }
             if contact.isRemoval { writer.put(.removed, 1) }
             writer.put(.contactReachable, 0)

@@ -66,6 +66,13 @@ import Testing
         #expect(Fixture.contact("pn-provider=apns;pn-prid=").queries == ["apns"])
     }
 
+    @Test(arguments: [("", 0), (";reg-id=2", 2), (";Reg-ID=4294967295", .max), (";reg-id=-1", 0), (";reg-id", 0)])
+    func `says which flow it is`(parameter: String, number: UInt32) {
+        let registration = Fixture.registration(
+            of: ("Contact", "<sip:a@192.0.2.1;reg-id=7>;+sip.instance=\"<1>\"\(parameter)"))
+        #expect(registration.contacts.map(\.flowNumber) == [number])
+    }
+
     @Test func `that a nearer proxy handles says so`() {
         #expect(Fixture.registration("rfc8599-upstream").isPushedUpstream)
         let other = Fixture.registration(of: ("Feature-Caps", "*;+g.3gpp.atcf"))

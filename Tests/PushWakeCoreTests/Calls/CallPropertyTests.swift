@@ -94,7 +94,8 @@ private struct CallSequence: ~Copyable {
         return CallContact(
             key: "\(isProxied ? ModelHost.proxied : "c")\(device).\(number)", flow: random.pick(["", "1", "1", "2"]),
             registrationID: random.pick(["", "run 1", "run 1", "run 2"]),
-            reach: random.pick([.datagram, .open, .closed, .lost]), isBehindProxy: isProxied)
+            flowNumber: random.pick([0, 0, 1, 2]), reach: random.pick([.datagram, .open, .closed, .lost]),
+            isBehindProxy: isProxied)
     }
 
     /// Plays the request to its end and past it. Returns the rule that was broken.
@@ -174,7 +175,8 @@ private struct CallSequence: ~Copyable {
         let isKnown = !open.isEmpty && !random.oneIn(8)
         let leg = isKnown ? random.pick(open) : random.pick([0, 1, 2, 3, -1, .max, .min])
         let status = random.pick([
-            100, 100, 180, 180, 183, 200, 202, 302, 404, 408, 408, 408, 477, 486, 486, 487, 503, 600, 603, 0, 99, -1,
+            100, 100, 180, 180, 183, 200, 202, 302, 404, 408, 408, 408, 477, 482, 486, 486, 487, 503, 600, 603, 0, 99,
+            -1,
             699, 700, .max, .min,
         ])
         let isFromPhone = random.oneIn(2)

@@ -109,7 +109,7 @@ extension CallStory {
                 "+1502 phone 1 has been silent for 1502 ms: pushed through apns (call)",
                 "+1502 the request is held for up to 38.5 s",
                 "+3000 phone 1 registers",
-                "+3000 phone 1 is rung at sip:bob@198.51.100.9:40000 (leg 2, in place of leg 1)",
+                "+3000 phone 1 is rung at sip:bob@198.51.100.9:40000 (leg 2)",
                 "+3000 the push to phone 1 is dropped if it has not left",
                 "+3000 no other phone is waited for",
             ])

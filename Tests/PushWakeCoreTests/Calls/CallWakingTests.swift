@@ -68,7 +68,7 @@ import Testing
         #expect(call.wait(1499) == "")
         #expect(call.wait(1) == "push 0 call, hold")
         #expect(call.accept() == "")
-        #expect(call.register("a", at: .tcp("a2", flow: "new")) == "ring 2 a2 for 1, give up 480")
+        #expect(call.register("a", at: .tcp("a2", flow: "new")) == "ring 2 a2, give up 480")
         #expect(call.notes.contains(.silent(device: 0, 1500)))
     }
 
@@ -97,7 +97,7 @@ import Testing
         #expect(call.retry() == "ring 1 a1")
         #expect(call.retry() == "")
         #expect(call.accept() == "")
-        #expect(call.register("a", at: .udp("a2", flow: "new")) == "ring 2 a2 for 1, give up 480")
+        #expect(call.register("a", at: .udp("a2", flow: "new")) == "ring 2 a2, give up 480")
 
         let failed = HeldCall(.asleep("a", .udp("a1")))
         #expect(failed.start() == "push 0 call, hold")

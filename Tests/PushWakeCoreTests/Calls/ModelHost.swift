@@ -9,6 +9,13 @@ struct ModelHost {
     enum Heard: Int { case nothing, trying, alerting }
     enum Push { case none, underway, dropped, accepted, failed }
 
+    struct Leg {
+        var number: Int
+        var isSent: Bool
+        var heard: Heard
+        var contact: String
+    }
+
     struct Device {
         var canBePushed = false
         var showsCallAtOnce = false
@@ -17,6 +24,8 @@ struct ModelHost {
         var isSent = true
         var heard = Heard.nothing
         var contact = ""
+        /// Its other leg, of which less was heard, or which is older.
+        var other: Leg?
         var push = Push.none
         /// The leg that was open when the last push was sent.
         var legAtPush: Int?
@@ -38,6 +47,32 @@ struct ModelHost {
         /// Its provider is out of reach, and it has no leg.
         var isHopeless: Bool { isUnreachable && (push == .underway || push == .dropped) && leg == nil }
         var isUnreachable = false
+
+        func has(leg number: Int) -> Bool { leg == number || other?.number == number }
+
+        /// The leg that counts.
+        var first: Leg? {
+            get { leg.map { Leg(number: $0, isSent: isSent, heard: heard, contact: contact) } }
+            set {
+                leg = newValue?.number
+                isSent = newValue?.isSent ?? true
+                heard = newValue?.heard ?? .nothing
+                contact = newValue?.contact ?? contact
+            }
+        }
+
+        mutating func exchange() { (first, other) = (other, first) }
+
+        /// Of two legs this one is spoken of.
+        mutating func choose(leg number: Int) {
+            if other?.number == number { exchange() }
+        }
+
+        /// What was heard more of counts, or else what is newer.
+        mutating func order() {
+            guard let first, let other else { return }
+            if (other.heard.rawValue, other.number) > (first.heard.rawValue, first.number) { exchange() }
+        }
     }
 
     /// Somebody may still be brought by a push, who is worth waiting for.
@@ -76,7 +111,9 @@ struct ModelHost {
         self.devices = devices.map { Device(canBePushed: $0.canBePushed, showsCallAtOnce: $0.showsCallAtOnce) }
     }
 
-    var openLegs: [Int] { devices.compactMap(\.leg) }
+    var openLegs: [Int] { devices.flatMap { [$0.leg, $0.other?.number].compactMap(\.self) } }
+    /// Legs that the machine has to close now.
+    private var superfluous: [Int] = []
     var outstanding: [Int] { devices.indices.filter { devices[$0].push == .underway || devices[$0].push == .dropped } }
     var isCall: Bool { event == .call }
 
@@ -111,17 +148,27 @@ struct ModelHost {
 
     /// To be called before the machine hears of it.
     mutating func willProgress(leg: Int, status: Int, isFromPhone: Bool) {
-        guard status >= 100, let index = devices.firstIndex(where: { $0.leg == leg }) else { return }
+        guard status >= 100, let index = devices.firstIndex(where: { $0.has(leg: leg) }) else { return }
+        defer { devices[index].order() }
         guard end == nil else {
+            devices[index].choose(leg: leg)
             // It registered when the request ended, and was never sent it.
             guard host == .proxy || !devices[index].isSent, status >= 300, !isFromPhone,
                 devices[index].heard == .nothing
             else { return }
+            if devices[index].other != nil {
+                drop(index)
+                devices[index].heardOverSIP =
+                    devices[index].heard != .nothing || devices[index].leg != devices[index].legAtPush
+                registering = index
+                return
+            }
             devices[index].leg = nil
             devices[index].heardOverSIP = false
             registering = index
             return
         }
+        devices[index].choose(leg: leg)
         let isOfProxy = devices[index].contact.first == Self.proxied && Self.wayFailures.contains(status)
         let isFromPhone = isFromPhone && !isOfProxy
         switch status {
@@ -129,15 +176,29 @@ struct ModelHost {
             guard isFromPhone, status > 100 || devices[index].contact.first != Self.proxied else { return }
             let heard = status == 100 ? Heard.trying : .alerting
             if heard.rawValue > devices[index].heard.rawValue { devices[index].heard = heard }
+            if devices[index].heard == .alerting, let other = devices[index].other, other.number < leg {
+                superfluous.append(other.number)
+            }
         case ..<300:
             devices[index].heard = .alerting
             devices[index].hasAnswered = true
+            devices[index].other = nil
             isClosed = true
             isHeld = false
         default:
             let isCutOff = !isFromPhone && status == 503 && devices[index].contact.first != Self.proxied
+            if let other = devices[index].other,
+                isFallBack(status, isFromPhone, from: leg, devices[index], to: other)
+            {
+                needsVerb = true
+                return drop(index)
+            }
+            if let other = devices[index].other {
+                superfluous.append(other.number)
+                needsVerb = true
+            }
             let isDecline = isFromPhone || devices[index].heard == .alerting && !isCutOff
-            needsVerb = host == .dialplan || !isDecline
+            needsVerb = needsVerb || host == .dialplan || !isDecline
             if isDecline {
                 devices[index].hasDeclined = true
                 let isFollowed = host == .dialplan && isFromPhone && (300..<400).contains(status)
@@ -148,6 +209,24 @@ struct ModelHost {
             }
             devices[index].leg = nil
             devices[index].heard = .nothing
+        }
+    }
+
+    /// One of two legs ends, and the other goes on.
+    private func isFallBack(_ status: Int, _ isFromPhone: Bool, from leg: Int, _ device: Device, to other: Leg) -> Bool
+    {
+        if !isFromPhone { return device.heard != .alerting || status == 503 && device.contact.first != Self.proxied }
+        if status >= 600 || device.heard == .alerting { return false }
+        return status == 482 || leg < other.number || other.heard == .alerting
+    }
+
+    /// The leg that counts is gone, and the other one does.
+    private mutating func drop(_ index: Int) {
+        let ended = devices[index].leg
+        devices[index].first = devices[index].other
+        devices[index].other = nil
+        if devices[index].legAtPush == ended, let leg = devices[index].leg, let ended, leg < ended {
+            devices[index].legAtPush = leg
         }
     }
 
@@ -211,6 +290,19 @@ struct ModelHost {
                     devices[device].legAtPush = leg
                 }
             case .close(let leg):
+                if superfluous.contains(leg) {
+                    superfluous.removeAll { $0 == leg }
+                    for index in devices.indices where devices[index].other?.number == leg {
+                        devices[index].other = nil
+                    }
+                    continue
+                }
+                if let index = devices.firstIndex(where: { $0.other?.number == leg }) {
+                    // Its silent legs are not waited for.
+                    if !devices[index].isAwaited { fail("close \(leg), which may be answered") }
+                    devices[index].other = nil
+                    continue
+                }
                 guard let index = devices.firstIndex(where: { $0.leg == leg }), devices[index].isAwaited else {
                     fail("close \(leg), which is not open or not silent")
                     continue
@@ -240,6 +332,8 @@ struct ModelHost {
             fail("the host needs a verb")
         }
         needsVerb = false
+        if !superfluous.isEmpty && end == nil { fail("legs \(superfluous) stay open") }
+        superfluous = []
         // A dialplan rings on and is not told that nobody else is waited for.
         if host == .dialplan, isHeld, !mustBeHeld(now), devices.contains(where: { $0.hasLiveLeg }) { isHeld = false }
         if isElsewhere ? now >= endsAt : devices.allSatisfy({ !$0.hasLiveLeg }) && !isHeld { isClosed = true }
@@ -251,13 +345,20 @@ struct ModelHost {
         if device == devices.count { devices.append(Device()) }
         if isClosed { fail("ring \(leg) after the end") }
         if leg <= lastLeg { fail("ring \(leg) after \(lastLeg)") }
-        if devices[device].leg != replacing { fail("ring \(leg) replaces \(replacing ?? 0)") }
+        // A proxy lets the first leg of a call ring on until the second one rings.
+        let keepsFirst = host == .proxy && isCall && devices[device].leg != nil && devices[device].isSent
+        if (keepsFirst ? nil : devices[device].leg) != replacing { fail("ring \(leg) replaces \(replacing ?? 0)") }
+        if keepsFirst {
+            if let third = devices[device].other { superfluous.append(third.number) }
+            devices[device].other = devices[device].first
+        }
         if devices[device].hasDeclined || devices[device].hasAnswered { fail("ring \(leg): \(device) has answered") }
         lastLeg = max(lastLeg, leg)
         devices[device].leg = leg
         devices[device].contact = contact
         devices[device].heard = .nothing
         devices[device].isSent = host == .proxy
+        devices[device].order()
     }
 
     private mutating func giveUp(_ status: Int, _ now: Int64) {

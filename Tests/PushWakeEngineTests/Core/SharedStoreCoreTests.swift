@@ -26,6 +26,7 @@ import Testing
         #expect(notice.aor == "bob" && notice.contacts.count == 1)
         #expect(notice.contacts[0].route == route && notice.contacts[0].key == "uloc-1")
         #expect(notice.contacts[0].tokens == ["abc:def"] && notice.contacts[0].instance == "<1>")
+        #expect(notice.contacts[0].flowNumber == 2)
     }
 
     @Test func `promises nothing when the store is away`() throws {

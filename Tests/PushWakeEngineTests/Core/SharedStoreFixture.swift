@@ -168,7 +168,7 @@ final class SharedStoreHost {
             writer.put(.headerName, "Contact")
             writer.put(
                 .headerValue,
-                "<sip:bob@10.0.0.1:5060;transport=tcp;pn-provider=fcm;pn-param=project;pn-prid=abc:def>;+sip.instance=\"<1>\""
+                "<sip:bob@10.0.0.1:5060;transport=tcp;pn-provider=fcm;pn-param=project;pn-prid=abc:def>;+sip.instance=\"<1>\";reg-id=2"
             )
             writer.put(.contactURI, "sip:bob@10.0.0.1:5060;transport=tcp")
             writer.put(.contactKey, "uloc-1")
