@@ -42,8 +42,14 @@ import Testing
 
     /// Before its registrar has accepted the REGISTER, which has no room for it.
     @Test(arguments: [
-        ("<sip:bob@10.0.0.2:5060;pn-provider=fcm;pn-param=p;pn-prid=t>", "two", "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t"),
-        ("<sip:bob@10.0.0.2:5060;pn-provider=fcm;pn-param=p;pn-prid=u>", "one", "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t"),
+        (
+            "<sip:bob@10.0.0.2:5060;pn-provider=fcm;pn-param=p;pn-prid=t>", "two",
+            "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t"
+        ),
+        (
+            "<sip:bob@10.0.0.2:5060;pn-provider=fcm;pn-param=p;pn-prid=u>", "one",
+            "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=p;pn-prid=t"
+        ),
         // Another phone; no push; the address that it keeps; a removal.
         ("<sip:bob@10.0.0.2:5060;pn-provider=fcm;pn-param=p;pn-prid=u>", "two", ""),
         ("<sip:bob@10.0.0.2:5060>", "one", ""),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeCore
+
 /// What the user lacks of the rights that docs/nodes.md prints, as trials find out (ACL). Pure.
 struct ServerRights {
     static let remedy = "give its user the rights that docs/nodes.md has (ACL)"
