@@ -41,7 +41,7 @@ static int last_route(const tm_cell_t *t)
 
 /* A phone, or tm's timer for one that rang, has said something that can be sent on. Branches before the blind one are
  * of somebody whom a failure_route has tried before. */
-static int has_answer(const tm_cell_t *t, const pw_hold_t *hold)
+int pw_has_answer(const tm_cell_t *t, const pw_hold_t *hold)
 {
 	int b;
 
@@ -85,7 +85,7 @@ void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
 		return;
 	}
 	pw_blind_open(t, hold);
-	is_answered = has_answer(t, hold);
+	is_answered = pw_has_answer(t, hold);
 	hold->over = 1;
 	hold->expired = !is_answered;
 	hold->failure_status = status;
@@ -116,7 +116,7 @@ void pw_yield(tm_cell_t *t, pw_hold_t *hold)
 	struct cancel_info cancel;
 
 	pw.reply_lock(t);
-	if(!hold->held || !pw_leg_allowed(t, hold) || pw_leg_pending(t, hold) || !has_answer(t, hold)) {
+	if(!hold->held || !pw_leg_allowed(t, hold) || pw_leg_pending(t, hold) || !pw_has_answer(t, hold)) {
 		pw.reply_unlock(t);
 		return;
 	}

@@ -284,6 +284,9 @@ int pw_stream_look_after(tm_cell_t *t, pw_hold_t *hold);
 
 /* pushwake_end.c */
 
+/* A leg has ended with something that can be sent on. Under the reply lock. */
+int pw_has_answer(const tm_cell_t *t, const pw_hold_t *hold);
+
 /* Nobody is waited for any more: what legs answered is sent, or `status`. */
 void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status);
 

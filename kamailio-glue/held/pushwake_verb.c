@@ -130,6 +130,28 @@ static enum pw_executed give_up(tm_cell_t *t, pw_hold_t *hold, const pushwake_ve
 	return PW_DONE;
 }
 
+/* tm has waited for it if the others have ended meanwhile, and asks nobody when it is gone. */
+static enum pw_executed close_leg(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb)
+{
+	pushwake_verb end = {.kind = PUSHWAKE_VERB_GIVE_UP, .status = hold->failure_status, .handle = hold->handle,
+			.aor = pw_in(&hold->aor), .replaces = hold->turn};
+	int was_last = 0;
+
+	pw.reply_lock(t);
+	if(pw_leg_allowed(t, hold)) {
+		was_last = pw_leg_pending(t, hold);
+		pw_leg_end(t, hold, verb->leg);
+		was_last = was_last && !hold->held && !pw_leg_pending(t, hold) && pw_has_answer(t, hold);
+	}
+	pw.reply_unlock(t);
+	if(was_last && is_brief) {
+		pw_verb_elsewhere(&end, pw_now_ms());
+	} else if(was_last) {
+		pw_give_up(t, hold, hold->failure_status);
+	}
+	return PW_DONE;
+}
+
 static enum pw_executed execute(
 		tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts, int64_t since_ms)
 {
@@ -142,12 +164,7 @@ static enum pw_executed execute(
 			pw.reply_unlock(t);
 			break;
 		case PUSHWAKE_VERB_CLOSE:
-			pw.reply_lock(t);
-			if(pw_leg_allowed(t, hold)) {
-				pw_leg_end(t, hold, verb->leg);
-			}
-			pw.reply_unlock(t);
-			break;
+			return close_leg(t, hold, verb);
 		case PUSHWAKE_VERB_HOLD:
 			pw.reply_lock(t);
 			if(pw_leg_allowed(t, hold)) {

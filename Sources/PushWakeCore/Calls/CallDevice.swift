@@ -247,7 +247,7 @@ struct DeviceState {
     mutating func takeOver(_ other: inout DeviceState) {
         device.instance = other.device.instance
         device.contacts = other.device.contacts
-        (leg, replacement) = (other.leg, other.replacement)
+        (leg, otherLeg, replacement) = (other.leg, other.otherLeg, other.replacement)
         failedKeys += other.failedKeys
         other = DeviceState(CallDevice())
     }

@@ -88,7 +88,8 @@ extension DeviceState {
         if leg?.number == ended.number {
             leg = otherLeg
             silentAt = nil
-            replacement = nil
+            // Where it has registered since it is rung all the same, unless it has said that it has the request.
+            if !isFailed { replacement = nil }
         }
         otherLeg = nil
         guard let leg else { return }

@@ -34,6 +34,9 @@ public struct CallMachine: ~Copyable {
     /// A leg is over whose end its host leaves to the next verb: one that could not be sent or timed out, and with a
     /// dialplan every one.
     var hostAwaitsVerb = false
+    /// The newest leg when a proxy was told to give up, which counts for nothing there if that leg could not be sent.
+    private var legAtGiveUp = 0
+    private var repeatsGiveUp = false
     private var lastDecline: Decline?
 
     /// Why a phone that rang does so no more.
@@ -194,6 +197,7 @@ public struct CallMachine: ~Copyable {
                 failed(index, current, status, isFromPhone, now, &verbs)
                 if hasClosed { hostAwaitsVerb = true }
             }
+            repeatsGiveUp = host == .proxy && leg == legAtGiveUp && !isFromPhone && current.heard == .nothing
         }
         settle(now, &verbs)
         return verbs
@@ -427,7 +431,8 @@ public struct CallMachine: ~Copyable {
         setDeclineClock(runs: isAwaited && !hasLiveLeg, now)
         let isTimeOver = now >= declineAt ?? endsAt
         let mustEnd = hostAwaitsVerb && !hasLiveLeg
-        hostAwaitsVerb = false
+        let mustRepeat = repeatsGiveUp && hasLiveLeg
+        (hostAwaitsVerb, repeatsGiveUp) = (false, false)
         if isAwaited && !isTimeOver {
             if !isHeld { verbs.append(.hold(until: endsAt)) }
             isHeld = true
@@ -438,13 +443,14 @@ public struct CallMachine: ~Copyable {
         if isClosed || isTimeOver {
             for index in devices.indices { dropPush(index, &verbs) }
         }
-        guard isHeld || mustEnd else { return }
+        guard isHeld || mustEnd || mustRepeat else { return }
         isHeld = false
         for index in devices.indices { closeSilentLeg(index, &verbs) }
         // A dialplan hears of the end when its last leg is over, since its phone may still become silent.
         guard host == .proxy || !hasLiveLeg else { return }
+        legAtGiveUp = newestLeg
         verbs.append(.giveUp(status: policy.unanswered))
-        verbs.append(.note(.gaveUp(status: policy.unanswered)))
+        if !mustRepeat { verbs.append(.note(.gaveUp(status: policy.unanswered))) }
     }
 
     private mutating func setDeclineClock(runs: Bool, _ now: Int64) {

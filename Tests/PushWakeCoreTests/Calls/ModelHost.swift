@@ -364,7 +364,7 @@ struct ModelHost {
     private mutating func giveUp(_ status: Int, _ now: Int64) {
         let hasLiveLeg = devices.contains { $0.hasLiveLeg }
         if isElsewhere { fail("give up what has gone elsewhere") }
-        if !isHeld && (!needsVerb || hasLiveLeg) { fail("give up what is not held") }
+        if !isHeld && (!needsVerb || hasLiveLeg && host == .dialplan) { fail("give up what is not held") }
         if host == .dialplan && hasLiveLeg { fail("give up while a dialplan rings") }
         needsVerb = false
         if status != policy.unanswered {

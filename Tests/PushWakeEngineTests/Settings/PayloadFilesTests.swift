@@ -74,7 +74,7 @@ import Testing
     }
 
     /// Mizutech's guide prints its file with a comma too many and sections outside of `message`.
-    @Test(arguments: [("", "\"ntype\""), ("plain", "\"event\"")])
+    @Test(arguments: [("", "\"ntype\""), ("flexisip", "\"send-time\"")])
     func `of Mizutech's that are broken leave its built-in payload, unless another is set`(
         payload: String, member: String
     ) throws {

@@ -27,9 +27,6 @@ import Testing
             .warning, "no first line"
         ),
         ([("upper_servers", "pbx.example.com, a b:0")], "upper_servers", .error, "is no server"),
-        (
-            [("store", "redis://127.0.0.1"), ("store_user", "pushwake")], "store_user", .error, "store_password_file"
-        ),
         ([("store_path", "~/bindings.db")], "store_path", .error, "only shells know"),
         ([("upper_contact", "sip:gw")], "upper_contact", .error, "is no host"),
         ([("secret_key_file", "/nonexistent")], "secret_key_file", .warning, "openssl rand -hex 32"),

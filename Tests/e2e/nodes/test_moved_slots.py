@@ -35,8 +35,8 @@ class FakeMaster(socketserver.ThreadingTCPServer):
             return b"*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:%d\r\n" % self.slots
         if command == b"SCRIPT":
             return b"$40\r\n%s\r\n" % (b"a" * 40)
-        if command == b"EVALSHA":
-            self.images[key] = rest[3]
+        if command in (b"EVAL", b"EVALSHA"):
+            self.images[key] = rest[-1]
             return b"*2\r\n:1\r\n*0\r\n"
         if command == b"GET":
             image = self.images.get(key)
@@ -52,7 +52,7 @@ class FakeConversation(socketserver.StreamRequestHandler):
         while line := self.rfile.readline():
             words = [self.rfile.read(int(self.rfile.readline()[1:]) + 2)[:-2] for _ in range(int(line[1:]))]
             # The script's own first arguments are how many keys it has, and them.
-            key = words[3] if words[0] == b"EVALSHA" else (words + [b""])[1]
+            key = (words + [b""] * 3)[3 if words[0] in (b"EVAL", b"EVALSHA") else 1]
             self.wfile.write(self.server.answer(words[0], key, *words[2:]))
 
 
