@@ -27,13 +27,12 @@ public func pushwake_register_check(
     _ out: UnsafeMutablePointer<pushwake_register_result>!, _ client: OpaquePointer!,
     _ request: UnsafePointer<pushwake_register_request>!
 ) -> CInt {
-    guard let out, let request = complete(out, request), let handle = asking(client) else {
-        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
-    }
-    handle.arena.clear()
-    var result = pushwake_register_result()
-    result.size = out.pointee.size
-    defer { give(result, to: out, size: result.size) }
+    answer(out, client, request) { request, handle, result in check(request, handle, &result) }
+}
+
+private func check(
+    _ request: pushwake_register_request, _ handle: ClientHandle, _ result: inout pushwake_register_result
+) -> CInt {
     // Parsing is the engine's work: a trap must not reach a SIP worker. Only a refusal has to be known here.
     guard handle.policy.mayRefuse else { return 0 }
     var reader = RegistrationReader(others: handle.policy.others)
@@ -62,13 +61,12 @@ public func pushwake_register(
     _ out: UnsafeMutablePointer<pushwake_register_result>!, _ client: OpaquePointer!,
     _ request: UnsafePointer<pushwake_register_request>!
 ) -> CInt {
-    guard let out, let request = complete(out, request), let handle = asking(client) else {
-        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
-    }
-    handle.arena.clear()
-    var result = pushwake_register_result()
-    result.size = out.pointee.size
-    defer { give(result, to: out, size: result.size) }
+    answer(out, client, request) { request, handle, result in register(request, handle, &result) }
+}
+
+private func register(
+    _ request: pushwake_register_request, _ handle: ClientHandle, _ result: inout pushwake_register_result
+) -> CInt {
     guard request.aor.bytes.span.isText else {
         result.outcome = CInt(PUSHWAKE_REGISTER_IGNORED.rawValue)
         result.problems = handle.arena.keep("user: the name is not UTF-8, so its phones get no push; rename the user")
@@ -92,21 +90,33 @@ public func pushwake_register_leaves(
     _ out: UnsafeMutablePointer<pushwake_register_result>!, _ client: OpaquePointer!,
     _ request: UnsafePointer<pushwake_register_request>!
 ) -> CInt {
+    answer(out, client, request) { request, handle, result in
+        guard request.aor.bytes.span.isText else { return 0 }
+        put(request, as: .registerLeaves, into: handle.client, host: handle.host)
+        do throws(ClientError) {
+            read(try handle.client.call(), into: &result, handle)
+            return 0
+        } catch {
+            return handle.status(of: error)
+        }
+    }
+}
+
+/// What is the same for each question about a REGISTER: its pointers, and the result, as large as its caller knows it.
+private func answer(
+    _ out: UnsafeMutablePointer<pushwake_register_result>?, _ client: OpaquePointer?,
+    _ request: UnsafePointer<pushwake_register_request>?,
+    _ question: (pushwake_register_request, ClientHandle, inout pushwake_register_result) -> CInt
+) -> CInt {
     guard let out, let request = complete(out, request), let handle = asking(client) else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
     handle.arena.clear()
     var result = pushwake_register_result()
     result.size = out.pointee.size
-    defer { give(result, to: out, size: result.size) }
-    guard request.aor.bytes.span.isText else { return 0 }
-    put(request, as: .registerLeaves, into: handle.client, host: handle.host)
-    do throws(ClientError) {
-        read(try handle.client.call(), into: &result, handle)
-        return 0
-    } catch {
-        return handle.status(of: error)
-    }
+    let status = question(request, handle, &result)
+    give(result, to: out, size: result.size)
+    return status
 }
 
 /// Sizes of the first release.

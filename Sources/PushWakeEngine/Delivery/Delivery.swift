@@ -91,10 +91,10 @@ final class Delivery {
             var problems: [String] = []
             channels.reopen(provider, keepsUnchanged: true, problems: &problems)
             // One broken file among many is not logged again when another one changes.
-            let news = problems.filter { knownProblems[provider]?.contains($0) != true }
-            for problem in news { log(.warning, problem) }
+            let unknown = problems.filter { knownProblems[provider]?.contains($0) != true }
+            for problem in unknown { log(.warning, problem) }
             knownProblems[provider] = problems
-            if news.isEmpty { log(.notice, "the keys for \(provider.name) have changed and were read again") }
+            if unknown.isEmpty { log(.notice, "the keys for \(provider.name) have changed and were read again") }
             if provider == .webpush { onVAPIDKey?(channels.vapidKey) }
         }
     }

@@ -85,7 +85,7 @@ extension ValkeyStore {
     }
 
     private func sayRights() {
-        guard let news = rights.news(servers.names) else { return }
-        say(news.isWarning, "\(access.address): \(news.text)")
+        guard let notice = rights.notice(servers.names) else { return }
+        say(notice.isWarning, "\(access.address): \(notice.text)")
     }
 }

@@ -60,7 +60,7 @@ struct ServerRights {
     mutating func listens(lacking right: String?) { lacking[Self.listening] = right.map { [$0] } ?? [] }
 
     /// What is to be said, once for each change; of servers that are no more nothing is.
-    mutating func news(_ servers: [String]) -> (isWarning: Bool, text: String)? {
+    mutating func notice(_ servers: [String]) -> (isWarning: Bool, text: String)? {
         lacking = lacking.filter { servers.contains($0.key) || $0.key == Self.listening }
         let all = lacking.values.reduce(into: Set<String>()) { $0.formUnion($1) }
         guard all != said else { return nil }
