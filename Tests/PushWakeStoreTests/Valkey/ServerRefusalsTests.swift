@@ -78,23 +78,23 @@ private let oom = "OOM command not allowed when used memory > 'maxmemory'."
         var rights = ServerRights()
         #expect(rights.begin("a") && !rights.begin("a"))
         #expect(rights.end("a", lacking: ["+publish"]) == nil)
-        #expect(rights.news(["a", "b"])?.text == "its user lacks +publish: \(ServerRights.remedy)")
+        #expect(rights.notice(["a", "b"])?.text == "its user lacks +publish: \(ServerRights.remedy)")
         // Bindings are stored without it.
         #expect(rights.error(of: ["a", "b"], "redis") == nil)
         _ = rights.begin("b")
         _ = rights.end("b", lacking: ["+publish"])
-        #expect(rights.news(["a", "b"]) == nil)
+        #expect(rights.notice(["a", "b"]) == nil)
         _ = rights.begin("b")
         _ = rights.end("b", lacking: ["+get", "+publish"])
-        #expect(rights.news(["a", "b"])?.isWarning == true)
+        #expect(rights.notice(["a", "b"])?.isWarning == true)
         #expect(
             rights.error(of: ["a", "b"], "redis") == .unusable("redis: its user lacks +get: \(ServerRights.remedy)"))
         for server in ["a", "b"] {
             _ = rights.begin(server)
             _ = rights.end(server, lacking: [])
         }
-        #expect(rights.news(["a", "b"])?.isWarning == false)
-        #expect(rights.news(["a", "b"]) == nil)
+        #expect(rights.notice(["a", "b"])?.isWarning == false)
+        #expect(rights.notice(["a", "b"]) == nil)
     }
 
     @Test func `leave no denial without a word`() {
