@@ -266,10 +266,6 @@ int pw_suspended_init(void);
 /* At the script's end, under the reply lock: whether it goes on in another process, and is not done with this request. */
 int pw_suspended(const tm_cell_t *t, pw_hold_t *hold);
 
-/* Another number when the phone has registered from elsewhere, or its app was started anew: the engine has another leg for
- * it then. */
-unsigned int pw_place_of(const pw_contact_t *contact);
-
 /* pushwake_stream.c: legs whose connection ends before any answer. */
 int pw_stream_init(void);
 

@@ -4,7 +4,6 @@
  * is older than the lookup, so what tm gives back to it has the user's own Request-URI, and t_relay() would lead back here.
  * It gets the contacts that the lookup has found; verbs wait until it ends.
  */
-#include "core/hashes.h"
 #include "core/script_cb.h"
 #include "pushwake_held.h"
 
@@ -12,22 +11,6 @@ int pw_suspended(const tm_cell_t *t, pw_hold_t *hold)
 {
 	hold->continues = hold->continues || ((t->flags & T_ASYNC_SUSPENDED) != 0 && hold->named_count > 0);
 	return hold->continues;
-}
-
-/* The core's function reads before the text when there is none. */
-static unsigned int hash_of(const str *text)
-{
-	return text->len > 0 ? get_hash1_raw(text->s, text->len) : 0;
-}
-
-unsigned int pw_place_of(const pw_contact_t *contact)
-{
-	unsigned int place = (unsigned int)contact->tcpconn_id;
-
-	place = place * 31 + hash_of(&contact->uri);
-	place = place * 31 + hash_of(&contact->received);
-	place = place * 31 + hash_of(&contact->path);
-	return place * 31 + hash_of(&contact->callid);
 }
 
 /* Not who has registered from elsewhere meanwhile: a verb waits that rings the phone there. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "core/cfg/cfg_ctx.h"
+#include "core/hashes.h"
 #include "core/ip_addr.h"
 #include "core/forward.h"
 #include "core/globals.h"
@@ -439,4 +440,20 @@ pushwake_contact *pw_contacts_describe(pw_contacts_t *list)
 		out[i].path = pw_in(&c->path);
 	}
 	return out;
+}
+
+/* The core's function reads before the text when there is none. */
+static unsigned int hash_of(const str *text)
+{
+	return text->len > 0 ? get_hash1_raw(text->s, text->len) : 0;
+}
+
+unsigned int pw_place_of(const pw_contact_t *contact)
+{
+	unsigned int place = (unsigned int)contact->tcpconn_id;
+
+	place = place * 31 + hash_of(&contact->uri);
+	place = place * 31 + hash_of(&contact->received);
+	place = place * 31 + hash_of(&contact->path);
+	return place * 31 + hash_of(&contact->callid);
 }

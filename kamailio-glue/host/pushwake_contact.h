@@ -86,4 +86,8 @@ pw_contact_t *pw_contact_find(pw_contacts_t *list, const str *ruid);
 int pw_contacts_forget(str *table, str *aor, const pushwake_register_request *brought,
 		const pushwake_register_result *left, int is_saved);
 
+/* Another number when the phone has registered from elsewhere, or its app was started anew: the engine has another leg for
+ * it then. */
+unsigned int pw_place_of(const pw_contact_t *contact);
+
 #endif /* PUSHWAKE_CONTACT_H */
