@@ -113,9 +113,11 @@ void pw_hold_asks(const str *aor, int change);
  * for it asks this first. */
 int pw_hold_is_asked(const str *aor);
 
-/* Holds msg: transaction, saved lumps, blind branch. 1: held, 0: a retransmission,
- * -1: cannot. */
-int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan);
+/* Where in the table the requests for this user are. */
+unsigned int pw_hold_slot(const str *aor);
+
+/* Verbs find it from now on. `is_held`: it is held although no leg is out. */
+void pw_hold_link(pw_hold_t *hold, int is_held);
 
 /* The held request with this handle, or NULL. Its transaction is referenced and the
  * current one; *t must be given back with pw.tm.unref_cell(). */
@@ -142,6 +144,21 @@ void pw_hold_counts(pw_hold_t *hold, int held);
 /* Lets the transaction live as long from now as it was given when its script ended: its phones, or whom
  * failure_route chooses, begin to ring now. */
 void pw_hold_prolong(tm_cell_t *t, const pw_hold_t *hold);
+
+/* tm gives it back with its transaction: a callback of tm that has this for its end is one of ours. */
+void pw_hold_free(void *hold);
+
+/* The request that is held in this transaction by this handle, or NULL; 0: the last one. */
+pw_hold_t *pw_hold_in(tm_cell_t *t, uint64_t handle);
+
+/* What is held in this transaction, one after the other; the first after NULL. */
+pw_hold_t *pw_hold_next(tm_cell_t *t, const pw_hold_t *hold);
+
+/* pushwake_begin.c */
+
+/* Holds msg: transaction, saved lumps, blind branch. 1: held, 0: a retransmission,
+ * -1: cannot. */
+int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan);
 
 /* pushwake_leg.c */
 int pw_leg_init(void);
@@ -202,12 +219,7 @@ void pw_blind_close(tm_cell_t *t, pw_hold_t *hold);
 
 /* pushwake_watch.c: what tm tells of a held request. */
 
-/* The request that is held in this transaction by this handle, or NULL; 0: the last one. */
-pw_hold_t *pw_hold_in(tm_cell_t *t, uint64_t handle);
 int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold);
-
-/* What is held in this transaction, one after the other; the first after NULL. */
-pw_hold_t *pw_hold_next(tm_cell_t *t, const pw_hold_t *hold);
 
 /* Under the reply lock: where nobody wants to hear that a leg goes out, tm is not asked to tell, and copies no URI and
  * instance for it. 1: pw_watch_go_on() has to follow. */

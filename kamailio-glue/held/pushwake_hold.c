@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of held requests, by user, and how a request becomes one.
+ * The table of held requests, by user.
  */
-#include "pushwake_held.h"
-
 #include <string.h>
 
 #include "core/atomic_ops.h"
 #include "core/hashes.h"
 #include "core/mem/shm_mem.h"
-#include "core/route.h"
 #include "core/timer.h"
-#include "modules/tm/timer.h"
+#include "pushwake_held.h"
 
 #define PW_SLOTS 1024
 #define PW_NUMBER_BITS 20
@@ -69,9 +66,14 @@ uint64_t pw_hold_handle(void)
 	return ((uint64_t)pw_now_ms() << PW_NUMBER_BITS) | ((unsigned int)atomic_add(handles, 1) & PW_NUMBER_MASK);
 }
 
+unsigned int pw_hold_slot(const str *aor)
+{
+	return get_hash1_raw(aor->s, aor->len) % PW_SLOTS;
+}
+
 static pw_slot_t *slot_of(const str *aor)
 {
-	return &slots[get_hash1_raw(aor->s, aor->len) % PW_SLOTS];
+	return &slots[pw_hold_slot(aor)];
 }
 
 void pw_hold_asks(const str *aor, int change)
@@ -84,70 +86,7 @@ int pw_hold_is_asked(const str *aor)
 	return __sync_add_and_fetch(&slot_of(aor)->asked, 0) > 0;
 }
 
-static int is_named(const pw_hold_plan_t *plan, int i)
-{
-	return plan->asked[i].leg > 0 && plan->asked[i].verdict == PUSHWAKE_RING;
-}
-
-static size_t plan_size(const pw_hold_plan_t *plan, int *named)
-{
-	size_t size = sizeof(pw_hold_t) + plan->aor.len + plan->table.len + plan->ticket.len + 3;
-	int i;
-
-	*named = 0;
-	for(i = 0; i < plan->contacts->n; i++) {
-		if(is_named(plan, i)) {
-			size += sizeof(pw_named_leg_t) + plan->contacts->v[i].ruid.len + 1;
-			(*named)++;
-		}
-	}
-	return size;
-}
-
-static pw_hold_t *hold_new(tm_cell_t *t, const pw_hold_plan_t *plan)
-{
-	pw_hold_t *hold;
-	size_t size;
-	char *at;
-	int i, named;
-
-	size = plan_size(plan, &named);
-	hold = shm_malloc(size);
-	if(hold == NULL) {
-		SHM_MEM_ERROR;
-		return NULL;
-	}
-	memset(hold, 0, size);
-	hold->named = (pw_named_leg_t *)(hold + 1);
-	at = (char *)(hold->named + named);
-	hold->aor = pw_put(&at, pw_in(&plan->aor));
-	hold->table = pw_put(&at, pw_in(&plan->table));
-	hold->ticket = pw_put(&at, plan->ticket);
-	for(i = 0; i < plan->contacts->n; i++) {
-		if(is_named(plan, i)) {
-			hold->named[hold->named_count].leg = plan->asked[i].leg;
-			hold->named[hold->named_count].place = pw_place_of(&plan->contacts->v[i]);
-			hold->named[hold->named_count].ruid = pw_put(&at, pw_in(&plan->contacts->v[i].ruid));
-			hold->named_count++;
-			if(plan->asked[i].leg > hold->last_leg) {
-				hold->last_leg = plan->asked[i].leg;
-			}
-		}
-	}
-	hold->handle = plan->handle;
-	hold->tindex = t->hash_index;
-	hold->tlabel = t->label;
-	hold->slot = get_hash1_raw(hold->aor.s, hold->aor.len) % PW_SLOTS;
-	hold->busy = 1;
-	hold->blind = t->nr_of_outgoings; /* add_blind() makes it; a CANCEL may come first */
-	hold->keeps_uri = plan->keeps_uri;
-	/* within a dialog 480 would end it (RFC 8599, 6.2.3; RFC 5057, 5.1) */
-	hold->failure_status = plan->keeps_uri ? 504 : 480;
-	hold->began_ms = pw_now_ms();
-	return hold;
-}
-
-static void hold_link(pw_hold_t *hold, int is_held)
+void pw_hold_link(pw_hold_t *hold, int is_held)
 {
 	pw_slot_t *slot = &slots[hold->slot];
 
@@ -200,6 +139,17 @@ int pw_hold_unlink(pw_hold_t *hold)
 		pw_hold_counts(hold, 0);
 	}
 	return was;
+}
+
+void pw_hold_free(void *param)
+{
+	pw_hold_t *hold = param;
+
+	pw_hold_unlink(hold);
+	if(hold->reason.s != NULL) {
+		shm_free(hold->reason.s);
+	}
+	shm_free(hold);
 }
 
 static pw_hold_ref_t ref_of(const pw_hold_t *hold)
@@ -278,7 +228,7 @@ static int collect(pw_hold_refs_t *refs, pw_slot_t *slot, str *table, str *aor, 
 
 int pw_holds_each(str *table, str *aor, enum pw_holds which, pw_hold_fn visit, void *context)
 {
-	int i = aor != NULL ? (int)(get_hash1_raw(aor->s, aor->len) % PW_SLOTS) : 0;
+	int i = aor != NULL ? (int)pw_hold_slot(aor) : 0;
 	int end = aor != NULL ? i + 1 : PW_SLOTS, failed = 0;
 	tm_cell_t *before = pw.tm.t_gett(), *t;
 	int branch = pw.tm.t_gett_branch();
@@ -315,73 +265,31 @@ void pw_hold_prolong(tm_cell_t *t, const pw_hold_t *hold)
 	}
 }
 
-/* Its timer counts only when no engine is there. What is added later keeps the timers of the configuration. */
-static int add_blind(tm_cell_t *t, pw_hold_t *hold, int64_t deadline_ms)
+static int is_watched(const struct tm_callback volatile *callback, uint64_t handle)
 {
-	ticks_t before = t->fr_timeout, end_before = t->end_of_life;
-	ticks_t end = get_ticks_raw() + MS_TO_TICKS(deadline_ms);
-	int suspended = t->async_backup.blind_uac;
-	int added;
-
-	if(t->end_of_life != 0 && (s_ticks_t)(end - t->end_of_life) > 0 && is_invite(t)) {
-		t->end_of_life = end;
-	}
-	t->fr_timeout = MS_TO_TICKS(deadline_ms);
-	added = pw.tm.t_addblind();
-	t->fr_timeout = before;
-	t->end_of_life = end_before; /* t_set_max_lifetime() is for those that ring */
-	/* in a route that goes on after t_suspend() tm does not wait for the branch that this names */
-	t->async_backup.blind_uac = suspended;
-	/* t_relay() marks where its branches begin, and get_redirects() and t_drop_replies() look for that mark: what comes
-	 * late, without t_relay(), begins here */
-	if(added >= 0) {
-		t->uac[hold->blind].flags |= TM_UAC_FLAG_FB;
-	}
-	return added;
+	return callback->release == pw_hold_free && (handle == 0 || ((const pw_hold_t *)callback->param)->handle == handle);
 }
 
-static tm_cell_t *transaction(sip_msg_t *msg, int *status)
+pw_hold_t *pw_hold_in(tm_cell_t *t, uint64_t handle)
 {
-	tm_cell_t *t = pw.tm.t_gett();
+	struct tm_callback volatile *callback = t->tmcb_hl.first;
 
-	*status = 1;
-	if(t == NULL || t == T_UNDEFINED) {
-		*status = pw.tm.t_newtran(msg);
-		t = *status > 0 ? pw.tm.t_gett() : NULL;
+	while(callback != NULL && !is_watched(callback, handle)) {
+		callback = callback->next;
 	}
-	return t == T_UNDEFINED ? NULL : t;
+	return callback != NULL ? callback->param : NULL;
 }
 
-int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan)
+pw_hold_t *pw_hold_next(tm_cell_t *t, const pw_hold_t *hold)
 {
-	pw_hold_t *hold;
-	tm_cell_t *t;
-	int status;
+	struct tm_callback volatile *callback = t->tmcb_hl.first;
+	int is_after = hold == NULL;
 
-	t = transaction(msg, &status);
-	if(t == NULL) {
-		return status == 0 ? 0 : -1;
+	for(; callback != NULL; callback = callback->next) {
+		if(is_after && callback->release == pw_hold_free) {
+			return callback->param;
+		}
+		is_after = is_after || callback->param == (void *)hold;
 	}
-	/* what tm would refuse once it is watched */
-	if(pw_leg_is_last(t)) {
-		LM_ERR("%d branches are as many as max_branches allows\n", t->nr_of_outgoings);
-		return -1;
-	}
-	hold = hold_new(t, plan);
-	if(hold == NULL) {
-		return -1;
-	}
-	if(pw.save_lumps(msg, NULL, NULL) < 0 || pw_watch(msg, t, hold) < 0) {
-		shm_free(hold);
-		return -1;
-	}
-	if(add_blind(t, hold, plan->deadline_ms) < 0) {
-		return -1; /* the transaction frees it */
-	}
-	if(!plan->is_held) {
-		t->uac[hold->blind].last_received = PW_ENDED;
-	}
-	hold_link(hold, plan->is_held);
-	pw_script_holds(t, hold);
-	return 1;
+	return NULL;
 }

@@ -237,23 +237,12 @@ static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)
 	}
 }
 
-static void hold_free(void *param)
-{
-	pw_hold_t *hold = param;
-
-	pw_hold_unlink(hold);
-	if(hold->reason.s != NULL) {
-		shm_free(hold->reason.s);
-	}
-	shm_free(hold);
-}
-
 int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold)
 {
 	return pw.tm.register_tmcb(msg, t,
 				   TMCB_E2ECANCEL_IN | TMCB_ON_FAILURE | TMCB_REQUEST_FWDED | TMCB_RESPONSE_IN
 						   | TMCB_RESPONSE_OUT | TMCB_DESTROY,
-				   on_transaction, hold, hold_free)
+				   on_transaction, hold, pw_hold_free)
 					   > 0
 				   ? 0
 				   : -1;
@@ -270,7 +259,7 @@ static int is_forwarding_heard(tm_cell_t *t)
 			continue;
 		}
 		hold = callback->param;
-		if(callback->callback != on_transaction || hold->yields || pw_script_has(hold)) {
+		if(callback->release != pw_hold_free || hold->yields || pw_script_has(hold)) {
 			return 1;
 		}
 	}
@@ -379,35 +368,6 @@ static void report_sent(tm_cell_t *t, pw_hold_t *hold)
 			report(hold, hold->named[i].leg, 0, 0);
 		}
 	}
-}
-
-static int is_watched(const struct tm_callback volatile *callback, uint64_t handle)
-{
-	return callback->callback == on_transaction && (handle == 0 || ((const pw_hold_t *)callback->param)->handle == handle);
-}
-
-pw_hold_t *pw_hold_in(tm_cell_t *t, uint64_t handle)
-{
-	struct tm_callback volatile *callback = t->tmcb_hl.first;
-
-	while(callback != NULL && !is_watched(callback, handle)) {
-		callback = callback->next;
-	}
-	return callback != NULL ? callback->param : NULL;
-}
-
-pw_hold_t *pw_hold_next(tm_cell_t *t, const pw_hold_t *hold)
-{
-	struct tm_callback volatile *callback = t->tmcb_hl.first;
-	int is_after = hold == NULL;
-
-	for(; callback != NULL; callback = callback->next) {
-		if(is_after && callback->callback == on_transaction) {
-			return callback->param;
-		}
-		is_after = is_after || callback->param == (void *)hold;
-	}
-	return NULL;
 }
 
 void pw_watch_missed(tm_cell_t *t, pw_hold_t *hold)
