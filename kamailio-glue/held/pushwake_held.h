@@ -246,18 +246,37 @@ void pw_watch_look_after(tm_cell_t *t, pw_hold_t *hold);
 /* Reports that a leg has failed before its phone has heard of it. */
 void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status);
 
-/* pushwake_script.c: what the script that runs in this process has held. */
-int pw_script_init(void);
-int pw_script_has(const pw_hold_t *hold);
+/* pushwake_opened.c: what the scripts of this process have held, and are not done with. */
+
+/* A script rarely looks more than one user up. */
+#define PW_MOST_OPENED 8
+
+/* Known by name and not by place: a script that ends in a way of its own leaves its requests behind here. */
+typedef struct pw_opened {
+	uint64_t handle;
+	unsigned int tindex;
+	unsigned int tlabel;
+	int in_failure; /* by a failure_route, which may run while a request_route does */
+} pw_opened_t;
+
+int pw_opened_count(void);
+
+/* One of them, the oldest first; NULL for a number that none has. */
+const pw_opened_t *pw_opened_at(int i);
+
+/* There must be room. */
+void pw_opened_add(const pw_opened_t *one);
+pw_opened_t pw_opened_take(int i);
+int pw_opened_is_of(const pw_opened_t *one, const tm_cell_t *t);
+int pw_opened_has(const pw_hold_t *hold);
+
+/* Whether one of them is of the transaction that is the current one. */
+int pw_opened_has_current(void);
+
+/* pushwake_quiet.c */
 
 /* Whether tm has answered the script's request, or its caller has hung up: a retransmission, or something before was slow. */
 int pw_script_is_late(sip_msg_t *msg);
-
-/* Whether it has held the transaction that is the current one. */
-int pw_script_holds_current(void);
-
-/* It has just held this request, which is busy until it ends. */
-void pw_script_holds(tm_cell_t *t, pw_hold_t *hold);
 
 /* It goes on although the request that it has just held has nowhere to go: until its end nothing is relayed, and no reply
  * sent. -1: it has held none. */
@@ -271,6 +290,12 @@ void pw_quiet_end(tm_cell_t *t, pw_hold_t *hold);
 
 /* The script that goes on has found somebody else for its request: what it relays goes out again. */
 void pw_quiet_over(sip_msg_t *msg);
+
+/* pushwake_script.c */
+int pw_script_init(void);
+
+/* The script has just held this request, which is busy until it ends. */
+void pw_script_holds(tm_cell_t *t, pw_hold_t *hold);
 
 /* pushwake_suspended.c: a script that is suspended between lookup and relay. */
 int pw_suspended_init(void);

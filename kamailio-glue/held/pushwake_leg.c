@@ -242,7 +242,7 @@ static int on_branch_route(sip_msg_t *msg, unsigned int flags, void *param)
 {
 	if(is_appending) {
 		log_prefix_set(msg);
-	} else if(pw_script_holds_current()) {
+	} else if(pw_opened_has_current()) {
 		msg->msg_flags |= FL_MSG_NOREPLY;
 	}
 	return 1;

@@ -4,154 +4,9 @@
  * the script has ended. Scripts are those of a request, failure_routes, and routes that
  * go on after t_suspend().
  */
-#include <string.h>
-
-#include "core/dset.h"
 #include "core/route.h"
 #include "core/script_cb.h"
 #include "pushwake_held.h"
-
-/* A script rarely looks more than one user up. */
-#define PW_MOST_OPENED 8
-
-/* Known by name and not by place: a script that ends in a way of its own leaves its requests behind here. */
-typedef struct pw_opened {
-	uint64_t handle;
-	unsigned int tindex;
-	unsigned int tlabel;
-	int in_failure; /* by a failure_route, which may run while a request_route does */
-} pw_opened_t;
-
-static pw_opened_t opened[PW_MOST_OPENED];
-static int opened_count = 0;
-static int is_of(const pw_opened_t *one, const tm_cell_t *t)
-{
-	return t != NULL && t != T_UNDEFINED && t->hash_index == one->tindex && t->label == one->tlabel;
-}
-
-int pw_script_has(const pw_hold_t *hold)
-{
-	int i;
-
-	for(i = 0; i < opened_count && opened[i].handle != hold->handle; i++) {
-	}
-	return i < opened_count;
-}
-
-int pw_script_holds_current(void)
-{
-	tm_cell_t *t = pw.tm.t_gett();
-	int i;
-
-	for(i = 0; i < opened_count && !is_of(&opened[i], t); i++) {
-	}
-	return i < opened_count;
-}
-
-/* What of a transaction is quiet: the script that has held it may be another process's. */
-static pw_hold_t *quiet_of(tm_cell_t *t)
-{
-	pw_hold_t *hold;
-
-	for(hold = pw_hold_next(t, NULL); hold != NULL && !hold->quiet; hold = pw_hold_next(t, hold)) {
-	}
-	return hold;
-}
-
-/* A CANCEL has come: T_CANCELED, which pw_quiet() borrows. */
-static int is_cancelled(tm_cell_t *t)
-{
-	const pw_hold_t *hold = quiet_of(t);
-
-	return (hold == NULL || hold->cancelled) && (t->flags & T_CANCELED) != 0;
-}
-
-int pw_script_is_late(sip_msg_t *msg)
-{
-	tm_cell_t *t = pw.tm.t_gett();
-
-	if(t == NULL || t == T_UNDEFINED) {
-		return pw.xtm.t_check_trans(msg) == 0;
-	}
-	return t->uas.status >= 200 || is_cancelled(t);
-}
-
-/* FNV-1a: the core's hashes give the same for many numbers that differ in two digits. */
-static uint64_t hash_of(const char *text, int len)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-	int i;
-
-	for(i = 0; i < len; i++) {
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-	}
-	return hash;
-}
-
-/* tm forwards nothing of a cancelled request, without a word in the log. A real CANCEL is known by hold->cancelled. */
-void pw_quiet(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *msg)
-{
-	pw.reply_lock(t);
-	hold->quiet = !(t->flags & T_CANCELED); /* its CANCEL may have come first */
-	hold->quiet_uri = hash_of(GET_RURI(msg)->s, GET_RURI(msg)->len);
-	t->flags |= T_CANCELED;
-	pw.reply_unlock(t);
-	msg->msg_flags |= FL_MSG_NOREPLY;
-}
-
-int pw_quiet_begin(sip_msg_t *msg)
-{
-	const pw_opened_t *last = opened_count > 0 ? &opened[opened_count - 1] : NULL;
-	tm_cell_t *t = pw.tm.t_gett();
-	pw_hold_t *hold = last != NULL && is_of(last, t) ? pw_hold_in(t, last->handle) : NULL;
-
-	if(hold == NULL) {
-		return -1;
-	}
-	pw_quiet(t, hold, msg);
-	return 0;
-}
-
-void pw_quiet_end(tm_cell_t *t, pw_hold_t *hold)
-{
-	if(hold->quiet && !hold->cancelled) {
-		t->flags &= ~T_CANCELED;
-	}
-	hold->quiet = 0;
-}
-
-/* append_branch() after a lookup that has left the Request-URI as it was: that one leads back here. */
-static void drop_unresolved(uint64_t uri)
-{
-	unsigned int i;
-	branch_t *b;
-
-	for(i = 0; i < nr_branches;) {
-		b = get_sip_branch((int)i);
-		if(b != NULL && b->ruid_len == 0 && b->dst_uri_len == 0 && b->path_len == 0
-				&& hash_of(b->uri, (int)b->len) == uri) {
-			drop_sip_branch((int)i);
-		} else {
-			i++;
-		}
-	}
-}
-
-void pw_quiet_over(sip_msg_t *msg)
-{
-	tm_cell_t *t = pw.tm.t_gett();
-	pw_hold_t *hold;
-
-	if(t == NULL || t == T_UNDEFINED) {
-		return;
-	}
-	while((hold = quiet_of(t)) != NULL) {
-		pw.reply_lock(t);
-		pw_quiet_end(t, hold);
-		pw.reply_unlock(t);
-		drop_unresolved(hold->quiet_uri);
-	}
-}
 
 /* The script ended, or went on, with another transaction in hand. */
 static void close_elsewhere(const pw_opened_t *one)
@@ -182,7 +37,7 @@ static void close_opened(const pw_opened_t *one, sip_msg_t *msg)
 	pw_hold_t *hold;
 	int must_yield;
 
-	if(!is_of(one, t)) {
+	if(!pw_opened_is_of(one, t)) {
 		close_elsewhere(one);
 		return;
 	}
@@ -212,28 +67,22 @@ static void close_opened(const pw_opened_t *one, sip_msg_t *msg)
 	}
 }
 
-static void forget(int i)
-{
-	opened_count--;
-	memmove(&opened[i], &opened[i + 1], (opened_count - i) * sizeof(opened[0]));
-}
-
 void pw_script_holds(tm_cell_t *t, pw_hold_t *hold)
 {
 	pw_opened_t one = {hold->handle, hold->tindex, hold->tlabel, get_route_type() == FAILURE_ROUTE};
 	int i;
 
-	for(i = opened_count - 1; i >= 0; i--) {
-		if(!is_of(&opened[i], t) && opened[i].in_failure == one.in_failure) {
-			close_elsewhere(&opened[i]);
-			forget(i);
+	for(i = pw_opened_count() - 1; i >= 0; i--) {
+		if(!pw_opened_is_of(pw_opened_at(i), t) && pw_opened_at(i)->in_failure == one.in_failure) {
+			close_elsewhere(pw_opened_at(i));
+			pw_opened_take(i);
 		}
 	}
-	if(opened_count == PW_MOST_OPENED) {
-		close_elsewhere(&opened[0]);
-		forget(0);
+	if(pw_opened_count() == PW_MOST_OPENED) {
+		close_elsewhere(pw_opened_at(0));
+		pw_opened_take(0);
 	}
-	opened[opened_count++] = one;
+	pw_opened_add(&one);
 }
 
 /* tm holds the reply lock for a failure_route, and for a route that goes on it does not. */
@@ -244,15 +93,14 @@ static int on_failure_route_end(sip_msg_t *msg, unsigned int flags, void *param)
 	pw_opened_t one;
 	int i;
 
-	if(hold != NULL && !pw_script_has(hold)) {
+	if(hold != NULL && !pw_opened_has(hold)) {
 		pw.reply_lock(t);
 		pw_watch_failure_route(t, hold);
 		pw.reply_unlock(t);
 	}
-	for(i = opened_count - 1; i >= 0; i--) {
-		if(opened[i].in_failure) {
-			one = opened[i];
-			forget(i);
+	for(i = pw_opened_count() - 1; i >= 0; i--) {
+		if(pw_opened_at(i)->in_failure) {
+			one = pw_opened_take(i);
 			close_opened(&one, msg);
 		}
 	}
@@ -263,9 +111,8 @@ static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
 {
 	pw_opened_t one;
 
-	while(opened_count > 0) {
-		one = opened[0];
-		forget(0);
+	while(pw_opened_count() > 0) {
+		one = pw_opened_take(0);
 		close_opened(&one, msg);
 	}
 	return 1;
@@ -275,7 +122,7 @@ static int on_script_end(sip_msg_t *msg, unsigned int flags, void *param)
  * has held is its end. tm says it first, and the caller takes sl's for a copy. */
 static void on_stateless(sl_cbp_t *reply)
 {
-	if(reply->code >= 200 && pw_script_holds_current() && pw.tm.t_gett()->uas.status < 200) {
+	if(reply->code >= 200 && pw_opened_has_current() && pw.tm.t_gett()->uas.status < 200) {
 		pw.tm.t_reply(reply->req, (unsigned int)reply->code, reply->reason->s);
 	}
 }

@@ -218,7 +218,7 @@ static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)
 	} else if(type & TMCB_REQUEST_FWDED) {
 		/* A relay that fails must not end what phones may still join: replies of the
 		 * script that come of it are not sent (sl_reply_error, send_reply). */
-		if(pw_script_has(hold) && params->req != NULL) {
+		if(pw_opened_has(hold) && params->req != NULL) {
 			params->req->msg_flags |= FL_MSG_NOREPLY;
 		}
 		/* failure_route tries another contact, under the reply lock */
@@ -259,7 +259,7 @@ static int is_forwarding_heard(tm_cell_t *t)
 			continue;
 		}
 		hold = callback->param;
-		if(callback->release != pw_hold_free || hold->yields || pw_script_has(hold)) {
+		if(callback->release != pw_hold_free || hold->yields || pw_opened_has(hold)) {
 			return 1;
 		}
 	}
