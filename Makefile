@@ -235,8 +235,9 @@ test-phones: ## PJSIP, Linphone and baresip with a real Kamailio, and through th
 docs: build ## write docs/settings.md from the settings table
 	$(STAGE)/bin/pushwake settings > docs/settings.md
 
-test-docs: ## what the documents name exists; docs/settings.md is what the settings table says (needs build)
+test-docs: ## what the documents name exists, settings.md is what the settings table says, files of a glue use none in a circle (needs build)
 	@$(PYTHON) scripts/docs/check_references.py
+	@$(MAKE) --no-print-directory -s -C kamailio-glue circles
 	@$(STAGE)/bin/pushwake settings | diff -u docs/settings.md - || { echo "run: make docs"; exit 1; }
 
 MANUALS  = $(DESTDIR)$(PREFIX)/share/man

@@ -6,7 +6,7 @@
 #define PUSHWAKE_FUNCTIONS_H
 
 #include "core/pvar.h"
-#include "pushwake_held.h"
+#include "pushwake_requests.h"
 
 /* pushwake_send.c: the engine did not answer. Says so as often as the library lets it. */
 void pw_engine_away(const char *what, int status);

@@ -13,7 +13,7 @@
 #include "core/timer.h"
 #include "modules/tm/t_reply.h"
 #include "modules/tm/timer.h"
-#include "pushwake_held.h"
+#include "pushwake_legs.h"
 
 /* Seconds for which phones may join what the script has sent elsewhere, and what such a phone has to answer after that. */
 #define PW_LONGEST_WAIT 120

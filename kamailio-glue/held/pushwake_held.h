@@ -84,19 +84,6 @@ typedef struct pw_hold {
 	pw_named_leg_t *named;
 } pw_hold_t;
 
-/* What the engine said of a request that is to be held. */
-typedef struct pw_hold_plan {
-	uint64_t handle;
-	str table;
-	str aor;
-	pushwake_str ticket;
-	int is_held;       /* keep it open although no leg is out */
-	int keeps_uri;     /* a request within a dialog */
-	int64_t deadline_ms;
-	const pw_contacts_t *contacts;
-	const pushwake_contact *asked; /* verdict and leg of each contact */
-} pw_hold_plan_t;
-
 /* pushwake_hold.c */
 
 /* Once, before the forks. Not undone: tm frees its transactions, and with them
@@ -154,98 +141,6 @@ pw_hold_t *pw_hold_in(tm_cell_t *t, uint64_t handle);
 /* What is held in this transaction, one after the other; the first after NULL. */
 pw_hold_t *pw_hold_next(tm_cell_t *t, const pw_hold_t *hold);
 
-/* pushwake_begin.c */
-
-/* Holds msg: transaction, saved lumps, blind branch. 1: held, 0: a retransmission,
- * -1: cannot. */
-int pw_hold(sip_msg_t *msg, const pw_hold_plan_t *plan);
-
-/* pushwake_leg.c */
-int pw_leg_init(void);
-
-/* Legs are added while the script runs for this message; NULL: no longer. */
-void pw_leg_in_hand(sip_msg_t *msg);
-
-/* Another process has the reply lock, and may run a route of the script under it. */
-int pw_is_locked(tm_cell_t *t);
-
-/* The rest of it under the reply lock. */
-
-/* tm takes no more branches. */
-int pw_leg_is_last(const tm_cell_t *t);
-
-/* Whether legs may still be added. */
-int pw_leg_allowed(const tm_cell_t *t, const pw_hold_t *hold);
-
-/* The leg of a branch, 0 for one that is none of ours. */
-int pw_leg_of(tm_cell_t *t, pw_hold_t *hold, int branch);
-
-/* The branch of a leg, -1 for none. */
-int pw_leg_branch(tm_cell_t *t, pw_hold_t *hold, int leg);
-
-/* Whether a branch was sent to where this contact is now: usrloc keeps the ruid of one whose phone registers another address,
- * and behind NAT the URI stays as well. `flow`: where it was sent. */
-int pw_leg_goes_to(tm_cell_t *t, int branch, const pw_contact_t *contact, char flow[PW_FLOW_SIZE]);
-
-/* Sends the request to a contact as `leg`; the branch of the leg that it replaces is
- * closed. 0: done; 1: not sent, another has taken the place of this leg; 2: not sent, another leg is out to this very
- * place; -1: it could not be sent. */
-int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, int replaces);
-
-/* Ends a branch without that its end counts. */
-void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch);
-
-/* The same for a leg. Processes execute what each was told, so it may come before the leg itself. */
-void pw_leg_end(tm_cell_t *t, pw_hold_t *hold, int leg);
-
-/* The same where nothing can be sent to the phone any more. */
-void pw_leg_drop(tm_cell_t *t, pw_hold_t *hold, int branch);
-
-/* Sends a leg's datagram once more, if nothing came back yet. */
-void pw_leg_resend(tm_cell_t *t, pw_hold_t *hold, int leg);
-
-/* Whether a leg, or a branch of the script's, may still be answered. */
-int pw_leg_pending(const tm_cell_t *t, const pw_hold_t *hold);
-
-/* Whether the script has relayed to this contact that the engine gave a leg. */
-int pw_leg_relayed(tm_cell_t *t, pw_hold_t *hold, int named);
-
-/* Contacts that the engine gave a leg are left to the script's failure_route (serial forking). */
-int pw_leg_reserved(tm_cell_t *t, pw_hold_t *hold);
-
-/* The blind branch keeps the request open, or no longer. */
-void pw_blind_open(tm_cell_t *t, pw_hold_t *hold);
-void pw_blind_close(tm_cell_t *t, pw_hold_t *hold);
-
-/* pushwake_watch.c: what tm tells of a held request. */
-
-int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold);
-
-/* Under the reply lock: where nobody wants to hear that a leg goes out, tm is not asked to tell, and copies no URI and
- * instance for it. 1: pw_watch_go_on() has to follow. */
-int pw_watch_pause(tm_cell_t *t);
-void pw_watch_go_on(tm_cell_t *t);
-
-/* The script is done with it, and verbs may change it from now on. 1: contacts are left to try that nobody knew of when
- * the others failed. Under the reply lock. */
-int pw_watch_close(tm_cell_t *t, pw_hold_t *hold);
-
-/* Reports a final answer that tm has sent before anybody watched: its transaction is older than the hold, and a CANCEL
- * came while the engine was asked. Under the reply lock. */
-void pw_watch_missed(tm_cell_t *t, pw_hold_t *hold);
-
-/* A failure_route has run for it. Under the reply lock. */
-void pw_watch_failure_route(tm_cell_t *t, pw_hold_t *hold);
-
-/* Reports legs that tm gave up without a word to us. */
-void pw_watch_scan(void);
-
-/* The same for one request; its failure_route runs where that is due. */
-void pw_watch_look_after(tm_cell_t *t, pw_hold_t *hold);
-
-/* Reports that a leg has failed before its phone has heard of it. */
-void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status);
-
 /* pushwake_opened.c: what the scripts of this process have held, and are not done with. */
 
 /* A script rarely looks more than one user up. */
@@ -291,88 +186,16 @@ void pw_quiet_end(tm_cell_t *t, pw_hold_t *hold);
 /* The script that goes on has found somebody else for its request: what it relays goes out again. */
 void pw_quiet_over(sip_msg_t *msg);
 
-/* pushwake_script.c */
-int pw_script_init(void);
-
-/* The script has just held this request, which is busy until it ends. */
-void pw_script_holds(tm_cell_t *t, pw_hold_t *hold);
-
-/* pushwake_suspended.c: a script that is suspended between lookup and relay. */
-int pw_suspended_init(void);
-
-/* At the script's end, under the reply lock: whether it goes on in another process, and is not done with this request. */
-int pw_suspended(const tm_cell_t *t, pw_hold_t *hold);
-
-/* pushwake_stream.c: legs whose connection ends before any answer. */
-int pw_stream_init(void);
-
-/* Under the reply lock: legs may have gone out over connections. */
-void pw_stream_watch(tm_cell_t *t, pw_hold_t *hold);
-
-/* In the supervisor: fails the legs whose connection is gone. 1: look soon again. */
-int pw_stream_scan(void);
-
-/* Those of one request; 1: look soon again. */
-int pw_stream_look_after(tm_cell_t *t, pw_hold_t *hold);
-
-/* pushwake_end.c */
-
-/* A leg has ended with something that can be sent on. Under the reply lock. */
-int pw_has_answer(const tm_cell_t *t, const pw_hold_t *hold);
-
-/* Nobody is waited for any more: what legs answered is sent, or `status`. */
-void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status);
-
-/* All legs have timed out, and the script has contacts left: its failure_route runs. */
-void pw_yield(tm_cell_t *t, pw_hold_t *hold);
-
-/* For tm's callback: the blind branch timed out, because no engine said anything. */
-void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code);
-
-/* Sends the caller a provisional answer with a To tag. */
-void pw_tell(tm_cell_t *t, pw_hold_t *hold, int status);
-
-/* pushwake_keep_waiting(): phones may join what the script's failure_route has sent elsewhere. */
-int ki_pushwake_keep_waiting(sip_msg_t *msg, int seconds);
-
-/* pushwake_late.c: INVITE and CANCEL for a phone that comes after the end. */
-void pw_show_end(const pushwake_verb *verb);
-
-/* pushwake_verb.c */
-
-enum pw_executed {
-	PW_DONE,
-	PW_LATER,    /* not now, its script is at work */
-	PW_BLOCKED,  /* not now: another process has its lock, for as long as that takes, or a verb before it */
-	PW_GONE,     /* a phone is to ring for a request that is over */
-	PW_ELSEWHERE /* it may take long, and this process has no time */
-};
+/* pushwake_process.c */
 
 /* From now on this process executes nothing that runs a failure_route or asks DNS. No process waits for one that does, but
  * for those that are there for that. */
 void pw_execute_briefly(void);
 void pw_execute_at_length(void);
 int pw_executes_briefly(void);
+int pw_executes_at_length(void);
 
 /* The process for what may take long does what pw_watch_look_after() and pw_stream_look_after() do. */
 void pw_look_elsewhere(pw_hold_t *hold);
-
-/* Does what the engine said then. `contacts` are those of the REGISTER in hand, or NULL. */
-enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts, int64_t since_ms);
-
-/* All that it says of requests held here as a REGISTER comes; what cannot be done now the supervisor does. */
-void pw_execute_all(const pushwake_register_result *result, pw_contacts_t *contacts);
-
-/* pushwake_join.c: without an engine, the contacts of a REGISTER join what is held. */
-void pw_join(str *table, str *aor, pw_contacts_t *contacts);
-
-/* The same for one request, under the reply lock, with what has registered since it came. */
-void pw_join_late(tm_cell_t *t, pw_hold_t *hold);
-
-/* pushwake_resume.c: hands what is held to a new engine. */
-void pw_resume_all(void);
-
-/* Tries those again that the engine has not taken in time. */
-void pw_resume_on(void);
 
 #endif /* PUSHWAKE_HELD_H */

@@ -15,7 +15,7 @@
 #include "modules/tm/t_funcs.h"
 #include "modules/tm/t_reply.h"
 #include "modules/tm/timer.h"
-#include "pushwake_held.h"
+#include "pushwake_legs.h"
 
 int pw_is_locked(tm_cell_t *t)
 {
@@ -52,7 +52,8 @@ int pw_leg_of(tm_cell_t *t, pw_hold_t *hold, int branch)
 	return hold->legs[branch];
 }
 
-int pw_leg_branch(tm_cell_t *t, pw_hold_t *hold, int leg)
+/* The branch of a leg, -1 for none. */
+static int branch_of(tm_cell_t *t, pw_hold_t *hold, int leg)
 {
 	int b;
 
@@ -168,7 +169,7 @@ void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch)
 
 void pw_leg_end(tm_cell_t *t, pw_hold_t *hold, int leg)
 {
-	int branch = pw_leg_branch(t, hold, leg);
+	int branch = branch_of(t, hold, leg);
 
 	if(branch >= 0) {
 		pw_leg_close(t, hold, branch);
@@ -258,6 +259,40 @@ void pw_leg_in_hand(sip_msg_t *msg)
 	in_hand = msg;
 }
 
+/* Whether somebody wants to hear that a leg goes out: another module, or we ourselves (on_transaction()). */
+static int is_forwarding_heard(tm_cell_t *t)
+{
+	struct tm_callback volatile *callback;
+	const pw_hold_t *hold;
+
+	for(callback = t->tmcb_hl.first; callback != NULL; callback = callback->next) {
+		if((callback->types & TMCB_REQUEST_FWDED) == 0) {
+			continue;
+		}
+		hold = callback->param;
+		if(callback->release != pw_hold_free || hold->yields || pw_opened_has(hold)) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Where nobody wants to hear that a leg goes out, tm is not asked to tell, and copies no URI and instance for it. 1: tell_on()
+ * has to follow. */
+static int tell_nobody(tm_cell_t *t)
+{
+	if((t->tmcb_hl.reg_types & TMCB_REQUEST_FWDED) == 0 || is_forwarding_heard(t)) {
+		return 0;
+	}
+	__sync_and_and_fetch(&t->tmcb_hl.reg_types, ~TMCB_REQUEST_FWDED);
+	return 1;
+}
+
+static void tell_on(tm_cell_t *t)
+{
+	__sync_or_and_fetch(&t->tmcb_hl.reg_types, TMCB_REQUEST_FWDED);
+}
+
 /* ORDER: the branch route is tm's, of one process: what another request left there
  * must not run for this one, nor this one's for the next. The lock's depth is put
  * back because t_append_branches() forgets its own when memory is short. */
@@ -271,10 +306,10 @@ static int append(tm_cell_t *t, pw_contact_t *contact, int keeps_uri)
 	pw.set_branch_route(0);
 	is_appending = 1;
 	if(pw_contact_append(t->uas.request, contact, keeps_uri ? GET_RURI(t->uas.request) : NULL) == 0) {
-		is_paused = pw_watch_pause(t);
+		is_paused = tell_nobody(t);
 		added = pw.tm.t_append_branches(&any);
 		if(is_paused) {
-			pw_watch_go_on(t);
+			tell_on(t);
 		}
 	}
 	is_appending = 0;
@@ -322,7 +357,6 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 	/* ORDER: the new branch first: closing the last open one would leave tm without any */
 	if(added > 0) {
 		pw_leg_end(t, hold, replaces);
-		pw_stream_watch(t, hold);
 		return 0;
 	}
 	if(t->nr_of_outgoings > before) {
@@ -331,9 +365,22 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 	return -1;
 }
 
+void pw_leg_report(pw_hold_t *hold, int leg, int status, int from_phone)
+{
+	if(leg > 0) {
+		pushwake_progressed(pw_client, hold->handle, leg, status, from_phone);
+	}
+}
+
+void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status)
+{
+	hold->failed |= 1u << branch;
+	pw_leg_report(hold, pw_leg_of(t, hold, branch), status, 0);
+}
+
 void pw_leg_resend(tm_cell_t *t, pw_hold_t *hold, int leg)
 {
-	int b = pw_leg_branch(t, hold, leg);
+	int b = branch_of(t, hold, leg);
 
 	if(b < 0 || t->uac[b].last_received >= 100 || t->uac[b].request.buffer == NULL
 			|| t->uac[b].request.dst.proto != PROTO_UDP) {

@@ -8,7 +8,7 @@
 #include "core/mem/shm_mem.h"
 #include "core/tcp_conn.h"
 #include "modules/tm/t_reply.h"
-#include "pushwake_held.h"
+#include "pushwake_legs.h"
 
 /* A phone that is there has said something by then; others are looked at as often as
  * everything else that is held. */

@@ -279,7 +279,8 @@ static int is_behind_proxy(const pw_contact_t *c)
 	return path.len > 0;
 }
 
-int pw_contact_reach(const pw_contact_t *c)
+/* enum pushwake_reach */
+static int reach(const pw_contact_t *c)
 {
 	/* behind a Path the connection is the edge proxy's, not the phone's */
 	if(is_behind_proxy(c) || !needs_connection(c)) {
@@ -435,7 +436,7 @@ pushwake_contact *pw_contacts_describe(pw_contacts_t *list)
 		out[i].flow = pw_text(c->flow);
 		out[i].registration = pw_in(&c->callid);
 		out[i].registered_ago = c->modified > 0 && c->modified <= now ? (int32_t)(now - c->modified) : -1;
-		out[i].reachable = pw_contact_reach(c);
+		out[i].reachable = reach(c);
 		out[i].behind_proxy = is_behind_proxy(c);
 		out[i].path = pw_in(&c->path);
 	}

@@ -48,9 +48,6 @@ void pw_contacts_keep(pw_contacts_t *list, str *callid, int cseq);
 /* Keeps only what takes this method, where the registrar's method_filtering asks. */
 void pw_contacts_keep_method(pw_contacts_t *list, unsigned int method);
 
-/* enum pushwake_reach. */
-int pw_contact_reach(const pw_contact_t *c);
-
 /* Whether the phone takes this method, where the registrar's method_filtering asks. */
 int pw_contact_takes(const pw_contact_t *c, unsigned int method);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The module stands in four layers. A layer uses those below it alone, and the
- * Makefile shows a file no other headers:
+ * The module stands in five layers. A layer uses those below it alone, and the
+ * Makefile shows a file no other headers. Within a layer too no two files
+ * need each other (make circles).
+ *
  *
  *   module/     what Kamailio loads
  *     pushwake_mod        exports, init, the processes
@@ -23,18 +25,23 @@
  *     pushwake_replicated contacts that other nodes replicate; pushwake_unread: those that wait for the engine
  *     pushwake_result     event_route[pushwake:result] and $pushwake(...)
  *     pushwake_event      what a script has for events of this module
- *   held/       requests that are held
- *     pushwake_hold       the table of them
+ *   requests/   what happens to what is held
+ *     pushwake_begin      a request is held from now on
+ *     pushwake_verb       what the engine says is done
+ *     pushwake_late       a phone that comes after the end
+ *     pushwake_resume     a new engine learns what is held
  *     pushwake_script     what the script at work has held, until it ends
  *     pushwake_suspended  a script that is suspended between lookup and relay
- *     pushwake_watch      what tm tells of them goes to the engine
- *     pushwake_verb       what the engine says is done
- *     pushwake_leg        branches that come, are replaced, and go
- *     pushwake_stream     legs whose connection ends before any answer
- *     pushwake_end        the end of a wait: the best answer, failure_route, 480
- *     pushwake_late       a phone that comes after the end
  *     pushwake_join       REGISTERs while there is no engine
- *     pushwake_resume     a new engine learns what is held
+ *     pushwake_watch      what tm tells of them goes to the engine
+ *   held/       requests that are held
+ *     pushwake_end        the end of a wait: the best answer, failure_route, 480
+ *     pushwake_stream     legs whose connection ends before any answer
+ *     pushwake_leg        branches that come, are replaced, and go
+ *     pushwake_quiet      a script that goes on, and shall send nothing
+ *     pushwake_opened     what the scripts of this process have held
+ *     pushwake_process    how much time this process has
+ *     pushwake_hold       the table of them
  *   host/       what Kamailio and the library give us
  *     pushwake_host       the modules we need, the client, counters, the log
  *     pushwake_version    lets one .so load into every release of its series

@@ -52,19 +52,6 @@ static pv_export_t pvs[] = {
 	{ {0, 0}, 0, 0, 0, 0, 0, 0, 0 }
 };
 
-stat_export_t pw_stats[] = {
-	{"stored",      0,             &pw_count.stored},
-	{"ignored",     0,             &pw_count.ignored},
-	{"unavailable", 0,             &pw_count.unavailable},
-	{"held",        0,             &pw_count.held},
-	{"holding",     STAT_NO_RESET, &pw_count.holding},
-	{"joined",      0,             &pw_count.joined},
-	{"answered",    0,             &pw_count.answered},
-	{"cancelled",   0,             &pw_count.cancelled},
-	{"timed_out",   0,             &pw_count.timed_out},
-	{0, 0, 0}
-};
-
 PW_EXPORT struct module_exports exports = {
 	"pushwake",
 	DEFAULT_DLFLAGS,

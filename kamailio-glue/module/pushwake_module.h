@@ -9,9 +9,6 @@
 #include "core/rpc.h"
 #include "pushwake_functions.h"
 
-/* Names of the counters. */
-extern stat_export_t pw_stats[];
-
 /* pushwake_param.c */
 int pw_params_init(void);
 
@@ -43,6 +40,9 @@ int pw_verbs_wait(void);
 
 /* pushwake_rpc.c, pushwake_kemi.c */
 extern rpc_export_t pw_rpcs[];
+
+/* Names of the counters. */
+extern stat_export_t pw_stats[];
 extern sr_kemi_t pw_kemi[];
 
 #endif /* PUSHWAKE_MODULE_H */

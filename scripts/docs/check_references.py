@@ -3,7 +3,7 @@
 """Finds what the documents name: each `file:function`, each `file:test`, each path of the tour, each relative link.
 
     `RegistrationPolicy.swift:refusal`          a function, initialiser, property, case or type of that file
-    `held/pushwake_verb.c:ring`               with as much of the path as tells the file from others of its name
+    `requests/pushwake_verb.c:ring`           with as much of the path as tells the file from others of its name
     `PURRTests.swift:is read as it was written` a test of Swift Testing, by its sentence
     `test_job.py:test_nobody_wakes`             a test of pytest
 

@@ -7,10 +7,8 @@
 #include <sys/param.h>
 #include <unistd.h>
 
-#include "pushwake_held.h"
+#include "pushwake_requests.h"
 
-/* After that a request that the process for what may take long was asked to look after has been lost. */
-#define PW_LOOK_MS 5000
 /* How late a leg may be that is on its way: those before it may have asked DNS. */
 #define PW_RING_MS 30000
 /* For how long a worker waits for a lock. */
@@ -42,38 +40,6 @@ static pw_contact_t *contact_elsewhere(pw_contact_t *out, const pushwake_verb *v
 	return out;
 }
 
-static int is_brief = 0;
-static int is_long = 0;
-
-void pw_execute_briefly(void)
-{
-	is_brief = 1;
-}
-
-void pw_execute_at_length(void)
-{
-	is_long = 1;
-}
-
-int pw_executes_briefly(void)
-{
-	return is_brief;
-}
-
-void pw_look_elsewhere(pw_hold_t *hold)
-{
-	pushwake_verb look = {.kind = PW_NOTE_LOOK, .handle = hold->handle, .aor = pw_in(&hold->aor)};
-	int64_t now = pw_now_ms();
-
-	if(hold->looked_ms == 0 || now - hold->looked_ms > PW_LOOK_MS) {
-		/* ORDER: before it is asked, as it may have looked by the time that this process goes on */
-		hold->looked_ms = now;
-		if(pw_verb_elsewhere(&look, now) < 0) {
-			hold->looked_ms = 0;
-		}
-	}
-}
-
 /* A request that is about to end is tried again until it has: then its phone is told. */
 static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
 {
@@ -89,7 +55,7 @@ static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb 
 	if(contact == NULL) {
 		contact = contact_elsewhere(&elsewhere, verb);
 	}
-	if(is_brief && contact != NULL && !pw_contact_is_address(contact)) {
+	if(pw_executes_briefly() && contact != NULL && !pw_contact_is_address(contact)) {
 		pw_contacts_free(&found);
 		return PW_ELSEWHERE;
 	}
@@ -97,6 +63,9 @@ static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb 
 	allowed = pw_leg_allowed(t, hold);
 	if(allowed && contact != NULL && pw_contact_takes(contact, t->uas.request->REQ_METHOD)) {
 		added = pw_leg_add(t, hold, contact, verb->leg, verb->replaces);
+	}
+	if(added == 0) {
+		pw_stream_watch(t, hold);
 	}
 	if(added < 0 && allowed) {
 		hold->unsent_leg = verb->leg;
@@ -123,7 +92,7 @@ static enum pw_executed give_up(tm_cell_t *t, pw_hold_t *hold, const pushwake_ve
 	if(verb->leg > hold->last_leg && pw_now_ms() - since_ms < PW_RING_MS) {
 		return PW_BLOCKED;
 	}
-	if(is_brief) {
+	if(pw_executes_briefly()) {
 		return PW_ELSEWHERE;
 	}
 	pw_give_up(t, hold, verb->status);
@@ -144,7 +113,7 @@ static enum pw_executed close_leg(tm_cell_t *t, pw_hold_t *hold, const pushwake_
 		was_last = was_last && !hold->held && !pw_leg_pending(t, hold) && pw_has_answer(t, hold);
 	}
 	pw.reply_unlock(t);
-	if(was_last && is_brief) {
+	if(was_last && pw_executes_briefly()) {
 		pw_verb_elsewhere(&end, pw_now_ms());
 	} else if(was_last) {
 		pw_give_up(t, hold, hold->failure_status);
@@ -219,7 +188,7 @@ static int stays_locked(tm_cell_t *t)
 {
 	int i;
 
-	for(i = 0; !is_brief && i < PW_LOCK_TRIES && pw_is_locked(t); i++) {
+	for(i = 0; !pw_executes_briefly() && i < PW_LOCK_TRIES && pw_is_locked(t); i++) {
 		usleep(PW_LOCK_PAUSE_US);
 	}
 	return pw_is_locked(t);
@@ -237,7 +206,7 @@ enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts, 
 	int is_asked;
 
 	if(verb->kind == PUSHWAKE_VERB_SHOW_END) {
-		if(is_brief) {
+		if(pw_executes_briefly()) {
 			return PW_ELSEWHERE;
 		}
 		pw_show_end(verb);
@@ -253,7 +222,7 @@ enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts, 
 	}
 	if(is_at_work(t, hold)) {
 		done = PW_LATER;
-	} else if(!is_long && stays_locked(t)) {
+	} else if(!pw_executes_at_length() && stays_locked(t)) {
 		done = PW_BLOCKED;
 	} else {
 		done = execute(t, hold, verb, contacts, since_ms);

@@ -7,7 +7,7 @@
 #include "core/mem/shm_mem.h"
 #include "core/timer.h"
 #include "modules/tm/timer.h"
-#include "pushwake_held.h"
+#include "pushwake_requests.h"
 
 static int is_named(const pw_hold_plan_t *plan, int i)
 {

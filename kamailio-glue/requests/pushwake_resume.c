@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/mem/mem.h"
-#include "pushwake_held.h"
+#include "pushwake_requests.h"
 
 /* The leg that is out to this contact. When it went to where the phone was before, the engine hears that: it knows the
  * new address for another one when the phone registers there, or has already. */

@@ -6,7 +6,7 @@
  */
 #include "core/route.h"
 #include "core/script_cb.h"
-#include "pushwake_held.h"
+#include "pushwake_watch.h"
 
 /* The script ended, or went on, with another transaction in hand. */
 static void close_elsewhere(const pw_opened_t *one)

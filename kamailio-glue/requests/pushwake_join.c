@@ -3,7 +3,7 @@
  * Without an engine a REGISTER still releases what is held for its user: its contacts
  * become legs, and a device's new one takes the place of its old one.
  */
-#include "pushwake_held.h"
+#include "pushwake_watch.h"
 
 /* The leg of this device that may still be answered; 0: none. -1: it is out to this very contact. */
 static int leg_of_device(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *contact)
@@ -36,6 +36,7 @@ static void add_legs(tm_cell_t *t, pw_hold_t *hold, pw_contacts_t *contacts)
 		if(old >= 0 && pw_contact_takes(&contacts->v[i], t->uas.request->REQ_METHOD)
 				&& pw_leg_add(t, hold, &contacts->v[i], hold->last_leg + 1, old) == 0) {
 			update_stat(pw_count.joined, 1);
+			pw_stream_watch(t, hold);
 		}
 	}
 }

@@ -12,14 +12,7 @@
 #include "core/xavp.h"
 #include "modules/tm/t_cancel.h"
 #include "modules/tm/t_hooks.h"
-#include "pushwake_held.h"
-
-static void report(pw_hold_t *hold, int leg, int status, int from_phone)
-{
-	if(leg > 0) {
-		pushwake_progressed(pw_client, hold->handle, leg, status, from_phone);
-	}
-}
+#include "pushwake_watch.h"
 
 /* RFC 3261, 16.7: a 6xx speaks for the user, and nobody else is waited for. Runs
  * before tm takes the reply lock to look at the answer. */
@@ -115,7 +108,7 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 	bit = 1u << branch;
 	if(code >= 200 && code < 300) {
 		if(on_answered(t, hold, branch)) {
-			report(hold, pw_leg_of(t, hold, branch), code, 1);
+			pw_leg_report(hold, pw_leg_of(t, hold, branch), code, 1);
 		}
 		return; /* on_final() tells whose answer it was */
 	}
@@ -130,12 +123,12 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 		if(code == 100 ? !(hold->heard_trying & bit) : !(hold->heard_ringing & bit)) {
 			hold->heard_trying |= bit;
 			hold->heard_ringing |= code > 100 ? bit : 0;
-			report(hold, leg, code, 1);
+			pw_leg_report(hold, leg, code, 1);
 		}
 		return;
 	}
 	if(code == 482 && on_merged(t, hold, branch)) {
-		report(hold, leg, code, 1);
+		pw_leg_report(hold, leg, code, 1);
 		return;
 	}
 	if(code >= 600 && (t->flags & T_DISABLE_6xx)) {
@@ -144,7 +137,7 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 		on_declined(t, hold);
 	}
 	on_failed(t, hold, branch);
-	report(hold, leg, code, 1);
+	pw_leg_report(hold, leg, code, 1);
 }
 
 /* Legs of which nothing was heard would delay the 487 of a CANCEL until their timer. */
@@ -248,38 +241,6 @@ int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold)
 				   : -1;
 }
 
-/* Whether somebody wants to hear that a leg goes out: another module, or we ourselves (on_transaction()). */
-static int is_forwarding_heard(tm_cell_t *t)
-{
-	struct tm_callback volatile *callback;
-	const pw_hold_t *hold;
-
-	for(callback = t->tmcb_hl.first; callback != NULL; callback = callback->next) {
-		if((callback->types & TMCB_REQUEST_FWDED) == 0) {
-			continue;
-		}
-		hold = callback->param;
-		if(callback->release != pw_hold_free || hold->yields || pw_opened_has(hold)) {
-			return 1;
-		}
-	}
-	return 0;
-}
-
-int pw_watch_pause(tm_cell_t *t)
-{
-	if((t->tmcb_hl.reg_types & TMCB_REQUEST_FWDED) == 0 || is_forwarding_heard(t)) {
-		return 0;
-	}
-	__sync_and_and_fetch(&t->tmcb_hl.reg_types, ~TMCB_REQUEST_FWDED);
-	return 1;
-}
-
-void pw_watch_go_on(tm_cell_t *t)
-{
-	__sync_or_and_fetch(&t->tmcb_hl.reg_types, TMCB_REQUEST_FWDED);
-}
-
 /* The route that branches of this request run when they come later: its own, or the
  * one that is there for all. With KEMI it is a number of a function. */
 static void keep_branch_route(tm_cell_t *t)
@@ -293,12 +254,6 @@ static void keep_branch_route(tm_cell_t *t)
 		route = route_lookup(&branch_rt, "PUSHWAKE");
 		t->on_branch_delayed = route > 0 && branch_rt.rlist[route] != NULL ? route : 0;
 	}
-}
-
-void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status)
-{
-	hold->failed |= 1u << branch;
-	report(hold, pw_leg_of(t, hold, branch), status, 0);
 }
 
 /* Legs whose request could not be sent, or that timed out: tm has ended them without
@@ -352,7 +307,7 @@ static void report_unsent(tm_cell_t *t, pw_hold_t *hold)
 	for(i = 0; i < hold->named_count; i++) {
 		if(!pw_leg_relayed(t, hold, i)) {
 			hold->named[i].later = is_later;
-			report(hold, hold->named[i].leg, is_later || is_full ? -1 : 503, 0);
+			pw_leg_report(hold, hold->named[i].leg, is_later || is_full ? -1 : 503, 0);
 		}
 	}
 }
@@ -365,7 +320,7 @@ static void report_sent(tm_cell_t *t, pw_hold_t *hold)
 	for(i = 0; i < hold->named_count; i++) {
 		if(hold->named[i].later && pw_leg_relayed(t, hold, i)) {
 			hold->named[i].later = 0;
-			report(hold, hold->named[i].leg, 0, 0);
+			pw_leg_report(hold, hold->named[i].leg, 0, 0);
 		}
 	}
 }

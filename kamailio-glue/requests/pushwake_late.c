@@ -12,7 +12,7 @@
 #include "modules/tm/t_cancel.h"
 #include "modules/tm/t_reply.h"
 #include "modules/tm/uac.h"
-#include "pushwake_held.h"
+#include "pushwake_requests.h"
 
 /* The phone has picked up before the CANCEL reached it: there is nobody to talk to. */
 static void hang_up(dlg_t *dialog, sip_msg_t *reply)

@@ -5,7 +5,7 @@
  * It gets the contacts that the lookup has found; verbs wait until it ends.
  */
 #include "core/script_cb.h"
-#include "pushwake_held.h"
+#include "pushwake_watch.h"
 
 int pw_suspended(const tm_cell_t *t, pw_hold_t *hold)
 {
