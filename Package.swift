@@ -119,7 +119,9 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "PushWakeTransportTests",
-            dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeSimulator", "CLinux"],
+            dependencies: [
+                "PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeSimulator", "COpenSSL", "CLinux",
+            ],
             swiftSettings: common),
         .testTarget(
             name: "PushWakeStoreTests",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import COpenSSL
 import Glibc
 import PushWakeCore
 import Testing
@@ -142,5 +143,16 @@ import Testing
         try bench.serve()
         let pool = try bench.makePool(identity: try TLSIdentity.read(bytes, password: ""))
         #expect(bench.send(pool)?.response?.status == 200)
+    }
+}
+
+extension CertificateAuthority {
+    /// Issues an authority below this one.
+    fileprivate func issueAuthority(_ name: String) throws -> CertificateAuthority {
+        let below = try PrivateKey.makeP256()
+        let made = try Self.make(
+            subject: name, key: below, issuer: certificate, issuerKey: key, days: 3650,
+            extensions: [(NID_basic_constraints, "critical,CA:TRUE"), (NID_key_usage, "critical,keyCertSign,cRLSign")])
+        return CertificateAuthority(made, below)
     }
 }

@@ -73,9 +73,6 @@ public struct HTTPAccess {
         algorithms = self.users.algorithms(in: realm)
     }
 
-    /// Whether anybody can be known at all.
-    public var knowsAnybody: Bool { !token.isEmpty || users.count > 0 }
-
     /// Decides by the Authorization field; `now` in seconds. `mayGuess`: the address has not shown too many wrong passwords.
     /// Of a token it need not be asked: nobody finds one by trying.
     public mutating func decide(_ request: ServedRequest, mayGuess: Bool = true, now: Int64) -> Decision {

@@ -272,7 +272,8 @@ public struct UpstreamRegistration: ~Copyable {
             return [.dropCredential, .save]
         case 400...407, 411...499:
             refreshAt = now + max(60_000, min(policy.lookPause, ((until ?? now) - now) / 2)) + pause
-        default: refreshAt = now + min(5_000 << min(failures - 1, 8), policy.lookPause) + pause
+        default:
+            refreshAt = now + Backoff.doubled(5_000, times: min(failures - 1, 8), cap: policy.lookPause) + pause
         }
         return []
     }

@@ -128,9 +128,6 @@ public struct UpstreamPace: Sendable {
         if interval > 0 { steady = max(0, steady - 1000 / Double(interval)) }
     }
 
-    /// The last one tried was in vain.
-    public var isDown: Bool { nextTry != nil }
-
     /// Milliseconds between two.
     private var gap: Double { 1000 / max(Self.least, Self.most * steady / Self.share) }
 

@@ -12,13 +12,10 @@ struct WakeRecords {
     static let sets = 16_384
     static let perSet = 12
 
-    private struct Entry {
+    struct Entry {
         let key: UInt64
         var record = WakeRecord()
     }
-
-    /// Of a token in a set that is full.
-    static var bytesPerToken: Int { MemoryLayout<Entry>.stride }
 
     private var table: [[Entry]]
     private let limit: Int

@@ -4,7 +4,8 @@ internal import PushWakeCore
 internal import PushWakeSystem
 internal import PushWakeTransport
 
-/// The one place where the pushes of a channel wait: for a free stream, for an access token, for the end of a hold.
+/// Where the pushes of a channel wait: for a free stream, for an access token, for the end of a hold. Only one that a
+/// connection gave back, or did not take after all, waits in the pool.
 ///
 /// While nothing waits and a stream is free, a push goes straight through. A push that has to wait is kept as it
 /// came: its request is built when its turn has come, with the credential of that moment.

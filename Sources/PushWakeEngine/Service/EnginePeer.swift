@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeClient
+internal import PushWakeCore
 internal import PushWakeSystem
 
 /// Somebody who asks the engine in its own language: a PBX process, a shell, a waiting channel, or HTTP.
@@ -146,7 +147,7 @@ final class InnerPeer: EnginePeer {
 /// A page takes a millisecond or so, and however many list at once, a REGISTER waits for one of them at most.
 final class PageQueue {
     private let loop: Loop
-    private var waiting: [() -> Void] = []
+    private var waiting = RingBuffer<() -> Void>()
 
     init(loop: Loop) { self.loop = loop }
 
@@ -159,10 +160,10 @@ final class PageQueue {
     private func arm() { loop.atEndOfTurn { [weak self] in self?.makeOne() } }
 
     private func makeOne() {
-        guard !waiting.isEmpty else { return }
-        let page = waiting[0]
+        guard let page = waiting.first else { return }
+        // It stands in the queue meanwhile, so that a page which is added does not arm a second time.
         page()
-        waiting.removeFirst()
+        _ = waiting.popFirst()
         if !waiting.isEmpty { arm() }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeCore
+
 /// Which questions to a store that answers later may go now: those about one user one after the other, in the order in
 /// which they came; those about different users at the same time. How many wait is bounded, and so is how long.
 ///
@@ -25,8 +27,7 @@ struct RequestOrder: ~Copyable {
     /// The first of each is under way.
     private var users: [[UInt8]: [UInt64]] = [:]
     /// In the order in which they end. All have the same time, so that is the order in which they came.
-    private var deadlines: [(at: Int64, id: UInt64)] = []
-    private var firstDeadline = 0
+    private var deadlines = RingBuffer<(at: Int64, id: UInt64)>()
 
     /// At most so many at once.
     init(most: Int) { self.most = max(most, 1) }
@@ -54,25 +55,16 @@ struct RequestOrder: ~Copyable {
     /// Questions whose time is over at `now`, the oldest first. `ended` is to be called for each.
     mutating func expired(now: Int64) -> [UInt64] {
         var over: [UInt64] = []
-        while firstDeadline < deadlines.count, deadlines[firstDeadline].at <= now {
-            let id = deadlines[firstDeadline].id
-            if questions[id] != nil { over.append(id) }
-            firstDeadline += 1
+        while let first = deadlines.first, first.at <= now {
+            if questions[first.id] != nil { over.append(first.id) }
+            _ = deadlines.popFirst()
         }
-        compact()
         return over
     }
 
     /// When `expired` has something to say.
     mutating func nextDeadline() -> Int64? {
-        while firstDeadline < deadlines.count, questions[deadlines[firstDeadline].id] == nil { firstDeadline += 1 }
-        compact()
-        return firstDeadline < deadlines.count ? deadlines[firstDeadline].at : nil
-    }
-
-    private mutating func compact() {
-        guard firstDeadline > 64, firstDeadline * 2 > deadlines.count else { return }
-        deadlines.removeFirst(firstDeadline)
-        firstDeadline = 0
+        while let first = deadlines.first, questions[first.id] == nil { _ = deadlines.popFirst() }
+        return deadlines.first?.at
     }
 }

@@ -23,8 +23,7 @@ final class ValkeyLink: OutboundStreamOwner {
     /// Of the connection that stands.
     private var reader: ValkeyReader?
     private var isOpen = false
-    private var waiting: [(handler: Handler, sentAt: Int64)] = []
-    private var firstWaiting = 0
+    private var waiting = RingBuffer<(handler: Handler, sentAt: Int64)>()
     private var machine = ValkeyLinkMachine()
     private var timer: Loop.TimerID?
     private var isEnded = false
@@ -108,13 +107,13 @@ final class ValkeyLink: OutboundStreamOwner {
         guard machine.isReady else {
             return isExpected && early.first.map { loop.now - $0.sentAt < patience } ?? true
         }
-        return firstWaiting == waiting.count || loop.now - waiting[firstWaiting].sentAt < patience
+        return waiting.first.map { loop.now - $0.sentAt < patience } ?? true
     }
 
     var isReady: Bool { machine.isReady }
 
     /// Commands that wait for their replies, or for the connection.
-    var waitingCount: Int { waiting.count - firstWaiting + early.count }
+    var waitingCount: Int { waiting.count + early.count }
 
     private var isExpected: Bool { keepsEarly && !hasEnded && !isEnded }
 
@@ -161,10 +160,8 @@ final class ValkeyLink: OutboundStreamOwner {
     private func watchSilence() {
         setTimer(after: Self.idle) { [weak self] in
             guard let self, let channel = stream.channel else { return }
-            if firstWaiting < waiting.count {
-                if loop.now - waiting[firstWaiting].sentAt >= Self.patience {
-                    return lost("no answer within \(Self.patience) ms")
-                }
+            if let oldest = waiting.first {
+                if loop.now - oldest.sentAt >= Self.patience { return lost("no answer within \(Self.patience) ms") }
             } else {
                 write([Array("PING".utf8)], to: channel) { _ in }
             }
@@ -198,8 +195,8 @@ final class ValkeyLink: OutboundStreamOwner {
 
     /// ORDER: handlers may send anew, which has to fail at once: the connection is away by now.
     private func failAll() {
-        let unanswered = waiting[firstWaiting...].map(\.handler) + early.map(\.handler)
-        (waiting, firstWaiting, early) = ([], 0, [])
+        let unanswered = waiting.elements.map(\.handler) + early.map(\.handler)
+        (waiting, early) = (RingBuffer(), [])
         for handler in unanswered { handler(nil) }
     }
 
@@ -265,14 +262,8 @@ final class ValkeyLink: OutboundStreamOwner {
                 return
             }
         }
-        guard firstWaiting < waiting.count else { return lost("an answer came that nobody asked for") }
-        let handler = waiting[firstWaiting].handler
-        firstWaiting += 1
-        if firstWaiting > 256, firstWaiting * 2 > waiting.count {
-            waiting.removeFirst(firstWaiting)
-            firstWaiting = 0
-        }
-        handler(reply)
+        guard let first = waiting.popFirst() else { return lost("an answer came that nobody asked for") }
+        first.handler(reply)
     }
 }
 

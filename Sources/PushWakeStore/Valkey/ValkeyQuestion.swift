@@ -72,8 +72,7 @@ struct RegisterBacklog<Entry> {
     private let most: Int
     private var users: [String: [Taken]] = [:]
     /// Users who may have some.
-    private var queue: [String] = []
-    private var first = 0
+    private var queue = RingBuffer<String>()
     private var lastNumber: UInt64 = 0
     private(set) var count = 0
     /// Those for which there was no room.
@@ -98,17 +97,12 @@ struct RegisterBacklog<Entry> {
     /// All of the user who waits longest and can be stored now, in their order; empty when there is none. Users who cannot
     /// wait behind the others then.
     mutating func take(where canGo: (_ aor: String) -> Bool = { _ in true }) -> [Taken] {
-        let end = queue.count
-        while first < min(end, queue.count) {
-            let aor = queue[first]
-            var taken: [Taken] = []
-            if users[aor] != nil, !canGo(aor) { queue.append(aor) } else { taken = take(of: aor) }
-            first += 1
-            if first == queue.count || first > 256 && first * 2 > queue.count {
-                queue.removeFirst(first)
-                first = 0
-            }
-            if !taken.isEmpty { return taken }
+        // Who cannot go now is not looked at a second time.
+        for _ in 0..<queue.count {
+            guard let aor = queue.popFirst() else { break }
+            guard users[aor] != nil else { continue }
+            if canGo(aor) { return take(of: aor) }
+            queue.append(aor)
         }
         return []
     }

@@ -52,7 +52,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private let resolver: Resolver
     private var machine: PoolStateMachine
     private var addressOrder = AddressOrder()
-    private var waiting = RingBuffer<HTTPExchange>()
+    /// Requests of the engine's own until a stream is free, and pushes that a connection gave back or did not take after
+    /// all. A push that no connection has had waits outside, with its owner.
+    private var withoutStream = RingBuffer<HTTPExchange>()
     private var connections: [HTTPConnection] = []
     private var draining: [HTTPConnection] = []
     /// Ids of connections that were established, until they are closed.
@@ -87,14 +89,14 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     // MARK: Requests
 
     /// Requests that wait for a stream.
-    public var waitingCount: Int { waiting.count }
+    public var waitingCount: Int { withoutStream.count }
     /// Requests that have been sent and not answered.
     public var inFlightCount: Int { (connections + draining).reduce(0) { $0 + $1.openStreams } }
     /// Streams that are free now on connections that stand.
     public var freeStreams: Int { connections.reduce(0) { $0 + $1.freeStreams } }
     /// Whether a request that is sent now leaves with this turn.
     public var hasRoom: Bool {
-        guard waiting.isEmpty else { return false }
+        guard withoutStream.isEmpty else { return false }
         for index in connections.indices where connections[index].freeStreams > 0 { return true }
         return false
     }
@@ -113,8 +115,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             return loop.atEndOfTurn { exchange.ended(.unreachable("closed")) }
         }
         exchange.refusals = 0
-        if waiting.isEmpty, place(exchange) { return }
-        waiting.append(exchange)
+        if withoutStream.isEmpty, place(exchange) { return }
+        withoutStream.append(exchange)
         if exchange.deadline < timerDeadline { setDeadlineTimer(exchange.deadline) }
         seekConnection()
     }
@@ -149,7 +151,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         lookupTimer = nil
         if let deadlineTimer { loop.cancel(deadlineTimer) }
         for connection in connections + draining { connection.close("closed") }
-        for exchange in waiting.removeAll(where: { _ in true }) { exchange.ended(.unreachable("closed")) }
+        for exchange in withoutStream.removeAll(where: { _ in true }) { exchange.ended(.unreachable("closed")) }
         onFailure?("closed", .max)
     }
 
@@ -169,8 +171,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
 
     /// Moves waiting requests to free streams.
     private func drainQueue() {
-        while !waiting.isEmpty, let connection = connections.first(where: { $0.freeStreams > 0 }) {
-            guard let exchange = waiting.popFirst() else { return }
+        while !withoutStream.isEmpty, let connection = connections.first(where: { $0.freeStreams > 0 }) {
+            guard let exchange = withoutStream.popFirst() else { return }
             guard exchange.deadline > loop.now else {
                 exchange.ended(.expired)
                 continue
@@ -179,11 +181,11 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             case .sent: continue
             case .refused(let refusal): exchange.ended(.refused(refusal))
             case .noStream:
-                waiting.prepend(exchange)
+                withoutStream.prepend(exchange)
                 return seekConnection()
             }
         }
-        if !waiting.isEmpty || waitingOutside > 0 { seekConnection() }
+        if !withoutStream.isEmpty || waitingOutside > 0 { seekConnection() }
     }
 
     /// Asks the allocator to give back, in half a second, what a backlog that is over has left: by itself it keeps it.
@@ -198,7 +200,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         guard !isClosed else { return }
         perform(
             machine.demand(
-                waiting: waiting.count + waitingOutside, free: freeStreams, isFresh: isFresh, now: loop.now))
+                waiting: withoutStream.count + waitingOutside, free: freeStreams, isFresh: isFresh, now: loop.now))
     }
 
     private func perform(_ action: PoolStateMachine.DemandAction) {
@@ -211,7 +213,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             connectTimer = loop.schedule(at: time) {
                 self.connectTimer = nil
                 // Whoever came meanwhile may be the reason for this time.
-                if !self.waiting.isEmpty || self.waitingOutside > 0 { self.seekConnection(isFresh: true) }
+                if !self.withoutStream.isEmpty || self.waitingOutside > 0 { self.seekConnection(isFresh: true) }
             }
         case .connect:
             lookUp(configuration.proxy?.origin ?? origin)
@@ -268,12 +270,12 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             isRefused = false
             onNotice?("cannot connect: \(reason)")
         }
-        let hopeless = waiting.removeAll { [configuration] in
+        let hopeless = withoutStream.removeAll { [configuration] in
             configuration.failsFast || $0.deadline <= action.retryAt
         }
         for exchange in hopeless { exchange.ended(.unreachable(reason)) }
         onFailure?(reason, action.retryAt)
-        if !waiting.isEmpty || waitingOutside > 0 { seekConnection() }
+        if !withoutStream.isEmpty || waitingOutside > 0 { seekConnection() }
     }
 
     func connectionStands(_ connection: HTTPConnection) {
@@ -319,7 +321,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             return exchange.ended(.unreachable("\(origin.authority) refuses the request time and again"))
         }
         statistics.requestsResent += 1
-        waiting.prepend(exchange)
+        withoutStream.prepend(exchange)
         if exchange.deadline < timerDeadline { setDeadlineTimer(exchange.deadline) }
     }
 
@@ -368,7 +370,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private func offerCapacity() {
         if let onCapacity, hasRoom { onCapacity() }
         // A new connection takes one request until the server's SETTINGS are there: it ends when all have gone.
-        if isDraining, waiting.isEmpty, waitingOutside == 0 { retireConnections() }
+        if isDraining, withoutStream.isEmpty, waitingOutside == 0 { retireConnections() }
     }
 
     // MARK: Time
@@ -384,12 +386,12 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         timerDeadline = .max
         deadlineTimer = nil
         let now = loop.now
-        for exchange in waiting.removeAll(where: { $0.deadline <= now }) {
+        for exchange in withoutStream.removeAll(where: { $0.deadline <= now }) {
             exchange.ended(lastProblem.isEmpty ? .expired : .unreachable(lastProblem))
         }
         var next = Int64.max
-        waiting.forEach { next = min(next, $0.deadline) }
-        if !waiting.isEmpty { setDeadlineTimer(next) }
+        withoutStream.forEach { next = min(next, $0.deadline) }
+        if !withoutStream.isEmpty { setDeadlineTimer(next) }
     }
 }
 

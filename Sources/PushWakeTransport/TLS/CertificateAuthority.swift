@@ -8,7 +8,7 @@ internal import PushWakeSystem
 public final class CertificateAuthority {
     /// The root.
     public let certificate: Certificate
-    private let key: PrivateKey
+    let key: PrivateKey
 
     /// Makes a P-256 root.
     public init(name: String = "PushWake Test CA", days: Int = 3650) throws(TLSError) {
@@ -56,16 +56,7 @@ public final class CertificateAuthority {
             subject: name, userID: userID, days: days, extensions: [(NID_ext_key_usage, "clientAuth")], marks: marks)
     }
 
-    /// Issues an authority below this one.
-    public func issueAuthority(_ name: String, days: Int = 3650) throws(TLSError) -> CertificateAuthority {
-        let below = try PrivateKey.makeP256()
-        let made = try Self.make(
-            subject: name, key: below, issuer: certificate, issuerKey: key, days: days,
-            extensions: [(NID_basic_constraints, "critical,CA:TRUE"), (NID_key_usage, "critical,keyCertSign,cRLSign")])
-        return CertificateAuthority(made, below)
-    }
-
-    private init(_ certificate: Certificate, _ key: PrivateKey) {
+    init(_ certificate: Certificate, _ key: PrivateKey) {
         self.certificate = certificate
         self.key = key
     }
@@ -94,7 +85,7 @@ public final class CertificateAuthority {
             keyPEM: try leafKey.pem())
     }
 
-    private static func make(
+    static func make(
         subject: String, userID: String = "", key: PrivateKey, issuer: Certificate?, issuerKey: PrivateKey, days: Int,
         extensions: [(Int32, String)], marks: [(objectID: String, der: [UInt8])] = []
     ) throws(TLSError) -> Certificate {

@@ -43,7 +43,6 @@ import Testing
         var pace = UpstreamPace()
         #expect(pace.admit(now: 0, random: 0) == nil)
         pace.failed(now: 0, retryAfter: nil, random: 0)
-        #expect(pace.isDown)
         #expect(pace.admit(now: 1, random: 0).map { $0 > 1 } == true)
         #expect(pace.admit(now: 2001, random: 0) == nil)
         #expect(pace.admit(now: 2002, random: 0) != nil)

@@ -180,7 +180,7 @@ private func binding(_ token: String, _ provider: Provider = .fcm) -> Binding {
     }
 
     @Test func `stay within 64 bytes a token, and within bounds`() {
-        #expect(WakeRecords.bytesPerToken <= 64)
+        #expect(MemoryLayout<WakeRecords.Entry>.stride <= 64)
         var records = WakeRecords(sets: 100, perSet: 12)
         for index in 0..<10_000 { records.accepted(binding("t\(index)"), now: 1) }
         #expect(records.count > 1190 && records.count <= 1200)

@@ -39,9 +39,9 @@ public struct Throttle: Equatable, Sendable {
             end = max(until, Self.sum(now, base))
             return
         }
-        let factor = Int64(1) << min(holds, 4)
+        let doubled = Backoff.doubled(base, times: min(holds, 4), cap: Self.longestHold)
         holds = min(holds + 1, 16)
-        end = Self.sum(now, max(base, min(base * factor, Self.longestHold)))
+        end = Self.sum(now, max(base, doubled))
         sent = 0
     }
 
