@@ -65,7 +65,8 @@ void pw_removed_tell(const pushwake_verb *note)
 	}
 	status = pushwake_query(pw_client, PUSHWAKE_QUERY_REMOVE_FOUND, pw_in(&conditions), ignore_row, NULL);
 	if(status < 0) {
-		LM_WARN("contact %.*s of %.*s was removed, and its push binding stays: %s; see pushwake.remove\n",
-				PW_FMT(note->contact), PW_FMT(note->aor), pushwake_status_name(status));
+		/* without the contact: it has the token */
+		LM_WARN("a contact of %.*s was removed, and its push binding stays: %s; see pushwake.remove\n", PW_FMT(note->aor),
+				pushwake_status_name(status));
 	}
 }

@@ -380,7 +380,7 @@ int pw_contact_append(sip_msg_t *msg, pw_contact_t *c, str *uri)
 
 	if(path.len > 0) {
 		if(get_path_dst_uri(&path, &next) < 0) {
-			LM_ERR("bad Path of contact <%.*s>\n", c->uri.len, c->uri.s);
+			LM_ERR("bad Path of the contact with ruid %.*s\n", c->ruid.len, c->ruid.s); /* its URI has the token */
 			return -1;
 		}
 		skip_own_path(&path, &next);
@@ -393,7 +393,7 @@ int pw_contact_append(sip_msg_t *msg, pw_contact_t *c, str *uri)
 			c->cflags, c->sock, c->instance.len > 0 ? &c->instance : NULL,
 			c->instance.len > 0 ? c->reg_id : 0, &c->ruid, &c->user_agent);
 	if(branch == NULL) {
-		LM_ERR("no branch for contact <%.*s>\n", c->uri.len, c->uri.s);
+		LM_ERR("no branch for the contact with ruid %.*s\n", c->ruid.len, c->ruid.s);
 		return -1;
 	}
 	branch->otcpid = c->tcpconn_id;

@@ -2,7 +2,7 @@
 """Push bindings that go because the operator says so; they stay listed with the reason until the phone registers again."""
 
 from phones import no_push, rfc8599_fcm
-from servers import CONFIG, wait_until
+from servers import CONFIG, stopped, wait_until
 
 
 def listing(kamailio, user):
@@ -106,6 +106,16 @@ def test_a_contact_that_is_removed_by_hand_is_pushed_no_more(make_kamailio, wire
     wait_until("its binding is gone", lambda: "by hand" in listing(kamailio, "banned"))
     wire.call(kamailio, "banned").wait_final(10)
     assert not simulator.pushes(phone.push.token)
+
+
+def test_a_contact_that_is_removed_while_no_engine_answers_has_no_token_in_the_log(make_kamailio, wire):
+    kamailio = make_kamailio().start().wait_engine()
+    phone = wire.phone(kamailio, "unheard", "udp", rfc8599_fcm())
+    phone.register()
+    with stopped(kamailio.engine_pid()):
+        assert kamailio.rpc("ul.rm", "location", "s:unheard") is not None
+        kamailio.wait_log("WARNING: pushwake", "unheard was removed", seconds=20)
+    assert phone.push.token not in kamailio.log_text()
 
 
 def test_what_phones_remove_themselves_is_not_by_hand(make_kamailio, wire):
