@@ -120,7 +120,7 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 		}
 		if (call->event == PUSHWAKE_EVENT_CHAT) {
 			pushwake__text_append(dial, &leg->contact);
-		} else if (!pushwake__dial_fit(dial, &leg->contact)) {
+		} else if (!pushwake__dial_fit(dial, PUSHWAKE__MAX_VARIABLE, &leg->contact)) {
 			continue; /* the next run takes it */
 		}
 		leg->state = PUSHWAKE__LEG_GIVEN;
