@@ -278,6 +278,9 @@ void pushwake__devstate_stop(void);
 /*! An engine may answer for AoRs that it did not answer for: all of them, or one to see. */
 void pushwake__devstates_ask_again(int is_probe);
 
+/*! Whether there are such. */
+int pushwake__devstates_unknown(void);
+
 /* ---- pushwake_carrier.c */
 
 /*!
