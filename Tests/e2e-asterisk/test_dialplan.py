@@ -27,6 +27,20 @@ def test_the_function_tells_what_push_knows(phones, asterisk, caller, user):
     assert f"dial PJSIP/{user}/sip:{user}@127.0.0.1" in log
 
 
+def test_the_function_names_no_half_contact(phones, make_asterisk):
+    """More contacts than a dialplan reads from a variable."""
+    asterisk = make_asterisk()
+    asterisk.change("pjsip.conf", "max_contacts = 5\n", "max_contacts = 40\n")
+    asterisk.cli("module reload res_pjsip.so")
+    phone = phones("100", asterisk.address, "tcp")
+    others = [("Contact", f"<sip:100@127.0.0.1:{port};mark={'m' * 120}end>") for port in range(20001, 20031)]
+    assert phone.register(headers=others).status == 200
+    log = run(asterisk, phones("caller", asterisk.address), "f100", "Set(all=${PUSHWAKE(100,contacts)})",
+              "Verbose(0,there are ${FIELDQTY(all,&)} that end in ${all:-6})")  # fmt: skip
+    said = next(line for line in log.splitlines() if "there are" in line and "Executing" not in line).split()
+    assert said[-1] == "mmmend" and 10 < int(said[-5]) < 31, said
+
+
 @pytest.mark.parametrize("arguments, complaint", [
     ("", "needs the name of an AoR"),
     ("{user},soon", "is not a number of seconds"),

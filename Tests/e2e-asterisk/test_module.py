@@ -4,6 +4,7 @@
 import pytest
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -30,6 +31,12 @@ def figures(pid):
 def children(pid):
     listing = subprocess.run(["ps", "-o", "pid=,stat=", "--ppid", str(pid)], capture_output=True, text=True).stdout
     return listing.split("\n")[:-1]
+
+
+def poll_limits(pid):
+    """For each thread that waits in poll() for two descriptors: for how many milliseconds at most."""
+    calls = [task.joinpath("syscall").read_text().split() for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
+    return [int(call[3], 16) for call in calls if call[0] == "7" and call[2] == "0x2"]
 
 
 def load_and_unload(asterisk, times):
@@ -289,6 +296,11 @@ def test_a_hundred_waits_cost_no_connection_and_no_polling(make_asterisk, phones
     assert cpu_ticks(asterisk.pid) + cpu_ticks(asterisk.engine_pid()) - before < 20
     for call in calls:
         call.cancel()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="poll() has another number there")
+def test_the_supervisor_sleeps_as_long_as_it_has_nothing_to_do(asterisk):
+    wait_until("a thread that waits without a limit", lambda: 2**31 - 1 in poll_limits(asterisk.pid))
 
 
 def test_a_restart_forgets_no_phone(make_asterisk, phones, simulator):

@@ -41,6 +41,15 @@ def test_no_contact_keeps_its_token_or_a_route_of_its_own(phones, make_asterisk)
     assert reply.status == 200
     contacts = asterisk.cli("pjsip show contacts") + asterisk.cli("database show registrar/contact")
     assert "20019" in contacts and token not in contacts and "oute" not in contacts
+    given = reply.all("Contact")
+    assert len(given) == 20 and all(f"pn-prid={token}" in contact for contact in given)
+
+
+def test_the_line_feed_in_a_parameter_makes_no_other_one(phones, asterisk, user):
+    phone = phones(user, asterisk.address)
+    parameters = apns(apns_token()) + ";pn-call-str=a%0apn-msg-str%3db"
+    reply = phone.register(parameters)
+    assert reply.status == 200 and f"{phone.contact}{parameters}>" in reply["Contact"].replace("%0A", "%0a").replace("%3D", "%3d")
 
 
 def finds_it_by_its_newest_contact(asterisk, phones, simulator, phone, token, parameters, contact):

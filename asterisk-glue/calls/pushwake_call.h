@@ -81,6 +81,10 @@ struct pushwake__call {
 	int answer;
 	/*! The highest leg number in use. */
 	int last_leg;
+	/*! The last leg of the engine's that could not be sent. */
+	int unsent_leg;
+	/*! The number of the last PUSHWAKE_VERB_HOLD. */
+	int turn;
 	/*! Pushes that were taken, a bit for each device. */
 	uint64_t pushed;
 	struct timeval began;
@@ -277,6 +281,9 @@ void pushwake__devstate_stop(void);
 
 /*! An engine may answer for AoRs that it did not answer for: all of them, or one to see. */
 void pushwake__devstates_ask_again(int is_probe);
+
+/*! Whether there are such. */
+int pushwake__devstates_unknown(void);
 
 /* ---- pushwake_carrier.c */
 

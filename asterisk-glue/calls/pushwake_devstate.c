@@ -132,6 +132,11 @@ void pushwake__devstates_ask_again(int is_probe)
 	ao2_callback(unknown, OBJ_NODATA | OBJ_UNLINK | (is_probe ? 0 : OBJ_MULTIPLE), report, NULL);
 }
 
+int pushwake__devstates_unknown(void)
+{
+	return ao2_container_count(unknown) > 0;
+}
+
 static void keep_unknown(const char *aor)
 {
 	ao2_lock(unknown);

@@ -79,6 +79,9 @@ void pushwake__leg_queue(struct pushwake__call *call, int number, const struct p
 
 void pushwake__leg_refuse(struct pushwake__call *call, int number)
 {
+	ao2_lock(call);
+	call->unsent_leg = number;
+	ao2_unlock(call);
 	report(call, number, 503, 0);
 }
 
@@ -120,7 +123,7 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 		}
 		if (call->event == PUSHWAKE_EVENT_CHAT) {
 			pushwake__text_append(dial, &leg->contact);
-		} else if (!pushwake__dial_fit(dial, &leg->contact)) {
+		} else if (!pushwake__dial_fit(dial, PUSHWAKE__MAX_VARIABLE, &leg->contact)) {
 			continue; /* the next run takes it */
 		}
 		leg->state = PUSHWAKE__LEG_GIVEN;
@@ -244,7 +247,7 @@ void pushwake__legs_fail_unsent(struct pushwake__call *call)
 	int number;
 
 	while (end_one(call, PUSHWAKE__LEG_GIVEN, &number)) {
-		report(call, number, 503, 0);
+		pushwake__leg_refuse(call, number);
 	}
 }
 

@@ -73,6 +73,7 @@ static int ask(struct pushwake__call *call)
 		}
 		request.pushed = call->pushed;
 		request.last_leg = call->last_leg;
+		call->turn = 0;
 	}
 	ao2_unlock(call);
 	if (asked) {

@@ -100,14 +100,21 @@ static void resend(struct pushwake__call *call, int number)
 	}
 }
 
-static void give_up(struct pushwake__call *call, pushwake_str reason)
+/*! Another thread may have been told of a leg, or of more to wait for, after this was said and before it is heard. */
+static void give_up(struct pushwake__call *call, const pushwake_verb *verb)
 {
+	int is_late;
+
 	ao2_lock(call);
-	call->given_up = 1;
-	if (reason.len && !call->reason) {
-		call->reason = ast_strndup(reason.ptr, reason.len);
+	is_late = (verb->leg > 0 && verb->leg == call->unsent_leg) || (verb->replaces > 0 && verb->replaces < call->turn);
+	call->given_up |= !is_late;
+	if (!is_late && verb->reason.len && !call->reason) {
+		call->reason = ast_strndup(verb->reason.ptr, verb->reason.len);
 	}
 	ao2_unlock(call);
+	if (is_late) {
+		return;
+	}
 	pushwake__call_alert(call);
 	pushwake__call_look(call);
 	if (call->has_waited) {
@@ -148,7 +155,7 @@ void pushwake__verb_execute(const pushwake_verb *verb)
 		pushwake__leg_close(call, verb->leg);
 		break;
 	case PUSHWAKE_VERB_GIVE_UP:
-		give_up(call, verb->reason);
+		give_up(call, verb);
 		break;
 	case PUSHWAKE_VERB_PUSHED:
 		if (verb->leg >= 0 && verb->leg < 64) {
@@ -162,6 +169,9 @@ void pushwake__verb_execute(const pushwake_verb *verb)
 		break;
 	case PUSHWAKE_VERB_HOLD:
 		/* A run of PushWake() stays until it is told to give up. */
+		ao2_lock(call);
+		call->turn = MAX(call->turn, verb->replaces);
+		ao2_unlock(call);
 		break;
 	default:
 		ast_debug(1, "Verb %d is of a later release\n", verb->kind);

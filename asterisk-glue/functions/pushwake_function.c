@@ -46,7 +46,9 @@ static void read_contacts(char *buf, size_t size, const char *aor)
 
 	pushwake__contacts_get(&contacts, aor);
 	for (index = 0; dial && index < AST_VECTOR_SIZE(&contacts); index++) {
-		pushwake__dial_append(&dial, AST_VECTOR_GET_ADDR(&contacts, index));
+		if (!pushwake__dial_fit(&dial, size - 1, AST_VECTOR_GET_ADDR(&contacts, index))) {
+			break;
+		}
 	}
 	if (dial) {
 		ast_copy_string(buf, ast_str_buffer(dial), size);

@@ -18,13 +18,18 @@
 #include "pushwake_call.h"
 #include "pushwake_request.h"
 
+static void stripped_free(struct pushwake__stripped *stripped)
+{
+	ast_free(stripped->uri);
+	ast_free(stripped->whole);
+}
+
 void pushwake__request_reset(struct pushwake__request *request)
 {
 	size_t index;
 
 	for (index = 0; index < request->contact_count; index++) {
-		ast_free(request->contacts[index].uri);
-		ast_free(request->contacts[index].parameters);
+		stripped_free(&request->contacts[index]);
 	}
 	ast_free(request->text);
 	request->text = NULL;
@@ -111,46 +116,47 @@ static pjsip_sip_uri *contact_uri(pjsip_contact_hdr *contact)
 }
 
 /*! The URI as text, to be freed. */
-static char *uri_text(pjsip_sip_uri *uri)
+static char *uri_text(const pjsip_sip_uri *uri)
 {
-	char *text = ast_malloc(PUSHWAKE__MAX_URI);
-	int len = text ? pjsip_uri_print(PJSIP_URI_IN_CONTACT_HDR, uri, text, PUSHWAKE__MAX_URI - 1) : -1;
+	char text[PUSHWAKE__MAX_URI];
+	int len = pjsip_uri_print(PJSIP_URI_IN_CONTACT_HDR, uri, text, sizeof(text) - 1);
 
-	if (len < 0) {
-		ast_free(text);
-		return NULL;
-	}
-	text[len] = '\0';
-	return text;
+	return len < 0 ? NULL : ast_strndup(text, len);
 }
 
-/*! Takes the push parameters out of a URI; they come back as text, to be freed, or NULL. */
-static char *take_parameters(pjsip_sip_uri *uri)
+/*! Makes a URI what the text says. */
+static int become(pj_pool_t *pool, pjsip_sip_uri *uri, const char *text)
 {
-	struct ast_str *taken = NULL;
-	pjsip_param *param = uri->other_param.next;
-	char *text = NULL;
+	pjsip_uri *parsed;
+	pj_str_t copy;
 
-	while (param != &uri->other_param) {
-		pjsip_param *next = param->next;
+	pj_strdup2_with_null(pool, &copy, text);
+	parsed = pjsip_parse_uri(pool, copy.ptr, copy.slen, 0);
+	if (!parsed || (!PJSIP_URI_SCHEME_IS_SIP(parsed) && !PJSIP_URI_SCHEME_IS_SIPS(parsed))) {
+		return 0;
+	}
+	pjsip_sip_uri_assign(pool, uri, pjsip_uri_get_uri(parsed));
+	return 1;
+}
 
-		if (!pj_stricmp2(&param->name, PUSHWAKE__ROUTE_PARAMETER)) {
-			pj_list_erase(param);
-		} else if (pushwake_is_push_parameter((pushwake_str) { param->name.ptr, param->name.slen })
-			&& (taken || (taken = ast_str_create(256)))) {
-			ast_str_append(&taken, 0, "\n%.*s", (int) param->name.slen, param->name.ptr);
-			if (param->value.slen) {
-				ast_str_append(&taken, 0, "=%.*s", (int) param->value.slen, param->value.ptr);
-			}
-			pj_list_erase(param);
-		}
-		param = next;
+/*! Takes the push parameters out of a URI; 0 when that cannot be. */
+static int strip(struct pushwake__stripped *stripped, pj_pool_t *pool, pjsip_sip_uri *uri)
+{
+	static const pj_str_t route = { PUSHWAKE__ROUTE_PARAMETER, sizeof(PUSHWAKE__ROUTE_PARAMETER) - 1 };
+	char text[PUSHWAKE__MAX_URI];
+	pjsip_param *param;
+
+	while ((param = pjsip_param_find(&uri->other_param, &route))) {
+		pj_list_erase(param);
 	}
-	if (taken) {
-		text = ast_strdup(ast_str_buffer(taken));
-		ast_free(taken);
+	stripped->whole = uri_text(uri);
+	if (!stripped->whole || !pushwake_contact_strip(text, sizeof(text), pushwake__str(stripped->whole))
+		|| (strcmp(text, stripped->whole) && !become(pool, uri, text))) {
+		return 0;
 	}
-	return text;
+	stripped->uri = uri_text(uri);
+	stripped->granted = -1;
+	return stripped->uri != NULL;
 }
 
 void pushwake__request_strip(struct pushwake__request *request, pjsip_rx_data *rdata)
@@ -159,22 +165,17 @@ void pushwake__request_strip(struct pushwake__request *request, pjsip_rx_data *r
 	pjsip_contact_hdr *contact = pjsip_msg_find_hdr(msg, PJSIP_H_CONTACT, NULL);
 
 	for (; contact; contact = pjsip_msg_find_hdr(msg, PJSIP_H_CONTACT, contact->next)) {
-		struct pushwake__stripped *stripped = &request->contacts[request->contact_count];
+		struct pushwake__stripped stripped = { NULL, NULL, -1 };
 		pjsip_sip_uri *uri = contact_uri(contact);
-		char *parameters = uri ? take_parameters(uri) : NULL;
 
-		if (!uri || request->contact_count == PUSHWAKE__MAX_CONTACTS) {
-			ast_free(parameters);
+		if (uri && strip(&stripped, rdata->tp_info.pool, uri) && request->contact_count < PUSHWAKE__MAX_CONTACTS) {
+			request->contacts[request->contact_count++] = stripped;
 			continue;
 		}
-		stripped->parameters = parameters;
-		stripped->uri = uri_text(uri);
-		stripped->granted = -1;
-		if (stripped->uri) {
-			request->contact_count++;
-		} else {
-			ast_free(stripped->parameters);
+		if (uri && !stripped.uri) {
+			pj_list_init(&uri->other_param); /* no parameter at all rather than a token */
 		}
+		stripped_free(&stripped);
 	}
 }
 
@@ -189,30 +190,6 @@ int pushwake__request_matches(const struct pushwake__request *request, pjsip_tx_
 	}
 	ast_copy_pj_str(id, &cid->id, sizeof(id));
 	return !strcmp(id, request->call_id);
-}
-
-/*! Puts "name=value" lines back as parameters at the end of a URI. */
-static void give_parameters(pj_pool_t *pool, pjsip_sip_uri *uri, const char *parameters)
-{
-	char *rest = ast_strdupa(parameters);
-	char *item;
-
-	while ((item = strsep(&rest, "\n"))) {
-		pjsip_param *param;
-		char *value = strchr(item, '=');
-
-		/* A value with an escaped line feed comes apart here; its rest is not a name. */
-		if (!pushwake_is_push_parameter((pushwake_str) { item, strcspn(item, "=") })) {
-			continue;
-		}
-		if (value) {
-			*value++ = '\0';
-		}
-		param = PJ_POOL_ZALLOC_T(pool, pjsip_param);
-		pj_strdup2(pool, &param->name, item);
-		pj_strdup2(pool, &param->value, S_OR(value, ""));
-		pj_list_push_back(&uri->other_param, param);
-	}
 }
 
 static struct pushwake__stripped *find_stripped(struct pushwake__request *request, const char *uri)
@@ -240,8 +217,8 @@ void pushwake__request_restore(struct pushwake__request *request, pjsip_tx_data 
 			if ((uint32_t) contact->expires != PJSIP_EXPIRES_NOT_SPECIFIED) {
 				stripped->granted = (int) MIN((uint32_t) contact->expires, (uint32_t) INT_MAX);
 			}
-			if (stripped->parameters) {
-				give_parameters(tdata->pool, uri, stripped->parameters);
+			if (strcmp(stripped->uri, stripped->whole)) {
+				become(tdata->pool, uri, stripped->whole);
 			}
 		}
 		ast_free(text);

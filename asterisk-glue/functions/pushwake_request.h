@@ -13,16 +13,16 @@
 
 struct ast_sip_endpoint;
 
-/*! More headers and contacts than these in one REGISTER are not looked at. */
+/*! More headers and contacts than these in one REGISTER are not looked at; the library reads no more contacts. */
 #define PUSHWAKE__MAX_HEADERS 128
-#define PUSHWAKE__MAX_CONTACTS 16
+#define PUSHWAKE__MAX_CONTACTS 32
 
-/*! One Contact as the registrar gets it, and what was taken out of it. */
+/*! One Contact as the registrar gets it, and as the phone wrote it. */
 struct pushwake__stripped {
 	/*! URI without its push parameters. */
 	char *uri;
-	/*! "name=value" lines for each of them; NULL when there was none. */
-	char *parameters;
+	/*! The URI with them. */
+	char *whole;
 	/*! Seconds the registrar granted, -1 before it answered. */
 	int granted;
 };

@@ -93,7 +93,7 @@ static void dial(struct pushwake__wake *wake, struct pushwake__call *call, int n
 
 	if (wake->is_message) {
 		pushwake__dial_append(&wake->contacts, contact);
-	} else if (!pushwake__dial_fit(&wake->contacts, contact)) {
+	} else if (!pushwake__dial_fit(&wake->contacts, PUSHWAKE__MAX_VARIABLE, contact)) {
 		state = PUSHWAKE__LEG_QUEUED;
 	}
 	pushwake__leg_add(call, number, contact, state);

@@ -11,9 +11,6 @@
 
 #include "pushwake_host.h"
 
-/*! Bytes of a variable that a dialplan can read. */
-#define MAX_VARIABLE 4095
-
 /*! Where the host of a URI begins and ends when it is an IPv6 reference; both NULL when it is none. */
 static void find_reference(const char *uri, const char **begin, const char **end)
 {
@@ -42,12 +39,12 @@ void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact
 	}
 }
 
-int pushwake__dial_fit(struct ast_str **dial, const struct pushwake__contact *contact)
+int pushwake__dial_fit(struct ast_str **dial, size_t room, const struct pushwake__contact *contact)
 {
 	size_t before = ast_str_strlen(*dial);
 
 	pushwake__dial_append(dial, contact);
-	if (before && ast_str_strlen(*dial) > MAX_VARIABLE) {
+	if (ast_str_strlen(*dial) > room) {
 		ast_str_truncate(*dial, before);
 		return 0;
 	}

@@ -138,11 +138,11 @@ int pushwake__uri_matches(pj_pool_t *pool, const struct pjsip_sip_uri *target, c
 /*! Appends one contact to a dial string, with everything escaped that Dial() would split at. */
 void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact *contact);
 
-/*!
- * The same for what a dialplan reads from a variable, if it fits: Asterisk cuts that after 4095 bytes, in the middle of a
- * contact. 0: it was left out.
- */
-int pushwake__dial_fit(struct ast_str **dial, const struct pushwake__contact *contact);
+/*! Bytes of a variable that a dialplan can read: Asterisk cuts what is longer, in the middle of a contact. */
+#define PUSHWAKE__MAX_VARIABLE 4095
+
+/*! The same if the whole string has room then; 0: it was left out. */
+int pushwake__dial_fit(struct ast_str **dial, size_t room, const struct pushwake__contact *contact);
 
 /*! The contact as MessageSend() takes it: its Path goes with the URI, and becomes a Route when the MESSAGE is sent. */
 void pushwake__text_append(struct ast_str **dial, const struct pushwake__contact *contact);

@@ -20,7 +20,9 @@
 
 struct listing {
 	struct mansession *session;
+	const struct message *message;
 	const char *action_id;
+	int count;
 };
 
 /*! Copies text into a header value: a control character would begin another header. */
@@ -55,11 +57,21 @@ static void header_name(char *buf, size_t size, pushwake_str name)
 	buf[to] = '\0';
 }
 
+/*! Not before the engine has answered: an error is a response, and not an empty list. */
+static void begin(const struct listing *listing)
+{
+	if (!listing->count) {
+		astman_send_listack(listing->session, listing->message, "Push bindings will follow", "start");
+	}
+}
+
 static int list_binding(void *context, const pushwake_field *fields, size_t count)
 {
 	struct listing *listing = context;
 	size_t index;
 
+	begin(listing);
+	listing->count++;
 	astman_append(listing->session, "Event: PushWakeBinding\r\n%s", listing->action_id);
 	for (index = 0; index < count; index++) {
 		char name[64], text[512], value[512];
@@ -94,7 +106,7 @@ static struct ast_str *read_conditions(const struct message *message)
 	size_t index;
 
 	for (index = 0; conditions && index < ARRAY_LEN(names); index++) {
-		const char *value = astman_get_header(message, names[index][0]);
+		const char *value = astman_get_header(message, (char *) names[index][0]);
 
 		if (!ast_strlen_zero(value)) {
 			ast_str_append(&conditions, 0, "%s=%s\n", names[index][1], value);
@@ -121,20 +133,18 @@ static int ask(const struct message *message, int kind, pushwake_row_fn on_row, 
 static int action_bindings(struct mansession *session, const struct message *message)
 {
 	char id_line[256];
-	struct listing listing = { session, id_line };
+	struct listing listing = { session, message, id_line, 0 };
 	char error[256];
 	int rows;
 
 	read_action_id(id_line, sizeof(id_line), message);
-	/* Asked before the list begins: an error is a response, not an empty list. */
-	rows = ask(message, PUSHWAKE_QUERY_FIND, NULL, NULL, error, sizeof(error));
-	if (rows < 0) {
+	rows = ask(message, PUSHWAKE_QUERY_FIND, list_binding, &listing, error, sizeof(error));
+	if (rows < 0 && !listing.count) {
 		astman_send_error_va(session, message, "%s", error);
 		return 0;
 	}
-	astman_send_listack(session, message, "Push bindings will follow", "start");
-	rows = ask(message, PUSHWAKE_QUERY_FIND, list_binding, &listing, error, sizeof(error));
-	astman_send_list_complete_start(session, message, "PushWakeBindingsComplete", MAX(rows, 0));
+	begin(&listing);
+	astman_send_list_complete_start(session, message, "PushWakeBindingsComplete", listing.count);
 	astman_send_list_complete_end(session);
 	return 0;
 }
@@ -177,7 +187,7 @@ static int action_send(struct mansession *session, const struct message *message
 	read_action_id(id_line, sizeof(id_line), message);
 	for (index = 0; index < ARRAY_LEN(names); index++) {
 		pushwake_send_set(&request, pushwake__str(names[index][1]),
-			pushwake__str(astman_get_header(message, names[index][0])));
+			pushwake__str(astman_get_header(message, (char *) names[index][0])));
 	}
 	if (!request.event_name.len || (!request.aor.len && !request.token.len)) {
 		astman_send_error(session, message, "PushWakeSend needs the headers PushEvent and AOR, or Platform and Token");

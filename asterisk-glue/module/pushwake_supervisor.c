@@ -84,7 +84,8 @@ static int pause_ms(struct timeval resumed, struct timeval probed)
 {
 	int pause = pushwake_supervisor_timeout_ms(supervisor);
 
-	pause = MIN(pause < 0 ? INT_MAX : pause, left_ms(probed, PROBE_MS));
+	pause = pause < 0 ? INT_MAX : pause;
+	pause = pushwake__devstates_unknown() ? MIN(pause, left_ms(probed, PROBE_MS)) : pause;
 	return resumes ? MIN(pause, left_ms(resumed, RESUME_MS)) : pause;
 }
 
@@ -121,7 +122,6 @@ int pushwake__supervisor_engine_pid(void)
 int pushwake__supervisor_start(void)
 {
 	pushwake_supervisor_config config = PUSHWAKE_SUPERVISOR_CONFIG_INIT;
-	int status;
 
 	if (!pushwake__settings()) {
 		return 0;
@@ -130,11 +130,7 @@ int pushwake__supervisor_start(void)
 	config.on_log = on_log;
 	config.on_verb = on_verb;
 	config.on_engine = on_engine;
-	status = pushwake_supervisor_new(&supervisor, pushwake__settings(), &config);
-	if (status < 0) {
-		ast_log(LOG_ERROR, "Cannot supervise the engine: %s\n", pushwake_status_name(status));
-		return -1;
-	}
+	pushwake_supervisor_new(&supervisor, pushwake__settings(), &config); /* fails for wrong arguments alone */
 	stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (stop_fd < 0 || ast_pthread_create_background(&thread, NULL, run, NULL)) {
 		thread = AST_PTHREADT_NULL;
