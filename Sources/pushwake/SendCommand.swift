@@ -23,7 +23,7 @@ struct SendCommand: ParsableCommand {
     @Argument(help: "AoR, as the registrar has it.") var aor: String?
     @Option(
         name: .long,
-        help: "apns, apns.dev, fcm, webpush, acrobits, harmonyos; a, i, j, w; or a pn-provider that the webhook serves."
+        help: "\(Provider.names()); a, i, j, w; or a pn-provider that the webhook serves."
     )
     var platform: String?
     // What follows is taken as it stands: secrets, tokens and texts may begin with a dash.
@@ -90,9 +90,9 @@ struct SendCommand: ParsableCommand {
         client.put(.provider, platform ?? "")
         client.put(.app, package ?? "")
         client.put(.token, token ?? "")
-        for (name, value) in [("pn-p256dh", p256dh), ("pn-auth", auth), ("pn-selector", selector)] {
+        for (name, value) in [(PushParameterName.publicKey, p256dh), (.authSecret, auth), (.selector, selector)] {
             guard let value else { continue }
-            client.put(.attributeName, name)
+            client.put(.attributeName, name.rawValue)
             client.put(.attributeValue, value)
         }
         if let environment { client.put(.environment, environment) }

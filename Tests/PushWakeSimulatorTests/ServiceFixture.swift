@@ -71,9 +71,12 @@ enum ServiceFixture {
             webPush: WebPushService(ownKey: [4] + Array(repeating: 7, count: 64)) { _, signed, signature in
                 isGood(signed, signature)
             },
-            webhook: WebhookService { makeCode($0) }, flexiAPI: FlexiAPIService(key: Array("key".utf8)),
-            harmonyOS: HarmonyOSService(
-                account: .init(project: "p", keyID: "k", subAccount: "s", verify: isGood)))
+            others: [
+                .acrobits: AcrobitsService(), .webhook: WebhookService { makeCode($0) },
+                .flexiapi: FlexiAPIService(key: Array("key".utf8)),
+                .harmonyos: HarmonyOSService(
+                    account: .init(project: "p", keyID: "k", subAccount: "s", verify: isGood)),
+            ])
     }
 }
 

@@ -162,6 +162,12 @@ extension Binding {
                 if let newValue { entries.append(Entry(name: name, value: newValue)) }
             }
         }
+
+        /// The same for a parameter that is known.
+        public subscript(name: PushParameterName) -> String? {
+            get { self[name.rawValue] }
+            set { self[name.rawValue] = newValue }
+        }
     }
 }
 
@@ -190,30 +196,6 @@ extension Binding {
         guard done > 0 else { return contact }
         bytes.part(done..<bytes.count).append(to: &kept)
         return String(decoding: kept, as: UTF8.self)
-    }
-}
-
-/// Push services that a binding can name.
-public enum Provider: UInt8, Sendable, CaseIterable {
-    case apns = 1
-    case fcm = 2
-    case webpush = 3
-    case acrobits = 4
-    /// A URL of the operator's own, filled in from a template.
-    case webhook = 5
-    /// Huawei's Push Kit, HarmonyOS 5 and later.
-    case harmonyos = 6
-
-    /// The value of `pn-provider` (RFC 8599, 10 to 12), and the name in logs and JSON.
-    public var name: String {
-        switch self {
-        case .apns: "apns"
-        case .fcm: "fcm"
-        case .webpush: "webpush"
-        case .acrobits: "acrobits"
-        case .webhook: "webhook"
-        case .harmonyos: "harmonyos"
-        }
     }
 }
 

@@ -8,21 +8,20 @@
 ///          +------------+---------+----------+------> closed
 ///
 /// `checking` waits for a PING to come back before an idle connection is trusted again. `draining` opens no streams
-/// and ends when those that are open have ended. Streams are counted here and kept elsewhere.
+/// and ends when those that are open have ended. Streams are counted in the states that can have some, and kept elsewhere.
 public struct ConnectionStateMachine: ~Copyable {
     private enum State: Equatable {
         case connecting
         case securing
-        case ready
+        case ready(openStreams: Int)
         case checking
-        case draining
+        case draining(openStreams: Int)
         case closed
     }
 
     private var state = State.connecting
     /// Milliseconds of silence after which a PING must come back before use; nil: never ask.
     private let pingAfter: Int64?
-    private var openStreams = 0
     private var lastHeard: Int64
 
     /// Begins with a connection that is being opened.
@@ -55,14 +54,14 @@ public struct ConnectionStateMachine: ~Copyable {
     public mutating func secured(now: Int64) -> SecuredAction {
         guard state == .securing else { return .none }
         lastHeard = now
-        state = .ready
+        state = .ready(openStreams: 0)
         return .offerStreams
     }
 
     /// How many more streams may be opened, when the peer allows `peerLimit` at a time.
     public func allowance(peerLimit: Int) -> Int {
         switch state {
-        case .ready: max(0, peerLimit - openStreams)
+        case .ready(let openStreams): max(0, peerLimit - openStreams)
         case .connecting, .securing, .checking, .draining, .closed: 0
         }
     }
@@ -78,14 +77,16 @@ public struct ConnectionStateMachine: ~Copyable {
 
     /// A request asks for a stream.
     public mutating func wanted(now: Int64) -> UseAction {
-        guard state == .ready else { return .wait }
+        guard case .ready(let openStreams) = state else { return .wait }
         guard let pingAfter, openStreams == 0, now - lastHeard >= pingAfter else { return .use }
         state = .checking
         return .ping
     }
 
     /// A request was sent.
-    public mutating func streamOpened() { openStreams += 1 }
+    public mutating func streamOpened() {
+        if case .ready(let openStreams) = state { state = .ready(openStreams: openStreams + 1) }
+    }
 
     /// What comes of a PING's answer.
     public enum PongAction: Equatable {
@@ -97,7 +98,7 @@ public struct ConnectionStateMachine: ~Copyable {
     public mutating func pong(now: Int64) -> PongAction {
         lastHeard = now
         guard state == .checking else { return .none }
-        state = .ready
+        state = .ready(openStreams: 0)
         return .offerStreams
     }
 
@@ -114,11 +115,14 @@ public struct ConnectionStateMachine: ~Copyable {
 
     /// A stream is over, whatever came of it.
     public mutating func streamEnded() -> StreamEndedAction {
-        openStreams = max(0, openStreams - 1)
         switch state {
-        case .ready: return .offerStreams
+        case .ready(let openStreams):
+            if openStreams > 0 { state = .ready(openStreams: openStreams - 1) }
+            return .offerStreams
+        case .draining(let openStreams) where openStreams > 1:
+            state = .draining(openStreams: openStreams - 1)
+            return .none
         case .draining:
-            guard openStreams == 0 else { return .none }
             state = .closed
             return .close
         case .connecting, .securing, .checking, .closed: return .none
@@ -137,13 +141,12 @@ public struct ConnectionStateMachine: ~Copyable {
     public mutating func drain() -> DrainAction {
         switch state {
         case .draining, .closed: return .none
-        case .connecting, .securing, .ready, .checking:
-            guard openStreams > 0 else {
-                state = .closed
-                return .close
-            }
-            state = .draining
+        case .ready(let openStreams) where openStreams > 0:
+            state = .draining(openStreams: openStreams)
             return .drain
+        case .connecting, .securing, .ready, .checking:
+            state = .closed
+            return .close
         }
     }
 
@@ -165,11 +168,19 @@ public struct ConnectionStateMachine: ~Copyable {
     }
 
     /// Neither draining nor closed: requests may yet go here.
-    public var isUsable: Bool { state != .draining && state != .closed }
+    public var isUsable: Bool {
+        switch state {
+        case .connecting, .securing, .ready, .checking: true
+        case .draining, .closed: false
+        }
+    }
     /// TLS stands.
-    public var isEstablished: Bool { state == .ready || state == .checking || state == .draining }
+    public var isEstablished: Bool {
+        switch state {
+        case .ready, .checking, .draining: true
+        case .connecting, .securing, .closed: false
+        }
+    }
     /// A PING is on its way.
     public var isWaitingForPong: Bool { state == .checking }
-    /// Nothing is open, and something may be opened.
-    public var isIdle: Bool { openStreams == 0 && state == .ready }
 }

@@ -113,8 +113,6 @@ public struct Plan: Equatable, Sendable {
         case .apns:
             guard APNsRequest.pushType(of: event, for: binding.service, wanted: wanted) != nil else { return nil }
             return isCall && binding.service == .remote ? 9 : binding.service == nil ? 1 : 0
-        case .fcm: return 2
-        case .webpush: return 3
         case .acrobits:
             guard event != .refresh else { return nil }
             switch binding.service {
@@ -123,8 +121,7 @@ public struct Plan: Equatable, Sendable {
             case .complication, .fileProvider, .pushToTalk: return nil
             case nil: return 5
             }
-        case .harmonyos: return 6
-        case .webhook: return 7
+        default: return binding.provider.row.rank
         }
     }
 
@@ -149,7 +146,7 @@ public struct Plan: Equatable, Sendable {
     }
 
     private static func delay(of binding: Binding) -> Int64 {
-        guard let attribute = binding.attributes["pn-timeout"], let seconds = Int64(attribute) else { return 0 }
+        guard let attribute = binding.attributes[.timeout], let seconds = Int64(attribute) else { return 0 }
         return min(max(seconds, 0), longestDelay) * 1000
     }
 
@@ -175,6 +172,6 @@ public struct Plan: Equatable, Sendable {
 
     private static func isSameTarget(_ a: Binding, _ b: Binding) -> Bool {
         a.provider == b.provider && a.token == b.token && a.app == b.app && a.environment == b.environment
-            && a.service == b.service && a.attributes["pn-selector"] == b.attributes["pn-selector"]
+            && a.service == b.service && a.attributes[.selector] == b.attributes[.selector]
     }
 }

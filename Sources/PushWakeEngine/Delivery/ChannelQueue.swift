@@ -35,14 +35,15 @@ final class ChannelQueue {
     private var paused: [UInt64: PushJob] = [:]
     /// The most that waited since nothing did.
     private var mostWaiting = 0
-    private var sweepTimer: Loop.TimerID?
-    private var sweepTime = Int64.max
-    private var turnTimer: Loop.TimerID?
+    private let sweepTimer: DueTimer
+    private let turnTimer: DueTimer
 
     /// `capacity` is how many may wait.
     init(pool: HTTPConnectionPool, capacity: Int, loop: Loop) {
         self.pool = pool
         self.loop = loop
+        sweepTimer = DueTimer(loop: loop)
+        turnTimer = DueTimer(loop: loop)
         waiting = PushQueue(capacity: capacity)
         pool.onCapacity = { [weak self] in self?.drain() }
         pool.onFailure = { [weak self] reason, retryAt in self?.fail(before: retryAt, reason) }
@@ -124,12 +125,7 @@ final class ChannelQueue {
         let opens = throttle.opens(now: loop.now)
         // A channel that may not send needs no connections.
         pool.waitingOutside = isPaused || opens != nil ? 0 : waiting.count
-        if let opens, turnTimer == nil {
-            turnTimer = loop.schedule(at: opens) { [weak self] in
-                self?.turnTimer = nil
-                self?.drain()
-            }
-        }
+        if let opens, !turnTimer.isSet { turnTimer.set(at: opens) { [weak self] in self?.drain() } }
         if waiting.isEmpty, mostWaiting > 0 {
             if mostWaiting >= Self.backlog { pool.returnMemorySoon() }
             mostWaiting = 0
@@ -142,8 +138,7 @@ final class ChannelQueue {
     func hold(_ pause: Int64) {
         throttle.held(for: pause, now: loop.now)
         isDirect = false
-        if let turnTimer { loop.cancel(turnTimer) }
-        turnTimer = nil
+        turnTimer.cancel()
         if let end = throttle.heldUntil(now: loop.now) {
             finish({ $0.deadline <= end }, Verdict(.throttled, reason: "ProviderAsksToWait"))
         }
@@ -154,8 +149,7 @@ final class ChannelQueue {
     func slow() {
         throttle.slowed(now: loop.now)
         isDirect = false
-        if let turnTimer { loop.cancel(turnTimer) }
-        turnTimer = nil
+        turnTimer.cancel()
         update()
     }
 
@@ -227,14 +221,10 @@ final class ChannelQueue {
     func sweepSoon() { if !waiting.isEmpty { sweep(by: loop.now) } }
 
     private func sweep(by deadline: Int64) {
-        guard deadline < sweepTime else { return }
-        if let sweepTimer { loop.cancel(sweepTimer) }
-        sweepTime = max(deadline, loop.now + Self.sweepPause)
-        sweepTimer = loop.schedule(at: sweepTime) { [weak self] in self?.sweep() }
+        sweepTimer.set(noLaterThan: max(deadline, loop.now + Self.sweepPause)) { [weak self] in self?.sweep() }
     }
 
     private func sweep() {
-        (sweepTimer, sweepTime) = (nil, .max)
         let now = loop.now
         var next = Int64.max
         let over = waiting.removeAll { entry in

@@ -5,7 +5,7 @@ import PushWakeTransport
 
 /// Acrobits' push mediator: `POST /pnm2/send` with JSON, where HTTP says 200 and the real status is
 /// in the body, and the older form endpoint `/pnm2`.
-struct AcrobitsService {
+struct AcrobitsService: SimulatedService {
     static let verbs: Set<String> = [
         "NotifyIncomingCall", "NotifyIncomingCallMissed", "NotifyIncomingCallAnsweredElsewhere", "NotifyTextMessage",
         "NotifyGenericTextMessage",
@@ -14,7 +14,7 @@ struct AcrobitsService {
     init() {}
 
     /// Checks one request.
-    func answer(_ request: ReceivedRequest) -> ProviderAnswer {
+    func answer(_ request: ReceivedRequest, now: Int64 = 0) -> ProviderAnswer {
         guard request.text(.method) == "POST" else { return Self.answer(http: 405, code: 405, "Method Not Allowed") }
         switch request.text(.path) {
         case "/pnm2/send": return answerSend(request)
@@ -73,4 +73,16 @@ struct AcrobitsService {
         "verb", "AppId", "DeviceToken", "Selector", "Message", "Badge", "Sound", "UserName", "UserDisplayName",
         "ContentType", "Id", "ThreadId",
     ]
+}
+
+extension AcrobitsService {
+    func token(of request: ReceivedRequest) -> ArraySlice<UInt8> {
+        Self.text(in: request) { $0["DeviceToken"]?.string }
+    }
+
+    func success() -> ProviderAnswer { Self.answer(http: 200, code: 200, "OK") }
+
+    func scripted(status: Int, reason: String?) -> ProviderAnswer {
+        Self.answer(http: 200, code: status, reason ?? (status == 200 ? "OK" : "By script"))
+    }
 }

@@ -36,4 +36,15 @@ struct HarmonyOSFile {
         keyID = id
         subAccount = account
     }
+    /// The service that knows this account.
+    func published() throws -> PublishedService {
+        let verifier = try SignatureVerifier(pss: key)
+        let account = HarmonyOSService.Account(project: Self.project, keyID: keyID, subAccount: subAccount) {
+            verifier.verify($1, of: $0)
+        }
+        let path = path
+        return PublishedService(.harmonyos, HarmonyOSService(account: account)) {
+            [("url", $0), ("key", path), ("project", Self.project)]
+        }
+    }
 }

@@ -20,11 +20,7 @@ struct SimulatorFiles {
     /// In a directory of its own, so that who looks beside the first does not find it.
     let secondAccount: AccountFile
     let vapidKey: PrivateKey
-    /// What signs a webhook's requests.
-    let webhookSecret: [UInt8]
-    /// The only API key of FlexiAPI.
-    let flexiAPIKey: [UInt8]
-    let harmonyOS: HarmonyOSFile
+    let others: [PublishedService]
     /// Signs the certificates of senders; its key is kept, so that there may be more of them.
     let pushAuthority: Certificate
     private let store: FileStore
@@ -42,9 +38,7 @@ struct SimulatorFiles {
         secondAccount = try AccountFile(
             "fcmkey.\(Self.secondPackage).json", in: FileStore(making: store.path("fcm")),
             makingFor: Self.secondProject)
-        webhookSecret = try Self.secret("webhook.secret", store)
-        flexiAPIKey = try Self.secret("flexiapi.key", store)
-        harmonyOS = try HarmonyOSFile("harmonyos.json", in: store)
+        others = try PublishedService.all(in: store)
     }
 
     /// The subscription that `simulator.json` names, with its private half.
@@ -79,23 +73,17 @@ struct SimulatorFiles {
             .init("second_project", .string(secondAccount.project)),
             .init("second_package", .string(Self.secondPackage)),
         ])
-        let webhook = JSONValue.object([
-            .init("url", .string("\(origin)/webhook/$token")), .init("secret", .string(store.path("webhook.secret"))),
-        ])
-        let flexiAPI = JSONValue.object([
-            .init("url", .string("\(origin)/flexiapi")), .init("key", .string(store.path("flexiapi.key"))),
-        ])
-        let harmonyOS = JSONValue.object([
-            .init("url", .string(origin)), .init("key", .string(self.harmonyOS.path)),
-            .init("project", .string(HarmonyOSFile.project)),
-        ])
         let webPush = JSONValue.object([
             .init("url", .string("\(origin)/push/")), .init("vapid_key", .string(store.path("vapid.pem"))),
             .init("vapid_public", .string(Base64URL.encode(vapidKey.publicPoint()))),
             .init("p256dh", subscription["p256dh"] ?? .null), .init("auth", subscription["auth"] ?? .null),
             .init("subscription", .string(store.path("subscription.json"))),
         ])
-        let all = JSONValue.object([
+        let services = others.map { service in
+            let members = service.document(origin).map { JSONValue.Member($0.name, .string($0.value)) }
+            return JSONValue.Member(service.name.rawValue, .object(members))
+        }
+        var all: [JSONValue.Member] = [
             .init("url", .string(origin)), .init("port", .integer(Int64(port))),
             .init("ca_file", .string(store.path("ca.pem"))), .init("certificate", .string(store.path("server.pem"))),
             .init("apns_key", .string(store.path("AuthKey_\(apnsKeyID).p8"))), .init("apns_key_id", .string(apnsKeyID)),
@@ -103,11 +91,9 @@ struct SimulatorFiles {
             .init("apns_team_id", .string(Self.team)), .init("apns_topic", .string(Self.bundle)),
             .init("fcm_key", .string(store.path("fcmkey.json"))), .init("fcm_project", .string(account.project)),
             .init("apns", apns), .init("fcm", fcm), .init("webpush", webPush),
-            .init("acrobits", .object([.init("url", .string("\(origin)/pnm2/send"))])), .init("webhook", webhook),
-            .init("flexiapi", flexiAPI), .init("harmonyos", harmonyOS),
-            .init("control", .string("\(origin)/_simulator/")),
-        ])
-        try store.write("simulator.json", JSONText.bytes(all) + [0x0A], mode: 0o644)
+        ]
+        all += services + [.init("control", .string("\(origin)/_simulator/"))]
+        try store.write("simulator.json", JSONText.bytes(.object(all)) + [0x0A], mode: 0o644)
     }
 
     // MARK: Making
@@ -138,14 +124,6 @@ struct SimulatorFiles {
         return (String(name.dropFirst("AuthKey_".count).dropLast(".p8".count)), try key(name, store))
     }
 
-    /// 32 random bytes in base64url, on one line.
-    private static func secret(_ name: String, _ store: FileStore) throws -> [UInt8] {
-        if let bytes = try store.read(name) { return bytes.filter { $0 > 0x20 } }
-        let made = Array(Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max) }).utf8)
-        try store.write(name, made + [0x0A], mode: 0o600)
-        return made
-    }
-
     /// The keys of a browser or app, so that bodies which the simulator took can be decrypted.
     private static func subscription(_ store: FileStore) throws -> JSONValue {
         if let bytes = try store.read("subscription.json") { return try JSONParser.parse(bytes) }
@@ -158,5 +136,15 @@ struct SimulatorFiles {
         ])
         try store.write("subscription.json", JSONText.bytes(value) + [0x0A], mode: 0o600)
         return value
+    }
+}
+
+extension FileStore {
+    /// 32 random bytes in base64url, on one line.
+    func secret(_ name: String) throws -> [UInt8] {
+        if let bytes = try read(name) { return bytes.filter { $0 > 0x20 } }
+        let made = Array(Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max) }).utf8)
+        try write(name, made + [0x0A], mode: 0o600)
+        return made
     }
 }

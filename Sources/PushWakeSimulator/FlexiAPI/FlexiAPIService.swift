@@ -5,7 +5,7 @@ import PushWakeTransport
 
 /// Linphone's account manager, as far as it pushes: `POST /flexiapi/api/push_notification`. Its validation is that of
 /// its documentation ("Push notifications"); errors have the form of the framework that it is written with.
-struct FlexiAPIService {
+struct FlexiAPIService: SimulatedService {
     private static let path = "/flexiapi/api/push_notification"
     private let key: [UInt8]
 
@@ -13,7 +13,7 @@ struct FlexiAPIService {
     init(key: [UInt8]) { self.key = key }
 
     /// Checks one request.
-    func answer(_ request: ReceivedRequest) -> ProviderAnswer {
+    func answer(_ request: ReceivedRequest, now: Int64 = 0) -> ProviderAnswer {
         guard request.text(.path) == Self.path else { return Self.refusal(404, "Not found.") }
         guard request.text(.method) == "POST" else { return Self.refusal(405, "Method not allowed.") }
         guard let given = request.bytes(.apiKey), !key.isEmpty, given.elementsEqual(key) else {
@@ -73,5 +73,14 @@ struct FlexiAPIService {
             true
         default: false
         }
+    }
+}
+
+extension FlexiAPIService {
+    func token(of request: ReceivedRequest) -> ArraySlice<UInt8> { Self.text(in: request) { $0["pn_prid"]?.string } }
+
+    func scripted(status: Int, reason: String?) -> ProviderAnswer {
+        guard status >= 300 else { return ProviderAnswer(status: status, reason: reason ?? "ok") }
+        return Self.refusal(status, reason ?? "By script")
     }
 }

@@ -5,7 +5,7 @@ import PushWakeTransport
 
 /// Huawei's Push Kit for HarmonyOS 5 and later: `POST /v3/<project>/messages:send` with a token that the service account
 /// signed itself.
-struct HarmonyOSService {
+struct HarmonyOSService: SimulatedService {
     /// The service account that is known.
     struct Account {
         let project: String
@@ -148,5 +148,22 @@ struct HarmonyOSService {
             return nil
         default: return "push-type \(type)"
         }
+    }
+}
+
+extension HarmonyOSService {
+    func token(of request: ReceivedRequest) -> ArraySlice<UInt8> {
+        Self.text(in: request) { $0["target"]?["token"]?.array?.first?.string }
+    }
+
+    func success() -> ProviderAnswer {
+        var answer = Self.answer(200, "80000000", "Success")
+        answer.reason = "ok"
+        return answer
+    }
+
+    func scripted(status: Int, reason: String?) -> ProviderAnswer {
+        let usual = Self.usualCode(for: status)
+        return Self.answer(status, reason ?? usual.code, reason == nil ? usual.message : "By script")
     }
 }

@@ -43,7 +43,7 @@ extension ProviderRouter {
     }
 
     private mutating func forcedSuccess(_ request: ReceivedRequest, provider: ProviderName) -> ProviderAnswer {
-        let token = Self.token(of: request, provider: provider)
+        let token = token(of: request, provider: provider)
         var id: ArraySlice<UInt8>?
         var answer: ProviderAnswer
         switch provider {
@@ -51,15 +51,10 @@ extension ProviderRouter {
             id = request.bytes(.apnsID)
             answer = apns.answer(status: 200, reason: "ok", id: id, timestamp: nil)
         case .fcm: answer = FCMService.success("pushwake-simulator", "0:0")
-        case .acrobits: answer = AcrobitsService.answer(http: 200, code: 200, "OK")
-        case .flexiapi: answer = ProviderAnswer(status: 200)
-        case .harmonyos:
-            answer = HarmonyOSService.answer(200, "80000000", "Success")
-            answer.reason = "ok"
-        case .webhook:
-            id = request.bytes(.webhookID)
-            answer = ProviderAnswer(status: 200)
         case .webpush, .oauth, .control: answer = ProviderAnswer(status: 201)
+        default:
+            id = others[provider]?.pushID(of: request)
+            answer = others[provider]?.success() ?? ProviderAnswer(status: 200)
         }
         answer.push = PushIdentity(token: token, body: request.body, id: id)
         return answer
@@ -84,22 +79,10 @@ extension ProviderRouter {
             let status = scripted.status ?? 400
             guard status >= 300 else { return ProviderAnswer(status: status, reason: reason ?? "ok") }
             return WebPushService.refusal(status, errno: Self.errno(status), reason ?? "By script")
-        case .acrobits:
-            let code = scripted.status ?? 400
-            return AcrobitsService.answer(http: 200, code: code, reason ?? (code == 200 ? "OK" : "By script"))
-        case .flexiapi:
-            let status = scripted.status ?? 400
-            guard status >= 300 else { return ProviderAnswer(status: status, reason: reason ?? "ok") }
-            return FlexiAPIService.refusal(status, reason ?? "By script")
-        case .harmonyos:
-            let status = scripted.status ?? 400
-            let usual = HarmonyOSService.usualCode(for: status)
-            return HarmonyOSService.answer(status, reason ?? usual.code, reason == nil ? usual.message : "By script")
-        case .webhook:
-            let status = scripted.status ?? 400
-            guard status >= 300 else { return ProviderAnswer(status: status, reason: reason ?? "ok") }
-            return WebhookService.refusal(status, reason ?? "By script")
         case .control: return ProviderAnswer(status: 404)
+        default:
+            let status = scripted.status ?? 400
+            return others[provider]?.scripted(status: status, reason: reason) ?? ProviderAnswer(status: status)
         }
     }
 

@@ -10,10 +10,7 @@ struct ProviderRouter {
     var oauth: OAuthService
     var fcm: FCMService
     var webPush: WebPushService
-    let acrobits = AcrobitsService()
-    let webhook: WebhookService
-    let flexiAPI: FlexiAPIService
-    var harmonyOS: HarmonyOSService
+    private(set) var others: [ProviderName: any SimulatedService]
     var counters = SimulatorCounters()
     private(set) var tokens = AccessTokens()
     private(set) var script = FaultScript()
@@ -22,16 +19,14 @@ struct ProviderRouter {
     private var books = 0
 
     init(
-        apns: APNsService, oauth: OAuthService, fcm: FCMService, webPush: WebPushService, webhook: WebhookService,
-        flexiAPI: FlexiAPIService, harmonyOS: HarmonyOSService
+        apns: APNsService, oauth: OAuthService, fcm: FCMService, webPush: WebPushService,
+        others: [ProviderName: any SimulatedService]
     ) {
         self.apns = apns
         self.oauth = oauth
         self.fcm = fcm
         self.webPush = webPush
-        self.webhook = webhook
-        self.flexiAPI = flexiAPI
-        self.harmonyOS = harmonyOS
+        self.others = others
     }
 
     /// Begins a script from its start.
@@ -96,7 +91,7 @@ struct ProviderRouter {
                 answer: validate(request, provider: provider, session: &memory.apns, now: now), provider: provider)
         }
         if memory.ruleBook != books { (memory.ruleBook, memory.ruleMatches) = (books, [:]) }
-        let token = faults.needsToken ? Self.token(of: request, provider: provider) : []
+        let token = faults.needsToken ? token(of: request, provider: provider) : []
         guard
             let rule = faults.rule(
                 provider: provider, token: token, connection: memory.number, matches: &memory.ruleMatches)
@@ -143,16 +138,13 @@ struct ProviderRouter {
         case .oauth: oauth.answer(request, tokens: &tokens, now: now)
         case .fcm: fcm.answer(request, tokens: tokens, now: now)
         case .webpush: webPush.answer(request, now: now)
-        case .acrobits: acrobits.answer(request)
-        case .webhook: webhook.answer(request, now: now)
-        case .flexiapi: flexiAPI.answer(request)
-        case .harmonyos: harmonyOS.answer(request, now: now)
         case .control: answerControl(request)
+        default: others[provider]?.answer(request, now: now) ?? Self.errorAnswer(404, "no service has this path")
         }
     }
 
     /// What a rule's `token` is compared with: the last part of the path, or the token in the body.
-    static func token(of request: ReceivedRequest, provider: ProviderName) -> ArraySlice<UInt8> {
+    func token(of request: ReceivedRequest, provider: ProviderName) -> ArraySlice<UInt8> {
         switch provider {
         case .apns, .webpush:
             let path = request.bytes(.path) ?? []
@@ -160,17 +152,8 @@ struct ProviderRouter {
         case .fcm:
             let token = (try? JSONParser.parse(request.body))?["message"]?["token"]?.string
             return Array((token ?? "").utf8)[...]
-        case .acrobits:
-            let token = (try? JSONParser.parse(request.body))?["DeviceToken"]?.string
-            return Array((token ?? "").utf8)[...]
-        case .flexiapi:
-            let token = (try? JSONParser.parse(request.body))?["pn_prid"]?.string
-            return Array((token ?? "").utf8)[...]
-        case .harmonyos:
-            let token = (try? JSONParser.parse(request.body))?["target"]?["token"]?.array?.first?.string
-            return Array((token ?? "").utf8)[...]
-        case .webhook: return WebhookService.token(of: request)
         case .oauth, .control: return []
+        default: return others[provider]?.token(of: request) ?? []
         }
     }
 }
@@ -188,48 +171,5 @@ extension FaultRule.Effect {
         case .goAway(_, _, let last): last == .none
         case .settings, .pauseReading: false
         }
-    }
-}
-
-/// Who answers a request; the raw value is the word in logs, scripts and counters.
-enum ProviderName: String, CaseIterable, Sendable {
-    case apns, fcm, oauth, webpush, acrobits, webhook, flexiapi, harmonyos
-    /// The simulator's own endpoint.
-    case control
-
-    /// Its requests are pushes.
-    var isPush: Bool { self != .oauth && self != .control }
-
-    /// Chooses by path alone, so that one address serves all.
-    init?(path: ArraySlice<UInt8>) {
-        if Self.starts(path, "/3/") || path.elementsEqual("/3".utf8) {
-            self = .apns
-        } else if Self.starts(path, "/v1/") {
-            self = .fcm
-        } else if path.elementsEqual("/token".utf8) {
-            self = .oauth
-        } else if Self.starts(path, "/push/") {
-            self = .webpush
-        } else if Self.starts(path, "/pnm2") {
-            self = .acrobits
-        } else if Self.starts(path, "/webhook") {
-            self = .webhook
-        } else if Self.starts(path, "/flexiapi/") {
-            self = .flexiapi
-        } else if Self.starts(path, "/v3/") {
-            self = .harmonyos
-        } else if Self.starts(path, "/_simulator/") {
-            self = .control
-        } else {
-            return nil
-        }
-    }
-
-    private static func starts(_ path: ArraySlice<UInt8>, _ prefix: StaticString) -> Bool {
-        guard path.count >= prefix.utf8CodeUnitCount else { return false }
-        for index in 0..<prefix.utf8CodeUnitCount where path[path.startIndex + index] != prefix.utf8Start[index] {
-            return false
-        }
-        return true
     }
 }

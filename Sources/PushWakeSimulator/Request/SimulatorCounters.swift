@@ -61,7 +61,7 @@ struct SimulatorCounters: Sendable {
 
     /// All counts as one object.
     var json: JSONValue {
-        let pushes: [ProviderName] = [.apns, .fcm, .webpush, .acrobits, .webhook, .flexiapi, .harmonyos]
+        let pushes = ProviderName.allCases.filter(\.isPush)
         func sum(_ count: KeyPath<Provider, Int>) -> JSONValue {
             .integer(Int64(pushes.reduce(0) { $0 + self[$1][keyPath: count] }))
         }
@@ -101,17 +101,5 @@ struct SimulatorCounters: Sendable {
         ])
     }
 
-    private static func slot(_ provider: ProviderName) -> Int {
-        switch provider {
-        case .apns: 0
-        case .fcm: 1
-        case .oauth: 2
-        case .webpush: 3
-        case .acrobits: 4
-        case .webhook: 5
-        case .flexiapi: 6
-        case .harmonyos: 7
-        case .control: 8
-        }
-    }
+    private static func slot(_ provider: ProviderName) -> Int { ProviderName.allCases.firstIndex(of: provider) ?? 0 }
 }

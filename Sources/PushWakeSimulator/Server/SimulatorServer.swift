@@ -167,23 +167,16 @@ public final class SimulatorServer {
                 key.verify($1, of: $0)
             }
         }
-        let secret = files.webhookSecret
-        let webhook = WebhookService { Crypto.hmacSHA256(key: secret, $0) }
         let browser = files.ownSubscription
         let webPush = WebPushService(
             ownKey: files.vapidKey.publicPoint(), open: { browser?.open($0) }
         ) { point, signed, signature in
             (try? SignatureVerifier(point: point))?.verify(signature, of: signed) ?? false
         }
-        let harmonyOSKey = try SignatureVerifier(pss: files.harmonyOS.key)
-        let harmonyOS = HarmonyOSService(
-            account: .init(
-                project: HarmonyOSFile.project, keyID: files.harmonyOS.keyID, subAccount: files.harmonyOS.subAccount
-            ) { harmonyOSKey.verify($1, of: $0) })
         return ProviderRouter(
             apns: apns, oauth: OAuthService(accounts: accounts, audience: "\(origin)/token"),
-            fcm: FCMService(projects: Set(accounts.map(\.project))), webPush: webPush, webhook: webhook,
-            flexiAPI: FlexiAPIService(key: files.flexiAPIKey), harmonyOS: harmonyOS)
+            fcm: FCMService(projects: Set(accounts.map(\.project))), webPush: webPush,
+            others: Dictionary(files.others.map { ($0.name, $0.service) }) { first, _ in first })
     }
 }
 

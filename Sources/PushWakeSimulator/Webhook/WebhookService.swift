@@ -5,7 +5,7 @@ import PushWakeTransport
 
 /// A server of an operator's own that takes pushes: `/webhook/TOKEN`, or `/webhook` with a JSON body whose `token`
 /// says who is meant. Any method will do; the signature must be right.
-struct WebhookService {
+struct WebhookService: SimulatedService {
     /// Makes the HMAC-SHA-256 of bytes with the shared secret.
     typealias Authenticator = ([UInt8]) -> [UInt8]
 
@@ -23,7 +23,7 @@ struct WebhookService {
         } catch {
             return Self.refusal(401, error.reason)
         }
-        let token = Self.token(of: request)
+        let token = token(of: request)
         switch NamedToken(token) {
         case .unregistered: return Self.refusal(410, "Gone")
         case .expired: return Self.refusal(404, "NotFound")
@@ -43,7 +43,7 @@ struct WebhookService {
     }
 
     /// Who is meant: the last part of the path, else what the body says.
-    static func token(of request: ReceivedRequest) -> ArraySlice<UInt8> {
+    func token(of request: ReceivedRequest) -> ArraySlice<UInt8> {
         let path = (request.bytes(.path) ?? []).prefix { $0 != UInt8(ascii: "?") }
         if let slash = path.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex { return path[(slash + 1)...] }
         let token = (try? JSONParser.parse(request.body))?["token"]?.string ?? FormBody(request.body)["token"]
@@ -73,5 +73,14 @@ struct WebhookService {
 
     private static func signedText(of request: ReceivedRequest) -> [UInt8] {
         request.body.isEmpty ? Array(request.bytes(.path) ?? []) : request.body
+    }
+}
+
+extension WebhookService {
+    func pushID(of request: ReceivedRequest) -> ArraySlice<UInt8>? { request.bytes(.webhookID) }
+
+    func scripted(status: Int, reason: String?) -> ProviderAnswer {
+        guard status >= 300 else { return ProviderAnswer(status: status, reason: reason ?? "ok") }
+        return Self.refusal(status, reason ?? "By script")
     }
 }

@@ -9,73 +9,81 @@ extension HTTPConnection {
     private static let grace: Int64 = 1000
 
     func setTimer(after delay: Int64?) {
-        cancelTimer()
+        timer.cancel()
         guard let delay, !isClosed else { return }
-        timerEnd = loop.now + delay
-        timer = loop.schedule(after: delay) { self.timeIsUp() }
-    }
-
-    func cancelTimer() {
-        if let timer { loop.cancel(timer) }
-        (timer, timerEnd) = (nil, .max)
+        timer.set(at: loop.now + delay) { self.timeIsUp() }
     }
 
     private func timeIsUp() {
-        (timer, timerEnd) = (nil, .max)
         if machine.isWaitingForPong { return finish("\(origin.authority) does not answer a ping", isOrderly: true) }
-        if openStreams == 0 { return idleTime == nil ? () : drain() }
-        if loop.now >= silenceEnd { isAsked ? leave() : ask() }
-        if !isClosed { expireAnswers() }
+        guard let established, openStreams > 0 else { return idleTime == nil ? () : drain() }
+        if loop.now >= silenceEnd(of: established) {
+            if case .asked(_, let position) = established.silence {
+                leave(established, position)
+            } else {
+                ask(established)
+            }
+        }
+        if !isClosed { expireAnswers(established) }
     }
 
     /// Sees to it that the request does not wait for an answer longer than the answer is of use.
-    func watchForAnswer(to exchange: HTTPExchange, isAlone: Bool) {
+    func watchForAnswer(to exchange: HTTPExchange, on established: Established) {
         let now = loop.now
         let rest = min(max(exchange.deadline, now) - now, configuration.answerTimeout) + Self.grace
         exchange.answerBy = now + min(rest, configuration.answerTimeout)
-        if unheardSince == .max { unheardSince = now }
-        let due = min(exchange.answerBy, silenceEnd)
-        if isAlone || due < timerEnd { setTimer(after: due - now) }
+        if case .heard = established.silence { established.silence = .waiting(since: now) }
+        let due = min(exchange.answerBy, silenceEnd(of: established))
+        if established.session.open.count == 1 || due < timer.due { setTimer(after: due - now) }
     }
 
     /// When a connection that has answered before has been silent for too long; `.max` while there is no such time.
-    private var silenceEnd: Int64 {
-        guard unheardSince < .max, answers > 0, machine.isUsable else { return .max }
-        return unheardSince + (isAsked ? configuration.silence : configuration.silence / 2)
+    private func silenceEnd(of established: Established) -> Int64 {
+        guard established.answers > 0, machine.isUsable else { return .max }
+        return switch established.silence {
+        case .heard, .lastChance: .max
+        case .waiting(let since): since + configuration.silence / 2
+        case .asked(let since, _): since + configuration.silence
+        }
     }
 
     /// Who lives answers this, however long the request takes.
-    private func ask() {
-        isAsked = true
-        askedPosition = channel?.bytesSent ?? 0
-        guard configuration.pingAfter != nil, case .http2(let session) = session else { return }
+    private func ask(_ established: Established) {
+        established.silence = .asked(since: established.silence.since, position: established.channel.bytesSent)
+        ping(established)
+    }
+
+    private func ping(_ established: Established) {
+        guard configuration.pingAfter != nil, case .http2(let session) = established.session else { return }
         session.ping()
         scheduleFlush()
     }
 
     /// No PING can ask, but the other end's kernel has confirmed all that had been sent when one would have asked: the way
     /// is there, and the server slow. A way that died confirms nothing.
-    private var isConfirmed: Bool {
-        if configuration.pingAfter != nil, case .http2 = session { return false }
-        return channel.map { $0.bytesConfirmed >= askedPosition } ?? false
+    private func isConfirmed(_ established: Established, _ position: UInt64) -> Bool {
+        if configuration.pingAfter != nil, case .http2 = established.session { return false }
+        return established.channel.bytesConfirmed >= position
     }
 
     /// Nothing comes any more. Others go over another connection from now on, and so does what may be repeated; the
     /// rest waits for an answer here.
-    private func leave() {
-        guard !isConfirmed else {
-            (unheardSince, isAsked) = (loop.now, false)
+    private func leave(_ established: Established, _ askedPosition: UInt64) {
+        guard !isConfirmed(established, askedPosition) else {
+            established.silence = .waiting(since: loop.now)
             return
         }
         let reason = "\(origin.authority) has been silent for \(configuration.silence) ms"
         // One request is all: what may come twice goes elsewhere with the connection's end, the other may yet be read here.
-        if case .http1(let session) = session {
+        if case .http1(let session) = established.session {
             guard session.open.allSatisfy(\.isRepeatable) else { return drain() }
             for exchange in session.open { exchange.isTakenBack = true }
         }
         // The kernel is full: nothing can be taken back one by one.
-        guard case .http2(let session) = session, !isBlocked else { return finish(reason, isOrderly: true) }
-        for exchange in openExchanges where exchange.isRepeatable && exchange.cancelReason == nil {
+        guard case .http2(let session) = established.session, !isBlocked else {
+            return finish(reason, isOrderly: true)
+        }
+        for exchange in session.open where exchange.isRepeatable && exchange.cancelReason == nil {
             exchange.isTakenBack = true
             session.cancel(exchange, reason)
         }
@@ -84,26 +92,25 @@ extension HTTPConnection {
     }
 
     /// Gives up requests whose answer is late. A connection that was silent all the time is dead.
-    private func expireAnswers() {
+    private func expireAnswers(_ established: Established) {
         let now = loop.now
         let late = now - configuration.answerTimeout
         var next = Int64.max
         var overdue: [HTTPExchange] = []
-        for exchange in openExchanges {
+        for exchange in established.session.open {
             if exchange.answerBy <= now { overdue.append(exchange) } else { next = min(next, exchange.answerBy) }
         }
-        next = min(next, silenceEnd)
+        next = min(next, silenceEnd(of: established))
         guard !overdue.isEmpty else { return setTimer(after: max(1, next - now)) }
         let reason = "\(origin.authority) did not answer within \(configuration.answerTimeout) ms"
-        let isSilent = unheardSince <= late
+        let isSilent = established.silence.since <= late
         if isSilent {
-            if suspectedUntil == nil { suspect() }
-            if let suspectedUntil, now >= suspectedUntil { return finish(reason, isOrderly: true) }
+            if established.silence.lastChanceEnd == nil { suspect(established) }
+            if let end = established.silence.lastChanceEnd, now >= end { return finish(reason, isOrderly: true) }
         }
         // The last chance of a silent connection is of no use to a push whose time is over.
         if isSilent { overdue.removeAll { $0.deadline > now } }
-        switch session {
-        case .none: return
+        switch established.session {
         case .http1: if !overdue.isEmpty { return finish(reason, isOrderly: true) }
         case .http2(let session):
             // What nghttp2 has not let out for so long cannot be taken back one by one.
@@ -115,26 +122,26 @@ extension HTTPConnection {
                     exchange, exchange.submittedAt <= late ? reason : "\(origin.authority) did not answer in time")
             }
             // Signs of life are no answers: a server that gives only those is left.
-            if let oldest = overdue.map(\.submittedAt).min(), lastAnswer <= oldest { drain() }
+            if let oldest = overdue.map(\.submittedAt).min(), established.lastAnswer <= oldest { drain() }
             scheduleFlush()
         }
-        next = min(next, suspectedUntil ?? .max)
+        next = min(next, established.silence.lastChanceEnd ?? .max)
         setTimer(after: next == .max ? configuration.answerTimeout : max(1, next - now))
     }
 
     /// How long the connection is kept without a request; a server that allows none for longer than it may be silent is left:
     /// none is for short durations only (RFC 9113, 6.5.2).
     var idleTime: Int64? {
-        guard case .http2(let session) = session, session.peerLimit == 0 else { return configuration.closeAfter }
+        guard case .http2(let session)? = established?.session, session.peerLimit == 0 else {
+            return configuration.closeAfter
+        }
         return min(configuration.silence, configuration.answerTimeout)
     }
 
     /// Gives a silent connection a last chance: it may have been this process that slept.
-    private func suspect() {
-        suspectedUntil = loop.now + min(2000, configuration.answerTimeout)
-        if configuration.pingAfter != nil, case .http2(let session) = session {
-            session.ping()
-            scheduleFlush()
-        }
+    private func suspect(_ established: Established) {
+        let end = loop.now + min(2000, configuration.answerTimeout)
+        established.silence = .lastChance(since: established.silence.since, until: end)
+        ping(established)
     }
 }

@@ -8,42 +8,15 @@ internal import PushWakeSystem
 ///
 /// `ConnectionStateMachine` decides; this class does. Everything written in a turn is flushed once, at its end.
 final class HTTPConnection: LoopSource, TurnEnding {
-    enum Session {
-        case http2(HTTP2ClientSession)
-        case http1(HTTP1ClientSession)
-    }
-
-    /// How far it is, with what it has by then.
-    private enum Stage {
-        case connecting(Connector)
-        /// TCP to the proxy stands.
-        case tunnelling(Channel, ProxyTunnel)
-        /// In TLS's handshake.
-        case securing(Channel)
-        case established(Channel, Session)
-        case closed
-
-        var channel: Channel? {
-            switch self {
-            case .connecting, .closed: nil
-            case .tunnelling(let channel, _), .securing(let channel), .established(let channel, _): channel
-            }
-        }
-    }
-
     /// Bytes of requests after which a burst's first part is sent: about three full records.
     private static let earlyFlush = 40_000
+    /// Milliseconds after which an answer's Date is of interest again.
+    private static let datePause: Int64 = 60_000
 
     let id: Int
     private(set) var machine: ConnectionStateMachine
-    /// Requests that were answered here.
-    private(set) var answers = 0
-    /// The server has taken requests as it should: none of its answers so far says the contrary.
-    private(set) var hasServed = false
     /// Where TCP has stood, with the server or its proxy; nil until then.
     private(set) var address: String?
-    /// How the server refused our certificate, once that has ended the connection.
-    private(set) var refusal: String?
     let loop: Loop
     private let tls: TLSContext
     let origin: HTTPOrigin
@@ -51,26 +24,11 @@ final class HTTPConnection: LoopSource, TurnEnding {
     /// Strong until the end, which breaks the cycle: a weak reference would make every retain of the owner slow.
     private var owner: (any HTTPConnectionOwner)?
     // ORDER: connecting as soon as this object can be captured, in init.
-    private var stage = Stage.closed
-    var timer: Loop.TimerID?
-    var timerEnd = Int64.max
+    private var stage = Stage.closed(hasServed: false, refusal: nil)
+    /// The one thing that is waited for: a connection, an answer, the end of being idle.
+    let timer: DueTimer
     private var isFlushScheduled = false
     private(set) var isBlocked = false
-    /// When the first request went out of which, and since which, nothing has been heard.
-    var unheardSince = Int64.max
-    /// Since then a PING is on its way, where one can be sent, and so many bytes had been handed to the kernel.
-    var isAsked = false
-    var askedPosition: UInt64 = 0
-    var lastAnswer: Int64
-    /// Milliseconds after which an answer's Date is of interest again, and when one was last.
-    private static let datePause: Int64 = 60_000
-    private var datedAt: Int64
-    /// Set while a silent connection has its last chance.
-    var suspectedUntil: Int64?
-    /// Bytes submitted since the last gathering, before compression.
-    private var unsentBytes = 0
-    /// Why an early flush failed.
-    private var failure: String?
 
     init(
         id: Int, origin: HTTPOrigin, addresses: AddressOrder.Choice<SocketAddress>, tls: TLSContext,
@@ -82,12 +40,10 @@ final class HTTPConnection: LoopSource, TurnEnding {
         self.configuration = configuration
         self.loop = loop
         self.owner = owner
-        lastAnswer = loop.now
-        datedAt = loop.now
-        machine = ConnectionStateMachine(
-            pingAfter: configuration.pingAfter, now: loop.now)
+        timer = DueTimer(loop: loop)
+        machine = ConnectionStateMachine(pingAfter: configuration.pingAfter, now: loop.now)
         stage = .connecting(Connector(loop: loop, addresses: addresses) { self.connected($0) })
-        timer = loop.schedule(after: configuration.connectTimeout) {
+        timer.set(at: loop.now + configuration.connectTimeout) {
             self.close("no connection to \(origin.authority) within \(configuration.connectTimeout) ms")
         }
     }
@@ -97,37 +53,33 @@ final class HTTPConnection: LoopSource, TurnEnding {
     var isClosed: Bool { if case .closed = stage { true } else { false } }
 
     /// Nil before TLS stands, and after the end.
-    var session: Session? { if case .established(_, let session) = stage { session } else { nil } }
+    var established: Established? { if case .established(let established) = stage { established } else { nil } }
 
-    /// What it goes over; nil before TCP stands, and after the end.
-    var channel: Channel? { stage.channel }
+    /// The server has taken requests as it should, and has answered one at least.
+    var hasServed: Bool {
+        switch stage {
+        case .established(let established): established.hasServed
+        case .closed(let hasServed, _): hasServed
+        case .connecting, .tunnelling, .securing: false
+        }
+    }
+
+    /// How the server refused our certificate, once that has ended the connection.
+    var refusal: String? { if case .closed(_, let refusal) = stage { refusal } else { nil } }
 
     /// Streams that can be opened now.
     var freeStreams: Int {
-        switch stage {
-        case .established(_, .http2(let session)): freeStreams(of: session)
-        case .established(_, .http1(let session)): freeStreams(of: session)
-        case .connecting, .tunnelling, .securing, .closed: 0
-        }
+        guard case .established(let established) = stage else { return 0 }
+        return freeStreams(of: established.session)
     }
 
     @inline(__always)
-    private func freeStreams(of session: HTTP2ClientSession) -> Int {
-        min(session.freeStreams, machine.allowance(peerLimit: session.peerLimit))
+    private func freeStreams(of session: Session) -> Int {
+        let (free, peerLimit) = session.room
+        return min(free, machine.allowance(peerLimit: peerLimit))
     }
 
-    @inline(__always)
-    private func freeStreams(of session: HTTP1ClientSession) -> Int {
-        min(session.freeStreams, machine.allowance(peerLimit: 1))
-    }
-
-    var openStreams: Int {
-        switch session {
-        case .http2(let session): session.open.count
-        case .http1(let session): session.open.count
-        case nil: 0
-        }
-    }
+    var openStreams: Int { established?.session.open.count ?? 0 }
 
     /// What became of an exchange that was handed to a connection.
     enum Submission {
@@ -140,20 +92,12 @@ final class HTTPConnection: LoopSource, TurnEnding {
 
     /// Opens a stream for the request.
     func submit(_ exchange: HTTPExchange) -> Submission {
+        guard case .established(let established) = stage else { return .noStream }
+        let session = established.session
+        guard freeStreams(of: session) > 0, isTrusted(session) else { return .noStream }
         let bytes: Int
-        let isAlone: Bool
         do throws(PushRefusal) {
-            switch stage {
-            case .established(_, .http2(let session)):
-                guard freeStreams(of: session) > 0, isTrusted(session) else { return .noStream }
-                bytes = try session.submit(exchange, now: loop.now)
-                isAlone = session.open.count == 1
-            case .established(_, .http1(let session)):
-                guard freeStreams(of: session) > 0 else { return .noStream }
-                bytes = try session.submit(exchange, now: loop.now)
-                isAlone = session.open.count == 1
-            case .connecting, .tunnelling, .securing, .closed: return .noStream
-            }
+            bytes = try session.submit(exchange, now: loop.now)
         } catch {
             return .refused(error)
         }
@@ -162,15 +106,17 @@ final class HTTPConnection: LoopSource, TurnEnding {
             return .noStream
         }
         machine.streamOpened()
-        watchForAnswer(to: exchange, isAlone: isAlone)
+        watchForAnswer(to: exchange, on: established)
         scheduleFlush()
-        unsentBytes += bytes
-        if unsentBytes >= Self.earlyFlush { flushEarly() }
+        established.unsentBytes += bytes
+        if established.unsentBytes >= Self.earlyFlush { flushEarly(established) }
         return .sent
     }
 
     /// Whether the connection may be used at once; when not, a PING is on its way.
-    private func isTrusted(_ session: HTTP2ClientSession) -> Bool {
+    @inline(__always)
+    private func isTrusted(_ session: Session) -> Bool {
+        guard case .http2(let session) = session else { return true }
         switch machine.wanted(now: loop.now) {
         case .use: return true
         case .wait: return false
@@ -246,17 +192,19 @@ final class HTTPConnection: LoopSource, TurnEnding {
     }
 
     private func stand(_ channel: Channel) -> Bool {
+        let session: Session
         if channel.tls?.applicationProtocol == .http2 {
             guard let made = try? HTTP2ClientSession(limits: configuration.limits, streamCap: configuration.maxStreams)
             else {
                 finish("no memory for an HTTP/2 session", isOrderly: false)
                 return false
             }
-            stage = .established(channel, .http2(made))
+            session = .http2(made)
         } else {
-            stage = .established(channel, .http1(HTTP1ClientSession(limits: configuration.limits)))
+            session = .http1(HTTP1ClientSession(limits: configuration.limits))
         }
-        cancelTimer()
+        stage = .established(Established(channel, session, now: loop.now))
+        timer.cancel()
         scheduleFlush()
         if machine.secured(now: loop.now) == .offerStreams { owner?.connectionStands(self) }
         return !isClosed
@@ -270,8 +218,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
         switch stage {
         case .connecting, .closed: return
         case .tunnelling(let channel, let tunnel): readTunnel(channel, tunnel)
-        case .securing(let channel): if continueHandshake(channel), let session { read(channel, session) }
-        case .established(let channel, let session): read(channel, session)
+        case .securing(let channel): if continueHandshake(channel), let established { read(established) }
+        case .established(let established): read(established)
         }
     }
 
@@ -287,21 +235,17 @@ final class HTTPConnection: LoopSource, TurnEnding {
         }
     }
 
-    private func read(_ channel: Channel, _ session: Session) {
+    private func read(_ established: Established) {
+        let session = established.session
         var isBroken = false
-        let end = channel.read { bytes in
-            switch session {
-            case .http2(let session): isBroken = !session.receive(bytes)
-            case .http1(let session): isBroken = !session.receive(bytes)
-            }
+        let end = established.channel.read { bytes in
+            isBroken = !session.receive(bytes)
             return !isBroken
         }
-        unheardSince = .max
-        isAsked = false
-        suspectedUntil = nil
+        established.silence = .heard
         machine.heard(now: loop.now)
         if case .http1(let session) = session, end == .closed { session.receivedEnd() }
-        deliver()
+        deliver(established)
         guard !isClosed else { return }
         scheduleFlush()
         if isBroken { return finish("\(origin.authority) broke the protocol", isOrderly: true) }
@@ -313,13 +257,12 @@ final class HTTPConnection: LoopSource, TurnEnding {
     }
 
     /// Hands on what the session has understood.
-    private func deliver() {
-        switch session {
-        case nil: return
+    private func deliver(_ established: Established) {
+        report(established.session.takeEnded(), of: established)
+        switch established.session {
         case .http2(let session):
-            report(session.takeEnded())
             if session.takePong(), machine.pong(now: loop.now) == .offerStreams {
-                cancelTimer()
+                timer.cancel()
                 owner?.connectionStands(self)
             }
             if let goAway = session.goAway { goAwayReceived(goAway) }
@@ -328,12 +271,10 @@ final class HTTPConnection: LoopSource, TurnEnding {
             // SETTINGS may have raised the limit, or left nothing of it.
             if freeStreams > 0 {
                 owner?.connection(self, ended: [])
-            } else if timer == nil, openStreams == 0 {
+            } else if !timer.isSet, openStreams == 0 {
                 setTimer(after: idleTime)
             }
-        case .http1(let session):
-            report(session.takeEnded())
-            if session.isExhausted { drain() }
+        case .http1(let session): if session.isExhausted { drain() }
         }
     }
 
@@ -344,20 +285,15 @@ final class HTTPConnection: LoopSource, TurnEnding {
             self, hasReceivedGoAway: "code \(goAway.code) \(String(decoding: words.prefix(200), as: UTF8.self))")
     }
 
-    private func report(_ exchanges: [HTTPExchange]) {
+    private func report(_ exchanges: [HTTPExchange], of established: Established) {
         guard !exchanges.isEmpty else { return }
         var mustClose = false
         for exchange in exchanges {
-            let status = exchange.response.status
-            if exchange.end == .answered && status < 500 && ![401, 403, 429].contains(status) { hasServed = true }
-            if exchange.end == .answered {
-                answers += 1
-                lastAnswer = loop.now
-            }
+            established.note(exchange, now: loop.now)
             if machine.streamEnded() == .close { mustClose = true }
         }
-        if loop.now &- datedAt > Self.datePause, case .http2(let session) = session {
-            (session.wantsDate, datedAt) = (true, loop.now)
+        if loop.now &- established.datedAt > Self.datePause, case .http2(let session) = established.session {
+            (session.wantsDate, established.datedAt) = (true, loop.now)
         }
         owner?.connection(self, ended: exchanges)
         if openStreams == 0 { setTimer(after: idleTime) }
@@ -367,7 +303,9 @@ final class HTTPConnection: LoopSource, TurnEnding {
     func turnEnds() {
         isFlushScheduled = false
         guard let channel = stage.channel else { return }
-        if let reason = failure ?? gather(channel) { return finish(reason, isOrderly: false) }
+        if let established, let reason = established.failure ?? gather(established) {
+            return finish(reason, isOrderly: false)
+        }
         switch channel.flush() {
         case .sent:
             if isBlocked {
@@ -379,51 +317,40 @@ final class HTTPConnection: LoopSource, TurnEnding {
             isBlocked = true
         case .failed(let text): return finish("\(origin.authority): \(text)", isOrderly: false)
         }
-        guard case .http2(let session) = session else { return }
+        guard let established, case .http2(let session) = established.session else { return }
         // Cancelled streams end when their RST_STREAM has been gathered.
-        report(session.takeEnded())
+        report(session.takeEnded(), of: established)
         // After a mistake of the peer nghttp2 says goodbye and is deaf from then on.
         if !isBlocked, session.isOver { finish("\(origin.authority) broke the protocol", isOrderly: true) }
     }
 
     /// Sends the first part of a burst while the rest is still being made, so that the server need not wait for all.
     /// A failure is kept for the end of the turn: whoever submits must not see the connection end meanwhile.
-    private func flushEarly() {
-        unsentBytes = 0
-        guard !isBlocked, failure == nil, let channel = stage.channel else { return }
-        failure = gather(channel)
-        if failure == nil, case .failed(let text) = channel.flush() { failure = "\(origin.authority): \(text)" }
+    private func flushEarly(_ established: Established) {
+        established.unsentBytes = 0
+        guard !isBlocked, established.failure == nil else { return }
+        established.failure = gather(established)
+        if established.failure == nil, case .failed(let text) = established.channel.flush() {
+            established.failure = "\(origin.authority): \(text)"
+        }
     }
 
     /// Turns frames into records while there is room; says why when that failed.
-    private func gather(_ channel: Channel) -> String? {
-        unsentBytes = 0
+    private func gather(_ established: Established) -> String? {
+        let channel = established.channel
+        established.unsentBytes = 0
         while true {
             if !channel.hasRoom {
                 if case .failed(let text) = channel.flush() { return "\(origin.authority): \(text)" }
                 guard channel.hasRoom else { return nil }
             }
-            let count: Int? =
-                switch session {
-                case nil: 0
-                case .http2(let session):
-                    session.gather(into: loop.recordBuffer, position: channel.outputPosition)
-                case .http1(let session):
-                    session.gather(into: loop.recordBuffer, position: channel.outputPosition)
-                }
-            guard let count else { return "HTTP/2 session is broken" }
+            guard
+                let count = established.session.gather(into: loop.recordBuffer, position: channel.outputPosition)
+            else { return "HTTP/2 session is broken" }
             guard count > 0 else { return nil }
             guard channel.write(UnsafeRawBufferPointer(rebasing: loop.recordBuffer[..<count])) else {
                 return "TLS session is broken"
             }
-        }
-    }
-
-    var openExchanges: [HTTPExchange] {
-        switch session {
-        case nil: []
-        case .http2(let session): session.open
-        case .http1(let session): session.open
         }
     }
 
@@ -436,24 +363,14 @@ final class HTTPConnection: LoopSource, TurnEnding {
     /// The only way out. `isOrderly`: the peer is there and gets a goodbye.
     func finish(_ reason: String, isOrderly: Bool) {
         guard !isClosed else { return }
-        if isOrderly, case .established(let channel, .http2(let session)) = stage {
+        if isOrderly, let established, case .http2(let session) = established.session {
             session.terminate()
-            if gather(channel) == nil { _ = channel.flush() }
+            if gather(established) == nil { _ = established.channel.flush() }
         }
-        if !isOrderly { readLastAnswers() }
-        // ORDER: before the requests are reported, or what their completions send would be placed here.
+        // Where the end is noticed while writing, answers lie unread.
+        if !isOrderly, let established { _ = established.channel.read { established.session.receive($0) } }
         let last = stage
-        stage = .closed
-        _ = machine.closed()
-        cancelTimer()
-        if case .connecting(let connector) = last { connector.cancel() }
-        // Who has answered has admitted us; what it refuses later the next connection will find out.
-        let ended = endExchanges(of: last, reason)
-        answers += ended?.count { $0.end == .answered } ?? 0
-        if answers == 0, let alert = last.channel?.tls?.alert {
-            refusal = "\(origin.authority) refuses the client certificate: \(alert.name)"
-        }
-        if let ended { owner?.connection(self, ended: ended) }
+        let refusal = end(last, reason)
         if let channel = last.channel {
             loop.unwatch(channel.socket.descriptor)
             channel.close(aborting: false)
@@ -462,26 +379,28 @@ final class HTTPConnection: LoopSource, TurnEnding {
         owner = nil
     }
 
-    /// The requests that were open, each with its end; nil when there was no session yet.
-    private func endExchanges(of stage: Stage, _ reason: String) -> [HTTPExchange]? {
-        guard case .established(let channel, let session) = stage else { return nil }
-        switch session {
-        case .http2(let session):
-            session.connectionLost(reason, sent: channel.bytesDelivered)
-            return session.takeEnded()
-        case .http1(let session):
-            session.connectionLost(reason, sent: channel.bytesDelivered)
-            return session.takeEnded()
+    /// Closes, and reports the requests that were open; gives the alert by which the server refused our certificate.
+    private func end(_ last: Stage, _ reason: String) -> String? {
+        // ORDER: before the requests are reported, or what their completions send would be placed here.
+        let hasServed = hasServed
+        stage = .closed(hasServed: hasServed, refusal: nil)
+        _ = machine.closed()
+        timer.cancel()
+        if case .connecting(let connector) = last { connector.cancel() }
+        var (answers, ended): (Int, [HTTPExchange]?) = (0, nil)
+        if case .established(let established) = last {
+            established.session.connectionLost(reason, sent: established.channel.bytesDelivered)
+            let exchanges = established.session.takeEnded()
+            (answers, ended) = (established.answers + exchanges.count { $0.end == .answered }, exchanges)
         }
-    }
-
-    /// Takes what came before the end: where that is noticed while writing, answers lie unread.
-    private func readLastAnswers() {
-        switch stage {
-        case .established(let channel, .http2(let session)): _ = channel.read { session.receive($0) }
-        case .established(let channel, .http1(let session)): _ = channel.read { session.receive($0) }
-        case .connecting, .tunnelling, .securing, .closed: return
+        // Who has answered has admitted us; what it refuses later the next connection will find out.
+        var refusal: String?
+        if answers == 0, let alert = last.channel?.tls?.alert {
+            refusal = "\(origin.authority) refuses the client certificate: \(alert.name)"
+            stage = .closed(hasServed: hasServed, refusal: refusal)
         }
+        if let ended { owner?.connection(self, ended: ended) }
+        return refusal
     }
 }
 

@@ -60,13 +60,11 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     /// Ids of connections that were established, until they are closed.
     private var established: Set<Int> = []
     private var lastID = 0
-    private var connectTimer: Loop.TimerID?
-    private var connectTime = Int64.max
+    private let connectTimer: DueTimer
     private var isLookingUp = false
     /// Set while an attempt waits for addresses.
-    private var lookupTimer: Loop.TimerID?
-    private var deadlineTimer: Loop.TimerID?
-    private var timerDeadline = Int64.max
+    private let lookupTimer: DueTimer
+    private let deadlineTimer: DueTimer
     /// The server refused the certificate, and has answered no request since.
     public private(set) var isRefused = false
     private var isClosed = false
@@ -81,6 +79,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         self.configuration = configuration
         self.loop = loop
         self.resolver = resolver
+        connectTimer = DueTimer(loop: loop)
+        lookupTimer = DueTimer(loop: loop)
+        deadlineTimer = DueTimer(loop: loop)
         machine = PoolStateMachine(
             maxConnections: configuration.maxConnections, firstDelay: configuration.firstPause,
             longestDelay: configuration.longestPause)
@@ -117,7 +118,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         exchange.refusals = 0
         if withoutStream.isEmpty, place(exchange) { return }
         withoutStream.append(exchange)
-        if exchange.deadline < timerDeadline { setDeadlineTimer(exchange.deadline) }
+        expire(by: exchange.deadline)
         seekConnection()
     }
 
@@ -146,10 +147,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     /// Ends everything: waiting requests are unreachable, open ones lost.
     public func close() {
         isClosed = true
-        if let connectTimer { loop.cancel(connectTimer) }
-        if let lookupTimer { loop.cancel(lookupTimer) }
-        lookupTimer = nil
-        if let deadlineTimer { loop.cancel(deadlineTimer) }
+        for timer in [connectTimer, lookupTimer, deadlineTimer] { timer.cancel() }
         for connection in connections + draining { connection.close("closed") }
         for exchange in withoutStream.removeAll(where: { _ in true }) { exchange.ended(.unreachable("closed")) }
         onFailure?("closed", .max)
@@ -207,11 +205,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         switch action {
         case .none: return
         case .wait(let time):
-            if connectTimer != nil, connectTime <= time { return }
-            if let connectTimer { loop.cancel(connectTimer) }
-            connectTime = time
-            connectTimer = loop.schedule(at: time) {
-                self.connectTimer = nil
+            connectTimer.set(noLaterThan: time) {
                 // Whoever came meanwhile may be the reason for this time.
                 if !self.withoutStream.isEmpty || self.waitingOutside > 0 { self.seekConnection(isFresh: true) }
             }
@@ -223,17 +217,15 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     /// The system may take a minute to say that it has no answer: an attempt waits no longer than for a connection.
     /// Its lookup goes on, and what it finds is for the attempt that waits by then.
     private func lookUp(_ target: HTTPOrigin) {
-        lookupTimer = loop.schedule(after: configuration.connectTimeout) { [configuration] in
-            self.lookupTimer = nil
+        lookupTimer.set(at: loop.now + configuration.connectTimeout) { [configuration] in
             self.attemptFailed("cannot resolve \(target.host) within \(configuration.connectTimeout) ms")
         }
         guard !isLookingUp else { return }
         isLookingUp = true
         resolver.resolve(target.host, port: target.port) { answer in
             self.isLookingUp = false
-            guard let timer = self.lookupTimer else { return }
-            self.loop.cancel(timer)
-            self.lookupTimer = nil
+            guard self.lookupTimer.isSet else { return }
+            self.lookupTimer.cancel()
             self.resolved(answer)
         }
     }
@@ -322,7 +314,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         }
         statistics.requestsResent += 1
         withoutStream.prepend(exchange)
-        if exchange.deadline < timerDeadline { setDeadlineTimer(exchange.deadline) }
+        expire(by: exchange.deadline)
     }
 
     func connection(_ connection: HTTPConnection, hasReceivedGoAway reason: String) {
@@ -376,22 +368,18 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     // MARK: Time
 
     /// One timer for the earliest deadline, not one per request; it may be up to 50 ms late.
-    private func setDeadlineTimer(_ deadline: Int64) {
-        if let deadlineTimer { loop.cancel(deadlineTimer) }
-        timerDeadline = deadline
-        deadlineTimer = loop.schedule(at: max(deadline, loop.now &+ 50)) { self.expireWaiting() }
+    private func expire(by deadline: Int64) {
+        deadlineTimer.set(noLaterThan: max(deadline, loop.now &+ 50)) { self.expireWaiting() }
     }
 
     private func expireWaiting() {
-        timerDeadline = .max
-        deadlineTimer = nil
         let now = loop.now
         for exchange in withoutStream.removeAll(where: { $0.deadline <= now }) {
             exchange.ended(lastProblem.isEmpty ? .expired : .unreachable(lastProblem))
         }
         var next = Int64.max
         withoutStream.forEach { next = min(next, $0.deadline) }
-        if !withoutStream.isEmpty { setDeadlineTimer(next) }
+        if !withoutStream.isEmpty { expire(by: next) }
     }
 }
 

@@ -89,6 +89,20 @@ import Testing
         #expect(try bench.arrivals() == ["first"])
     }
 
+    @Test func `drops the push of a call that is over although others end all the time`() throws {
+        let bench = try QueueBench(script: Self.oneForEver)
+        defer { bench.fixture.end() }
+        for name in ["sent", "hungup", "other"] { bench.push(.call, name) }
+        #expect(bench.delivery.queues.waiting > 0)
+        bench.delivery.cancel([try #require(bench.jobs["hungup"])])
+        let isOver = bench.run(seconds: 5) {
+            bench.jobs["other"]?.channel?.queue.sweepSoon()
+            return bench.ends["hungup"] != nil
+        }
+        #expect(isOver)
+        #expect(bench.ends["other"] == nil)
+    }
+
     @Test func `says why nothing could be sent when no connection can be had`() throws {
         let bench = try QueueBench([.apnsURL: "https://127.0.0.1:1"])
         defer { bench.fixture.end() }
