@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief Calls for which phones are woken, and the channels that carry them.
- *
- * A call hangs on a datastore that Dial() and Local channels inherit, so every leg of a
- * forked call finds the same one. It ends with the channel that began it.
+ * \brief Calls for which phones are woken: how they begin, are found, and end.
  */
 #include "asterisk.h"
 
@@ -12,25 +9,14 @@
 #include <time.h>
 
 #include "asterisk/astobj2.h"
-#include "asterisk/causes.h"
 #include "asterisk/channel.h"
-#include "asterisk/datastore.h"
 #include "asterisk/logger.h"
-#include "asterisk/module.h"
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
-#include "pushwake_caller.h"
 
 #define CALL_BUCKETS 1021
 #define NUMBER_BITS 20
-
-/*! What hangs on a channel. */
-struct carrier {
-	struct pushwake__call *call;
-	/*! The channel itself when it began the call, else NULL; no reference, since the carrier goes with it. */
-	struct ast_channel *origin;
-};
 
 static struct ao2_container *calls_by_handle;
 static struct ao2_container *calls_by_aor;
@@ -67,8 +53,7 @@ static int origin_cmp(void *obj, void *arg, int flags)
 	return strcmp(call->origin, flags & OBJ_SEARCH_KEY ? arg : ((struct pushwake__call *) arg)->origin) ? 0 : CMP_MATCH;
 }
 
-/*! Until it ends it is found by what the engine, a REGISTER and an answer know of it. */
-static void call_link(struct pushwake__call *call)
+void pushwake__call_link(struct pushwake__call *call)
 {
 	ao2_link(calls_by_handle, call);
 	ao2_link(calls_by_aor, call);
@@ -117,8 +102,7 @@ static void call_destroy(void *obj)
 	ast_free(call->origin);
 }
 
-/*! Takes `call_id` over. */
-static struct pushwake__call *call_create(const char *aor, int event, char *call_id, const char *origin)
+struct pushwake__call *pushwake__call_create(const char *aor, int event, char *call_id, const char *origin)
 {
 	struct pushwake__call *call = ao2_alloc(sizeof(*call), call_destroy);
 
@@ -141,210 +125,6 @@ static struct pushwake__call *call_create(const char *aor, int event, char *call
 	return call;
 }
 
-/* ---- Carriers */
-
-static struct carrier *carrier_new(struct pushwake__call *call, struct ast_channel *origin)
-{
-	struct carrier *carrier = ast_calloc(1, sizeof(*carrier));
-
-	if (carrier) {
-		carrier->call = ao2_bump(call);
-		carrier->origin = origin;
-		ao2_lock(call);
-		call->carriers++;
-		ao2_unlock(call);
-	}
-	return carrier;
-}
-
-static void *store_duplicate(void *data)
-{
-	struct carrier *carrier = data;
-
-	return carrier_new(carrier->call, NULL);
-}
-
-/*! Whether its other side has hung up: PJSIP marks every channel that goes so, but CANCEL and BYE were seen before. */
-static int is_hung_up(struct ast_channel *chan)
-{
-	return strcmp(ast_channel_tech(chan)->type, "PJSIP")
-		&& (ast_channel_softhangup_internal_flag(chan) & AST_SOFTHANGUP_DEV);
-}
-
-/*! The channel that began the call goes. */
-static void end_with(struct pushwake__call *call, struct ast_channel *chan)
-{
-	if (ast_channel_hangupcause(chan) == AST_CAUSE_ANSWERED_ELSEWHERE) {
-		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, "SIP;cause=200");
-	} else if (is_hung_up(chan)) {
-		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, "");
-	} else {
-		pushwake__call_end(call, PUSHWAKE_CALL_FAILED, call->answer ? call->answer : 480, "");
-	}
-}
-
-static void store_destroy(void *data)
-{
-	struct carrier *carrier = data;
-	struct pushwake__call *call = carrier->call;
-	int is_last;
-
-	ao2_lock(call);
-	is_last = --call->carriers == 0;
-	ao2_unlock(call);
-	if (carrier->origin) {
-		end_with(call, carrier->origin);
-	} else if (is_last) {
-		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, "");
-	}
-	ao2_ref(call, -1);
-	ast_free(carrier);
-	if (is_last) {
-		ast_module_unref(AST_MODULE_SELF);
-	}
-}
-
-static void store_moved(void *data, struct ast_channel *from, struct ast_channel *to)
-{
-	struct carrier *carrier = data;
-
-	if (carrier && carrier->origin == from) {
-		carrier->origin = to;
-	}
-}
-
-static const struct ast_datastore_info store_info = {
-	.type = "pushwake",
-	.duplicate = store_duplicate,
-	.destroy = store_destroy,
-	.chan_fixup = store_moved,
-};
-
-/*! Hangs the call on the channel that begins it. */
-static int call_attach(struct ast_channel *chan, struct pushwake__call *call)
-{
-	struct ast_datastore *store = ast_datastore_alloc(&store_info, call->aor);
-
-	if (!store || !(store->data = carrier_new(call, chan))) {
-		ast_datastore_free(store);
-		return -1;
-	}
-	store->inheritance = DATASTORE_INHERIT_FOREVER;
-	/* The channel holds pointers into this module until it goes. */
-	ast_module_ref(AST_MODULE_SELF);
-	call_link(call);
-	ast_channel_lock(chan);
-	ast_channel_datastore_add(chan, store);
-	ast_channel_unlock(chan);
-	return 0;
-}
-
-/*! Takes a call that is over off the channel. */
-static void call_detach(struct ast_channel *chan, struct pushwake__call *call)
-{
-	struct ast_datastore *store;
-
-	ast_channel_lock(chan);
-	store = ast_channel_datastore_find(chan, &store_info, call->aor);
-	if (store) {
-		ast_channel_datastore_remove(chan, store);
-	}
-	ast_channel_unlock(chan);
-	if (store) {
-		ast_datastore_free(store);
-	}
-}
-
-/*! The call that the channel carries for the AoR, a reference, and whether it began it: its unique id may have become another's. */
-static struct pushwake__call *call_of(struct ast_channel *chan, const char *aor, int *is_origin)
-{
-	struct pushwake__call *call = NULL;
-	struct ast_datastore *store;
-	struct carrier *carrier;
-
-	*is_origin = 0;
-	ast_channel_lock(chan);
-	store = ast_channel_datastore_find(chan, &store_info, aor);
-	carrier = store ? store->data : NULL;
-	if (carrier) {
-		call = ao2_bump(carrier->call);
-		*is_origin = carrier->origin == chan;
-	}
-	ast_channel_unlock(chan);
-	return call;
-}
-
-/*!
- * Whether the dialplan is through with the call and asks for the user anew: it is over, or it was asked for, and neither
- * is a phone there to be dialled nor is one rung. While the channel that began it runs PushWake(), its own Dial() is
- * over, whatever legs say that have not heard of it yet.
- */
-static int is_left(struct pushwake__call *call, int is_origin)
-{
-	int is_over, is_idle;
-
-	ao2_lock(call);
-	is_over = call->ended || call->given_up;
-	is_idle = !pushwake__legs_queued(call) && (!ast_tvzero(call->deadline) || AST_VECTOR_SIZE(&call->legs));
-	ao2_unlock(call);
-	return is_over || (is_idle && (is_origin || !pushwake__legs_ring(call)));
-}
-
-struct pushwake__call *pushwake__call_get(struct ast_channel *chan, const char *aor, int is_joining)
-{
-	int is_origin;
-	struct pushwake__call *call = call_of(chan, aor, &is_origin);
-	char *id = NULL;
-
-	if (call && !is_joining && is_left(call, is_origin)) {
-		/* The engine pushes once for each Call-ID. */
-		if (ast_asprintf(&id, "%.200s-again", call->call_id) < 0) {
-			id = NULL;
-		}
-		pushwake__call_end(call, PUSHWAKE_CALL_FAILED, 480, "");
-		if (is_origin) {
-			call_detach(chan, call);
-		}
-		ao2_ref(call, -1);
-		call = NULL;
-	}
-	if (!call) {
-		call = call_create(aor, PUSHWAKE_EVENT_CALL, id ? id : pushwake__caller_call_id(chan), ast_channel_uniqueid(chan));
-		if (call && call_attach(chan, call)) {
-			ao2_ref(call, -1);
-			call = NULL;
-		}
-	}
-	return call;
-}
-
-void pushwake__calls_of(struct pushwake__calls *calls, struct ast_channel *chan, int is_own)
-{
-	struct ast_datastore *store;
-
-	AST_VECTOR_INIT(calls, 0);
-	ast_channel_lock(chan);
-	AST_LIST_TRAVERSE(ast_channel_datastores(chan), store, entry) {
-		struct carrier *carrier = store->info == &store_info ? store->data : NULL;
-
-		if (carrier && (!is_own || carrier->origin == chan) && !AST_VECTOR_APPEND(calls, carrier->call)) {
-			ao2_ref(carrier->call, +1);
-		}
-	}
-	ast_channel_unlock(chan);
-}
-
-static void call_unref(struct pushwake__call *call)
-{
-	ao2_ref(call, -1);
-}
-
-void pushwake__calls_free(struct pushwake__calls *calls)
-{
-	AST_VECTOR_CALLBACK_VOID(calls, call_unref);
-	AST_VECTOR_FREE(calls);
-}
-
 /* ---- Messages, which no channel carries */
 
 struct pushwake__call *pushwake__call_begin_message(struct ast_channel *chan, const char *aor)
@@ -357,9 +137,9 @@ struct pushwake__call *pushwake__call_begin_message(struct ast_channel *chan, co
 	if (ast_asprintf(&id, "%s-%d", ast_channel_uniqueid(chan), ast_atomic_fetchadd_int(&count, 1)) < 0) {
 		return NULL;
 	}
-	call = call_create(aor, PUSHWAKE_EVENT_CHAT, id, "");
+	call = pushwake__call_create(aor, PUSHWAKE_EVENT_CHAT, id, "");
 	if (call) {
-		call_link(call);
+		pushwake__call_link(call);
 	}
 	return call;
 }

@@ -7,6 +7,8 @@
  * its verbs and to tell it what became of each leg. One call is for one AoR. A leg is
  * the call as it goes to one contact.
  *
+ * A file uses those that stand above it here, and none below.
+ *
  * ORDER: a channel's lock comes before a call's, and no call stays locked while the
  * engine is told something or a channel is touched.
  */
@@ -105,18 +107,13 @@ AST_VECTOR(pushwake__calls, struct pushwake__call *);
 int pushwake__calls_start(void);
 void pushwake__calls_stop(void);
 
+/*! A new call, a reference, or NULL; takes `call_id` over. It is found once it is linked: by what the engine, a REGISTER and an
+ * answer know of it, until it ends. */
+struct pushwake__call *pushwake__call_create(const char *aor, int event, char *call_id, const char *origin);
+void pushwake__call_link(struct pushwake__call *call);
+
 /*! Whether a call waits for phones of this AoR. */
 int pushwake__calls_wait_for(const char *aor);
-
-/*!
- * The call that this channel carries for the AoR, or a new one; a reference. `is_joining`: one that is over will do.
- * Otherwise one that is left with nothing to wait for and nothing to dial is ended, and another one begins.
- */
-struct pushwake__call *pushwake__call_get(struct ast_channel *chan, const char *aor, int is_joining);
-
-/*! All calls that this channel carries; with `is_own` those that it began. References. */
-void pushwake__calls_of(struct pushwake__calls *calls, struct ast_channel *chan, int is_own);
-void pushwake__calls_free(struct pushwake__calls *calls);
 
 /*! A MESSAGE for the AoR, a reference; it is no longer found once it is finished. */
 struct pushwake__call *pushwake__call_begin_message(struct ast_channel *chan, const char *aor);
@@ -143,34 +140,38 @@ void pushwake__call_end(struct pushwake__call *call, int how, int status, const 
 /*! Tells the engine how a call has ended that it watches. */
 void pushwake__call_tell_end(struct pushwake__call *call);
 
-/* ---- pushwake_question.c */
+/* ---- pushwake_show_end.c */
 
-int pushwake__questions_start(void);
-void pushwake__questions_stop(void);
+/*! Sends the request and its CANCEL to a phone that shows a call which is over. Does not wait. */
+void pushwake__show_end(const pushwake_verb *verb);
 
-/*! The contacts are read for it, and the engine is asked. */
-void pushwake__question_begin(struct pushwake__call *call);
+/*! Of a channel that only shows the end of a call: the Reason of its CANCEL, a copy to be freed; or NULL. */
+char *pushwake__show_end_reason(struct ast_channel *chan);
 
-/*! The engine has answered, or has not. */
-void pushwake__question_end(struct pushwake__call *call);
+/*! Its Call-ID as pushes name it, a copy to be freed; or NULL. */
+char *pushwake__show_end_call_id(struct ast_channel *chan);
 
-/*! Waits until the engine knows all calls for this AoR that may have been begun without the contact that has just come. */
-void pushwake__questions_await(const char *aor);
+/*! The phone of such a channel has the INVITE. */
+void pushwake__show_end_heard(struct ast_channel *chan);
 
-/* ---- pushwake_deserted.c: calls whose dialplan has gone elsewhere */
+/* ---- pushwake_node.c */
 
-int pushwake__deserted_start(void);
-void pushwake__deserted_stop(void);
+/*! A contact that registered at another node, as an endpoint of this one calls it. Not 0: no endpoint here has this AoR. */
+int pushwake__node_contact(struct pushwake__contact *out, const char *aor, const pushwake_verb *verb);
 
-/*! A run of PushWake() begins or ends to wait. */
-void pushwake__call_awaited(struct pushwake__call *call);
-void pushwake__call_left(struct pushwake__call *call);
+/*!
+ * The contact of this registrar that a request from another node is for: 1 and a copy of it; 0 when its phone has
+ * left; -1 when the topmost Route says nothing of the kind.
+ */
+int pushwake__node_find(struct pushwake__contact *out, struct pjsip_rx_data *rdata);
 
-/*! Somebody has to take a leg, or has to hear that the wait is over: looks soon whether anybody is there. */
-void pushwake__call_look(struct pushwake__call *call);
+int pushwake__node_start(void);
+void pushwake__node_stop(void);
 
-/*! The caller goes elsewhere in the dialplan: what the channel began is over. */
-void pushwake__calls_desert(struct ast_channel *chan);
+/* ---- pushwake_path.c: calls and texts to phones behind an edge proxy of their own */
+
+int pushwake__path_start(void);
+void pushwake__path_stop(void);
 
 /* ---- pushwake_leg.c */
 
@@ -228,8 +229,8 @@ char *pushwake__leg_path(struct pushwake__call *call, int number);
 /*! A phone has said something: 100 to 699. */
 void pushwake__leg_heard(struct pushwake__call *call, int number, int status);
 
-/*! The leg has ended without a word from the phone. */
-void pushwake__leg_failed(struct pushwake__call *call, int number, int status);
+/*! The leg has ended without a word from the phone; 0: that was known. */
+int pushwake__leg_failed(struct pushwake__call *call, int number, int status);
 
 /*! Ends a leg in favour of another one: its end does not count. */
 void pushwake__leg_close(struct pushwake__call *call, int number);
@@ -237,32 +238,26 @@ void pushwake__leg_close(struct pushwake__call *call, int number);
 /*! The channel that sends this leg, a reference; or NULL. */
 struct ast_channel *pushwake__leg_channel(struct pushwake__call *call, int number);
 
-/*! A REGISTER came while no engine answers: this contact is rung, unless it is already. */
-void pushwake__calls_join(const char *aor, const struct pushwake__contact *contact);
-
-/* ---- pushwake_node.c */
-
-/*! A contact that registered at another node, as an endpoint of this one calls it. Not 0: no endpoint here has this AoR. */
-int pushwake__node_contact(struct pushwake__contact *out, const char *aor, const pushwake_verb *verb);
-
-int pushwake__node_start(void);
-void pushwake__node_stop(void);
-
 /* ---- pushwake_node_text.c */
-
-/*! Parameter of a URI on its way through the dialplan: where its MESSAGE goes. No phone may say that of itself. */
-#define PUSHWAKE__ROUTE_PARAMETER "pushwake-route"
-
-/*! The contact as MessageSend() takes it: its Path goes with the URI, and becomes a Route when the MESSAGE is sent. */
-void pushwake__node_text_append(struct ast_str **dial, const struct pushwake__contact *contact);
 
 int pushwake__node_text_start(void);
 void pushwake__node_text_stop(void);
 
-/* ---- pushwake_verb.c, pushwake_resume.c, pushwake_show_end.c */
+/* ---- pushwake_question.c */
 
-/*! Executes a verb of the engine, in whatever thread it came to. */
-void pushwake__verb_execute(const pushwake_verb *verb);
+int pushwake__questions_start(void);
+void pushwake__questions_stop(void);
+
+/*! The contacts are read for it, and the engine is asked. */
+void pushwake__question_begin(struct pushwake__call *call);
+
+/*! The engine has answered, or has not. */
+void pushwake__question_end(struct pushwake__call *call);
+
+/*! Waits until the engine knows all calls for this AoR that may have been begun without the contact that has just come. */
+void pushwake__questions_await(const char *aor);
+
+/* ---- pushwake_resume.c */
 
 /*! Hands all calls to a new engine. */
 void pushwake__calls_resume(void);
@@ -270,27 +265,8 @@ void pushwake__calls_resume(void);
 /*! Tries those again that the engine has not taken in time; whether some are left. */
 int pushwake__calls_resume_on(void);
 
-/*! Sends the request and its CANCEL to a phone that shows a call which is over. Does not wait. */
-void pushwake__show_end(const pushwake_verb *verb);
+/* ---- pushwake_answer.c: the answer to a Dial() of another kind than PJSIP's */
 
-/*! Of a channel that only shows the end of a call: the Reason of its CANCEL, a copy to be freed; or NULL. */
-char *pushwake__show_end_reason(struct ast_channel *chan);
-
-/*! Its Call-ID as pushes name it, a copy to be freed; or NULL. */
-char *pushwake__show_end_call_id(struct ast_channel *chan);
-
-/*! The phone of such a channel has the INVITE. */
-void pushwake__show_end_heard(struct ast_channel *chan);
-
-/* ---- pushwake_path.c: calls and texts to phones behind an edge proxy of their own */
-
-int pushwake__path_start(void);
-void pushwake__path_stop(void);
-
-/* ---- pushwake_session.c, pushwake_answer.c: what PJSIP and the channels tell */
-
-int pushwake__session_start(void);
-void pushwake__session_stop(void);
 int pushwake__answer_start(void);
 void pushwake__answer_stop(void);
 
@@ -299,10 +275,52 @@ void pushwake__answer_stop(void);
 int pushwake__devstate_start(void);
 void pushwake__devstate_stop(void);
 
-/*! What push knows of an AoR may have changed. */
-void pushwake__devstate_changed(const char *aor);
-
 /*! An engine may answer for AoRs that it did not answer for: all of them, or one to see. */
 void pushwake__devstates_ask_again(int is_probe);
+
+/* ---- pushwake_carrier.c */
+
+/*!
+ * The call that this channel carries for the AoR, or a new one; a reference. `is_joining`: one that is over will do.
+ * Otherwise one that is left with nothing to wait for and nothing to dial is ended, and another one begins.
+ */
+struct pushwake__call *pushwake__call_get(struct ast_channel *chan, const char *aor, int is_joining);
+
+/*! All calls that this channel carries; with `is_own` those that it began. References. */
+void pushwake__calls_of(struct pushwake__calls *calls, struct ast_channel *chan, int is_own);
+void pushwake__calls_free(struct pushwake__calls *calls);
+
+/* ---- pushwake_deserted.c: calls whose dialplan has gone elsewhere */
+
+int pushwake__deserted_start(void);
+void pushwake__deserted_stop(void);
+
+/*! A run of PushWake() begins or ends to wait. */
+void pushwake__call_awaited(struct pushwake__call *call);
+void pushwake__call_left(struct pushwake__call *call);
+
+/*! Somebody has to take a leg, or has to hear that the wait is over: looks soon whether anybody is there. */
+void pushwake__call_look(struct pushwake__call *call);
+
+/*! A leg is over: when it was the last one its phone sleeps as the others do, and runs of PushWake() may have to end. */
+void pushwake__call_lost_leg(struct pushwake__call *call);
+
+/*! The caller goes elsewhere in the dialplan: what the channel began is over. */
+void pushwake__calls_desert(struct ast_channel *chan);
+
+/* ---- pushwake_session.c: what PJSIP says of legs and callers */
+
+int pushwake__session_start(void);
+void pushwake__session_stop(void);
+
+/* ---- pushwake_join.c */
+
+/*! A REGISTER came while no engine answers: this contact is rung, unless it is already. */
+void pushwake__calls_join(const char *aor, const struct pushwake__contact *contact);
+
+/* ---- pushwake_verb.c */
+
+/*! Executes a verb of the engine, in whatever thread it came to. */
+void pushwake__verb_execute(const pushwake_verb *verb);
 
 #endif /* PUSHWAKE_CALL_H */

@@ -97,6 +97,24 @@ void pushwake__call_left(struct pushwake__call *call)
 	pushwake__call_look(call);
 }
 
+void pushwake__call_lost_leg(struct pushwake__call *call)
+{
+	int is_asleep = call->event == PUSHWAKE_EVENT_CALL && !pushwake__legs_live(call);
+	int is_new;
+
+	ao2_lock(call);
+	is_new = is_asleep && call->watched && !call->ended && !call->given_up && !call->has_waited;
+	if (is_new) {
+		call->has_waited = 1;
+	}
+	ao2_unlock(call);
+	if (is_new) {
+		pushwake__devstate_changed(call->aor);
+	}
+	pushwake__call_alert(call);
+	pushwake__call_look(call);
+}
+
 void pushwake__calls_desert(struct ast_channel *chan)
 {
 	struct pushwake__calls calls;

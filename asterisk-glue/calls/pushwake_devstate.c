@@ -12,7 +12,6 @@
 #include "asterisk/astobj2.h"
 #include "asterisk/devicestate.h"
 #include "asterisk/logger.h"
-#include "asterisk/res_pjsip.h"
 #include "asterisk/sorcery.h"
 #include "asterisk/stasis.h"
 #include "asterisk/stasis_message_router.h"
@@ -22,7 +21,6 @@
 #include "pushwake_call.h"
 #include "pushwake_query.h"
 
-#define LABEL "PushWake"
 #define SIP_PREFIX "PJSIP/"
 #define BUCKETS 61
 
@@ -85,19 +83,11 @@ static struct renamed_aor *find_renamed(const char *aor)
 	return entry;
 }
 
-static int is_aor(const char *name)
-{
-	struct ast_sip_aor *aor = ast_sip_location_retrieve_aor(name);
-
-	ao2_cleanup(aor);
-	return aor != NULL;
-}
-
 /*! Its name alone does not make an endpoint that of the AoR; where there is no such AoR it is all that can be meant. */
 static enum ast_device_state endpoint_state(const char *aor)
 {
 	enum ast_device_state state;
-	struct renamed_aor *entry = pushwake__endpoint_has(aor, aor) || !is_aor(aor) ? NULL : find_renamed(aor);
+	struct renamed_aor *entry = pushwake__endpoint_has(aor, aor) || !pushwake__is_aor(aor) ? NULL : find_renamed(aor);
 
 	if (!entry) {
 		return sip_state(aor);
@@ -180,16 +170,11 @@ static enum ast_device_state device_state(const char *aor)
 	return is_away ? binding_state(aor) : state;
 }
 
-void pushwake__devstate_changed(const char *aor)
-{
-	ast_devstate_changed(AST_DEVICE_UNKNOWN, AST_DEVSTATE_CACHABLE, LABEL ":%s", aor);
-}
-
 int pushwake__devstate_start(void)
 {
 	unknown = ast_str_container_alloc(BUCKETS);
 	renamed = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, BUCKETS, renamed_aor_hash_fn, NULL, renamed_aor_cmp_fn);
-	if (!unknown || !renamed || ast_devstate_prov_add(LABEL, device_state)) {
+	if (!unknown || !renamed || ast_devstate_prov_add(PUSHWAKE__DEVICE, device_state)) {
 		return -1;
 	}
 	router = stasis_message_router_create(ast_device_state_topic_all());
@@ -203,7 +188,7 @@ void pushwake__devstate_stop(void)
 {
 	stasis_message_router_unsubscribe_and_join(router);
 	router = NULL;
-	ast_devstate_prov_del(LABEL);
+	ast_devstate_prov_del(PUSHWAKE__DEVICE);
 	ao2_cleanup(renamed);
 	ao2_cleanup(unknown);
 	renamed = NULL;

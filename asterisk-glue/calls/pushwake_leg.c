@@ -74,7 +74,6 @@ void pushwake__leg_queue(struct pushwake__call *call, int number, const struct p
 	leg.reason = ast_strlen_zero(reason) ? NULL : ast_strdup(reason);
 	if (add(call, leg)) {
 		pushwake__call_alert(call);
-		pushwake__call_look(call);
 	}
 }
 
@@ -120,7 +119,7 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 			continue;
 		}
 		if (call->event == PUSHWAKE_EVENT_CHAT) {
-			pushwake__node_text_append(dial, &leg->contact);
+			pushwake__text_append(dial, &leg->contact);
 		} else if (!pushwake__dial_fit(dial, &leg->contact)) {
 			continue; /* the next run takes it */
 		}
@@ -191,25 +190,6 @@ int pushwake__legs_live(struct pushwake__call *call)
 int pushwake__legs_dialled(struct pushwake__call *call)
 {
 	return has_leg(call, PUSHWAKE__LEG_SENT);
-}
-
-/*! A leg is over: when it was the last one its phone sleeps as the others do, and runs of PushWake() may have to end. */
-static void look_after(struct pushwake__call *call)
-{
-	int is_asleep = call->event == PUSHWAKE_EVENT_CALL && !pushwake__legs_live(call);
-	int is_new;
-
-	ao2_lock(call);
-	is_new = is_asleep && call->watched && !call->ended && !call->given_up && !call->has_waited;
-	if (is_new) {
-		call->has_waited = 1;
-	}
-	ao2_unlock(call);
-	if (is_new) {
-		pushwake__devstate_changed(call->aor);
-	}
-	pushwake__call_alert(call);
-	pushwake__call_look(call);
 }
 
 int pushwake__legs_ring(struct pushwake__call *call)
@@ -323,12 +303,9 @@ void pushwake__leg_heard(struct pushwake__call *call, int number, int status)
 	if (is_new) {
 		report(call, number, status, 1);
 	}
-	if (status >= 300) {
-		look_after(call);
-	}
 }
 
-void pushwake__leg_failed(struct pushwake__call *call, int number, int status)
+int pushwake__leg_failed(struct pushwake__call *call, int number, int status)
 {
 	struct pushwake__leg *leg;
 	int is_new;
@@ -342,8 +319,8 @@ void pushwake__leg_failed(struct pushwake__call *call, int number, int status)
 	ao2_unlock(call);
 	if (is_new) {
 		report(call, number, status, 0);
-		look_after(call);
 	}
+	return is_new;
 }
 
 struct ast_channel *pushwake__leg_channel(struct pushwake__call *call, int number)
@@ -382,43 +359,4 @@ void pushwake__leg_close(struct pushwake__call *call, int number)
 		ast_softhangup(chan, AST_SOFTHANGUP_EXPLICIT);
 		ast_channel_unref(chan);
 	}
-}
-
-/*! The leg that is out to the phone of this contact: its number, 0 for none, -1 when it is out to this very contact. */
-static int find_same(struct pushwake__call *call, const struct pushwake__contact *contact)
-{
-	size_t index;
-	int number = 0;
-
-	for (index = 0; number >= 0 && index < AST_VECTOR_SIZE(&call->legs); index++) {
-		const struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
-
-		if (leg->state == PUSHWAKE__LEG_OVER) {
-			continue;
-		}
-		if (!strcmp(leg->contact.uri, contact->uri)) {
-			number = ast_strlen_zero(leg->contact.flow) || !strcmp(leg->contact.flow, contact->flow) ? -1 : leg->number;
-		} else if (!strcmp(S_OR(leg->contact.registration, ""), contact->registration)) {
-			number = leg->number;
-		}
-	}
-	return number;
-}
-
-static void join(struct pushwake__call *call, void *context)
-{
-	const struct pushwake__contact *contact = context;
-	int old;
-
-	ao2_lock(call);
-	old = call->ended || call->joins >= PUSHWAKE__MAX_JOINS ? -1 : find_same(call, contact);
-	ao2_unlock(call);
-	if (old >= 0) {
-		pushwake__leg_queue(call, PUSHWAKE__LEG_NEXT, contact, old, NULL);
-	}
-}
-
-void pushwake__calls_join(const char *aor, const struct pushwake__contact *contact)
-{
-	pushwake__calls_each(aor, join, (void *) contact);
 }

@@ -24,7 +24,7 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
-#include "pushwake_session.h"
+#include "pushwake_supplement.h"
 
 /*! Longest Route that is read. */
 #define MAX_ROUTE 2048

@@ -19,11 +19,9 @@
 #include "asterisk/res_pjsip.h"
 #include "asterisk/sorcery.h"
 #include "asterisk/strings.h"
-#include "asterisk/uri.h"
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
-#include "pushwake_session.h"
 
 /*! The message_context of the endpoint that stands for other nodes. No dialplan needs to have it. */
 #define NODES_CONTEXT "pushwake-nodes"
@@ -170,24 +168,6 @@ static pjsip_module forwarder = {
 };
 
 /* ---- To another node */
-
-void pushwake__node_text_append(struct ast_str **dial, const struct pushwake__contact *contact)
-{
-	size_t size = strlen(S_OR(contact->path, "")) * 3 + 1;
-	struct pushwake__contact routed = *contact;
-	char *route = ast_alloca(size);
-	char *uri = NULL;
-
-	if (!ast_strlen_zero(contact->path)) {
-		ast_uri_encode(contact->path, route, size, ast_uri_http);
-		if (ast_asprintf(&uri, "%s;" PUSHWAKE__ROUTE_PARAMETER "=%s", contact->uri, route) < 0) {
-			return;
-		}
-		routed.uri = uri;
-	}
-	pushwake__dial_append(dial, &routed);
-	ast_free(uri);
-}
 
 /*! Takes the parameter out of a URI: its last value, since ours comes last; NULL when it has none. */
 static const pj_str_t *take_route(pjsip_uri *any)

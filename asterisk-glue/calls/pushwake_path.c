@@ -19,7 +19,7 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
-#include "pushwake_session.h"
+#include "pushwake_supplement.h"
 
 /*! After res_pjsip_path, which has added the Route where it could. */
 #define AFTER_PATH (AST_SIP_SUPPLEMENT_PRIORITY_CHANNEL - 50)

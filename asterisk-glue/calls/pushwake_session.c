@@ -22,7 +22,7 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
-#include "pushwake_session.h"
+#include "pushwake_supplement.h"
 
 /*! A session that sends a leg; number 0 when it only rings somebody else for the same calls. */
 struct sent {
@@ -52,12 +52,20 @@ struct hung {
 	int number;
 };
 
+/*! A leg has ended without a word from the phone. */
+static void fail(struct pushwake__call *call, int number, int status)
+{
+	if (pushwake__leg_failed(call, number, status)) {
+		pushwake__call_lost_leg(call);
+	}
+}
+
 static void hung_free(void *data)
 {
 	struct hung *hung = data;
 
 	/* By Dial(), since a leg that ended by itself is over already. */
-	pushwake__leg_failed(hung->call, hung->number, 487);
+	fail(hung->call, hung->number, 487);
 	ao2_ref(hung->call, -1);
 	ast_free(hung);
 }
@@ -71,22 +79,6 @@ struct target {
 	pj_pool_t *pool;
 	pjsip_sip_uri *uri;
 };
-
-int pushwake__uri_matches(pj_pool_t *pool, const pjsip_sip_uri *target, const char *contact)
-{
-	pjsip_sip_uri *uri, *same;
-	pj_str_t copy;
-
-	pj_strdup2_with_null(pool, &copy, contact);
-	uri = (pjsip_sip_uri *) pjsip_parse_uri(pool, copy.ptr, copy.slen, 0);
-	if (!uri || (!PJSIP_URI_SCHEME_IS_SIP(uri) && !PJSIP_URI_SCHEME_IS_SIPS(uri))) {
-		return 0;
-	}
-	same = pjsip_uri_clone(pool, target);
-	/* user_eq_phone adds it on the way out. */
-	same->user_param.slen = uri->user_param.slen = 0;
-	return pjsip_uri_cmp(PJSIP_URI_IN_CONTACT_HDR, uri, same) == PJ_SUCCESS;
-}
 
 /*! Whether a contact is where the INVITE goes. */
 static int matches(const char *text, void *context)
@@ -237,6 +229,9 @@ static void incoming_response(struct ast_sip_session *session, pjsip_rx_data *rd
 	}
 	if (sent->call) {
 		pushwake__leg_heard(sent->call, sent->number, status);
+		if (status >= 300) {
+			pushwake__call_lost_leg(sent->call);
+		}
 	}
 	if (status >= 200 && status < 300) {
 		answered(sent);
@@ -249,7 +244,7 @@ static void session_end(struct ast_sip_session *session)
 	int cause = session->inv_session ? session->inv_session->cause : 0;
 
 	if (sent && sent->call) {
-		pushwake__leg_failed(sent->call, sent->number, cause >= 300 ? cause : PJSIP_SC_SERVICE_UNAVAILABLE);
+		fail(sent->call, sent->number, cause >= 300 ? cause : PJSIP_SC_SERVICE_UNAVAILABLE);
 	}
 }
 

@@ -59,6 +59,7 @@ static void ring(struct pushwake__call *call, const pushwake_verb *verb)
 		return;
 	}
 	pushwake__leg_queue(call, verb->leg, &contact, verb->replaces, reason);
+	pushwake__call_look(call);
 	pushwake__contact_free(contact);
 }
 

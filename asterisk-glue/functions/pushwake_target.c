@@ -17,6 +17,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
+#include "pushwake_host.h"
 #include "pushwake_target.h"
 
 /*! Adds an AoR once; not 0 when memory is short. */
@@ -36,14 +37,6 @@ static int add(struct pushwake__aors *aors, const char *aor)
 		return -1;
 	}
 	return 0;
-}
-
-static int is_aor(const char *name)
-{
-	struct ast_sip_aor *aor = ast_sip_location_retrieve_aor(name);
-
-	ao2_cleanup(aor);
-	return aor != NULL;
 }
 
 /*! The AoRs of an endpoint, comma separated: empty when it has none; NULL when there is no such endpoint. */
@@ -92,7 +85,7 @@ static int add_endpoint(struct pushwake__aors *aors, const char *device)
 /*! A name alone: an AoR, though it may be another server's that shares the store. */
 static int add_name(struct pushwake__aors *aors, const char *name)
 {
-	char *list = is_aor(name) ? NULL : aors_of(name);
+	char *list = pushwake__is_aor(name) ? NULL : aors_of(name);
 
 	if (!ast_strlen_zero(list)) {
 		ast_log(LOG_WARNING, "PushWake(%s): there is no AoR %s, but the endpoint %s has the AoR %s; write PushWake(PJSIP/%s)\n",
@@ -106,7 +99,7 @@ static int add_target(struct pushwake__aors *aors, const char *target)
 {
 	const char *slash = strchr(target, '/');
 
-	if (!slash || is_aor(target)) {
+	if (!slash || pushwake__is_aor(target)) {
 		return add_name(aors, target);
 	}
 	if (!strncasecmp(target, "PJSIP/", strlen("PJSIP/"))) {

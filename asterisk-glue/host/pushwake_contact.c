@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief Contacts of an AoR: as the registrar has them, and as Dial() can take them.
+ * \brief Contacts of an AoR, as the registrar has them.
  *
- * The registrar keeps contact URIs without push parameters (see pushwake_register.c):
- * a token may be longer than PJSIP lets a URI be, and an '&' in it would split a
- * dial string.
+ * It keeps their URIs without push parameters (see pushwake_register.c): a token may be
+ * longer than PJSIP lets a URI be, and an '&' in it would split a dial string.
  */
 #include "asterisk.h"
 
@@ -19,9 +18,6 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_host.h"
-
-/*! Bytes of a variable that a dialplan can read. */
-#define MAX_VARIABLE 4095
 
 /*!
  * Where the REGISTER came from. With rewrite_contact the URI says it: the parameter is there when the phone gave another
@@ -72,43 +68,6 @@ int pushwake__contact_copy(struct pushwake__contact *to, const struct pushwake__
 	pushwake__contact_free(*to);
 	memset(to, 0, sizeof(*to));
 	return -1;
-}
-
-static int has_aor(void *obj, void *arg, int flags)
-{
-	const struct ast_sip_endpoint *endpoint = obj;
-	char *rest = ast_strdupa(S_OR(endpoint->aors, ""));
-	char *name;
-
-	while ((name = ast_strip(strsep(&rest, ",")))) {
-		if (!strcmp(name, arg)) {
-			return CMP_MATCH | CMP_STOP;
-		}
-	}
-	return 0;
-}
-
-int pushwake__endpoint_has(const char *name, const char *aor)
-{
-	struct ast_sip_endpoint *endpoint = ast_sorcery_retrieve_by_id(ast_sip_get_sorcery(), "endpoint", name);
-	int has = endpoint && has_aor(endpoint, (void *) aor, 0);
-
-	ao2_cleanup(endpoint);
-	return has;
-}
-
-struct ast_sip_endpoint *pushwake__endpoint_of(const char *aor)
-{
-	struct ao2_container *all;
-	struct ast_sip_endpoint *endpoint;
-
-	if (pushwake__endpoint_has(aor, aor)) {
-		return ast_sorcery_retrieve_by_id(ast_sip_get_sorcery(), "endpoint", aor);
-	}
-	all = ast_sip_get_endpoints();
-	endpoint = all ? ao2_callback(all, 0, has_aor, (void *) aor) : NULL;
-	ao2_cleanup(all);
-	return endpoint;
 }
 
 static int add_contact(void *obj, void *arg, int flags)
@@ -320,42 +279,18 @@ int pushwake__contact_make_room(const char *aor, const char *text, pjsip_rx_data
 	return registered.has_room ? INT_MAX : room;
 }
 
-/*! Where the host of a URI begins and ends when it is an IPv6 reference; both NULL when it is none. */
-static void find_reference(const char *uri, const char **begin, const char **end)
+int pushwake__uri_matches(pj_pool_t *pool, const pjsip_sip_uri *target, const char *contact)
 {
-	const char *at = strchr(uri, '@');
-	const char *colon = strchr(uri, ':');
+	pjsip_sip_uri *uri, *same;
+	pj_str_t copy;
 
-	*begin = at ? at + 1 : colon ? colon + 1 : uri;
-	*end = **begin == '[' ? strchr(*begin, ']') : NULL;
-	*begin = *end ? *begin : NULL;
-}
-
-void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact *contact)
-{
-	const char *byte, *begin, *end;
-
-	find_reference(contact->uri, &begin, &end);
-	ast_str_append(dial, 0, "%sPJSIP/%s/", ast_str_strlen(*dial) ? "&" : "", contact->endpoint);
-	for (byte = contact->uri; *byte; byte++) {
-		/* '&' parts the devices of Dial(), ',' its arguments, and the others steer how
-		 * those are taken apart. */
-		if (byte != begin && byte != end && (strchr("&,()[]\"\\^|", *byte) || *byte <= ' ')) {
-			ast_str_append(dial, 0, "%%%02X", (unsigned char) *byte);
-		} else {
-			ast_str_append(dial, 0, "%c", *byte);
-		}
-	}
-}
-
-int pushwake__dial_fit(struct ast_str **dial, const struct pushwake__contact *contact)
-{
-	size_t before = ast_str_strlen(*dial);
-
-	pushwake__dial_append(dial, contact);
-	if (before && ast_str_strlen(*dial) > MAX_VARIABLE) {
-		ast_str_truncate(*dial, before);
+	pj_strdup2_with_null(pool, &copy, contact);
+	uri = (pjsip_sip_uri *) pjsip_parse_uri(pool, copy.ptr, copy.slen, 0);
+	if (!uri || (!PJSIP_URI_SCHEME_IS_SIP(uri) && !PJSIP_URI_SCHEME_IS_SIPS(uri))) {
 		return 0;
 	}
-	return 1;
+	same = pjsip_uri_clone(pool, target);
+	/* user_eq_phone adds it on the way out. */
+	same->user_param.slen = uri->user_param.slen = 0;
+	return pjsip_uri_cmp(PJSIP_URI_IN_CONTACT_HDR, uri, same) == PJ_SUCCESS;
 }

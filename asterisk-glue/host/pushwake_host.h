@@ -25,6 +25,8 @@ struct ast_sip_contact;
 struct ast_str;
 struct ao2_container;
 struct pjsip_rx_data;
+struct pjsip_sip_uri;
+struct ast_sip_endpoint;
 
 /*! A pushwake_str of a C string; empty for NULL. */
 static inline pushwake_str pushwake__str(const char *text)
@@ -60,6 +62,23 @@ void pushwake__settings_stop(void);
 /*! The engine did not answer for this AoR. Says so as often as the library lets it. */
 void pushwake__engine_away(const char *what, const char *aor, int status);
 
+/* ---- pushwake_endpoint.c */
+
+/*! Of our device states: PushWake:aor. */
+#define PUSHWAKE__DEVICE "PushWake"
+
+/*! What push knows of an AoR may have changed. */
+void pushwake__devstate_changed(const char *aor);
+
+/*! Whether pjsip.conf has this AoR. */
+int pushwake__is_aor(const char *name);
+
+/*! Whether there is an endpoint of this name, and it has this AoR. */
+int pushwake__endpoint_has(const char *name, const char *aor);
+
+/*! The endpoint whose phones register under this AoR, a reference: most have its name. NULL when there is none. */
+struct ast_sip_endpoint *pushwake__endpoint_of(const char *aor);
+
 /* ---- pushwake_contact.c */
 
 /*! One contact of an AoR, as the dialplan can dial it. */
@@ -81,12 +100,6 @@ struct pushwake__contact {
 };
 AST_VECTOR(pushwake__contacts, struct pushwake__contact);
 
-/*! Whether there is an endpoint of this name, and it has this AoR. */
-int pushwake__endpoint_has(const char *name, const char *aor);
-
-/*! The endpoint whose phones register under this AoR, a reference: most have its name. NULL when there is none. */
-struct ast_sip_endpoint *pushwake__endpoint_of(const char *aor);
-
 /*! Fills in the contacts of an AoR; none when there is no such AoR. */
 void pushwake__contacts_get(struct pushwake__contacts *contacts, const char *aor);
 void pushwake__contacts_free(struct pushwake__contacts *contacts);
@@ -104,15 +117,6 @@ void pushwake__contact_describe(pushwake_contact *out, const struct pushwake__co
 /*! Longest URI in text form, push parameters included. */
 #define PUSHWAKE__MAX_URI 8192
 
-/*! Appends one contact to a dial string, with everything escaped that Dial() would split at. */
-void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact *contact);
-
-/*!
- * The same for what a dialplan reads from a variable, if it fits: Asterisk cuts that after 4095 bytes, in the middle of a
- * contact. 0: it was left out.
- */
-int pushwake__dial_fit(struct ast_str **dial, const struct pushwake__contact *contact);
-
 /*! Removes the contact with this URI from the registrar. */
 void pushwake__contact_forget(const char *aor, const char *uri);
 
@@ -125,5 +129,25 @@ void pushwake__contact_forget(const char *aor, const char *uri);
  * Returns how many contacts the AoR still takes, none or less when it is full; INT_MAX for one that takes no new place.
  */
 int pushwake__contact_make_room(const char *aor, const char *text, struct pjsip_rx_data *rdata);
+
+/*! Whether a contact is what this Request-URI names; the pool is for the comparison. */
+int pushwake__uri_matches(pj_pool_t *pool, const struct pjsip_sip_uri *target, const char *contact);
+
+/* ---- pushwake_dial.c */
+
+/*! Appends one contact to a dial string, with everything escaped that Dial() would split at. */
+void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact *contact);
+
+/*!
+ * The same for what a dialplan reads from a variable, if it fits: Asterisk cuts that after 4095 bytes, in the middle of a
+ * contact. 0: it was left out.
+ */
+int pushwake__dial_fit(struct ast_str **dial, const struct pushwake__contact *contact);
+
+/*! The contact as MessageSend() takes it: its Path goes with the URI, and becomes a Route when the MESSAGE is sent. */
+void pushwake__text_append(struct ast_str **dial, const struct pushwake__contact *contact);
+
+/*! Parameter of a URI on its way through the dialplan: where its MESSAGE goes. No phone may say that of itself. */
+#define PUSHWAKE__ROUTE_PARAMETER "pushwake-route"
 
 #endif /* PUSHWAKE_HOST_H */

@@ -8,9 +8,6 @@
 
 #include <pushwake.h>
 
-/*! Reads pushwake.conf again and uses it; keeps the old settings when it has errors. */
-int pushwake__reload(void);
-
 /* ---- pushwake_supervisor.c */
 
 int pushwake__supervisor_start(void);
@@ -18,6 +15,11 @@ void pushwake__supervisor_stop(void);
 
 /*! Process id of the engine that this module started, or 0. */
 int pushwake__supervisor_engine_pid(void);
+
+/* ---- pushwake_reload.c */
+
+/*! Reads pushwake.conf again and uses it; keeps the old settings when it has errors. */
+int pushwake__reload(void);
 
 /* ---- pushwake_cli.c, pushwake_manager.c */
 

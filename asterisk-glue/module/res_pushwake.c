@@ -13,21 +13,17 @@
 #include <stdlib.h>
 
 #include "asterisk/ast_version.h"
-#include "asterisk/lock.h"
 #include "asterisk/logger.h"
 #include "asterisk/module.h"
 
 #include "pushwake_call.h"
 #include "pushwake_module.h"
-#include "pushwake_query.h"
 #include "pushwake_request.h"
 #include "pushwake_wake.h"
 
 #ifndef PUSHWAKE_ASTERISK_MAJOR
 #error "PUSHWAKE_ASTERISK_MAJOR is not set; build with the Makefile"
 #endif
-
-AST_MUTEX_DEFINE_STATIC(reload_lock);
 
 static int start_settings(void)
 {
@@ -98,43 +94,6 @@ static int check_versions(void)
 		return -1;
 	}
 	return 0;
-}
-
-static int log_row(void *context, const pushwake_field *fields, size_t count)
-{
-	size_t index;
-
-	for (index = 0; index < count; index++) {
-		char text[512];
-
-		ast_log(LOG_WARNING, "%.*s: %s\n", PUSHWAKE__PRINT(fields[index].name),
-			pushwake__field_text(&fields[index], text, sizeof(text)));
-	}
-	return 0;
-}
-
-int pushwake__reload(void)
-{
-	pushwake_settings *settings = pushwake__config_read();
-	char error[256];
-	int res = 0;
-
-	if (!settings) {
-		return -1;
-	}
-	ast_mutex_lock(&reload_lock);
-	if (pushwake_settings_replace(settings, pushwake__settings()) > 0) {
-		/* The engine goes on, with the pushes that it has in hand. */
-		pushwake_settings_free(settings);
-		if (pushwake__query(PUSHWAKE_QUERY_RELOAD, "", log_row, NULL, error, sizeof(error)) < 0) {
-			ast_log(LOG_WARNING, "The engine did not reload: %s\n", error);
-		}
-	} else {
-		pushwake__supervisor_stop();
-		res = pushwake__settings_use(settings) ? -1 : pushwake__supervisor_start();
-	}
-	ast_mutex_unlock(&reload_lock);
-	return res;
 }
 
 static int load_module(void)
