@@ -335,6 +335,10 @@ int pushwake_register_leaves(pushwake_register_result *out, pushwake_client *cli
 int pushwake_register(pushwake_register_result *out, pushwake_client *client,
                       const pushwake_register_request *request);
 
+/* Somebody has removed this contact from the registrar by hand, so that its phone is pushed no more (RFC 8599, 5.5). For
+ * what phones and time remove it is not called. Does not wait. */
+int pushwake_contact_removed(pushwake_client *client, pushwake_str aor, pushwake_str uri);
+
 /* ---- Upstream: phones of a SIP server behind this host --------------------- */
 
 /* A REGISTER that is held until the phone's SIP server has answered the gateway's own. */
@@ -348,10 +352,12 @@ typedef struct pushwake_upstream_request {
     pushwake_str local;        /* host:port under which the server reaches this host */
     const pushwake_header *headers; /* all of them, in order */
     size_t header_count;
+    uint64_t resumed;          /* 1: it is held since before this engine. As pushwake_resume() this then waits for a slow
+                                * engine, and one that is silent refuses nothing: ask again a little later */
 } pushwake_upstream_request;
 #define PUSHWAKE_UPSTREAM_REQUEST_INIT                                                     \
     { sizeof(pushwake_upstream_request), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },         \
-      { NULL, 0 }, { NULL, 0 }, NULL, 0 }
+      { NULL, 0 }, { NULL, 0 }, NULL, 0, 0 }
 
 enum pushwake_upstream_kind {
     PUSHWAKE_UPSTREAM_SEND   = 1, /* send a REGISTER, and pass its final answer to pushwake_upstream_answered() */
@@ -382,7 +388,9 @@ typedef struct pushwake_upstream {
 typedef void (*pushwake_upstream_fn)(void *context, const pushwake_upstream *action);
 
 /* A phone registers. The actions for it come before this returns, or later from
- * pushwake_upstream_answered() or the supervisor. */
+ * pushwake_upstream_answered() or the supervisor. When no engine can be
+ * asked, or there are no headers, on_action gets a PUSHWAKE_UPSTREAM_REFUSE, and this
+ * returns a status below 0. */
 int pushwake_upstream_register(pushwake_client *client, const pushwake_upstream_request *request,
                                pushwake_upstream_fn on_action, void *context);
 

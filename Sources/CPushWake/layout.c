@@ -20,7 +20,7 @@ _Static_assert(sizeof(pushwake_send_request) == 272, "pushwake_send_request");
 _Static_assert(sizeof(pushwake_field) == 40, "pushwake_field");
 _Static_assert(sizeof(pushwake_result) == 136, "pushwake_result");
 _Static_assert(sizeof(pushwake_supervisor_config) == 56, "pushwake_supervisor_config");
-_Static_assert(sizeof(pushwake_upstream_request) == 112, "pushwake_upstream_request");
+_Static_assert(sizeof(pushwake_upstream_request) == 120, "pushwake_upstream_request");
 _Static_assert(sizeof(pushwake_upstream) == 176, "pushwake_upstream");
 _Static_assert(sizeof(pushwake_upstream_answer) == 56, "pushwake_upstream_answer");
 #endif

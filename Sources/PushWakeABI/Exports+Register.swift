@@ -152,6 +152,15 @@ private func put(
     for index in contacts.indices { contacts[index].put(into: engine) }
 }
 
+@_cdecl("pushwake_contact_removed") @implementation
+public func pushwake_contact_removed(_ client: OpaquePointer!, _ aor: pushwake_str, _ uri: pushwake_str) -> CInt {
+    guard !aor.isEmpty, !uri.isEmpty else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    return post(client, .contactRemoved) { handle in
+        handle.client.put(.aor, aor.bytes.span)
+        handle.client.put(.contactURI, uri.bytes.span)
+    }
+}
+
 private func read(_ reply: MessageReader, into out: inout pushwake_register_result, _ handle: ClientHandle) {
     let arena = handle.arena
     var reader = reply

@@ -13,10 +13,14 @@ public func pushwake_upstream_register(
 ) -> CInt {
     guard let action, let request,
         let wanted = whole(
-            request, size: request.pointee.size, smallest: MemoryLayout<pushwake_upstream_request>.size,
+            request, size: request.pointee.size, smallest: smallestUpstreamRequest,
             empty: pushwake_upstream_request()),
         let handle = asking(client)
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard wanted.headers != nil else {
+        refuse(wanted.handle) { action(context, $0) }
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
     let engine = handle.client
     engine.begin(.upstreamRegister)
     engine.put(.host, Int64(bitPattern: handle.host))
@@ -30,7 +34,29 @@ public func pushwake_upstream_register(
         let (name, value) = (header.name.bytes.span, header.value.bytes.span)
         return RegistrationReader.reads(name) || HeaderLine.authorization(name: name, value: value) != nil
     }
-    return ask(handle) { action(context, $0) }
+    let isResumed = wanted.resumed != 0
+    // As in pushwake_resume(): no SIP worker asks it.
+    let status = ask(handle, milliseconds: isResumed ? handle.settings.integer(.engineTimeout) : nil) {
+        action(context, $0)
+    }
+    let isSilent = status == PUSHWAKE_ERR_TIMEOUT.rawValue || status == PUSHWAKE_ERR_UNAVAILABLE.rawValue
+    if status < 0, !(isResumed && isSilent) { refuse(wanted.handle) { action(context, $0) } }
+    return status
+}
+
+/// Bytes of the first header's request, which ended with the headers.
+private let smallestUpstreamRequest = MemoryLayout<pushwake_upstream_request>.offset(of: \.resumed) ?? 0
+
+/// What the engine would say of a phone's REGISTER if it could be asked.
+private func refuse(_ handle: UInt64, then tell: (UnsafePointer<pushwake_upstream>) -> Void) {
+    let arena = TextArena()
+    let refusal = UpstreamAction.notReady
+    var action = pushwake_upstream(beginning: Int64(PUSHWAKE_UPSTREAM_REFUSE.rawValue))
+    action.handle = handle
+    action.status = CInt(refusal.status)
+    action.reason = arena.keep(refusal.reason)
+    action.headers = arena.keep(refusal.headers.map { $0 + "\r\n" }.joined())
+    withExtendedLifetime(arena) { withUnsafePointer(to: action, tell) }
 }
 
 @_cdecl("pushwake_upstream_answered") @implementation
@@ -68,10 +94,12 @@ public func pushwake_upstream_user(
 }
 
 /// Each action is in memory of this call: the host may ask the engine as it carries one out.
-private func ask(_ handle: ClientHandle, then tell: (UnsafePointer<pushwake_upstream>) -> Void) -> CInt {
+private func ask(
+    _ handle: ClientHandle, milliseconds: Int64? = nil, then tell: (UnsafePointer<pushwake_upstream>) -> Void
+) -> CInt {
     let actions = StructArena<pushwake_upstream>()
     do throws(ClientError) {
-        actions.read(try handle.client.call())
+        actions.read(try handle.client.call(milliseconds: milliseconds))
     } catch {
         return handle.status(of: error)
     }

@@ -126,15 +126,22 @@ public func pushwake_resume(_ client: OpaquePointer!, _ request: UnsafePointer<p
     }
 }
 
-/// One message without a reply.
+/// What is said of a request.
 private func post(
     _ client: OpaquePointer?, _ kind: EngineProtocol.Kind, _ request: UInt64, _ fill: (EngineClient) -> Void
 ) -> CInt {
+    post(client, kind) { handle in
+        handle.client.put(.host, Int64(bitPattern: handle.host))
+        handle.client.put(.handle, Int64(bitPattern: request))
+        fill(handle.client)
+    }
+}
+
+/// One message without a reply.
+func post(_ client: OpaquePointer?, _ kind: EngineProtocol.Kind, _ fill: (ClientHandle) -> Void) -> CInt {
     guard let handle = reporting(client) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     handle.client.begin(kind, waits: false)
-    handle.client.put(.host, Int64(bitPattern: handle.host))
-    handle.client.put(.handle, Int64(bitPattern: request))
-    fill(handle.client)
+    fill(handle)
     do throws(ClientError) {
         try handle.client.post()
         return 0

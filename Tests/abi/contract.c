@@ -325,6 +325,48 @@ static void check_words(pushwake_client *client)
     INVALID(pushwake_client_replace(NULL, NULL));
 }
 
+static void take_refusal(void *context, const pushwake_upstream *action)
+{
+    CHECK(action->kind == PUSHWAKE_UPSTREAM_REFUSE && action->handle == 7 && action->status == 503);
+    CHECK(equals(action->reason, "Gateway Not Ready") && equals(action->headers, "Retry-After: 5\r\n"));
+    ++*(int *)context;
+}
+
+static void check_upstream(pushwake_client *client)
+{
+    pushwake_upstream_request request = PUSHWAKE_UPSTREAM_REQUEST_INIT;
+    pushwake_header header = { text("Expires"), text("60") };
+    int refused = 0;
+    request.handle = 7;
+    INVALID(pushwake_upstream_register(client, &request, take_refusal, &refused));
+    CHECK(refused == 1);
+    request.headers = &header;
+    request.header_count = 1;
+    CHECK(pushwake_upstream_register(client, &request, take_refusal, &refused) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(refused == 2);
+    request.size = offsetof(pushwake_upstream_request, resumed);
+    request.resumed = 1; /* an older caller has no such field */
+    CHECK(pushwake_upstream_register(client, &request, take_refusal, &refused) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(refused == 3);
+    request.size = sizeof(request);
+    CHECK(pushwake_upstream_register(client, &request, take_refusal, &refused) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(refused == 3);
+    INVALID(pushwake_upstream_register(client, NULL, take_refusal, &refused));
+    INVALID(pushwake_upstream_register(client, &request, NULL, &refused));
+    INVALID(pushwake_upstream_register(NULL, &request, take_refusal, &refused));
+    CHECK(refused == 3);
+}
+
+static void check_contact_removed(pushwake_client *client)
+{
+    const pushwake_str uri = text("sip:alice@192.0.2.1");
+    CHECK(pushwake_contact_removed(client, text("alice"), uri) == PUSHWAKE_ERR_UNAVAILABLE);
+    INVALID(pushwake_contact_removed(client, nothing, uri));
+    INVALID(pushwake_contact_removed(client, text("alice"), nothing));
+    CHECK(pushwake_contact_removed(client, broken, uri) == PUSHWAKE_ERR_INVALID_ARGUMENT);
+    INVALID(pushwake_contact_removed(NULL, text("alice"), uri));
+}
+
 static void check_may_wake(pushwake_client *client)
 {
     /* No engine has run: nobody knows. */
@@ -502,6 +544,8 @@ int main(void)
     check_node_user(settings);
     check_refusal(settings);
     check_words(client);
+    check_upstream(client);
+    check_contact_removed(client);
     check_may_wake(client);
     check_wake(client);
     check_requests(client);

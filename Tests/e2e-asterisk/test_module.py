@@ -100,6 +100,10 @@ def test_the_engine_inherits_nothing_of_a_busy_asterisk(make_asterisk):
     assert not [name for name in held if "/log/" in name or "astdb" in name], held
 
 
+def test_no_two_files_need_each_other(module, chroot):
+    build(chroot, "circles")
+
+
 def test_built_for_another_asterisk(make_asterisk, chroot, tmp_path):
     build(chroot, "ASTERISK_MAJOR=20", f"OUT={tmp_path}/build")
     asterisk = make_asterisk(start=False)

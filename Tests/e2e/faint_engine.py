@@ -10,7 +10,7 @@ import threading
 
 HEADER = struct.Struct("<BBI")
 FIELD = struct.Struct("<BI")
-RESUME, REPLY, HANDLE = 12, 64, 71
+RESUME, UPSTREAM_REGISTER, REPLY, HANDLE = 12, 30, 64, 71
 
 
 class FaintEngine:
@@ -53,7 +53,7 @@ class FaintEngine:
 
     def _answer(self, peer, message):
         version, kind, number = HEADER.unpack_from(message)
-        if kind == RESUME:
+        if kind in (RESUME, UPSTREAM_REGISTER):
             self.asked.append(self._handle(message))
             self.silences -= 1
             if self.silences >= 0:

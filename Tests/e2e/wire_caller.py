@@ -82,7 +82,8 @@ class WireCall:
         target = target or answer.headers("Contact")[0].strip("<>")
         routes = [f"Route: {route}" for route in reversed(answer.headers("Record-Route"))]
         self.cseq += 1
-        self._send(method, new_branch(), answer.headers("To")[0], *routes, target=target)
+        self.branch = new_branch()
+        self._send(method, self.branch, answer.headers("To")[0], *routes, target=target)
         return f"{self.cseq} {method}"
 
     def wait_answer_to(self, cseq, seconds=5):

@@ -32,54 +32,82 @@ static int dialog_user(str *aor, sip_msg_t *msg)
 
 /* A phone that is awake may have moved since it sent its Contact of the dialog, which stays the Request-URI: the request
  * goes where its registration leads now. Whoever sends it elsewhere, a further Route or the script, knows better. */
-static void follow(sip_msg_t *msg, pw_contacts_t *known, const pushwake_contact *asked)
+static void follow(sip_msg_t *msg, pw_contact_t *contact, int is_behind_proxy)
 {
 	char flow[PW_FLOW_SIZE];
 	str target;
-	int i;
 
-	for(i = 0; i < known->n && (asked[i].verdict != PUSHWAKE_RING || asked[i].leg == 0); i++) {
-	}
-	if(i == known->n || asked[i].behind_proxy || msg->dst_uri.len > 0) {
+	if(is_behind_proxy || msg->dst_uri.len > 0) {
 		return;
 	}
-	target = pw_contact_target(&known->v[i], flow);
-	if(set_dst_uri(msg, target.len > 0 ? &target : &known->v[i].uri) < 0) {
+	target = pw_contact_target(contact, flow);
+	if(set_dst_uri(msg, target.len > 0 ? &target : &contact->uri) < 0) {
 		LM_ERR("the request goes to the address that the dialog began with\n");
 	}
 }
 
-/* Its phone sleeps: held. It is awake, or a leg of the script's own reaches it: on its
- * way, and nobody watches. */
-static int wake(sip_msg_t *msg, str *table, str *aor)
+/* Which contact the request goes to at once, -1 for none. */
+static int awake(const pw_contacts_t *known, const pushwake_contact *asked)
+{
+	int i;
+
+	for(i = 0; i < known->n; i++) {
+		if(asked[i].verdict == PUSHWAKE_RING && asked[i].leg > 0) {
+			return i;
+		}
+	}
+	return -1;
+}
+
+/* Holds the request for a phone that sleeps, and watches it on its way to one that is awake: its app may be suspended
+ * behind an open connection. 0: a retransmission, which tm has answered. */
+static int watch(sip_msg_t *msg, const pw_hold_plan_t *plan)
+{
+	int held = pw_hold(msg, plan);
+
+	pw_hold_asks(&plan->aor, -1);
+	if(held <= 0) {
+		pushwake_request_ended(pw_client, plan->handle, PUSHWAKE_CALL_ANSWERED, 200, 0, pw_in(NULL));
+	}
+	return held;
+}
+
+static int send_or_hold(sip_msg_t *msg, str *table, str *aor, pw_contacts_t *known, pushwake_contact *asked)
 {
 	pw_hold_plan_t plan = {.keeps_uri = 1};
+	int held = pw_ask(&plan, asked, msg, table, aor, known) ? watch(msg, &plan) : -1;
+	int i = awake(known, asked);
+
+	if(i >= 0 && held != 0) {
+		/* the branch that t_relay() makes is known by it, as one of lookup() is */
+		if(held > 0 && set_ruid(msg, &known->v[i].ruid) < 0) {
+			LM_ERR("nobody sees whether the phone answers\n");
+		}
+		follow(msg, &known->v[i], asked[i].behind_proxy);
+		return PW_AWAKE;
+	}
+	if(held > 0 && plan.is_held && msg->REQ_METHOD == METHOD_INVITE) {
+		pw.tm.t_reply(msg, 100, "Trying");
+	}
+	return held == 0 || (held > 0 && plan.is_held) ? PW_HELD : PW_AWAKE;
+}
+
+static int wake(sip_msg_t *msg, str *table, str *aor)
+{
 	pw_contacts_t known;
 	pushwake_contact *asked;
-	int held = 0;
+	int ret = PW_AWAKE;
 
 	if(pw_contacts_get(&known, table, aor) < 0) {
 		return PW_AWAKE;
 	}
 	asked = pw_contacts_describe(&known);
 	if(asked != NULL) {
-		if(pw_ask(&plan, asked, msg, table, aor, &known)) {
-			held = plan.is_held ? pw_hold(msg, &plan) : -1;
-			pw_hold_asks(aor, -1);
-			if(held <= 0) {
-				pushwake_request_ended(pw_client, plan.handle, PUSHWAKE_CALL_ANSWERED, 200, 0, pw_in(NULL));
-			}
-		}
-		if(held <= 0) {
-			follow(msg, &known, asked);
-		}
+		ret = send_or_hold(msg, table, aor, &known, asked);
 		free(asked);
 	}
 	pw_contacts_free(&known);
-	if(held > 0 && msg->REQ_METHOD == METHOD_INVITE) {
-		pw.tm.t_reply(msg, 100, "Trying");
-	}
-	return held > 0 ? PW_HELD : PW_AWAKE;
+	return ret;
 }
 
 int ki_pushwake_in_dialog_table(sip_msg_t *msg, str *table)

@@ -30,8 +30,11 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table);
 int ki_pushwake_lookup_upstream(sip_msg_t *msg, str *table);
 void pw_upstream_execute(const pushwake_upstream *action);
 
-/* Asks a new engine for the REGISTERs that are held. */
+/* Asks a new engine for the REGISTERs that are held, until it is silent. */
 void pw_upstream_resume(void);
+
+/* Goes on with those that are left. */
+void pw_upstream_resume_on(void);
 
 /* pushwake_server.c: where a REGISTER of the gateway goes, a SIP URI or empty, as the script has it. Good until the
  * next call. */
@@ -56,9 +59,6 @@ int pw_continue_now(sip_msg_t *msg, char *unused, char *unused2);
 
 /* pushwake_removed.c: contacts that are removed at the registrar by hand. */
 int pw_removed_init(void);
-
-/* In the supervisor: ends the pushes to one. */
-void pw_removed_tell(const pushwake_verb *note);
 
 /* pushwake_replicated.c: contacts that other nodes replicate. */
 int pw_replicated_init(pushwake_settings *settings);

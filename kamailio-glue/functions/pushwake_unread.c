@@ -145,7 +145,8 @@ static void add(str *table, const str *aor, const str *ruid, time_t modified)
 	if(entry != NULL) {
 		pw_supervisor_wake();
 	} else if(is_first_left_out) {
-		LM_WARN("contacts come faster than the engine takes them, or it is away: those that come now are looked for in usrloc later\n");
+		LM_WARN("contacts come faster than the engine takes them, or it is away: those that come now are %s\n",
+				pw.usrloc.db_mode == DB_ONLY ? "unknown to it until they are refreshed" : "looked for in usrloc later");
 	}
 }
 
@@ -308,8 +309,12 @@ int pw_unread_search(void)
 	}
 	if(fetch(search.portion) < 0) {
 		end_search();
+		lock_get(&list->lock);
 		list->is_short |= search.is_for_others; /* again, later */
-		list->short_since = search.since;
+		if(search.since != 0 && (list->short_since == 0 || search.since < list->short_since)) {
+			list->short_since = search.since;
+		}
+		lock_release(&list->lock);
 		return 0;
 	}
 	add_all_found();

@@ -213,18 +213,16 @@ static int hold(sip_msg_t *msg, unsigned int *index, unsigned int *label)
 	return pw.tm.t_suspend(msg, index, label) == 0 ? 0 : -1;
 }
 
-static int ask(sip_msg_t *msg, uint64_t handle, pushwake_upstream_fn then, void *context)
+static int ask(sip_msg_t *msg, uint64_t handle, int is_resumed, pushwake_upstream_fn then, void *context)
 {
 	pushwake_upstream_request request = PUSHWAKE_UPSTREAM_REQUEST_INIT;
 	pushwake_header *headers = pw_headers(msg, &request.header_count);
 	str call_id = msg->callid->body;
 	int status;
 
-	if(headers == NULL) {
-		return PUSHWAKE_ERR_TOO_LARGE;
-	}
 	trim(&call_id);
 	request.handle = handle;
+	request.resumed = (uint64_t)is_resumed;
 	request.headers = headers;
 	request.request_uri = pw_in(GET_RURI(msg));
 	request.to_uri = pw_in(&get_to(msg)->uri);
@@ -234,16 +232,6 @@ static int ask(sip_msg_t *msg, uint64_t handle, pushwake_upstream_fn then, void 
 	status = pushwake_upstream_register(pw_client, &request, then, context);
 	free(headers);
 	return status;
-}
-
-/* What the engine says when it cannot be asked. */
-static pushwake_upstream not_ready(uint64_t handle)
-{
-	pushwake_upstream refusal = {.kind = PUSHWAKE_UPSTREAM_REFUSE, .status = 503, .handle = handle};
-
-	refusal.reason = pw_text("Gateway Not Ready");
-	refusal.headers = pw_text("Retry-After: 5\r\n");
-	return refusal;
 }
 
 /* A REGISTER that is being held, with the script that holds it at work. */
@@ -279,7 +267,6 @@ static void on_first_action(void *context, const pushwake_upstream *action)
 int ki_pushwake_save_upstream(sip_msg_t *msg, str *table)
 {
 	pw_held_register_t one = {.msg = msg};
-	pushwake_upstream refusal;
 	int number = number_of(table);
 	int held, asked;
 
@@ -303,55 +290,68 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table)
 	one.handle = (uint64_t)number << 56 | (uint64_t)(one.index & 0xffffff) << 32 | one.label;
 	/* before the engine hears of it: the answer may be done in another process */
 	pw_register_held(one.handle);
-	asked = ask(msg, one.handle, on_first_action, &one);
+	asked = ask(msg, one.handle, 0, on_first_action, &one);
 	if(asked < 0) {
 		pw_engine_away("pushwake_save_upstream", asked);
-		refusal = not_ready(one.handle);
-		refuse(&one, &refusal);
 	}
 	return one.is_refused ? -1 : PW_HELD;
 }
 
-/* What became of it is not known any more; it has been held since before this engine. */
-static void ask_again(uint64_t handle)
+/* What became of it is not known any more; it has been held since before this engine. 0: the engine is silent. */
+static int ask_again(uint64_t handle)
 {
-	pushwake_upstream refusal;
 	tm_cell_t *t = NULL;
 	int asked;
 
 	if(pw.tm.t_lookup_ident(&t, (unsigned int)(handle >> 32) & 0xffffff, (unsigned int)handle) < 0 || t == NULL) {
 		pw_register_over(handle);
-		return;
+		return 1;
 	}
 	if(t->uas.status >= 200) {
 		pw.tm.unref_cell(t);
 		pw_register_over(handle);
-		return;
+		return 1;
 	}
-	asked = ask(t->uas.request, handle, on_action, NULL);
+	asked = ask(t->uas.request, handle, 1, on_action, NULL);
 	pw.tm.unref_cell(t);
 	if(asked < 0) {
 		pw_engine_away("pushwake_save_upstream", asked);
-		refusal = not_ready(handle);
-		pw_upstream_execute(&refusal);
 	}
+	return asked != PUSHWAKE_ERR_UNAVAILABLE && asked != PUSHWAKE_ERR_TIMEOUT;
 }
+
+/* Those that a new engine has to hear of, and how many it has taken. */
+static uint64_t *resumed = NULL;
+static int resumed_count = 0;
+static int taken = 0;
 
 void pw_upstream_resume(void)
 {
+	free(resumed);
+	resumed = pw_registers_all(&resumed_count);
+	taken = 0;
+	pw_upstream_resume_on();
+}
+
+void pw_upstream_resume_on(void)
+{
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
-	int i, count;
-	uint64_t *handles = pw_registers_all(&count);
+	int is_silent = 0;
 
-	for(i = 0; i < count; i++) {
-		ask_again(handles[i]);
+	while(resumed != NULL && taken < resumed_count && !is_silent) {
+		is_silent = !ask_again(resumed[taken]);
+		taken += !is_silent;
 		pw.tm.t_sett(before, branch);
 	}
-	if(count > 0) {
-		LM_NOTICE("%d held REGISTERs go on with the new engine\n", count);
+	if(resumed == NULL || is_silent) {
+		return;
 	}
-	free(handles);
+	if(resumed_count > 0) {
+		LM_NOTICE("%d held REGISTERs go on with the new engine\n", resumed_count);
+	}
+	free(resumed);
+	resumed = NULL;
 }
 
 int ki_pushwake_lookup_upstream(sip_msg_t *msg, str *table)

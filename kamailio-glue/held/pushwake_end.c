@@ -54,6 +54,20 @@ int pw_has_answer(const tm_cell_t *t, const pw_hold_t *hold)
 	return 0;
 }
 
+/* Within a dialog tm's 408 for a leg that nobody has heard would end the dialog (RFC 5057, 5.1), and tm prefers it to 504. */
+static void drop_timed_out(tm_cell_t *t, pw_hold_t *hold)
+{
+	int b;
+
+	for(b = hold->blind + 1; hold->keeps_uri && b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		if(t->uac[b].last_received == 408 && t->uac[b].reply == FAKED_REPLY && pw_leg_of(t, hold, b) > 0) {
+			pw_leg_drop(t, hold, b);
+			t->uac[b].last_received = PW_ENDED;
+			t->uac[b].reply = NULL;
+		}
+	}
+}
+
 /* Takes the reply lock when nobody may answer any more; else the legs that are out end the wait. */
 static int lock_silent(tm_cell_t *t, pw_hold_t *hold)
 {
@@ -85,6 +99,7 @@ void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
 		return;
 	}
 	pw_blind_open(t, hold);
+	drop_timed_out(t, hold);
 	is_answered = pw_has_answer(t, hold);
 	hold->over = 1;
 	hold->expired = !is_answered;

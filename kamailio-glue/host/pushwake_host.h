@@ -175,10 +175,8 @@ pushwake_header *pw_headers(sip_msg_t *msg, size_t *count);
 
 /* pushwake_note.c */
 
-/* Kinds of notes that are no verbs of the engine's: this contact of this AoR is gone; this request is to be looked after,
- * and a failure_route may run for it. */
-#define PW_NOTE_REMOVED (-1)
-#define PW_NOTE_LOOK (-2)
+/* The kind of a note that is no verb of the engine's: this request is to be looked after, and a failure_route may run for it. */
+#define PW_NOTE_LOOK (-1)
 /* More than a SIP message has room for: a URI, a Path and what names the request. */
 #define PW_MAX_NOTE 16384
 

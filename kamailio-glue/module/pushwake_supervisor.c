@@ -33,10 +33,6 @@ static void take_notes(void)
 	pw_note_t note;
 
 	while(pw_note_take(PW_LINE_SUPERVISOR, &note)) {
-		if(note.verb.kind == PW_NOTE_REMOVED) {
-			pw_removed_tell(&note.verb);
-			continue;
-		}
 		pw_verbs_do(&note.verb, note.since_ms);
 	}
 }
@@ -98,6 +94,7 @@ static void scan(int is_woken)
 		scan_at = now + PW_SCAN_MS;
 		pw_watch_scan();
 		pw_resume_on();
+		pw_upstream_resume_on();
 	}
 	if(is_due || is_woken || (is_scanning && now >= stream_at)) {
 		stream_at = now + PW_STREAM_MS;

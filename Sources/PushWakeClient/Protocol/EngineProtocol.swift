@@ -44,6 +44,8 @@ public enum EngineProtocol {
         case takeBindings = 15
         /// As `register`, of a phone that is not registered yet: which contacts it leaves. Changes nothing.
         case registerLeaves = 16
+        /// Somebody has removed a contact at the registrar by hand. No reply.
+        case contactRemoved = 17
         /// A phone's REGISTER that belongs to a SIP server behind the host.
         case upstreamRegister = 30
         /// What a SIP server said to a REGISTER of the gateway.

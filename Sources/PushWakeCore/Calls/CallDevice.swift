@@ -301,10 +301,16 @@ struct DeviceState {
     /// It came for a push, and has said nothing since.
     func isSilent(_ now: Int64) -> Bool {
         guard wasPushed, !isAnswered, !hasDeclined else { return false }
-        guard let leg else { return wasSilent }
-        // A proxy or a node before the phone may take its time.
-        guard !leg.contact.isBehindProxy, !leg.contact.isElsewhere else { return false }
-        return leg.isSent && leg.heard == .nothing && leg.number != legAtPush && now - leg.since >= Self.silence
+        return hasLeg ? now >= lostAt : wasSilent
+    }
+
+    /// When its leg counts as lost: it came for its push, and said nothing to what it was sent since. A proxy or a node before
+    /// the phone may take its time.
+    var lostAt: Int64 {
+        guard wasPushed, !isAnswered, !hasDeclined, let since = leg?.since, leg?.isSent == true, leg?.heard == .nothing,
+            leg?.number != legAtPush, leg?.contact.isDirect == true
+        else { return .max }
+        return since + Self.silence
     }
 
     /// Nothing is on its way to it, and perhaps nothing will be.
@@ -312,7 +318,7 @@ struct DeviceState {
         @inline(__always) get { isUnreachable && push == .underway && !hasLeg && replacement == nil }
     }
 
-    private var hasLeg: Bool {
+    var hasLeg: Bool {
         @inline(__always) get { leg?.number != nil }
     }
 

@@ -14,6 +14,7 @@ extension CallMachine {
         // A dialplan goes on with its caller when no phone is left: into a mailbox, say.
         if host == .dialplan, how == .cancelled, let closing, closing != .answered { how = closing }
         end = how
+        endedAt = now
         isHeld = false
         declineAt = nil
         var verbs: [CallVerb] = []
@@ -27,7 +28,7 @@ extension CallMachine {
 
     /// Pushes the end to a device that must hear of it.
     mutating func tellEnd(_ how: CallEnd, _ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
-        guard isCall, policy.pushesEnd, devices[index].device.takesNotices, mustHear(devices[index], of: how),
+        guard isCall, policy.pushesEnd, devices[index].device.takesNotices, mustHear(devices[index], of: how, now),
             !isProbablyThere(index)
         else { return }
         verbs.append(.push(device: index, event: how.notice, deadline: now + Self.noticeLife))
@@ -40,14 +41,14 @@ extension CallMachine {
         guard let index = devices.firstIndex(where: { $0.has(leg: leg) }),
             let sent = devices[index].leg(leg), sent.heard == .nothing, host == .proxy || !sent.isSent
         else { return [] }
-        let wasTold = mustHear(devices[index], of: end)
+        let wasTold = mustHear(devices[index], of: end, now)
         if devices[index].otherLeg == nil {
             devices[index].closeLeg(hasFailed: false)
         } else {
             devices[index].drop(sent, isFailed: false)
         }
         var verbs: [CallVerb] = []
-        showEnd(index, sent.contact, &verbs)
+        showEnd(index, sent.contact, now, &verbs)
         if !wasTold { tellEnd(end, index, now, &verbs) }
         return verbs
     }
@@ -61,30 +62,59 @@ extension CallMachine {
         return devices.contains { $0.isPlainPhone && $0.hasSpoken }
     }
 
-    private func mustHear(_ state: DeviceState, of how: CallEnd) -> Bool {
+    private func mustHear(_ state: DeviceState, of how: CallEnd, _ now: Int64) -> Bool {
         guard state.device.canBePushed, !state.isAnswered, !state.hasDeclined, !state.knowsEnd else { return false }
-        guard how == .cancelled else { return state.wasPushed && !hearsOverSIP(state) }
+        guard how == .cancelled else { return state.wasPushed && !hearsOverSIP(state, now) }
         return switch policy.cancelRule {
-        case .unanswered: state.wasPushed && !hearsOverSIP(state)
+        case .unanswered: state.wasPushed && !hearsOverSIP(state, now)
         case .pushed: state.wasPushed
         // What becomes of a push that is out still decides first.
         case .always: state.wasPushed || state.push != .dropped
         }
     }
 
-    /// Its leg is alive: the CANCEL, or what the phone said itself, tells it.
-    private func hearsOverSIP(_ state: DeviceState) -> Bool {
+    /// Milliseconds that a phone has for its first word where `silent_after` names none.
+    private static let firstWord: Int64 = 1500
+
+    /// Its leg is alive: the CANCEL, or what the phone said itself, tells it. To who came for a push and was silent until the
+    /// end the CANCEL goes as the INVITE did: nobody reads it.
+    private func hearsOverSIP(_ state: DeviceState, _ now: Int64) -> Bool {
         guard let leg = state.leg else { return false }
-        return leg.number != state.legAtPush || leg.heard > .nothing
+        if leg.heard > .nothing { return true }
+        let pause = policy.silentAfter.flatMap { $0 > 0 ? $0 : nil } ?? Self.firstWord
+        return leg.number != state.legAtPush && !(leg.isSent && (endedAt ?? now) - leg.since >= pause)
+    }
+
+    /// After the wait: when nobody is left but phones that came and say nothing, for whom a proxy would wait as long as its
+    /// transaction lets it. `.max`: somebody may still answer, or the script has a say in it.
+    var legsLostAt: Int64 {
+        guard host == .proxy, !isElsewhere else { return .max }
+        var last: Int64 = .min
+        let devices = devices.span
+        for index in devices.indices where devices[index].hasLeg { last = max(last, devices[index].lostAt) }
+        return last == .min ? .max : max(last, endsAt)
+    }
+
+    /// Ends the legs of phones that came and say nothing.
+    mutating func loseLegs(_ verbs: inout [CallVerb]) {
+        for index in devices.indices {
+            guard let leg = devices[index].leg?.number else { continue }
+            _ = closeOtherLeg(index, &verbs)
+            devices[index].closeLeg()
+            devices[index].wasSilent = true
+            verbs.append(.close(leg: leg))
+            verbs.append(.note(.legFailed(device: index, leg: leg, status: 408)))
+        }
+        hostAwaitsVerb = true
     }
 
     /// A phone that was made to show a call and comes too late is shown its end, once.
-    mutating func showEnd(_ index: Int, _ contact: CallContact, _ verbs: inout [CallVerb]) {
+    mutating func showEnd(_ index: Int, _ contact: CallContact, _ now: Int64, _ verbs: inout [CallVerb]) {
         verbs.append(.note(.late(device: index)))
         let state = devices[index]
         let showsCall =
             state.device.showsCallAtOnce && (state.wasPushed || state.push == .underway || state.push == .dropped)
-        guard isCall, showsCall, !state.knowsEnd, !state.hasDeclined, !state.isAnswered, !hearsOverSIP(state)
+        guard isCall, showsCall, !state.knowsEnd, !state.hasDeclined, !state.isAnswered, !hearsOverSIP(state, now)
         else { return }
         devices[index].knowsEnd = true
         verbs.append(.ringAndCancel(contact: contact.key, reason: (end ?? closing ?? .timedOut).reasonHeader))

@@ -54,7 +54,7 @@ extension CallMachine {
         let isRefresh = devices[index].device.contacts.contains { registration.contact.isRefresh(of: $0) }
         learn(index, registration)
         guard !isClosed else {
-            showEnd(index, registration.contact, &verbs)
+            showEnd(index, registration.contact, now, &verbs)
             return false
         }
         guard !devices[index].hasDeclined, !devices[index].isAnswered else { return false }

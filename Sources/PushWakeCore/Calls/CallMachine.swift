@@ -29,6 +29,7 @@ public struct CallMachine: ~Copyable {
     /// Phones that sleep are given up on then, because all that rang have failed.
     var declineAt: Int64?
     public internal(set) var end: CallEnd?
+    var endedAt: Int64?
     private var lastLeg = 0
     private var hasTold = false
     /// A leg is over whose end its host leaves to the next verb: one that could not be sent or timed out, and with a
@@ -341,6 +342,7 @@ public struct CallMachine: ~Copyable {
         if !isClosed {
             let devices = devices.span
             for index in devices.indices { next = min(next, devices[index].deadline) }
+            next = min(next, legsLostAt)
         }
         return next == .max ? nil : next
     }
@@ -351,6 +353,7 @@ public struct CallMachine: ~Copyable {
         settle(now, &verbs)
         guard !isClosed else { return verbs }
         for index in devices.indices { tick(index, now, &verbs) }
+        if now >= legsLostAt { loseLegs(&verbs) }
         settle(now, &verbs)
         return verbs
     }

@@ -156,6 +156,9 @@ public struct StoryLine: Equatable, Sendable {
         }
     }
 
+    /// A phone was left ringing: its host's timer was over, or its host has taken the request back.
+    static func isUnanswered(_ status: UInt16) -> Bool { status == 408 || status == 487 }
+
     /// How a push ended; nil for every other line.
     public var outcome: Outcome? { kind == .pushEnded ? Outcome(rawValue: detail) : nil }
 

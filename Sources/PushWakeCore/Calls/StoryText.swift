@@ -141,7 +141,7 @@ extension CallStory {
         case .progressed where status < 101: "\(phone) has the request (\(status))"
         case .progressed where status < 200: "\(phone) rings (\(status))"
         case .progressed where status < 300: "\(phone) answers (\(status))"
-        case .progressed where status == 408: "\(phone) rang and nobody answered (408)"
+        case .progressed where StoryLine.isUnanswered(line.status): "\(phone) rang and nobody answered (\(status))"
         case .progressed where status < 400: "\(phone) forwards to another number (\(status))"
         case .progressed: "\(phone) declines (\(status))"
         case .legFailed where line.status == DeviceState.isMerged:

@@ -79,6 +79,9 @@ public enum UpstreamAction: Equatable, Sendable {
     case dropCredential
     /// What is kept of the account has changed.
     case save
+
+    /// What a phone hears while no engine can be asked.
+    public static let notReady = (status: 503, reason: "Gateway Not Ready", headers: ["Retry-After: 5"])
     /// Wake the phones, so that they register.
     case wakePhones
     /// The registration is over, and nobody here can renew it; the text says why. Bindings go when asked for.

@@ -228,17 +228,41 @@ extension EngineCore {
     private func removeFound(_ message: MessageReader, _ peer: EnginePeer, _ lines: String) {
         guard let conditions = conditions(message, peer, lines) else { return }
         guard !conditions.aor.isEmpty else { return fail(message, peer, "whose bindings? name the user with aor=") }
-        let now = SystemClock.wallSeconds()
         remove(message, peer, conditions.aor) { [self] (store) throws(StoreError) in
-            var removed = 0
-            for row in try rows(of: conditions.aor, in: store, conditions, now) where row.removed.isEmpty {
-                let (provider, app, token) = (row.binding.provider, row.binding.app, row.binding.token)
-                removed += try store.remove(
-                    .token(provider: provider, app: app, token: token), of: conditions.aor, reason: "by hand", now: now
-                ).count
-            }
-            return removed
+            try remove(conditions, in: store)
         }
+    }
+
+    /// A contact is pushed no more when the operator has taken it from the registrar (RFC 8599, 5.5).
+    func contactRemoved(_ message: MessageReader) {
+        let (aor, uri) = (EngineClient.text(.aor, in: message), EngineClient.text(.contactURI, in: message))
+        var conditions = ListingConditions()
+        do throws(ListingConditions.Mistake) {
+            try conditions.add("aor", aor)
+            try conditions.add("contact", uri)
+        } catch {
+            return log(.warning, "a contact was removed, and its push binding stays: \(error.message)")
+        }
+        ask(about: aor) { [self, conditions] (store) throws(StoreError) in
+            try remove(conditions, in: store)
+        } then: { [self] result in
+            guard case .failure(let error) = result else { return }
+            let (contact, user) = (PrintableText.logValue(uri), PrintableText.logValue(aor))
+            log(.warning, "contact \(contact) of \(user) was removed, and its push binding stays: \(error)")
+        }
+    }
+
+    /// How many bindings went.
+    private func remove(_ conditions: ListingConditions, in store: any BindingStore) throws(StoreError) -> Int {
+        let now = SystemClock.wallSeconds()
+        var removed = 0
+        for row in try rows(of: conditions.aor, in: store, conditions, now) where row.removed.isEmpty {
+            let (provider, app, token) = (row.binding.provider, row.binding.app, row.binding.token)
+            removed += try store.remove(
+                .token(provider: provider, app: app, token: token), of: conditions.aor, reason: "by hand", now: now
+            ).count
+        }
+        return removed
     }
 
     private func remove(_ message: MessageReader, _ peer: EnginePeer, _ aor: String) {

@@ -262,7 +262,7 @@ extension EngineCore {
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return upstreamAnswered(message, nil)
         case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
-            .takeBindings, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs, .upstream:
+            .takeBindings, .contactRemoved, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs, .upstream:
             break
         }
         carryOut(message, from: peer)

@@ -131,6 +131,7 @@ final class EngineCore {
         case .progressed: progressed(message, peer)
         case .requestEnded: requestEnded(message, peer)
         case .requestContinues: requestContinues(message)
+        case .contactRemoved: contactRemoved(message)
         case .resume: resume(message, peer)
         case .purrUser: purrUser(message, peer)
         case .callEnded: callEnded(message, peer)

@@ -10,7 +10,7 @@ public final class Signals: LoopSource {
     /// A write to a closed connection, or past the size that a file may have, fails, and does not end this process.
     public static func ignoreFailedWrites() { clinux_ignore_write_signals() }
 
-    /// Takes over the termination signals of this process.
+    /// Takes over the termination signals of this process; SIGUSR1 and SIGUSR2 do nothing.
     public init(handler: @escaping (Int32) -> Void) {
         self.handler = handler
         Self.ignoreFailedWrites()
@@ -18,7 +18,10 @@ public final class Signals: LoopSource {
         var set = sigset_t()
         sigemptyset(&set)
         for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&set, number) }
-        sigprocmask(SIG_BLOCK, &set, nil)
+        var blocked = set
+        // Kamailio's statistics signal and others that a whole group of processes may be sent: nobody reads them here.
+        for number in [SIGUSR1, SIGUSR2] { sigaddset(&blocked, number) }
+        sigprocmask(SIG_BLOCK, &blocked, nil)
         descriptor = signalfd(-1, &set, Int32(SFD_CLOEXEC | SFD_NONBLOCK))
     }
 

@@ -74,6 +74,43 @@ import Testing
         #expect(call.end(.cancelled) == "push 0 cancel")
     }
 
+    @Test(arguments: [
+        (nil, 1499, ""), (nil, 1500, "push 0 cancel"), (0, 1500, "push 0 cancel"), (300, 300, "push 0 cancel"),
+        (-1, 1500, "push 0 cancel"),
+    ] as [(Int64?, Int64, String)])
+    func `is pushed to a phone that came for its push and has not heard its leg since`(
+        silentAfter: Int64?, pause: Int64, told: String
+    ) {
+        let call = HeldCall(.asleep("a")) { policy in
+            if let silentAfter { policy.silentAfter = silentAfter < 0 ? nil : silentAfter }
+        }
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.register("a", at: .tcp("a1")) == "ring 1 a1, give up 480")
+        #expect(call.wait(pause) == "")
+        #expect(call.end(.cancelled) == told)
+        #expect(call.wait(60_000) == "")
+    }
+
+    @Test func `is shown to a phone that came, was silent and comes again`() {
+        let silent = HeldCall(ringsAtOnce)
+        #expect(silent.start() == "push 0 call, hold")
+        #expect(silent.accept() == "")
+        #expect(silent.register("a", at: .tcp("a1")) == "ring 1 a1, give up 480")
+        #expect(silent.wait(2000) == "")
+        #expect(silent.end(.cancelled) == "push 0 cancel")
+        #expect(silent.register("a", at: .tcp("a2", flow: "new")) == "show end a2 cause=487")
+
+        let quick = HeldCall(ringsAtOnce)
+        #expect(quick.start() == "push 0 call, hold")
+        #expect(quick.accept() == "")
+        #expect(quick.register("a", at: .tcp("a1")) == "ring 1 a1, give up 480")
+        #expect(quick.wait(100) == "")
+        #expect(quick.end(.cancelled) == "")
+        #expect(quick.wait(5000) == "")
+        #expect(quick.register("a", at: .tcp("a2", flow: "new")) == "", "what it hears of its leg is how long that was out")
+    }
+
     @Test func `is pushed to nobody who has been left ringing`() {
         let call = three()
         #expect(call.fail(408, leg: 1) == "")
@@ -177,11 +214,45 @@ import Testing
         #expect(call.accept() == "")
         #expect(call.wait(39_000) == "")
         #expect(call.register("a", at: .tcp("a1")) == "ring 1 a1, give up 480")
-        #expect(call.wait(30_000) == "")
+        #expect(call.wait(4000) == "")
         #expect(call.fail(408, leg: 1) == "give up 480")
         #expect(call.deadline == nil)
         #expect(call.end(.failed(408)) == "push 0 missed")
         #expect(call.ended == .timedOut)
+    }
+
+    @Test func `comes with wake_timeout when who came says nothing, and not while somebody may`() {
+        let call = HeldCall(.asleep("a"))
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.register("a", at: .tcp("a1")) == "ring 1 a1, give up 480")
+        #expect(call.wait(39_999) == "")
+        #expect(call.wait(1) == "close 1, give up 480")
+        #expect(call.end(.failed(480)) == "push 0 missed")
+        #expect(call.ended == .timedOut)
+        #expect(call.silent == [0])
+
+        let late = HeldCall(.asleep("a"))
+        #expect(late.start() == "push 0 call, hold")
+        #expect(late.accept() == "")
+        #expect(late.wait(39_000) == "")
+        #expect(late.register("a", at: .tcp("a1")) == "ring 1 a1, give up 480")
+        #expect(late.wait(4999) == "")
+        #expect(late.wait(1) == "close 1, give up 480")
+
+        let others = HeldCall(.asleep("a"), .awake("b", .tcp("b1")))
+        #expect(others.start() == "push 0 call, ring 1 b1, hold")
+        #expect(others.accept() == "")
+        #expect(others.hear(180, leg: 1) == "")
+        #expect(others.register("a", at: .tcp("a1")) == "ring 2 a1, give up 480")
+        #expect(others.wait(60_000) == "")
+        #expect(others.deadline == nil)
+
+        let proxied = HeldCall(.asleep("a"))
+        #expect(proxied.start() == "push 0 call, hold")
+        #expect(proxied.accept() == "")
+        #expect(proxied.register("a", at: CallContact(key: "a1", isBehindProxy: true)) == "ring 1 a1, give up 480")
+        #expect(proxied.wait(60_000) == "")
     }
 
     @Test func `brings no push for a phone that is silent at that time`() {

@@ -93,6 +93,15 @@ extension CallStory {
         #expect(scene.story.summary == "no push reached phone 1: token-gone Unregistered")
     }
 
+    @Test(arguments: [408, 487])
+    func `does not call a phone that was left ringing one that declines`(status: Int) {
+        var scene = Scene([CallDevice(contacts: [home])])
+        scene.note(200, scene.machine.progressed(leg: 1, status: 180, isFromPhone: true, now: 200))
+        scene.note(4200, scene.machine.progressed(leg: 1, status: status, isFromPhone: false, now: 4200))
+        #expect(scene.story.sentences.contains("phone 1 rang and nobody answered (\(status))"))
+        #expect(scene.story.summary == "phone 1 rang")
+    }
+
     @Test func `tells a silent phone from a sleeping one, and a replaced leg from a new one`() {
         var scene = Scene([
             CallDevice(tokens: ["t"], contacts: [home], isAwake: true, canBePushed: true)
@@ -122,6 +131,7 @@ extension CallStory {
         (.progressed(device: 0, leg: 1, status: 100), "phone 1 had the request (100) and did not ring"),
         (.progressed(device: 0, leg: 1, status: 183), "phone 1 rang"),
         (.progressed(device: 0, leg: 1, status: 408), "phone 1 rang"),
+        (.progressed(device: 0, leg: 1, status: 487), "phone 1 rang"),
         (.progressed(device: 0, leg: 1, status: 486), "phone 1 declined (486)"),
         (.rung(device: 0, leg: 1, contact: "sip:a@b"), "phone 1 was rung and did not answer"),
         (.pushed(device: 0, .call), "phone 1 did not register, and the provider has not answered the push"),

@@ -55,6 +55,24 @@ extension CoreBench {
     }
 
     @Test(arguments: [
+        ("alice", "sip:aaaaaaaaaaaaaaaaaaaa1@192.0.2.1", ["alice"]),
+        ("alice", "sip:nobody@192.0.2.1", ["alice", "alice"]),
+        ("bob", "sip:aaaaaaaaaaaaaaaaaaaa1@192.0.2.1", ["alice", "alice"]),
+        ("alice\nx", "sip:aaaaaaaaaaaaaaaaaaaa1@192.0.2.1", ["alice", "alice"]), ("alice", "", ["alice", "alice"]),
+    ])
+    func `a contact that is removed by hand takes its own binding with it`(
+        _ aor: String, _ uri: String, _ left: [String]
+    ) throws {
+        let bench = try bench()
+        var writer = MessageWriter()
+        writer.begin(.contactRemoved, id: 1)
+        writer.put(.aor, aor)
+        writer.put(.contactURI, uri)
+        bench.core.contactRemoved(try #require(MessageReader(writer.bytes)))
+        #expect(try bench.users("user=alice") == left)
+    }
+
+    @Test(arguments: [
         (EngineQuery.find, "provider=google", "write one of"), (.removeFound, "provider=fcm", "name the user"),
         (.removeFound, "", "name the user"), (.find, "x", "name=value"), (.removeFound, "aor=alice\nage=1", "+2d"),
     ])

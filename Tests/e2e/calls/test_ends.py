@@ -103,6 +103,43 @@ def test_after_wake_timeout_it_was_missed(server, wire, simulator):
     simulator.wait_event(mobile.push.token, "missed")
 
 
+@pytest.fixture
+def mute(wire, simulator):
+    """A call whose phone came for its push, and says nothing to the INVITE: its app was ended right after."""
+    def make(server, user, transport="tcp"):
+        mobile = wire.phone(server, user, transport, rfc8599_fcm())
+        mobile.register()
+        mobile.sleep()
+        call = wire.call(server, user)
+        simulator.wait_event(mobile.push.token, "call")
+        woken = wire.again(mobile)
+        woken.answers["INVITE"] = ()
+        woken.ignores_cancel = True
+        woken.register()
+        return call, woken, woken.wait_request("INVITE")
+
+    return make
+
+
+@pytest.mark.parametrize("transport", ["udp", "tcp"])
+def test_a_phone_that_came_and_says_nothing_is_told_by_push(make_server, mute, simulator, transport):
+    call, mobile, _ = mute(make_server(settings={"silent_after": 300}, wake_timeout=8), f"mute-{transport}", transport)
+    time.sleep(0.5)
+    call.cancel()
+    call.wait_status(487)
+    simulator.wait_event(mobile.push.token, "cancel")
+    assert simulator.events(mobile.push.token) == ["call", "cancel"]
+
+
+def test_nobody_waits_for_a_phone_that_came_and_says_nothing(server, mute, simulator):
+    """tm's own timer would end it after 30 s; the phone has five seconds, and `wake_timeout`."""
+    call, mobile, invite = mute(server, "mute-to-the-end")
+    assert 4.9 < call.wait_final(9).at - invite.at < 6.5
+    assert call.final.status == 480
+    simulator.wait_event(mobile.push.token, "missed")
+    assert simulator.events(mobile.push.token) == ["call", "missed"]
+
+
 def test_after_wake_timeout_the_screen_is_closed(server, wire, simulator):
     mobile = wire.phone(server, "missed-voip", "udp", rfc8599_apns())
     mobile.register()

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from phones import rfc8599_apns, rfc8599_fcm
+from servers import CALLS
 
 
 @pytest.fixture(scope="module")
@@ -110,3 +111,75 @@ def test_a_new_call_to_an_address_with_a_purr_that_nobody_has_wakes_its_user(ser
     simulator.wait_event(phone.push.token, "call")
     wire.again(phone).register()
     call.wait_status(200)
+
+
+@pytest.fixture(scope="module")
+def watching(make_server):
+    """tm ends what nobody answers before the wait is over."""
+    config = CALLS.read_text().replace("@SETTINGS@", 'modparam("tm", "fr_timer", 1200)\n@SETTINGS@')
+    return make_server(config=config, settings={"purr": 1, "silent_after": 300}, wake_timeout=2)
+
+
+@pytest.fixture
+def suspended(watching, wire, simulator):
+    """Makes a call whose phone is suspended behind its open connection."""
+    def make(user, transport="tcp"):
+        call, phone, purr = answered_call(watching, wire, simulator, wire.phone(watching, user, transport, rfc8599_fcm()), user)
+        phone.wait_request("ACK")
+        phone.suspend()
+        return call, phone, purr, len(simulator.pushes(phone.push.token))
+
+    return make
+
+
+@pytest.mark.parametrize("method, transport", [("NOTIFY", "tcp"), ("INVITE", "tcp"), ("BYE", "tcp"), ("INFO", "tls")])
+def test_a_suspended_app_is_pushed_and_gets_the_request_where_it_registers_next(
+        wire, simulator, suspended, method, transport):
+    call, phone, purr, before = suspended(f"purr-suspended-{method.lower()}-{transport}", transport)
+    cseq = call.request(method)
+    simulator.wait_push(phone.push.token, after=before)
+    woken = wire.again(phone)
+    woken.answers[method] = woken.answers["MESSAGE"] = (200,)
+    woken.uri += f";pn-purr={purr}"
+    woken.register()
+    assert f"pn-purr={purr}" in woken.wait_request(method).first_line, "the Request-URI is the dialog's own"
+    assert call.wait_answer_to(cseq).status == 200
+    phone.resume()
+    assert call.wait_answer_to(call.request("MESSAGE", woken.uri)).status == 200, "the dialog goes on"
+    assert len(simulator.pushes(phone.push.token)) == before + 1
+
+
+@pytest.mark.parametrize("method", ["INFO", "INVITE"])
+def test_a_suspended_app_does_not_come_and_only_the_transaction_fails(suspended, method):
+    """RFC 5057, 5.1: 408 would end the dialog."""
+    call, _, _, _ = suspended(f"purr-stays-{method.lower()}")
+    assert call.wait_answer_to(call.request(method), 8).status == 504
+
+
+@pytest.mark.parametrize("is_pushed", [False, True])
+def test_a_caller_takes_a_request_to_a_suspended_app_back(suspended, wire, simulator, is_pushed):
+    call, phone, _, before = suspended(f"purr-back-{is_pushed}".lower())
+    cseq = call.request("INVITE")
+    call.wait_status(100)
+    if is_pushed:
+        simulator.wait_push(phone.push.token, after=before)
+    call.cancel()
+    assert call.wait_answer_to(cseq).status == 487
+    assert call.wait_answer_to(f"{call.cseq} CANCEL").status == 200
+
+
+def test_a_phone_that_is_awake_hears_no_more_than_before(watching, wire, simulator):
+    """Whoever answers within `silent_after` is not pushed; nor is who takes longer, and has said 100."""
+    call, phone, _ = answered_call(
+        watching, wire, simulator, wire.phone(watching, "purr-there", "tcp", rfc8599_fcm()), "purr-there")
+    before = len(simulator.pushes(phone.push.token))
+    phone.answers["INVITE"] = (100,)
+    cseq = call.request("INVITE")
+    again = phone.wait_request("INVITE", count=2)
+    phone.answers["INFO"] = (488,)
+    info = call.wait_answer_to(call.request("INFO"))
+    assert info.status == 488
+    phone.answer(again, 200)
+    assert call.wait_answer_to(cseq).status == 200
+    assert len(phone.requests("INVITE")) == 2
+    assert len(simulator.pushes(phone.push.token)) == before

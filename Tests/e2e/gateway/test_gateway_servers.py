@@ -5,6 +5,7 @@ import os
 import re
 import signal
 
+from faint_engine import FaintEngine
 from phones import rfc8599_fcm
 from servers import ROOT, wait_until
 from upstream import (REALM, answer_to, authorization, configuration, contacts, make_gateway, make_registrar, name_server,
@@ -38,6 +39,32 @@ def test_a_held_register_goes_on_with_a_new_engine(make_kamailio, tmp_path, wire
     answer = answer_to(phone, phone.send_register(600, None, f"Authorization: {line}"))
     assert answer.status == 200 and answer.headers("Feature-Caps"), answer.text
     assert len(contacts(registrar, "501")) == 1
+
+
+def test_held_registers_wait_for_a_new_engine_that_is_slow(make_kamailio, make_engine, tmp_path, wire):
+    socket = tmp_path / "engine.sock"
+    key = tmp_path / "secret.key"
+    key.write_text("5f" * 32 + "\n")
+    engine = make_engine(engine_socket=socket, upper_path=tmp_path / "upstream.db", secret_key_file=key, upper_servers=REALM)
+    registrar = make_registrar(make_kamailio)
+    gateway = make_gateway(make_kamailio, registrar, tmp_path, engine_mode="external", engine_socket=str(socket), engine_timeout=500)
+    phones = [make_phone(wire, gateway, user) for user in ("511", "512", "513")]
+    signal_all(registrar, signal.SIGSTOP)
+    try:
+        numbers = [phone.send_register(600) for phone in phones]
+        wait_until("they are on their way", lambda: "upstream_sent: 3" in (gateway.rpc("pushwake.stats") or ""))
+        engine.stop()
+        faint = FaintEngine(socket, silences=2)
+        try:
+            gateway.wait_log("3 held REGISTERs go on with the new engine", seconds=10)
+        finally:
+            faint.stop()
+    finally:
+        signal_all(registrar, signal.SIGCONT)
+    assert len(set(faint.asked)) == 3 and len(faint.asked) == 5
+    for phone, number in zip(phones, numbers):
+        answers = [m.status for m in phone.endpoint.messages if not m.sent and m.headers("CSeq") == [f"{number} REGISTER"]]
+        assert max(answers, default=100) < 200, "it was refused because another one had no answer"
 
 
 def test_a_path_leads_the_server_through_the_gateway(make_kamailio, tmp_path, wire):

@@ -147,3 +147,20 @@ request_route {
     wire.call(kamailio, "later")
     simulator.wait_push(phone.push.token)
     assert "by hand" not in listing(kamailio, "later")
+
+
+def test_a_removal_by_hand_waits_for_no_engine(make_kamailio, wire):
+    """The supervisor, which all held requests need, asks nobody about it: it sees that a connection has ended."""
+    kamailio = make_kamailio().start().wait_engine()
+    for _ in range(2):
+        wire.phone(kamailio, "banned", "tcp", rfc8599_fcm()).register()
+    phone = wire.phone(kamailio, "suspended", "tcp", rfc8599_fcm())
+    phone.register()
+    phone.suspend()
+    wire.call(kamailio, phone.user)
+    phone.endpoint.wait_data()
+    with stopped(kamailio.engine_pid()):
+        assert kamailio.rpc("ul.rm", "location", "s:banned") is not None
+        phone.endpoint.reset()
+        wait_until("the leg has ended, and its request is held", lambda: kamailio.held() == 1, 3)
+    wait_until("its bindings are gone", lambda: listing(kamailio, "banned").count("by hand") == 2)
