@@ -247,6 +247,7 @@ typedef struct pushwake_verb {
     pushwake_str contact_uri;
     pushwake_str contact_path; /* Path (RFC 3327) that leads there; empty: no Route, directly to the address */
     pushwake_str contact_flow; /* the address and transport that its REGISTER came from: the destination without a Path */
+    pushwake_str from_user;    /* of from_uri: what a host shows as the caller's number */
 } pushwake_verb;
 
 /* 1: a parameter of this name in a Contact URI is about push, in any dialect. Hide it
@@ -436,6 +437,13 @@ const char *pushwake_event_name(int event);
 /* What the caller offers beside audio, for hosts that do not hand over the offer itself. */
 #define PUSHWAKE_MEDIA_VIDEO 1u
 
+/* Whom a phone is shown, for hosts that do not hand over the request itself. */
+enum pushwake_caller {
+    PUSHWAKE_CALLER_FROM     = 0, /* the one that `from` names */
+    PUSHWAKE_CALLER_NUMBER   = 1, /* `caller_number` at the domain of `from`, or of this machine if that says none */
+    PUSHWAKE_CALLER_WITHHELD = 2  /* nobody (RFC 3323) */
+};
+
 typedef struct pushwake_wake_request {
     size_t size;
     int event; /* enum pushwake_event */
@@ -463,11 +471,16 @@ typedef struct pushwake_wake_request {
     pushwake_str request_uri;
     int host;                  /* enum pushwake_host */
     uint64_t media;            /* PUSHWAKE_MEDIA_VIDEO, or 0; not read where there are headers: then `text` has the offer */
+    /* Where neither headers nor from_uri say who calls: the library makes both from_uri and from_display of these. */
+    pushwake_str from;         /* a From header, or what the caller's channel has in its place; may be empty */
+    pushwake_str caller_number; /* for PUSHWAKE_CALLER_NUMBER; from_display is its name */
+    uint64_t caller;           /* enum pushwake_caller */
 } pushwake_wake_request;
 #define PUSHWAKE_WAKE_REQUEST_INIT                                                         \
     { sizeof(pushwake_wake_request), 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },          \
       { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0,                         \
-      sizeof(pushwake_contact), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, NULL, 0, { NULL, 0 }, 0, 0 }
+      sizeof(pushwake_contact), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, NULL, 0, { NULL, 0 }, 0, 0,               \
+      { NULL, 0 }, { NULL, 0 }, 0 }
 
 typedef struct pushwake_wake_result {
     size_t size;
@@ -661,6 +674,8 @@ typedef struct pushwake_field {
     int64_t number;
 } pushwake_field;
 
+typedef void (*pushwake_line_fn)(void *context, pushwake_str line);
+
 /* Return 0 to go on, anything else to stop. */
 typedef int (*pushwake_row_fn)(void *context, const pushwake_field *fields, size_t count);
 
@@ -668,6 +683,15 @@ typedef int (*pushwake_row_fn)(void *context, const pushwake_field *fields, size
  * shortened, secrets never appear. */
 int pushwake_query(pushwake_client *client, int kind, pushwake_str argument,
                    pushwake_row_fn on_row, void *context);
+
+/* How many bindings of one AoR can be pushed now. It waits no longer than engine_timeout, and asks only if there may be
+ * some. */
+int pushwake_bindings_count(pushwake_client *client, pushwake_str aor);
+
+/* The same, and gives one column of each as text: a name of PUSHWAKE_QUERY_BINDINGS, such as "provider". Nothing is given
+ * for a name that is no column. */
+int pushwake_bindings_field(pushwake_client *client, pushwake_str aor, pushwake_str column,
+                            pushwake_line_fn on_value, void *context);
 
 /* The same in words as people write them. For PUSHWAKE_QUERY_FIND and PUSHWAKE_QUERY_REMOVE_FOUND each word is a condition
  * name=value, and the first may be a user; all other kinds take one word at most. PUSHWAKE_ERR_INVALID_ARGUMENT: other
@@ -682,8 +706,6 @@ enum pushwake_report_kind {
     PUSHWAKE_REPORT_DETAILS  = 2, /* the same: all that is known of each */
     PUSHWAKE_REPORT_TRACE    = 3  /* a Call-ID, an AoR or nothing: what happened to the newest requests */
 };
-
-typedef void (*pushwake_line_fn)(void *context, pushwake_str line);
 
 /* Asks the engine and gives its answer line by line, as the program pushwake prints it; returns the number of rows in the
  * answer. */

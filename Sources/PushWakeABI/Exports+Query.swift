@@ -123,6 +123,35 @@ public func pushwake_query(
     }
 }
 
+@_cdecl("pushwake_bindings_count") @implementation
+public func pushwake_bindings_count(_ client: OpaquePointer!, _ aor: pushwake_str) -> CInt {
+    bindings(client, aor) { _ in }
+}
+
+@_cdecl("pushwake_bindings_field") @implementation
+public func pushwake_bindings_field(
+    _ client: OpaquePointer!, _ aor: pushwake_str, _ column: pushwake_str, _ on_value: pushwake_line_fn!,
+    _ context: UnsafeMutableRawPointer!
+) -> CInt {
+    let name = column.string
+    return bindings(client, aor) { row in
+        guard let field = row.first(where: { $0.name == name }) else { return }
+        let arena = TextArena()
+        on_value?(context, arena.keep(orEmpty: field.shown))
+    }
+}
+
+/// Runs the body for each binding of a user that can be pushed; how many there are.
+private func bindings(_ client: OpaquePointer?, _ aor: pushwake_str, _ body: ([EngineField]) -> Void) -> CInt {
+    guard let handle = asking(client), !aor.isEmpty else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard handle.client.mayHaveBindings(aor.bytes.span) else { return 0 }
+    do throws(ClientError) {
+        return CInt(clamping: try handle.client.bindings(of: aor.string, isPrompt: true, onRow: body))
+    } catch {
+        return handle.status(of: error)
+    }
+}
+
 @_cdecl("pushwake_query_words") @implementation
 public func pushwake_query_words(
     _ client: OpaquePointer!, _ kind: CInt, _ words: UnsafePointer<pushwake_str>!, _ count: Int,

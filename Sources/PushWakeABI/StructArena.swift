@@ -2,6 +2,7 @@
 
 internal import CPushWake
 internal import PushWakeClient
+internal import PushWakeCore
 
 /// A C struct that a message has as a run of fields: the first begins it, those that follow fill it in.
 protocol MessageStruct {
@@ -95,7 +96,9 @@ extension pushwake_verb: MessageStruct {
         case .contactKey: contact = arena.keep(field, reader)
         case .reason: reason = arena.keep(field, reader)
         case .callID: call_id = arena.keep(field, reader)
-        case .fromURI: from_uri = arena.keep(field, reader)
+        case .fromURI:
+            from_uri = arena.keep(field, reader)
+            from_user = arena.keep(CallerIdentity.user(of: reader.text(field)))
         case .fromTag: from_tag = arena.keep(field, reader)
         case .toURI: to_uri = arena.keep(field, reader)
         case .contactURI: contact_uri = arena.keep(field, reader)

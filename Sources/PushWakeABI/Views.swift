@@ -6,6 +6,7 @@
 internal import CPushWake
 internal import PushWakeClient
 internal import PushWakeCore
+internal import PushWakeSystem
 
 /// A copy of the first `size` bytes of a caller's struct, the rest zero; nil when it is smaller than the first of all.
 func whole<Value>(_ pointer: UnsafePointer<Value>, size: Int, smallest: Int, empty: Value) -> Value? {
@@ -156,12 +157,30 @@ struct WakeRequestView {
         engine.put(.event, Int64(request.event))
         engine.put(.seconds, Int64(request.ring_seconds))
         engine.put(.callID, request.call_id.bytes.span)
-        engine.put(.fromURI, request.from_uri.bytes.span)
-        engine.put(.fromDisplay, request.from_display.bytes.span)
+        if let caller {
+            engine.put(.fromURI, caller.uri)
+            engine.put(.fromDisplay, caller.displayName)
+        } else {
+            engine.put(.fromURI, request.from_uri.bytes.span)
+            engine.put(.fromDisplay, request.from_display.bytes.span)
+        }
         engine.put(.toURI, request.to_uri.bytes.span)
         engine.put(.contentType, request.content_type.bytes.span)
         engine.put(.text, request.text.bytes.span)
         if request.media & UInt64(PUSHWAKE_MEDIA_VIDEO) != 0 { engine.put(.video, 1) }
+    }
+
+    /// Who calls, when the host leaves that to us.
+    private var caller: CallerIdentity? {
+        guard request.from_uri.isEmpty else { return nil }
+        return switch UInt32(truncatingIfNeeded: request.caller) {
+        case PUSHWAKE_CALLER_NUMBER.rawValue:
+            CallerIdentity(
+                number: request.caller_number.string, name: request.from_display.string,
+                from: request.from.bytes.span, host: SystemName.host)
+        case PUSHWAKE_CALLER_WITHHELD.rawValue: .anonymous
+        default: request.from.isEmpty ? nil : CallerIdentity(from: request.from.bytes.span)
+        }
     }
 
     /// What its headers say; false when it wakes nobody.

@@ -422,6 +422,15 @@ static void check_wake(pushwake_client *client)
     request.size = offsetof(pushwake_wake_request, media); /* a caller from before there was one */
     request.media = PUSHWAKE_MEDIA_VIDEO;
     CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
+    request.size = offsetof(pushwake_wake_request, from); /* and from before the library said who calls */
+    request.caller = PUSHWAKE_CALLER_NUMBER;
+    request.caller_number = broken;
+    CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
+    request.size = sizeof(request);
+    for (request.caller = 0; request.caller < 4; request.caller++)
+        CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
+    request.from = broken;
+    CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
     request.size = sizeof(request);
     result.size = 0;
     INVALID(pushwake_wake(&result, client, &request));
@@ -482,6 +491,14 @@ static void check_requests(pushwake_client *client)
     CHECK(pushwake_query(client, PUSHWAKE_QUERY_BINDINGS, text("alice"), refuse_row, &rows) == PUSHWAKE_ERR_UNAVAILABLE);
     CHECK(pushwake_query(client, PUSHWAKE_QUERY_BINDINGS, text("j\xf6rg"), refuse_row, &rows) == 0);
     INVALID(pushwake_query(NULL, PUSHWAKE_QUERY_STATS, nothing, refuse_row, &rows));
+    CHECK(pushwake_bindings_count(client, text("alice")) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_bindings_count(client, text("j\xf6rg")) == 0);
+    INVALID(pushwake_bindings_count(client, nothing));
+    INVALID(pushwake_bindings_count(client, broken));
+    INVALID(pushwake_bindings_count(NULL, text("alice")));
+    CHECK(pushwake_bindings_field(client, text("alice"), text("provider"), take_line, &rows) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_bindings_field(client, text("j\xf6rg"), broken, NULL, NULL) == 0);
+    INVALID(pushwake_bindings_field(NULL, text("alice"), text("provider"), take_line, &rows));
     CHECK(rows == 0);
 }
 

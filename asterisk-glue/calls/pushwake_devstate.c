@@ -19,7 +19,6 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
-#include "pushwake_query.h"
 
 #define SIP_PREFIX "PJSIP/"
 #define BUCKETS 61
@@ -148,14 +147,13 @@ static void keep_unknown(const char *aor)
 /*! Whether pushes wake phones of an AoR that has none that is there. */
 static enum ast_device_state binding_state(const char *aor)
 {
-	char error[256];
 	int count;
 
 	/* All endpoints are asked about when the network goes; most users have no phone that sleeps. */
 	if (!pushwake__client() || !pushwake_may_wake(pushwake__client(), pushwake__str(aor))) {
 		return AST_DEVICE_UNAVAILABLE;
 	}
-	count = pushwake__query_count(aor, error, sizeof(error));
+	count = pushwake_bindings_count(pushwake__client(), pushwake__str(aor));
 	if (count < 0) {
 		keep_unknown(aor);
 		return AST_DEVICE_UNKNOWN;

@@ -30,6 +30,7 @@ struct shown {
 	char *uri;
 	char *reason;
 	char *call_id;
+	/*! The caller's number. */
 	char *from;
 };
 
@@ -94,32 +95,21 @@ void pushwake__show_end_heard(struct ast_channel *chan)
 	}
 }
 
-/*! The user part of a URI. */
-static void read_user(char *user, size_t size, const char *uri)
-{
-	const char *at = strchr(uri, ':');
-
-	ast_copy_string(user, at ? at + 1 : uri, size);
-	user[strcspn(user, "@;?>")] = '\0';
-}
-
 /*! What Dial() would set: who calls, and why the channel will be hung up. */
 static int prepare(struct ast_channel *chan, struct shown *shown)
 {
 	struct ast_datastore *store = ast_datastore_alloc(&end_info, NULL);
 	struct shown *kept = ast_calloc(1, sizeof(*kept));
 	struct ast_party_connected_line connected;
-	char user[256];
 
 	if (!store || !kept) {
 		ast_datastore_free(store);
 		ast_free(kept);
 		return -1;
 	}
-	read_user(user, sizeof(user), shown->from);
 	ast_party_connected_line_init(&connected);
 	connected.id.number.valid = 1;
-	connected.id.number.str = user;
+	connected.id.number.str = shown->from;
 	connected.id.number.presentation = AST_PRES_ALLOWED;
 	kept->reason = shown->reason;
 	kept->call_id = shown->call_id;
@@ -203,7 +193,7 @@ void pushwake__show_end(const pushwake_verb *verb)
 	shown->uri = ast_strndup(verb->contact.ptr, verb->contact.len);
 	shown->reason = ast_strndup(verb->reason.ptr, verb->reason.len);
 	shown->call_id = ast_strndup(verb->call_id.ptr, verb->call_id.len);
-	shown->from = ast_strndup(verb->from_uri.ptr, verb->from_uri.len);
+	shown->from = ast_strndup(verb->from_user.ptr, verb->from_user.len);
 	ast_module_ref(AST_MODULE_SELF);
 	if (!shown->aor || !shown->uri || !shown->reason || !shown->call_id || !shown->from
 		|| ast_pthread_create_detached_background(&thread, NULL, run, shown)) {

@@ -16,26 +16,33 @@
 #include "pushwake_query.h"
 #include "pushwake_wake.h"
 
-/*! Names of the columns, as `pushwake bindings` has them, collected over the rows. */
-struct column {
-	const char *name;
+/*! What has been read so far, one value a binding. */
+struct values {
 	char *buf;
 	size_t size;
 };
 
-static int add_value(void *context, const pushwake_field *fields, size_t count)
+static void add_value(void *context, pushwake_str value)
 {
-	struct column *column = context;
-	const pushwake_field *field = pushwake__field_find(fields, count, column->name);
-	char value[512];
+	struct values *values = context;
+	size_t used = strlen(values->buf);
 
-	if (field && !pushwake__row_is_removed(fields, count)) {
-		size_t used = strlen(column->buf);
+	snprintf(values->buf + used, values->size - used, "%s%.*s", used ? "," : "", PUSHWAKE__PRINT(value));
+}
 
-		snprintf(column->buf + used, column->size - used, "%s%s", used ? "," : "",
-			pushwake__field_text(field, value, sizeof(value)));
-	}
-	return 0;
+static int read_column(char *buf, size_t size, const char *aor, const char *column)
+{
+	struct values values = { buf, size };
+
+	return pushwake_bindings_field(pushwake__client(), pushwake__str(aor), pushwake__str(column), add_value, &values);
+}
+
+static int read_count(char *buf, size_t size, const char *aor)
+{
+	int count = pushwake_bindings_count(pushwake__client(), pushwake__str(aor));
+
+	snprintf(buf, size, "%d", MAX(count, 0));
+	return count;
 }
 
 static void read_contacts(char *buf, size_t size, const char *aor)
@@ -59,9 +66,8 @@ static void read_contacts(char *buf, size_t size, const char *aor)
 
 static int function_read(struct ast_channel *chan, const char *function, char *data, char *buf, size_t size)
 {
-	struct column column = { .buf = buf, .size = size };
 	char error[256];
-	int rows;
+	int status;
 	AST_DECLARE_APP_ARGS(args,
 		AST_APP_ARG(aor);
 		AST_APP_ARG(field);
@@ -77,14 +83,9 @@ static int function_read(struct ast_channel *chan, const char *function, char *d
 		read_contacts(buf, size, args.aor);
 		return 0;
 	}
-	if (!strcasecmp(args.field, "count")) {
-		rows = pushwake__query_count(args.aor, error, sizeof(error));
-		snprintf(buf, size, "%d", MAX(rows, 0));
-	} else {
-		column.name = args.field;
-		rows = pushwake__query(PUSHWAKE_QUERY_BINDINGS, args.aor, add_value, &column, error, sizeof(error));
-	}
-	if (rows < 0) {
+	status = strcasecmp(args.field, "count") ? read_column(buf, size, args.aor, args.field) : read_count(buf, size, args.aor);
+	if (status < 0) {
+		pushwake__error(status, error, sizeof(error));
 		ast_log(LOG_WARNING, "PUSHWAKE(%s,%s): %s\n", args.aor, args.field, error);
 	}
 	return 0;

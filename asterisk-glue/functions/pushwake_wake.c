@@ -49,7 +49,9 @@ static void fill_request(pushwake_wake_request *request, const struct pushwake__
 	request->aor = pushwake__str(aor);
 	request->call_id = pushwake__str(call_id);
 	request->method = pushwake__str(wake->is_message ? "MESSAGE" : "INVITE");
-	request->from_uri = pushwake__str(caller->uri);
+	request->caller = caller->kind;
+	request->caller_number = pushwake__str(caller->number);
+	request->from = pushwake__str(caller->from);
 	request->from_display = pushwake__str(caller->name);
 	request->to_uri = pushwake__str(caller->to);
 	request->content_type = pushwake__str(caller->type);

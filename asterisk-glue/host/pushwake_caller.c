@@ -16,9 +16,6 @@
 
 #include "pushwake_caller.h"
 
-/*! RFC 3323, 4.1.1.3 */
-#define ANONYMOUS "sip:anonymous@anonymous.invalid"
-
 static void read_variable(struct ast_channel *chan, const char *function, char *buf, size_t size)
 {
 	if (ast_func_read(chan, function, buf, size)) {
@@ -26,48 +23,12 @@ static void read_variable(struct ast_channel *chan, const char *function, char *
 	}
 }
 
-/*! The end of a display name in quotes, or the beginning of the text; NULL when the quotes do not end. */
-static char *skip_quoted(char *text)
-{
-	char *at = text;
-
-	if (*at != '"') {
-		return text;
-	}
-	for (at++; *at && *at != '"'; at++) {
-		at += *at == '\\' && at[1];
-	}
-	return *at ? at + 1 : NULL;
-}
-
-/*! "Name" <sip:user@host>, or the URI alone. A name may look like a URI, and is none. */
-static void read_from(struct pushwake__caller *caller, char *from)
-{
-	char *rest = skip_quoted(from);
-	char *uri = rest ? strchr(rest, '<') : NULL;
-
-	if (!rest) {
-		ast_copy_string(caller->uri, ANONYMOUS, sizeof(caller->uri));
-		return;
-	}
-	if (!uri) {
-		ast_copy_string(caller->uri, from, sizeof(caller->uri));
-		return;
-	}
-	*uri++ = '\0';
-	uri[strcspn(uri, ">")] = '\0';
-	ast_copy_string(caller->uri, uri, sizeof(caller->uri));
-	ast_copy_string(caller->name, ast_strip_quoted(ast_strip(from), "\"", "\""), sizeof(caller->name));
-}
-
 static void read_message(struct pushwake__caller *caller, struct ast_channel *chan)
 {
-	char from[2048];
-
+	caller->kind = PUSHWAKE_CALLER_FROM;
 	read_variable(chan, "MESSAGE(body)", caller->text, sizeof(caller->text));
 	read_variable(chan, "MESSAGE_DATA(Content-Type)", caller->type, sizeof(caller->type));
-	read_variable(chan, "MESSAGE(from)", from, sizeof(from));
-	read_from(caller, ast_strip(from));
+	read_variable(chan, "MESSAGE(from)", caller->from, sizeof(caller->from));
 }
 
 static int is_pjsip(struct ast_channel *chan)
@@ -117,45 +78,8 @@ static void read_remote_uri(char *uri, size_t size, struct ast_channel *chan, co
 	}
 }
 
-/*! The URI in a name-addr, whose name may look like one; empty when it did not fit. */
-static char *uri_in(char *text)
-{
-	char *uri = strrchr(text, '<');
-
-	if (uri ? strchr(uri, '>') != NULL : !strchr(text, '"')) {
-		return uri ? uri : text;
-	}
-	return text + strlen(text);
-}
-
-/*! Ends the text behind the host that it begins with, which may be an IPv6 reference. */
-static void cut_after_host(char *text)
-{
-	size_t reference = *text == '[' ? strcspn(text, "]") : 0;
-
-	text += reference && text[reference] ? reference : 0;
-	text[strcspn(text, ";?>: ")] = '\0';
-}
-
-/*! The domain of the caller's own URI, or this host's name for a caller without one. */
-static void read_domain(char *domain, size_t size, struct ast_channel *chan, const char *number)
-{
-	char uri[1024] = "";
-	char *at;
-
-	read_remote_uri(uri, sizeof(uri), chan, number);
-	at = strchr(uri_in(uri), '@');
-	if (at) {
-		cut_after_host(at + 1);
-		ast_copy_string(domain, at + 1, size);
-	} else if (gethostname(domain, size - 1)) {
-		ast_copy_string(domain, "localhost", size);
-	}
-}
-
 void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *chan, int is_message, const char *aor)
 {
-	char domain[128] = "";
 	int is_withheld;
 
 	memset(caller, 0, sizeof(*caller));
@@ -167,8 +91,8 @@ void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *
 	ast_channel_lock(chan);
 	is_withheld = (ast_channel_caller(chan)->id.number.valid || ast_channel_caller(chan)->id.name.valid)
 		&& (ast_party_id_presentation(&ast_channel_caller(chan)->id) & AST_PRES_RESTRICTION) != AST_PRES_ALLOWED;
-	ast_copy_string(caller->uri, S_COR(ast_channel_caller(chan)->id.number.valid,
-		ast_channel_caller(chan)->id.number.str, "anonymous"), sizeof(caller->uri));
+	ast_copy_string(caller->number, S_COR(ast_channel_caller(chan)->id.number.valid,
+		ast_channel_caller(chan)->id.number.str, ""), sizeof(caller->number));
 	ast_copy_string(caller->name, S_COR(ast_channel_caller(chan)->id.name.valid,
 		ast_channel_caller(chan)->id.name.str, ""), sizeof(caller->name));
 	/* Of what was offered, this is what the channel's own endpoint may have: no phone is called with more. */
@@ -176,17 +100,8 @@ void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *
 		caller->media = PUSHWAKE_MEDIA_VIDEO;
 	}
 	ast_channel_unlock(chan);
-	if (is_withheld) {
-		ast_copy_string(caller->uri, ANONYMOUS, sizeof(caller->uri));
-		caller->name[0] = '\0';
-	}
-	if (!strchr(caller->uri, '@')) {
-		char number[sizeof(caller->uri)];
-
-		ast_copy_string(number, caller->uri, sizeof(number));
-		read_domain(domain, sizeof(domain), chan, number);
-		snprintf(caller->uri, sizeof(caller->uri), "sip:%.120s@%s", number, domain);
-	}
+	caller->kind = is_withheld ? PUSHWAKE_CALLER_WITHHELD : PUSHWAKE_CALLER_NUMBER;
+	read_remote_uri(caller->from, sizeof(caller->from), chan, caller->number);
 }
 
 char *pushwake__caller_call_id(struct ast_channel *chan)

@@ -12,7 +12,11 @@ struct ast_channel;
 
 /*! Who calls or writes, for the phone's screen. */
 struct pushwake__caller {
-	char uri[256];
+	/*! enum pushwake_caller */
+	uint64_t kind;
+	/*! Who it is without a dialplan: the From of the MESSAGE, or the channel's remote URI. */
+	char from[2048];
+	char number[256];
 	char name[256];
 	char to[256];
 	char type[128];

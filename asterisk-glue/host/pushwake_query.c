@@ -45,27 +45,6 @@ int pushwake__take_number(void *context, const pushwake_field *fields, size_t co
 	return 0;
 }
 
-int pushwake__row_is_removed(const pushwake_field *fields, size_t count)
-{
-	const pushwake_field *removed = pushwake__field_find(fields, count, "removed");
-
-	return removed && removed->text.len;
-}
-
-static int count_live(void *context, const pushwake_field *fields, size_t count)
-{
-	*(int *) context += !pushwake__row_is_removed(fields, count);
-	return 0;
-}
-
-int pushwake__query_count(const char *aor, char *error, size_t size)
-{
-	int live = 0;
-	int status = pushwake__query(PUSHWAKE_QUERY_BINDINGS, aor, count_live, &live, error, size);
-
-	return status < 0 ? status : live;
-}
-
 const char *pushwake__field_text(const pushwake_field *field, char *buf, size_t size)
 {
 	if (field->text.ptr) {
@@ -74,16 +53,4 @@ const char *pushwake__field_text(const pushwake_field *field, char *buf, size_t 
 		snprintf(buf, size, "%" PRId64, field->number);
 	}
 	return buf;
-}
-
-const pushwake_field *pushwake__field_find(const pushwake_field *fields, size_t count, const char *name)
-{
-	size_t index;
-
-	for (index = 0; index < count; index++) {
-		if (fields[index].name.len == strlen(name) && !memcmp(fields[index].name.ptr, name, fields[index].name.len)) {
-			return &fields[index];
-		}
-	}
-	return NULL;
 }

@@ -15,19 +15,10 @@ int pushwake__query(int kind, const char *argument, pushwake_row_fn on_row, void
 /*! Writes what is wrong after a call of the client failed; the status. */
 int pushwake__error(int status, char *error, size_t size);
 
-/*! Bindings of an AoR that can be pushed now, or a status below 0 with its text in error. */
-int pushwake__query_count(const char *aor, char *error, size_t size);
-
-/*! Whether a row is of a binding that is gone: it is listed with the reason until its phone registers again. */
-int pushwake__row_is_removed(const pushwake_field *fields, size_t count);
-
 /*! Takes the number that a row consists of: an int64_t is the context. */
 int pushwake__take_number(void *context, const pushwake_field *fields, size_t count);
 
 /*! A field of a row as text. */
 const char *pushwake__field_text(const pushwake_field *field, char *buf, size_t size);
-
-/*! The field with this name, or NULL. */
-const pushwake_field *pushwake__field_find(const pushwake_field *fields, size_t count, const char *name);
 
 #endif /* PUSHWAKE_QUERY_H */

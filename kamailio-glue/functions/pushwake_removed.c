@@ -34,8 +34,9 @@ static void on_delete(ucontact_t *contact, int type, void *param)
 	}
 	status = pushwake_contact_removed(pw_client, pw_in(contact->aor), pw_in(&contact->c));
 	if(status < 0) {
-		LM_WARN("contact %.*s of %.*s was removed, and its push binding stays: %s; see pushwake.remove\n",
-				STR_FMT(&contact->c), STR_FMT(contact->aor), pushwake_status_name(status));
+		/* without the contact: it has the token */
+		LM_WARN("a contact of %.*s was removed, and its push binding stays: %s; see pushwake.remove\n", STR_FMT(contact->aor),
+				pushwake_status_name(status));
 	}
 }
 

@@ -23,7 +23,7 @@ public final class AGIProcess {
     /// `arguments` are those of the script, such as `wake 100 40`.
     public init(settings: Settings, arguments: [String], input: Int32 = 0, output: Int32 = 1) {
         client = EngineClient(settings: settings)
-        session = AGISession(arguments: arguments)
+        session = AGISession(arguments: arguments, host: SystemName.host)
         self.input = input
         self.output = output
     }
@@ -156,10 +156,8 @@ public final class AGIProcess {
     private func listBindings(_ aor: String) {
         var providers: [String] = []
         do throws(ClientError) {
-            _ = try client.query(.bindings, argument: aor) { row in
-                let isLive = row.contains { $0.name == "removed" && $0.text == "" }
-                if isLive { providers.append(row.first { $0.name == "provider" }?.text ?? "") }
-                return true
+            _ = try client.bindings(of: aor) { row in
+                providers.append(row.first { $0.name == "provider" }?.shown ?? "")
             }
             perform(session.listed(providers))
         } catch {

@@ -37,6 +37,7 @@ package struct AGISession {
     private var state = State.environment
     private let arguments: [String]?
     private let token: String
+    private let host: String
     private var command: AGICommand?
     private var aor = ""
     private var startedAt: Int64 = 0
@@ -44,10 +45,11 @@ package struct AGISession {
     private var isInUsage = false
 
     /// `arguments` are those of the process; nil for FastAGI, which has them in the environment, and which must say the
-    /// `token` unless that is empty.
-    package init(arguments: [String]?, token: String = "") {
+    /// `token` unless that is empty. `host` is the domain of callers who have none.
+    package init(arguments: [String]?, token: String = "", host: String = "localhost") {
         self.arguments = arguments
         self.token = token
+        self.host = host
     }
 
     /// Nothing has been asked for yet.
@@ -161,20 +163,25 @@ extension AGISession {
         default: break
         }
         state = .askingChannel
-        return [.say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)}\"")]
+        let wanted = "${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)} ${CHANNEL(pjsip,remote_uri)}"
+        return [.say("GET FULL VARIABLE \"\(wanted)\"")]
     }
 
-    /// Begins with what the channel or the script says: its Call-ID, and behind a space its video formats, such as
-    /// `(h264|vp8)` or `(nothing)`.
+    /// Begins with what the channel or the script says: its Call-ID, and behind spaces its video formats, such as
+    /// `(h264|vp8)` or `(nothing)`, and the caller's own URI as From has it.
     private mutating func start(_ channel: String, _ now: Int64) -> [Action] {
-        let words = channel.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        let words = channel.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         // A channel that is not PJSIP's has no Call-ID; its unique id names the call as well.
         let callID = words.first.flatMap { $0.isEmpty ? nil : String($0) } ?? environment["agi_uniqueid"]
         let hasVideo = words.count > 1 && !words[1].isEmpty && words[1] != "(nothing)"
-        let number = environment["agi_callerid"]
-        let isWithheld = environment.withholdsCaller
-        let from = number.isEmpty ? "" : isWithheld ? "sip:anonymous@anonymous.invalid" : "sip:\(number)@asterisk"
-        let name = isWithheld ? "" : environment["agi_calleridname"]
+        let remote = words.count > 2 ? String(words[2]) : ""
+        let caller =
+            environment.withholdsCaller
+            ? .anonymous
+            : CallerIdentity(
+                number: environment["agi_callerid"], name: environment["agi_calleridname"], from: remote.utf8.span,
+                host: host)
+        let (from, name) = (caller.uri, caller.displayName)
         switch command {
         case .wake(let aor, let seconds, _):
             self.aor = aor

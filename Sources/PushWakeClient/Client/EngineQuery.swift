@@ -62,6 +62,21 @@ extension EngineClient {
         }
     }
 
+    /// The bindings of a user that can be pushed, and how many there are: one that is gone is listed too, with the reason,
+    /// until its phone registers again.
+    public func bindings(of aor: String, isPrompt: Bool = false, onRow: ([EngineField]) -> Void) throws(ClientError)
+        -> Int
+    {
+        var count = 0
+        _ = try query(.bindings, argument: aor, isPrompt: isPrompt) { row in
+            guard row.contains(where: { $0.name == "removed" && $0.text == "" }) else { return true }
+            count &+= 1
+            onRow(row)
+            return true
+        }
+        return count
+    }
+
     /// Waits until an engine answers; false when none has in that time. For the start of a host, which is in no hurry.
     public func awaitEngine(milliseconds: Int64) -> Bool {
         let end = SystemClock.monotonicMilliseconds() &+ max(0, milliseconds)
@@ -118,6 +133,9 @@ public struct EngineField: Equatable, Sendable {
     public let text: String?
     /// 0 when the value is `text`.
     public let number: Int64
+
+    /// The value as people read it.
+    public var shown: String { text ?? String(number) }
 }
 
 /// The time for those who may not see the transport layer.

@@ -14,7 +14,7 @@ final class FastAGIChannel: WakeWaiter {
     var waitTimer: Loop.TimerID?
 
     init(_ connection: LineConnection, _ core: EngineCore, token: String) {
-        session = AGISession(arguments: nil, token: token)
+        session = AGISession(arguments: nil, token: token, host: SystemName.host)
         self.connection = connection
         self.core = core
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct `A channel in the push hook` {
     private static let ok = "200 result=1"
     private static let question = AGISession.Action.say(
-        "GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)}\"")
+        "GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)} ${CHANNEL(pjsip,remote_uri)}\"")
 
     /// A session that has been introduced and waits for the answer about its channel.
     private func introduced(_ arguments: String..., lines: [String] = []) -> AGISession {
@@ -90,10 +90,24 @@ import Testing
         var session = introduced("wake", "100", "40")
         var expected = WakeMessage()
         (expected.aor, expected.seconds, expected.callID, expected.hasNoContacts) = ("100", 40, callID, true)
-        (expected.fromURI, expected.fromDisplay, expected.toURI) = ("sip:42@asterisk", "Ann", "100")
+        (expected.fromURI, expected.fromDisplay, expected.toURI) = ("sip:42@localhost", "Ann", "100")
         expected.offersVideo = hasVideo
         #expect(session.line(reply, now: 5) == [.wake(expected)])
         #expect(session.isWaiting)
+    }
+
+    @Test(arguments: [
+        (#"200 result=1 (abc@host (nothing) "Ann (Lee)" <sip:100@example.org>)"#, "sip:42@example.org"),
+        ("200 result=1 (abc@host (h264) <sip:100@[2001:db8::7]>)", "sip:42@[2001:db8::7]"),
+        ("200 result=1 ( (nothing) )", "sip:42@localhost"),
+    ])
+    func `names the caller at the caller's own domain, as the module does`(_ reply: String, _ uri: String) {
+        var session = introduced("wake", "100", "40")
+        guard case .wake(let message)? = session.line(reply, now: 5).first else {
+            Issue.record("nobody is woken")
+            return
+        }
+        #expect(message.fromURI == uri && message.fromDisplay == "Ann")
     }
 
     @Test(arguments: [
@@ -105,7 +119,7 @@ import Testing
         for line in lines + ["agi_callerid: 42", "agi_uniqueid: 17.3"] { _ = session.line(line, now: 0) }
         var expected = WakeMessage()
         (expected.aor, expected.seconds, expected.callID, expected.hasNoContacts) = ("100", 40, "abc@host", true)
-        (expected.fromURI, expected.toURI) = ("sip:42@asterisk", "100")
+        (expected.fromURI, expected.toURI) = ("sip:42@localhost", "100")
         #expect(session.line("", now: 7) == [.wake(expected)])
         #expect(session.isWaiting)
     }
@@ -129,7 +143,7 @@ import Testing
         var session = introduced("send", "missed", "100", "called")
         #expect(
             session.line("200 result=1 (c)", now: 0) == [
-                .send(.missed, aor: "100", text: "called", callID: "c", fromURI: "sip:42@asterisk", fromDisplay: "Ann")
+                .send(.missed, aor: "100", text: "called", callID: "c", fromURI: "sip:42@localhost", fromDisplay: "Ann")
             ])
     }
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+
+/// Who calls or writes, as a dialplan has it: what a phone is to show, where no request is at hand.
+public struct CallerIdentity: Equatable, Sendable {
+    public var uri: String
+    /// The name for people; empty when there is none.
+    public var displayName: String
+
+    /// Somebody who does not want to be seen (RFC 3323, 4.1.1.3).
+    public static let anonymous = CallerIdentity(uri: "sip:anonymous@anonymous.invalid", displayName: "")
+
+    /// Characters of a number that are shown.
+    private static let longestNumber = 120
+
+    private init(uri: String, displayName: String) { (self.uri, self.displayName) = (uri, displayName) }
+
+    /// The sender that a From header names; one that cannot be read names nobody.
+    public init(from: Span<UInt8>) {
+        guard let address = NameAddress(from), !address.uri.isEmpty else {
+            self = .anonymous
+            return
+        }
+        self.init(uri: address.uri, displayName: address.displayName)
+    }
+
+    /// The number that the dialplan shows for the caller, at the domain of the caller's own URI. `from` is that as a From
+    /// header has it; `host` counts where it says no domain.
+    public init(number: String, name: String, from: Span<UInt8>, host: @autoclosure () -> String) {
+        let number = number.prefix(Self.longestNumber)
+        if number.utf8.contains(ASCII.at) {
+            let hasScheme = ["sip:", "sips:", "tel:"].contains { number.lowercased().hasPrefix($0) }
+            self.init(uri: (hasScheme ? "" : "sip:") + number, displayName: name)
+            return
+        }
+        let own = NameAddress(from)?.uri ?? ""
+        let domain = own.utf8.span.text(SIPAddressParts.host(of: own.utf8.span))
+        self.init(
+            uri: "sip:\(number.isEmpty ? "anonymous" : number)@\(domain.isEmpty ? host() : domain)", displayName: name)
+    }
+
+    /// The user part of a URI, which is what a host shows as the number.
+    public static func user(of uri: String) -> String {
+        uri.utf8.span.text(SIPAddressParts.user(of: uri.utf8.span))
+    }
+}
