@@ -27,7 +27,8 @@ struct DeviceIdentity {
         if !instance.isEmpty, !binding.instance.isEmpty { return instance.isSameBytes(as: binding.instance) }
         if !callID.isEmpty, callID.isSameBytes(as: binding.callID) { return true }
         guard !contact.isEmpty, !binding.contact.isEmpty else { return false }
-        return contact.isSameBytes(as: binding.contact) || ContactAddress(contact) == ContactAddress(binding.contact)
+        return contact.isSameBytes(as: binding.contact)
+            || binding.contactWithoutPushParameters.isSameBytes(as: Binding.withoutPushParameters(contact))
     }
 }
 
@@ -71,31 +72,5 @@ extension String {
         if own.isKnownASCII, others.isKnownASCII { return self == other }
         for index in 0..<own.count where own.span[index] != others.span[index] { return false }
         return true
-    }
-}
-
-/// A contact URI without its push parameters: what stays when only the token has changed.
-struct ContactAddress: Equatable {
-    private let bytes: [UInt8]
-
-    init(_ contact: String) {
-        let source = Array(contact.utf8)
-        // A user part may hold semicolons of its own: parameters start after the host.
-        let host = source.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? 0
-        var kept: [UInt8] = []
-        kept.reserveCapacity(source.count)
-        kept += source[..<host]
-        var isFirst = true
-        for part in source[host...].split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false) {
-            let name = part.prefix { $0 != UInt8(ascii: "=") }
-            if isFirst {
-                kept += part
-            } else if !PushParameterName.isAboutPush(name.span) {
-                kept.append(UInt8(ascii: ";"))
-                kept += part
-            }
-            isFirst = false
-        }
-        bytes = kept
     }
 }
