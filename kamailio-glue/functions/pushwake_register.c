@@ -166,7 +166,7 @@ static int store_binding(sip_msg_t *msg, str *table, pw_register_t *r, pushwake_
 		update_stat(pw_count.ignored, 1);
 	}
 	add_headers(msg, out);
-	pw_contacts_forget(table, &r->aor, &r->request, out, 1);
+	pw_contacts_forget(table, &r->aor, &r->request, out);
 	return 0;
 }
 
@@ -184,7 +184,7 @@ static int make_room(str *table, pw_register_t *r)
 		pw_engine_away("pushwake_save", status);
 		return 0;
 	}
-	return pw_contacts_forget(table, &r->aor, &r->request, &left, 0);
+	return pw_contacts_forget(table, &r->aor, &r->request, &left);
 }
 
 static int save_quietly(sip_msg_t *msg, str *table, int flags, str *uri)

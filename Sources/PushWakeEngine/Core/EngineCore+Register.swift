@@ -50,6 +50,8 @@ extension EngineCore {
         let granted: Int64
         let removed: Int
         let stored: [Binding]
+        /// A later REGISTER of the phone was faster.
+        let isOvertaken: Bool
         let stale: [String]
         let purrs: [Provider: PURR]
     }
@@ -60,11 +62,12 @@ extension EngineCore {
     ) throws(StoreError) -> Kept {
         var stale = try leftContacts(registration, in: store, now)
         let removed = registration.isPushedUpstream ? 0 : try unbind(registration, in: store, now)
-        let (stored, replaced) = try bind(registration, granted, host, in: store, now)
-        stale += replaced
+        let bound = try bind(registration, granted, host, in: store, now)
+        stale += bound.replaced
         return Kept(
-            granted: granted, removed: removed, stored: stored, stale: Self.withoutNamed(stale, registration),
-            purrs: purrs(of: registration, stored, in: store, now: now))
+            granted: granted, removed: removed, stored: bound.stored, isOvertaken: bound.isOvertaken,
+            stale: Self.withoutNamed(stale, registration),
+            purrs: purrs(of: registration, bound.stored, in: store, now: now))
     }
 
     /// A phone may have several addresses and one token: it leaves none that it has just named.
@@ -99,7 +102,9 @@ extension EngineCore {
         _ registration: Registration, _ host: RegisteringHost, _ kept: Kept, to message: MessageReader,
         _ peer: EnginePeer?
     ) {
-        let problems = policy.problems(of: registration)
+        var problems = policy.problems(of: registration)
+        if kept.isOvertaken { problems.append("CSeq: a REGISTER with the same Call-ID and a higher one came first") }
+        if registration.unbinds { nullSenders.note(registration) }
         let outcome = Self.outcome(registration, stored: kept.stored.count, removed: kept.removed, problems)
         for binding in kept.stored { dedupe.release(binding) }
         statistics.stored += kept.stored.count
@@ -177,8 +182,9 @@ extension EngineCore {
     private func bind(
         _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, in store: any BindingStore,
         _ now: Int64
-    ) throws(StoreError) -> (stored: [Binding], replaced: [String]) {
+    ) throws(StoreError) -> (stored: [Binding], replaced: [String], isOvertaken: Bool) {
         var stored: [Binding] = []
+        var isOvertaken = false
         var replaced: [String] = []
         let route = NodeRoute(nodeURI: shared == nil ? "" : settings.text(.nodeURI))
         for (index, contact) in registration.contacts.enumerated() {
@@ -196,10 +202,14 @@ extension EngineCore {
                     bindings[index].route = route.text(aor: registration.aor, path: saved.path, flow: saved.flow)
                 }
             }
-            replaced += try store.register(bindings, now: now)
+            guard let left = try store.register(bindings, now: now) else {
+                isOvertaken = true
+                continue
+            }
+            replaced += left
             stored += bindings
         }
-        return (stored, replaced)
+        return (stored, replaced, isOvertaken)
     }
 
     /// Contacts of the registrar that a phone leaves without naming them to the letter: a removal need not repeat the push
@@ -223,58 +233,6 @@ extension EngineCore {
             if isLeft { left.append(binding.contact) }
         }
         return left
-    }
-
-    /// Removes what the phone no longer wants: a token of null always, an un-REGISTER when the settings say so.
-    private func unbind(_ registration: Registration, in store: any BindingStore, _ now: Int64) throws(StoreError)
-        -> Int
-    {
-        var removed = try unbindSilent(registration, in: store, now: now)
-        for unbinding in registration.unbindings {
-            let device = BindingSelector.device(
-                instance: unbinding.instance, contact: unbinding.contact, callID: unbinding.callID)
-            var gone = try store.remove(device, of: registration.aor, reason: "unbound by the phone", now: now).count
-            if gone == 0 && unbinding.instance.isEmpty { gone = try removeNameless(registration.aor, in: store, now) }
-            removed += gone
-        }
-        guard settings.text(.unregisterPolicy) == "remove" else {
-            try endRegistrations(registration, in: store, now)
-            return removed
-        }
-        if registration.isWildcard && registration.expires == 0 {
-            return removed + (try store.remove(.all, of: registration.aor, reason: "unregistered", now: now).count)
-        }
-        for contact in registration.contacts where registration.isRemoval(contact) {
-            let device = BindingSelector.device(
-                instance: contact.instance, contact: contact.uri, callID: registration.callID)
-            removed += try store.remove(device, of: registration.aor, reason: "unregistered", now: now).count
-        }
-        return removed
-    }
-
-    /// A phone that unregisters and stays bound can be woken, but nobody asks it to register again (RFC 8599, 5.5). Its
-    /// Contact alone counts: what it leaves may be an address that it has another one for.
-    private func endRegistrations(_ registration: Registration, in store: any BindingStore, _ now: Int64)
-        throws(StoreError)
-    {
-        if registration.isWildcard && registration.expires == 0 {
-            return try store.endRegistrations(.all, of: registration.aor, now: now)
-        }
-        for contact in registration.contacts where registration.isRemoval(contact) {
-            let address = BindingSelector.device(instance: "", contact: contact.uri, callID: "")
-            try store.endRegistrations(address, of: registration.aor, now: now)
-        }
-    }
-
-    /// A phone without instance that comes back with another port and Call-ID and sends a null token can only
-    /// mean what it had before: all bindings of its user that have no instance either.
-    private func removeNameless(_ aor: String, in store: any BindingStore, _ now: Int64) throws(StoreError) -> Int {
-        var removed = 0
-        for binding in try store.bindings(of: aor, now: now) where binding.instance.isEmpty {
-            let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
-            removed += try store.remove(token, of: aor, reason: "unbound by the phone", now: now).count
-        }
-        return removed
     }
 
     private static func outcome(
@@ -411,25 +369,6 @@ extension EngineCore {
     func forgetAt(now: Int64, expires: Int64) -> Int64 {
         let offline = settings.integer(.clientMaxOffline)
         return now + max(expires, offline > 0 ? min(persistence, offline * 86_400) : persistence)
-    }
-
-    /// A phone that stays registered without push loses its binding where the settings say so; how many went.
-    func unbindSilent(
-        _ registration: Registration, in store: any BindingStore, now: Int64
-    ) throws(StoreError) -> Int {
-        var removed = 0
-        for contact in registration.contacts where !registration.isRemoval(contact) {
-            let reason: String
-            switch contact.push {
-            case .none where settings.flag(.removeAtNopn): reason = "registered without push"
-            case .query where settings.flag(.removeAtNoprid): reason = "registered without pn-prid"
-            default: continue
-            }
-            let device = BindingSelector.device(
-                instance: contact.instance, contact: contact.uri, callID: registration.callID)
-            removed += try store.remove(device, of: registration.aor, reason: reason, now: now).count
-        }
-        return removed
     }
 }
 
