@@ -207,7 +207,7 @@ kamailio-%:
 	    $(call UNGROUP,kamailio-$*) && run -v --last-failed --last-failed-no-failures none
 
 # What nodes share, as later releases have it: the store's suites with both servers, and nodes with Valkey.
-SHARED_SUITES := '^PushWakeStoreTests\..*/(Valkey[A-Za-z]*|NodeNameTests|BindingStoreContractTests|PURRContractTests)\.swift:'
+SHARED_SUITES := '^PushWakeStoreTests\..*/(Valkey[A-Za-z]*|NodeNameTests|BindingStoreContractTests|DeviceContractTests|PURRContractTests)\.swift:'
 
 stores-%: build-tests ## the shared store on the Valkey and Redis of a later Debian (needs build, root)
 	@rm -rf .build/pytest/stores-$*

@@ -202,6 +202,8 @@ typedef struct pushwake_contact {
     int behind_proxy;       /* 1: a proxy stands before the phone (Path) */
     int leg_status;         /* for pushwake_resume(): the last status that came for `leg`; 0: none */
     pushwake_str path;      /* the Path it registered with (RFC 3327), or empty */
+    int64_t expires;        /* for pushwake_register(): seconds that the registrar granted it; 0: not known, as in
+                             * granted_expires; -1: it does not expire */
 } pushwake_contact;
 
 /* A host holds a request and executes verbs for it; it decides nothing. A leg is
@@ -267,7 +269,7 @@ typedef struct pushwake_register_request {
     const pushwake_header *headers;
     size_t header_count;
     uint32_t cseq;
-    int32_t granted_expires; /* seconds the registrar granted; -1: not known */
+    int32_t granted_expires; /* seconds the registrar granted contacts whose `expires` is 0; -1: not known */
     pushwake_str domain;     /* the registrar's table, if it has several; as in pushwake_wake_request */
     /* The contacts that this REGISTER inserted or refreshed in the registrar. */
     const pushwake_contact *contacts;

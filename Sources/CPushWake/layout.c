@@ -10,7 +10,7 @@ _Static_assert(sizeof(pushwake_setting) == 48, "pushwake_setting");
 _Static_assert(sizeof(pushwake_header) == 32, "pushwake_header");
 _Static_assert(sizeof(pushwake_register_request) == 120, "pushwake_register_request");
 _Static_assert(sizeof(pushwake_register_result) == 152, "pushwake_register_result");
-_Static_assert(sizeof(pushwake_contact) == 120, "pushwake_contact");
+_Static_assert(sizeof(pushwake_contact) == 128, "pushwake_contact");
 _Static_assert(sizeof(pushwake_wake_request) == 304, "pushwake_wake_request");
 _Static_assert(sizeof(pushwake_wake_result) == 64, "pushwake_wake_result");
 _Static_assert(sizeof(pushwake_verb) == 240, "pushwake_verb");

@@ -149,7 +149,7 @@ private func put(
     // The engine needs only those it reads; the others would only make the message long.
     engine.put(request.headers, request.header_count) { RegistrationReader.reads($0.name.bytes.span) }
     let contacts = ContactsView(request.contacts, request.contact_count, stride: request.contact_size)
-    for index in contacts.indices { contacts[index].put(into: engine) }
+    for index in contacts.indices { contacts[index].put(into: engine, withExpiry: true) }
 }
 
 @_cdecl("pushwake_contact_removed") @implementation

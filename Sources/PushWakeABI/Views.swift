@@ -59,7 +59,7 @@ struct ContactsView {
 
 extension pushwake_contact {
     /// Writes the fields of one contact.
-    func put(into engine: EngineClient, withLeg: Bool = false) {
+    func put(into engine: EngineClient, withLeg: Bool = false, withExpiry: Bool = false) {
         engine.put(.contactURI, uri.bytes.span)
         engine.put(.contactInstance, instance.bytes.span)
         engine.put(.contactAge, Int64(registered_ago))
@@ -68,6 +68,7 @@ extension pushwake_contact {
         if !registration.isEmpty { engine.put(.contactRegistration, registration.bytes.span) }
         if behind_proxy != 0 { engine.put(.contactProxy, 1) }
         if !path.isEmpty { engine.put(.contactPath, path.bytes.span) }
+        if withExpiry, expires != 0 { engine.put(.contactExpires, expires) }
         if withLeg, leg != 0 {
             engine.put(.leg, Int64(leg))
             engine.put(.status, Int64(leg_status))

@@ -60,6 +60,7 @@ public enum BindingDocument {
                 json.name("refreshes_itself")
                 json.bool(true)
             }
+            if binding.flowNumber > 0 { put("reg_id", Int64(binding.flowNumber)) }
             put("route", binding.route)
         }
         return json.bytes
@@ -98,7 +99,7 @@ public enum BindingDocument {
         }
         var isRefreshing = false
         if case .bool(true)? = json["refreshes_itself"] { isRefreshing = true }
-        return Binding(
+        var binding = Binding(
             aor: text("aor"), provider: provider,
             environment: Environment.allCases.first { $0.name == text("environment") } ?? .standard, app: text("app"),
             team: text("team"), service: Service.allCases.first { $0.name == text("service") }, token: text("token"),
@@ -106,6 +107,11 @@ public enum BindingDocument {
             cseq: try number("cseq"), attributes: attributes, registeredAt: try number("registered_at"),
             expiresAt: try number("expires_at"), forgetAt: try number("forget_at"), refreshesItself: isRefreshing,
             route: text("route"))
+        if json["reg_id"] != nil {
+            let flow: UInt8 = try number("reg_id")
+            binding.flowNumber = flow & 127
+        }
+        return binding
     }
 }
 

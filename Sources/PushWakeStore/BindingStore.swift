@@ -16,12 +16,13 @@ public protocol BindingStore: AnyObject {
     /// The same device is: the same instance; or any equal provider, app and token, whatever the instance;
     /// or, when either side has no instance, the same contact (push parameters aside) or the same Call-ID.
     /// Another contact of the very same REGISTER (Call-ID and CSeq) is replaced only by an equal token.
-    /// A REGISTER that was overtaken by a later one (same Call-ID, higher CSeq, not expired at `now`)
-    /// changes nothing (RFC 3261, 10.3). Tombstones of this device go.
+    /// A REGISTER that was overtaken by a later one (same Call-ID, higher CSeq, not expired at `now`, stored within
+    /// `BindingLimits.overtaking`) changes nothing (RFC 3261, 10.3). Tombstones of this device go.
     ///
-    /// Returns the contacts of replaced bindings that differ from the new one and that no remaining
-    /// binding of the user has.
-    func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]
+    /// Returns the contacts of replaced bindings that differ from the new one, that no remaining binding of the user has,
+    /// and that the phone does not have beside the new one (another flow or address family); nil for a REGISTER that was
+    /// overtaken.
+    func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]?
 
     /// Removes bindings and remembers why; returns those removed.
     func remove(_ selector: BindingSelector, of aor: String, reason: String, now: Int64) throws(StoreError) -> [Binding]
@@ -89,12 +90,22 @@ public enum BindingSelector: Equatable, Sendable {
     /// All tokens of one device: the same instance; when either side has none, the same contact
     /// (push parameters aside) or the same Call-ID. Empty texts match nothing.
     case device(instance: String, contact: String, callID: String)
+    /// What such a device has at the contact, when it leaves that (push parameters aside); where it has nothing there, all
+    /// of the device, unless it is registered elsewhere.
+    case address(instance: String, contact: String, callID: String)
+    /// All tokens of such a device, which registers this contact without any, apart from what it may have beside it.
+    case silent(instance: String, contact: String, callID: String, flowNumber: UInt8)
+    /// All tokens of the one device that has no instance; nothing when several such have tokens.
+    case nameless
 }
 
 /// Bounds that keep one user from filling the store.
 public enum BindingLimits {
     /// Bindings of one user that any store has room for; settings allow less.
     public static let perUser = 256
+    /// Seconds by which a REGISTER may be behind a later one on its way: 64 * T1, after which nobody repeats it (RFC 3261,
+    /// 17.1.2.2). What comes later with a lower CSeq is from a phone that counts anew.
+    public static let overtaking: Int64 = 32
     /// Tombstones of one user; the oldest gives way.
     public static let tombstonesPerUser = 32
     /// Seconds for which a tombstone stays when its phone never registers again: 30 days.

@@ -57,12 +57,12 @@ public final class MemoryStore: BindingStore {
     }
 
     /// Stores what one device registered; gives the contacts it left.
-    public func register(_ bindings: [Binding], now: Int64) -> [String] {
+    public func register(_ bindings: [Binding], now: Int64) -> [String]? {
         guard let aor = bindings.first?.aor else { return [] }
         var user = users[Array(aor.utf8)] ?? User()
         let plan = RegistrationPlan(
             storing: bindings, over: user.live.map(\.binding), tombstones: user.tombstones, perUser: perUser, now: now)
-        guard !plan.isStale else { return [] }
+        guard !plan.isStale else { return nil }
         let stored = plan.stored.map { binding in
             lastID += 1
             return Row(id: lastID, binding: binding)
@@ -79,7 +79,7 @@ public final class MemoryStore: BindingStore {
     /// Removes bindings and leaves tombstones; gives those removed.
     public func remove(_ selector: BindingSelector, of aor: String, reason: String, now: Int64) -> [Binding] {
         guard var user = users[Array(aor.utf8)] else { return [] }
-        let gone = selector.select(from: user.live.map(\.binding).filter { $0.forgetAt > now }).sortedByAge()
+        let gone = selector.select(from: user.live.map(\.binding).filter { $0.forgetAt > now }, now: now).sortedByAge()
         user.drop { gone.contains($0.binding) }
         user.tombstones += gone.map { RemovedBinding(binding: $0, reason: reason, removedAt: now) }
         user.tombstones = user.tombstones.suffix(BindingLimits.tombstonesPerUser)
@@ -90,7 +90,7 @@ public final class MemoryStore: BindingStore {
     /// Notes that registrations are over while their bindings stay.
     public func endRegistrations(_ selector: BindingSelector, of aor: String, now: Int64) {
         guard var user = users[Array(aor.utf8)] else { return }
-        let selected = selector.select(from: user.live.map(\.binding))
+        let selected = selector.select(from: user.live.map(\.binding), now: now)
         for index in user.live.indices {
             let binding = user.live[index].binding
             if binding.expiresAt > now && selected.contains(binding) { user.live[index].binding.expiresAt = now }

@@ -50,3 +50,14 @@ func makeBinding(
         contact: contact ?? "sip:alice@192.0.2.1:5060;pn-provider=\(provider.name);pn-prid=\(token)", callID: callID,
         cseq: cseq, registeredAt: at, expiresAt: at + expires, forgetAt: at + keep)
 }
+
+/// A phone with an instance, a contact and a Call-ID of its own.
+func makePhone(named name: String, at: Int64 = start) -> Binding {
+    makeBinding(token: name, instance: name, contact: "sip:\(name)@192.0.2.1", callID: name, at: at)
+}
+
+extension BindingStore {
+    func tokens(of aor: String, now: Int64 = start) throws(StoreError) -> [String] {
+        try bindings(of: aor, now: now).map(\.token)
+    }
+}

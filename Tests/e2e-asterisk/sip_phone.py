@@ -70,6 +70,7 @@ class Phone:
     more_media = ""
 
     def __init__(self, user, server, transport="udp", password=None, port=0):
+        self.flow = ""  # ;reg-id=1
         self.user, self.server, self.transport = user, server, transport
         self.password = password or user + "-secret"
         kind = socket.SOCK_DGRAM if transport == "udp" else socket.SOCK_STREAM
@@ -174,7 +175,7 @@ class Phone:
 
     def register(self, parameters="", headers=(), expires=300, contact=None, timeout=5.0):
         """Registers, answering a challenge once; `parameters` go into the Contact URI."""
-        value = f"<{contact or self.contact}{parameters}>;+sip.instance=\"{self.instance}\""
+        value = f"<{contact or self.contact}{parameters}>;+sip.instance=\"{self.instance}\"{self.flow}"
         response = self._register([("Contact", value), ("Expires", expires), *headers], timeout)
         if response.status == 401:
             answer = self._digest(response["WWW-Authenticate"], "REGISTER", f"sip:{self.server[0]}")

@@ -22,6 +22,24 @@ def test_the_200_gives_the_contact_back_whole(phones, asterisk, user):
     assert f"{phone.contact}{apns(token)};pn-call-str=IC_MSG>" in reply["Contact"]
 
 
+def test_each_contact_has_what_the_registrar_granted_it(phones, asterisk, user):
+    other = f"<sip:{user}@127.0.0.1:20001{fcm(fcm_token())}>;expires=1800"
+    phones(user, asterisk.address).register(apns(apns_token()), headers=[("Contact", other)], expires=120)
+    ends = {row["provider"]: row["expires_in"] for row in asterisk.bindings(user)}
+    assert 100 < ends["apns"] <= 120 and 1700 < ends["fcm"] <= 1800, ends
+
+
+def test_a_phone_keeps_a_contact_for_each_of_its_flows(phones, asterisk, user):
+    """RFC 5626: two connections of one phone, each with a `reg-id` and a REGISTER of its own."""
+    flows, token = [phones(user, asterisk.address, "tcp") for _ in range(2)], apns_token()
+    for _ in range(2):
+        for number, phone in enumerate(flows, 1):
+            phone.instance, phone.flow = flows[0].instance, f";reg-id={number}"
+            assert phone.register(apns(token)).status == 200
+    contacts = asterisk.cli("database show registrar/contact")
+    assert contacts.count(f"sip:{user}@") == 2, contacts
+
+
 def test_the_registrar_never_sees_the_token(phones, asterisk, user):
     token = apns_token()
     phones(user, asterisk.address).register(apns(token))

@@ -99,7 +99,7 @@ struct round {
 static void resume(struct pushwake__call *call, void *context)
 {
 	struct round *round = context;
-	int is_next, has_ended, status;
+	int is_next, status;
 
 	ao2_lock(call);
 	call->resumes = call->resumes && !call->ended;
@@ -116,12 +116,7 @@ static void resume(struct pushwake__call *call, void *context)
 	}
 	ao2_lock(call);
 	call->resumes = 0;
-	has_ended = call->ended;
 	ao2_unlock(call);
-	/* The engine may have heard of the end before it knew the call. */
-	if (has_ended && status == PUSHWAKE_OK) {
-		pushwake__call_tell_end(call);
-	}
 	round->taken += status == PUSHWAKE_OK;
 }
 

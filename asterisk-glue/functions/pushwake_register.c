@@ -256,7 +256,10 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 	keep_saved(&contacts, request);
 	pushwake__request_fill(&message, request);
 	for (index = 0; index < MIN(AST_VECTOR_SIZE(&contacts), ARRAY_LEN(asked)); index++) {
-		pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
+		const struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(&contacts, index);
+
+		pushwake__contact_describe(&asked[index], contact);
+		asked[index].expires = pushwake__request_granted(request, contact->uri);
 	}
 	message.contacts = asked;
 	message.contact_count = index;

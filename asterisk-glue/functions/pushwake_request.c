@@ -93,16 +93,11 @@ int pushwake__request_read(struct pushwake__request *request, struct ast_sip_end
 
 void pushwake__request_fill(pushwake_register_request *message, const struct pushwake__request *request)
 {
-	size_t index;
-
 	message->aor = pushwake__str(request->aor);
 	message->call_id = pushwake__str(request->call_id);
 	message->headers = request->headers;
 	message->header_count = request->header_count;
 	message->cseq = request->cseq;
-	for (index = 0; index < request->contact_count; index++) {
-		message->granted_expires = MAX(message->granted_expires, request->contacts[index].granted);
-	}
 }
 
 /*! A Contact's URI when it is SIP or SIPS. */

@@ -132,22 +132,6 @@ static void reply_success(sip_msg_t *msg)
 	}
 }
 
-static int granted(const pw_contacts_t *contacts)
-{
-	time_t now = time(NULL);
-	int i, best = -1;
-
-	for(i = 0; i < contacts->n; i++) {
-		if(contacts->v[i].expires == 0) {
-			return 0x7fffffff;
-		}
-		if(contacts->v[i].expires - now > best) {
-			best = (int)(contacts->v[i].expires - now);
-		}
-	}
-	return best;
-}
-
 /* 0, or the status of an engine that is away. */
 static int store_binding(sip_msg_t *msg, str *table, pw_register_t *r, pushwake_register_result *out, int warned)
 {
@@ -166,7 +150,7 @@ static int store_binding(sip_msg_t *msg, str *table, pw_register_t *r, pushwake_
 		update_stat(pw_count.ignored, 1);
 	}
 	add_headers(msg, out);
-	pw_contacts_forget(table, &r->aor, &r->request, out, 1);
+	pw_contacts_forget(table, &r->aor, &r->request, out);
 	return 0;
 }
 
@@ -184,7 +168,7 @@ static int make_room(str *table, pw_register_t *r)
 		pw_engine_away("pushwake_save", status);
 		return 0;
 	}
-	return pw_contacts_forget(table, &r->aor, &r->request, &left, 0);
+	return pw_contacts_forget(table, &r->aor, &r->request, &left);
 }
 
 static int save_quietly(sip_msg_t *msg, str *table, int flags, str *uri)
@@ -225,7 +209,6 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 	}
 	if(pw_contacts_get(&contacts, table, &r->aor) == 0) {
 		pw_contacts_keep(&contacts, &r->callid, (int)r->request.cseq);
-		r->request.granted_expires = granted(&contacts);
 	}
 	for(i = 0; i < contacts.n; i++) {
 		pw_flow_print(contacts.v[i].flow, &msg->rcv);

@@ -47,15 +47,19 @@ int pw_replicated_init(pushwake_settings *settings)
 /* The Contact as its phone sent it, to be freed. 0 or -1. */
 static int print_contact(str *out, const pw_contact_t *c, int expires)
 {
-	int size = c->uri.len + c->instance.len + 64;
+	int size = c->uri.len + c->instance.len + 96;
+	char flow[24] = "";
 
 	out->s = pw_alloc(size);
 	if(out->s == NULL) {
 		return -1;
 	}
-	out->len = snprintf(out->s, size, "<%.*s>%s%.*s%s;expires=%d", c->uri.len, c->uri.s,
+	if(c->reg_id > 0) {
+		snprintf(flow, sizeof(flow), ";reg-id=%d", c->reg_id);
+	}
+	out->len = snprintf(out->s, size, "<%.*s>%s%.*s%s%s;expires=%d", c->uri.len, c->uri.s,
 			c->instance.len > 0 ? ";+sip.instance=\"" : "", c->instance.len, c->instance.s,
-			c->instance.len > 0 ? "\"" : "", expires);
+			c->instance.len > 0 ? "\"" : "", flow, expires);
 	return 0;
 }
 
@@ -84,7 +88,7 @@ static int learn(pw_contacts_t *contacts, str *table, str *aor)
 		request.contact_count = 1;
 		status = pushwake_register(&result, pw_client, &request);
 		if(status == PUSHWAKE_OK) {
-			pw_contacts_forget(table, aor, &request, &result, 1);
+			pw_contacts_forget(table, aor, &request, &result);
 			pw_execute_all(&result, contacts);
 		}
 		free(value.s);

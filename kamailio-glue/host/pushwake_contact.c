@@ -439,6 +439,7 @@ pushwake_contact *pw_contacts_describe(pw_contacts_t *list)
 		out[i].reachable = reach(c);
 		out[i].behind_proxy = is_behind_proxy(c);
 		out[i].path = pw_in(&c->path);
+		out[i].expires = c->expires == 0 ? -1 : MAX(c->expires - now, 1);
 	}
 	return out;
 }

@@ -79,9 +79,9 @@ int pw_contact_is_address(pw_contact_t *c);
 pw_contact_t *pw_contact_find(pw_contacts_t *list, const str *ruid);
 
 /* Removes the contacts from usrloc that a phone has left, but none that the same REGISTER has brought: of a replicated one
- * the engine hears Contact by Contact. How many went. !is_saved: the registrar has no room for the REGISTER before. */
+ * the engine hears Contact by Contact. How many went. */
 int pw_contacts_forget(str *table, str *aor, const pushwake_register_request *brought,
-		const pushwake_register_result *left, int is_saved);
+		const pushwake_register_result *left);
 
 /* Another number when the phone has registered from elsewhere, or its app was started anew: the engine has another leg for
  * it then. */

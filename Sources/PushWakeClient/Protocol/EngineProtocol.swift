@@ -153,6 +153,8 @@ public enum EngineProtocol {
         case contactPath = 114
         /// `reg-id` of a contact.
         case contactFlowNumber = 115
+        /// Seconds that the registrar granted a contact; below 0 for one that does not expire.
+        case contactExpires = 116
         case hold = 111
         case occasion = 112
         /// Names the device of a dialog, as the request has it (RFC 8599, 6).

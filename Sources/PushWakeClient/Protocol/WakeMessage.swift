@@ -19,6 +19,8 @@ package struct WakeMessage: Equatable {
         package var isBehindProxy = false
         /// The Path that it registered with; empty for none, or where the host does not say.
         package var path = ""
+        /// Seconds that the registrar granted it, below 0 for ever; 0 when not known.
+        package var expires: Int64 = 0
         /// The leg that is out to it; only a request that goes on after a restart has one.
         package var leg = 0
         /// The last status that it answered.
@@ -138,6 +140,7 @@ package struct WakeMessage: Equatable {
         case .contactRegistration: contact.registration = reader.text(field)
         case .contactAge: contact.age = reader.number(field)
         case .contactPath: contact.path = reader.text(field)
+        case .contactExpires: contact.expires = reader.number(field)
         case .contactProxy: contact.isBehindProxy = reader.number(field) != 0
         case .status: contact.legStatus = Int(truncatingIfNeeded: reader.number(field))
         case .leg: contact.leg = Int(truncatingIfNeeded: reader.number(field))

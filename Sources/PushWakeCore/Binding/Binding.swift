@@ -67,6 +67,8 @@ public struct Binding: Equatable, Sendable {
     public var forgetAt: Int64
     /// The phone refreshes by itself (`+sip.pnsreg`, RFC 8599, 8.5).
     public var refreshesItself: Bool
+    /// `reg-id`: by which of its flows the phone registered (RFC 5626, 4.2); 0 when it said none, or one above 127.
+    public var flowNumber: UInt8
     /// Path (RFC 3327) by which a node that has no connection to the phone reaches it: the node where it registered last.
     /// Empty where no other node is.
     @inlinable public var route: String {
@@ -80,7 +82,7 @@ public struct Binding: Equatable, Sendable {
         team: String = "", service: Service? = nil, token: String, dialect: Dialect, instance: String = "",
         contact: String = "", callID: String = "", cseq: UInt32 = 0, attributes: Attributes = Attributes(),
         registeredAt: Int64 = 0, expiresAt: Int64 = 0, forgetAt: Int64 = 0, refreshesItself: Bool = false,
-        route: String = ""
+        flowNumber: UInt8 = 0, route: String = ""
     ) {
         box = TextBox(
             Texts(
@@ -95,6 +97,7 @@ public struct Binding: Equatable, Sendable {
         self.expiresAt = expiresAt
         self.forgetAt = forgetAt
         self.refreshesItself = refreshesItself
+        self.flowNumber = flowNumber
     }
 
     /// Changes several texts at once.
@@ -168,34 +171,6 @@ extension Binding {
             get { self[name.rawValue] }
             set { self[name.rawValue] = newValue }
         }
-    }
-}
-
-extension Binding {
-    /// The contact URI as a registrar has it that keeps no push parameters: they are taken out,
-    /// everything else is as it came.
-    public var contactWithoutPushParameters: String { Self.withoutPushParameters(contact) }
-
-    /// The same for any contact URI.
-    public static func withoutPushParameters(_ contact: String) -> String {
-        let bytes = contact.utf8Span.span
-        let parameters = SIPURI(bytes, in: 0..<bytes.count).parameters
-        var kept: [UInt8] = []
-        // Everything before is kept already.
-        var done = 0
-        var start = parameters.lowerBound
-        while start < parameters.upperBound, bytes[start] != ASCII.question {
-            var end = start &+ 1
-            while end < parameters.upperBound, bytes[end] != ASCII.semicolon, bytes[end] != ASCII.question { end &+= 1 }
-            if PushParameterName.isAboutPush(parameter: bytes.part((start &+ 1)..<end)) {
-                bytes.part(done..<start).append(to: &kept)
-                done = end
-            }
-            start = end
-        }
-        guard done > 0 else { return contact }
-        bytes.part(done..<bytes.count).append(to: &kept)
-        return String(decoding: kept, as: UTF8.self)
     }
 }
 

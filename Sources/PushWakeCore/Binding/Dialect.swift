@@ -121,3 +121,31 @@ public enum PushParameterName: String, Sendable, CaseIterable {
         return (0...longest).map { length in allCases.filter { $0.rawValue.utf8.count == length } }
     }()
 }
+
+extension Binding {
+    /// The contact URI as a registrar has it that keeps no push parameters: they are taken out,
+    /// everything else is as it came.
+    public var contactWithoutPushParameters: String { Self.withoutPushParameters(contact) }
+
+    /// The same for any contact URI.
+    public static func withoutPushParameters(_ contact: String) -> String {
+        let bytes = contact.utf8Span.span
+        let parameters = SIPURI(bytes, in: 0..<bytes.count).parameters
+        var kept: [UInt8] = []
+        // Everything before is kept already.
+        var done = 0
+        var start = parameters.lowerBound
+        while start < parameters.upperBound, bytes[start] != ASCII.question {
+            var end = start &+ 1
+            while end < parameters.upperBound, bytes[end] != ASCII.semicolon, bytes[end] != ASCII.question { end &+= 1 }
+            if PushParameterName.isAboutPush(parameter: bytes.part((start &+ 1)..<end)) {
+                bytes.part(done..<start).append(to: &kept)
+                done = end
+            }
+            start = end
+        }
+        guard done > 0 else { return contact }
+        bytes.part(done..<bytes.count).append(to: &kept)
+        return String(decoding: kept, as: UTF8.self)
+    }
+}

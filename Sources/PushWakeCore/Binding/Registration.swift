@@ -129,6 +129,9 @@ public struct RegisteredContact: Equatable, Sendable {
         self.push = push
     }
 
+    /// `flowNumber` as bindings have it. Without an instance it says nothing (RFC 5626, 6).
+    public var boundFlow: UInt8 { flowNumber > 127 || instance.isEmpty ? 0 : UInt8(flowNumber) }
+
     /// The tokens it binds; none unless `push` is `.bind`.
     public var bindings: [Binding] {
         if case .bind(let bindings) = push { return bindings }

@@ -118,17 +118,20 @@ public final class RegistrationPolicy: Sendable {
     }
 
     /// Feature-Caps header lines for the 200 (RFC 8599, 5.6.1): one per service, each with its CRLF.
-    /// `stored` tells which providers' tokens are in the store now, `purrs` what the phone is told for its dialogs.
+    /// `stored` tells which providers' tokens are in the store now, `purrs` what the phone is told for its dialogs, `brief`
+    /// which of its contacts were granted too little: a service is not promised for some of them only.
     public func featureCaps(
-        of registration: Registration, stored: Set<Provider>, purrs: [Provider: PURR] = [:]
+        of registration: Registration, stored: Set<Provider>, purrs: [Provider: PURR] = [:], brief: [Int] = []
     ) -> [String] {
         guard !registration.isPushedUpstream else { return [] }
+        var stored = stored
+        for index in brief { for binding in registration.contacts[index].bindings { stored.remove(binding.provider) } }
         var lines: [String] = []
         func add(_ caps: FeatureCaps) {
             let line = caps.line
             if !line.isEmpty, !lines.contains(line) { lines.append(line) }
         }
-        for contact in registration.contacts {
+        for (index, contact) in registration.contacts.enumerated() where !brief.contains(index) {
             switch contact.push {
             case .bind(let bindings):
                 guard !contact.providerName.isEmpty, let binding = bindings.first, stored.contains(binding.provider),

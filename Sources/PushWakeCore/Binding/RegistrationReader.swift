@@ -327,6 +327,7 @@ extension RegistrationReader {
         }
         binding.cseq = registration.cseq
         binding.refreshesItself = registration.contacts[index].refreshesItself
+        binding.flowNumber = registration.contacts[index].boundFlow
     }
 }
 

@@ -35,6 +35,7 @@ extension EngineCore {
             // Its bindings may still be being asked for.
             if wakesUnderWay[report.id] != nil { wakesUnderWay[report.id] = .some(report.end) }
             resumesUnderWay.end(report.id)
+            resumesUnderWay.noteEnd(report.id, now: SystemClock.monotonicMilliseconds())
             return
         }
         if report.leg > 0 {

@@ -46,12 +46,21 @@ extension EngineCore {
 
     /// What a REGISTER has come to in the store.
     private struct Kept {
-        /// Seconds; -1 when the registrar has not said.
-        let granted: Int64
         let removed: Int
-        let stored: [Binding]
+        let bound: Bound
         let stale: [String]
         let purrs: [Provider: PURR]
+    }
+
+    /// What has become of the tokens of a REGISTER.
+    private struct Bound {
+        var stored: [Binding] = []
+        /// Contacts that their phones leave.
+        var replaced: [String] = []
+        /// A later REGISTER of the phone was faster.
+        var isOvertaken = false
+        /// Contacts of the REGISTER that were granted too little, by their place.
+        var brief: [Int] = []
     }
 
     private func keep(
@@ -60,11 +69,11 @@ extension EngineCore {
     ) throws(StoreError) -> Kept {
         var stale = try leftContacts(registration, in: store, now)
         let removed = registration.isPushedUpstream ? 0 : try unbind(registration, in: store, now)
-        let (stored, replaced) = try bind(registration, granted, host, in: store, now)
-        stale += replaced
+        let bound = try bind(registration, granted, host, in: store, now)
+        stale += bound.replaced
         return Kept(
-            granted: granted, removed: removed, stored: stored, stale: Self.withoutNamed(stale, registration),
-            purrs: purrs(of: registration, stored, in: store, now: now))
+            removed: removed, bound: bound, stale: Self.withoutNamed(stale, registration),
+            purrs: purrs(of: registration, bound.stored, in: store, now: now))
     }
 
     /// A phone may have several addresses and one token: it leaves none that it has just named.
@@ -99,23 +108,25 @@ extension EngineCore {
         _ registration: Registration, _ host: RegisteringHost, _ kept: Kept, to message: MessageReader,
         _ peer: EnginePeer?
     ) {
-        let problems = policy.problems(of: registration)
-        let outcome = Self.outcome(registration, stored: kept.stored.count, removed: kept.removed, problems)
-        for binding in kept.stored { dedupe.release(binding) }
-        statistics.stored += kept.stored.count
+        var problems = policy.problems(of: registration)
+        if kept.bound.isOvertaken {
+            problems.append("CSeq: a REGISTER with the same Call-ID and a higher one came first")
+        }
+        if registration.unbinds { nullSenders.note(registration) }
+        let outcome = Self.outcome(registration, stored: kept.bound.stored.count, removed: kept.removed, problems)
+        for binding in kept.bound.stored { dedupe.release(binding) }
+        statistics.stored += kept.bound.stored.count
         statistics.unbound += kept.removed
         if outcome == .ignored { statistics.refused += 1 }
         let verbs = tellRequests(of: registration, host)
         guard let peer else { return dispatch(verbs) }
         let own = dispatch(verbs, exceptOf: host.id)
-        let caps =
-            policy.isTooShort(granted: kept.granted)
-            ? []
-            : policy.featureCaps(
-                of: registration, stored: Set(kept.stored.map(\.provider)), purrs: kept.purrs)
+        let caps = policy.featureCaps(
+            of: registration, stored: Set(kept.bound.stored.map(\.provider)), purrs: kept.purrs, brief: kept.bound.brief
+        )
         reply(to: message, peer) { writer in
             writer.put(.outcome, outcome.rawValue)
-            writer.put(.bindings, kept.stored.count)
+            writer.put(.bindings, kept.bound.stored.count)
             writer.put(.featureCaps, caps.joined())
             for problem in problems { writer.put(.problem, problem) }
             for contact in kept.stale { writer.put(.staleContact, contact) }
@@ -128,12 +139,12 @@ extension EngineCore {
         let isEarly = earlyRegistrations.isOpen(now: SystemClock.monotonicMilliseconds())
         guard isEarly || !calls.requests(for: registration.aor).isEmpty else { return [] }
         var verbs: [HostVerb] = []
-        for (index, contact) in registration.contacts.enumerated() {
+        for contact in registration.contacts {
             if registration.isRemoval(contact) {
                 verbs += unregistered(uri: contact.uri, aor: registration.aor, domain: host.domain)
                 continue
             }
-            let saved = host.contact(contact.uri, at: index, of: registration.contacts.count)
+            let saved = host.contact(contact.uri, among: registration.contacts.count)
             var known =
                 saved?.known.contact
                 ?? CallContact(
@@ -177,29 +188,35 @@ extension EngineCore {
     private func bind(
         _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, in store: any BindingStore,
         _ now: Int64
-    ) throws(StoreError) -> (stored: [Binding], replaced: [String]) {
-        var stored: [Binding] = []
-        var replaced: [String] = []
+    ) throws(StoreError) -> Bound {
+        var bound = Bound()
         let route = NodeRoute(nodeURI: shared == nil ? "" : settings.text(.nodeURI))
         for (index, contact) in registration.contacts.enumerated() {
+            let saved = host.place(of: contact.uri, among: registration.contacts.count)
+            let granted = saved.flatMap(host.granted) ?? granted
+            if policy.isTooShort(granted: granted) { bound.brief.append(index) }
             var bindings = policy.usable(contact, of: registration)
             guard !bindings.isEmpty else { continue }
             let requested = registration.requestedExpires(of: contact).map(Int64.init) ?? Self.defaultExpires
             // SIP has 32 bits for it (RFC 3261, 20.19); the socket has 64.
             let expires = granted > 0 ? min(granted, Int64(UInt32.max)) : requested
-            let saved = shared == nil ? nil : host.contact(contact.uri, at: index, of: registration.contacts.count)
+            let contact = shared == nil ? nil : saved.map { host.contacts[$0] }
             for index in bindings.indices {
                 bindings[index].registeredAt = now
                 bindings[index].expiresAt = now + expires
                 bindings[index].forgetAt = forgetAt(now: now, expires: expires)
-                if let saved {
-                    bindings[index].route = route.text(aor: registration.aor, path: saved.path, flow: saved.flow)
+                if let contact {
+                    bindings[index].route = route.text(aor: registration.aor, path: contact.path, flow: contact.flow)
                 }
             }
-            replaced += try store.register(bindings, now: now)
-            stored += bindings
+            guard let left = try store.register(bindings, now: now) else {
+                bound.isOvertaken = true
+                continue
+            }
+            bound.replaced += left
+            bound.stored += bindings
         }
-        return (stored, replaced)
+        return bound
     }
 
     /// Contacts of the registrar that a phone leaves without naming them to the letter: a removal need not repeat the push
@@ -223,58 +240,6 @@ extension EngineCore {
             if isLeft { left.append(binding.contact) }
         }
         return left
-    }
-
-    /// Removes what the phone no longer wants: a token of null always, an un-REGISTER when the settings say so.
-    private func unbind(_ registration: Registration, in store: any BindingStore, _ now: Int64) throws(StoreError)
-        -> Int
-    {
-        var removed = try unbindSilent(registration, in: store, now: now)
-        for unbinding in registration.unbindings {
-            let device = BindingSelector.device(
-                instance: unbinding.instance, contact: unbinding.contact, callID: unbinding.callID)
-            var gone = try store.remove(device, of: registration.aor, reason: "unbound by the phone", now: now).count
-            if gone == 0 && unbinding.instance.isEmpty { gone = try removeNameless(registration.aor, in: store, now) }
-            removed += gone
-        }
-        guard settings.text(.unregisterPolicy) == "remove" else {
-            try endRegistrations(registration, in: store, now)
-            return removed
-        }
-        if registration.isWildcard && registration.expires == 0 {
-            return removed + (try store.remove(.all, of: registration.aor, reason: "unregistered", now: now).count)
-        }
-        for contact in registration.contacts where registration.isRemoval(contact) {
-            let device = BindingSelector.device(
-                instance: contact.instance, contact: contact.uri, callID: registration.callID)
-            removed += try store.remove(device, of: registration.aor, reason: "unregistered", now: now).count
-        }
-        return removed
-    }
-
-    /// A phone that unregisters and stays bound can be woken, but nobody asks it to register again (RFC 8599, 5.5). Its
-    /// Contact alone counts: what it leaves may be an address that it has another one for.
-    private func endRegistrations(_ registration: Registration, in store: any BindingStore, _ now: Int64)
-        throws(StoreError)
-    {
-        if registration.isWildcard && registration.expires == 0 {
-            return try store.endRegistrations(.all, of: registration.aor, now: now)
-        }
-        for contact in registration.contacts where registration.isRemoval(contact) {
-            let address = BindingSelector.device(instance: "", contact: contact.uri, callID: "")
-            try store.endRegistrations(address, of: registration.aor, now: now)
-        }
-    }
-
-    /// A phone without instance that comes back with another port and Call-ID and sends a null token can only
-    /// mean what it had before: all bindings of its user that have no instance either.
-    private func removeNameless(_ aor: String, in store: any BindingStore, _ now: Int64) throws(StoreError) -> Int {
-        var removed = 0
-        for binding in try store.bindings(of: aor, now: now) where binding.instance.isEmpty {
-            let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
-            removed += try store.remove(token, of: aor, reason: "unbound by the phone", now: now).count
-        }
-        return removed
     }
 
     private static func outcome(
@@ -310,11 +275,23 @@ struct RegisteringHost {
 
     /// The saved contact for one of the REGISTER: by its URI, or the only one for the only one, where the registrar
     /// writes it otherwise.
-    func contact(_ uri: String, at index: Int, of count: Int) -> WakeMessage.Contact? {
-        if let same = contacts.first(where: { $0.uri == uri }) { return same }
-        if count == 1 && contacts.count == 1 { return contacts[0] }
+    func contact(_ uri: String, among count: Int) -> WakeMessage.Contact? {
+        place(of: uri, among: count).map { contacts[$0] }
+    }
+
+    /// Its place in `contacts`.
+    func place(of uri: String, among count: Int) -> Int? {
+        guard !contacts.isEmpty else { return nil }
+        if let same = contacts.firstIndex(where: { $0.uri == uri }) { return same }
+        if count == 1 && contacts.count == 1 { return 0 }
         let bare = Binding.withoutPushParameters(uri)
-        return contacts.first { $0.uri == bare }
+        return contacts.firstIndex { $0.uri == bare }
+    }
+
+    /// Seconds that the registrar granted the contact at a place; nil when it has not said.
+    func granted(_ place: Int) -> Int64? {
+        let expires = contacts[place].expires
+        return expires == 0 ? nil : expires < 0 ? .max : expires
     }
 }
 
@@ -411,25 +388,6 @@ extension EngineCore {
     func forgetAt(now: Int64, expires: Int64) -> Int64 {
         let offline = settings.integer(.clientMaxOffline)
         return now + max(expires, offline > 0 ? min(persistence, offline * 86_400) : persistence)
-    }
-
-    /// A phone that stays registered without push loses its binding where the settings say so; how many went.
-    func unbindSilent(
-        _ registration: Registration, in store: any BindingStore, now: Int64
-    ) throws(StoreError) -> Int {
-        var removed = 0
-        for contact in registration.contacts where !registration.isRemoval(contact) {
-            let reason: String
-            switch contact.push {
-            case .none where settings.flag(.removeAtNopn): reason = "registered without push"
-            case .query where settings.flag(.removeAtNoprid): reason = "registered without pn-prid"
-            default: continue
-            }
-            let device = BindingSelector.device(
-                instance: contact.instance, contact: contact.uri, callID: registration.callID)
-            removed += try store.remove(device, of: registration.aor, reason: reason, now: now).count
-        }
-        return removed
     }
 }
 

@@ -14,11 +14,16 @@ extension EngineCore {
             return fail(message, peer, "the ticket of this request is of another release")
         }
         if let known = calls[ticket.message.id] {
-            if known.machine.end == nil, !known.machine.isWaiting {
+            // While a leg is out, its end says what becomes of the request.
+            if known.machine.end == nil, !known.machine.isWaiting, !known.machine.hasLegs {
                 let verb = HostVerb(.giveUp, known)
-                verb.status = 480
+                (verb.status, verb.leg, verb.replaces) = (480, known.machine.newestLeg, known.nextTurn())
                 dispatch([verb])
             }
+            return reply(to: message, peer) { _ in }
+        }
+        // Its end came over another connection, and was faster.
+        guard !resumesUnderWay.hasEnded(ticket.message.id, now: SystemClock.monotonicMilliseconds()) else {
             return reply(to: message, peer) { _ in }
         }
         guard shared == nil else {

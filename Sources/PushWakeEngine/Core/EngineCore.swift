@@ -63,6 +63,7 @@ final class EngineCore {
     var unsentVerbs = UnsentVerbs()
     /// Calls for which phones did not come.
     var callFailures = CallFailures()
+    var nullSenders = NullSenders()
     /// Of phones that come and say nothing.
     var silences = CallFailures()
     /// Nil where nobody keeps upstream registrations, as in a core without a service.

@@ -17,7 +17,13 @@ struct ResumesUnderWay {
     /// More than any request has of legs.
     private static let mostReports = 256
 
+    /// Milliseconds that a host may take from the end of a request until its other processes know of it.
+    private static let endsKept: Int64 = 5000
+    private static let mostEnds = 4096
+
     private var entries: [RequestID: Entry] = [:]
+    /// Ends of requests that nobody knew, and when they came: monotonic milliseconds.
+    private var ends: [RequestID: Int64] = [:]
 
     /// A host tells of one; false when it has told already.
     mutating func begin(_ ticket: RequestTicket, now: Int64) -> Bool {
@@ -48,6 +54,18 @@ struct ResumesUnderWay {
     @discardableResult mutating func end(_ id: RequestID) -> [() -> Void] {
         entries.removeValue(forKey: id)?.reports ?? []
     }
+
+    /// A host has told of the end of a request that is not known: it may yet tell of the request.
+    mutating func noteEnd(_ id: RequestID, now: Int64) {
+        if ends.count >= Self.mostEnds {
+            ends = ends.filter { now - $0.value < Self.endsKept }
+            if ends.count >= Self.mostEnds { ends.removeAll(keepingCapacity: true) }
+        }
+        ends[id] = now
+    }
+
+    /// A request was over before its host told of it.
+    func hasEnded(_ id: RequestID, now: Int64) -> Bool { ends[id].map { now - $0 < Self.endsKept } ?? false }
 
     /// Those of one user.
     func requests(for aor: String) -> [RequestID] {

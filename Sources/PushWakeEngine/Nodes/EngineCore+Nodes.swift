@@ -187,9 +187,9 @@ extension EngineCore {
     func notice(of registration: Registration, _ host: RegisteringHost) -> [UInt8]? {
         guard shared != nil else { return nil }
         let route = NodeRoute(nodeURI: settings.text(.nodeURI))
-        let contacts = registration.contacts.enumerated().map { index, contact in
+        let contacts = registration.contacts.map { contact in
             let isRemoval = registration.isRemoval(contact)
-            let saved = isRemoval ? nil : host.contact(contact.uri, at: index, of: registration.contacts.count)
+            let saved = isRemoval ? nil : host.contact(contact.uri, among: registration.contacts.count)
             return RegistrationNotice.Contact(
                 uri: contact.uri, instance: contact.instance, tokens: contact.bindings.map(\.token),
                 key: saved?.key ?? "", flow: saved?.flow ?? "", registrationID: registration.callID,

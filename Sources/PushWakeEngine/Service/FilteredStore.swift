@@ -13,7 +13,7 @@ final class FilteredStore: BindingStore {
         self.filter = filter
     }
 
-    func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
+    func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]? {
         // ORDER: before the store, so that no binding is ever without its bits.
         if let aor = bindings.first?.aor { filter.insert(aor) }
         return try store.register(bindings, now: now)

@@ -26,8 +26,7 @@ struct DeviceIdentity {
     func owns(_ binding: Binding) -> Bool {
         if !instance.isEmpty, !binding.instance.isEmpty { return instance.isSameBytes(as: binding.instance) }
         if !callID.isEmpty, callID.isSameBytes(as: binding.callID) { return true }
-        guard !contact.isEmpty, !binding.contact.isEmpty else { return false }
-        return contact.isSameBytes(as: binding.contact) || ContactAddress(contact) == ContactAddress(binding.contact)
+        return binding.isAt(contact)
     }
 }
 
@@ -43,11 +42,27 @@ extension Binding {
     func isSibling(of other: Binding) -> Bool {
         instance.isSameBytes(as: other.instance) && contact.isSameBytes(as: other.contact)
     }
+
+    /// Says whether this is its Contact; only the token may be another. None is at an empty one.
+    func isAt(_ other: String) -> Bool {
+        guard !contact.isEmpty, !other.isEmpty else { return false }
+        return contact.isSameBytes(as: other)
+            || contactWithoutPushParameters.isSameBytes(as: Binding.withoutPushParameters(other))
+    }
+
+    /// Says whether its phone may be registered there as well: by another of its flows (RFC 5626, 4.2), or over IPv6 here
+    /// and IPv4 there (RFC 8599, 4.1). A phone without an instance cannot say so.
+    func isBeside(instance: String, contact: String, flowNumber: UInt8) -> Bool {
+        guard !instance.isEmpty, self.instance.isSameBytes(as: instance) else { return false }
+        if self.flowNumber > 0, flowNumber > 0 { return self.flowNumber != flowNumber }
+        guard let own = HostFamily(ofURI: self.contact), let other = HostFamily(ofURI: contact) else { return false }
+        return own != other
+    }
 }
 
 extension BindingSelector {
     /// Picks the bindings that are meant.
-    func select(from bindings: [Binding]) -> [Binding] {
+    func select(from bindings: [Binding], now: Int64) -> [Binding] {
         switch self {
         case .all:
             return bindings
@@ -58,6 +73,22 @@ extension BindingSelector {
         case .device(let instance, let contact, let callID):
             let device = DeviceIdentity(instance: instance, contact: contact, callID: callID)
             return bindings.filter(device.owns)
+        case .address(let instance, let contact, let callID):
+            let device = DeviceIdentity(instance: instance, contact: contact, callID: callID)
+            let own = bindings.filter(device.owns)
+            let there = own.filter { $0.isAt(contact) }
+            guard there.isEmpty else { return there }
+            return own.contains { $0.expiresAt > now } ? [] : own
+        case .silent(let instance, let contact, let callID, let flowNumber):
+            let device = DeviceIdentity(instance: instance, contact: contact, callID: callID)
+            return bindings.filter { binding in
+                device.owns(binding)
+                    && !binding.isBeside(instance: instance, contact: contact, flowNumber: flowNumber)
+            }
+        case .nameless:
+            let nameless = bindings.filter(\.instance.isEmpty)
+            guard let first = nameless.first else { return [] }
+            return nameless.allSatisfy(DeviceIdentity(of: first).owns) ? nameless : []
         }
     }
 }
@@ -71,31 +102,5 @@ extension String {
         if own.isKnownASCII, others.isKnownASCII { return self == other }
         for index in 0..<own.count where own.span[index] != others.span[index] { return false }
         return true
-    }
-}
-
-/// A contact URI without its push parameters: what stays when only the token has changed.
-struct ContactAddress: Equatable {
-    private let bytes: [UInt8]
-
-    init(_ contact: String) {
-        let source = Array(contact.utf8)
-        // A user part may hold semicolons of its own: parameters start after the host.
-        let host = source.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? 0
-        var kept: [UInt8] = []
-        kept.reserveCapacity(source.count)
-        kept += source[..<host]
-        var isFirst = true
-        for part in source[host...].split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false) {
-            let name = part.prefix { $0 != UInt8(ascii: "=") }
-            if isFirst {
-                kept += part
-            } else if !PushParameterName.isAboutPush(name.span) {
-                kept.append(UInt8(ascii: ";"))
-                kept += part
-            }
-            isFirst = false
-        }
-        bytes = kept
     }
 }

@@ -36,8 +36,8 @@ struct RegistrationPlan {
         replaced = rules.matches(in: live)
         cleared = rules.matches(in: tombstones.map(\.binding))
         stored = Self.unique(new.filter { $0.aor.isSameBytes(as: first.aor) })
-        for index in replaced { leave(live[index].contact, live, now) }
-        for index in cleared { leave(tombstones[index].binding.contact, live, now) }
+        for index in replaced { leave(live[index], live, now) }
+        for index in cleared { leave(tombstones[index].binding, live, now) }
         // ORDER: last, since a phone that gives way is still registered under its contact.
         evict(from: live, perUser)
     }
@@ -61,10 +61,12 @@ struct RegistrationPlan {
         return result
     }
 
-    /// Notes the contact of a binding that goes, where no other has it.
-    private mutating func leave(_ contact: String, _ live: [Binding], _ now: Int64) {
+    /// Notes the contact of a binding that goes, where no other has it and the phone does not have it beside the new one.
+    private mutating func leave(_ old: Binding, _ live: [Binding], _ now: Int64) {
+        let contact = old.contact
         guard !contact.isEmpty, !stored.contains(where: { $0.contact.isSameBytes(as: contact) }),
-            !leftContacts.contains(where: { $0.isSameBytes(as: contact) })
+            !leftContacts.contains(where: { $0.isSameBytes(as: contact) }), let new = stored.first,
+            !old.isBeside(instance: new.instance, contact: new.contact, flowNumber: new.flowNumber)
         else { return }
         for index in live.indices where live[index].forgetAt > now && !replaced.contains(index) {
             if live[index].contact.isSameBytes(as: contact) { return }
@@ -86,7 +88,8 @@ private struct Rules {
     }
 
     func isOvertaken(by old: Binding, now: Int64) -> Bool {
-        old.expiresAt > now && old.cseq > first.cseq && !first.callID.isEmpty
+        old.expiresAt > now && old.cseq > first.cseq
+            && now.subtractingSaturating(old.registeredAt) <= BindingLimits.overtaking && !first.callID.isEmpty
             && old.callID.isSameBytes(as: first.callID)
     }
 

@@ -2,6 +2,15 @@
 
 import PushWakeCore
 
+extension Binding {
+    /// What every format keeps in one byte: bit 0 for a phone that refreshes by itself, above it the number of its flow.
+    /// Earlier releases write and read bit 0 alone.
+    var flags: UInt8 {
+        get { (refreshesItself ? 1 : 0) | flowNumber &<< 1 }
+        set { (refreshesItself, flowNumber) = (newValue & 1 != 0, newValue &>> 1) }
+    }
+}
+
 /// What the bindings of one app have in common.
 struct BindingKind {
     let provider: Provider

@@ -17,8 +17,6 @@ struct BindingRow {
     /// How many they are.
     static let times: Int32 = 4
 
-    private static let refreshesItself: Int64 = 1
-
     /// Binds all columns of a row.
     static func bind(
         _ binding: Binding, id: Int64, kindID: Int64, to statement: SQLiteStatement
@@ -31,7 +29,7 @@ struct BindingRow {
         try statement.bind(4, binding.registeredAt)
         try statement.bind(5, binding.expiresAt &- binding.registeredAt)
         try statement.bind(6, binding.forgetAt)
-        try statement.bind(7, binding.refreshesItself ? refreshesItself : 0)
+        try statement.bind(7, Int64(binding.flags))
         try statement.bind(8, plain.pack(binding.token))
         try statement.bind(9, plain.pack(binding.instance))
         try statement.bind(10, packedContact(binding))
@@ -65,12 +63,13 @@ struct BindingRow {
             let contact = contactPacking(aor: aor, token: token, kind: kind).unpack(row.bytes(9)),
             let callID = plain.unpack(row.bytes(10)), let cseq = UInt32(exactly: row.number(2))
         else { return nil }
-        return Binding(
+        var binding = Binding(
             aor: aor, provider: kind.provider, environment: kind.environment, app: kind.app, team: kind.team,
             service: kind.service, token: token, dialect: kind.dialect, instance: instance, contact: contact,
             callID: callID, cseq: cseq, attributes: extra.attributes, registeredAt: row.number(3),
-            expiresAt: row.number(3) &+ row.number(4), forgetAt: row.number(5),
-            refreshesItself: row.number(6) & refreshesItself != 0)
+            expiresAt: row.number(3) &+ row.number(4), forgetAt: row.number(5))
+        binding.flags = UInt8(truncatingIfNeeded: row.number(6))
+        return binding
     }
 
     /// A Contact repeats what other columns have.

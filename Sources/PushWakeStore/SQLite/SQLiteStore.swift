@@ -144,10 +144,10 @@ public final class SQLiteStore: BindingStore {
     }
 
     /// Stores what one device registered; gives the contacts it left.
-    public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
+    public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]? {
         guard let aor = bindings.first?.aor else { return [] }
         var replaced: [StoredRow] = []
-        let left = try write { () throws(StoreError) -> [String] in
+        let left = try write { () throws(StoreError) -> [String]? in
             let user = try users.findOrAdd(aor)
             let rows = try live(of: user)
             let lost = try dropDamaged(of: user)
@@ -157,7 +157,7 @@ public final class SQLiteStore: BindingStore {
                 now: now)
             guard !plan.isStale else {
                 try users.countLive(by: -lost)
-                return []
+                return nil
             }
             // A refreshed binding keeps its row: that is the least to write.
             var free = SlotList(user: user, free: plan.replaced.map { rows[$0].id }, taken: rows.map(\.id))
@@ -188,7 +188,7 @@ public final class SQLiteStore: BindingStore {
         let removed = try write { () throws(StoreError) -> [Binding] in
             guard let user = try users.find(aor) else { return [] }
             let rows = try live(of: user).filter { $0.binding.forgetAt > now }
-            let selected = selector.select(from: rows.map(\.binding))
+            let selected = selector.select(from: rows.map(\.binding), now: now)
             gone = rows.filter { selected.contains($0.binding) }
             guard !gone.isEmpty else { return [] }
             for row in gone {
@@ -209,7 +209,7 @@ public final class SQLiteStore: BindingStore {
     /// Notes that registrations are over while their bindings stay.
     public func endRegistrations(_ selector: BindingSelector, of aor: String, now: Int64) throws(StoreError) {
         func running(_ bindings: [Binding]) -> [Binding] {
-            selector.select(from: bindings).filter { $0.expiresAt > now }
+            selector.select(from: bindings, now: now).filter { $0.expiresAt > now }
         }
         // Most phones that unregister have no binding.
         guard !running(try bindings(of: aor, now: now)).isEmpty else { return }

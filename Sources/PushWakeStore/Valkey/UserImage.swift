@@ -11,7 +11,6 @@ import PushWakeCore
 struct UserImage {
     static let versionLength = 8
     private static let format: UInt8 = 1
-    private static let refreshesItself: UInt8 = 1
 
     /// Writes a user; nothing for one who has nothing.
     static func encode(_ user: MemoryStore.User, of aor: String, version: [UInt8]) -> [UInt8] {
@@ -72,7 +71,7 @@ struct UserImage {
         bytes.append(number: binding.registeredAt)
         bytes.append(number: binding.expiresAt &- binding.registeredAt)
         bytes.append(number: binding.forgetAt &- binding.registeredAt)
-        bytes.append(binding.refreshesItself ? refreshesItself : 0)
+        bytes.append(binding.flags)
         write(binding.token, to: &bytes)
         write(binding.instance, to: &bytes)
         write(
@@ -105,12 +104,13 @@ struct UserImage {
             guard let name = readText(from: &reader), let value = readText(from: &reader) else { return nil }
             entries.append(.init(name: name, value: value))
         }
-        return Binding(
+        var binding = Binding(
             aor: aor, provider: kind.provider, environment: kind.environment, app: app, team: team,
             service: kind.service, token: token, dialect: kind.dialect, instance: instance, contact: contact,
             callID: callID, cseq: cseq, attributes: Binding.Attributes(entries), registeredAt: registeredAt,
-            expiresAt: registeredAt &+ expires, forgetAt: registeredAt &+ keep,
-            refreshesItself: flags & refreshesItself != 0, route: route)
+            expiresAt: registeredAt &+ expires, forgetAt: registeredAt &+ keep, route: route)
+        binding.flags = flags
+        return binding
     }
 
     private static func write(_ text: String, _ packing: TextPacking = .plain, to bytes: inout [UInt8]) {

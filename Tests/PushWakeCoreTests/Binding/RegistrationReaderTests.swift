@@ -32,7 +32,7 @@ import Testing
                     instance: "<urn:uuid:00000000-0000-1000-8000-AABBCCDDEEFF>",
                     contact: "sip:alice@10.0.0.5:5060;transport=tcp;pn-provider=apns;"
                         + "pn-param=DEF123GHIJ.com.example.yourexampleapp.voip;pn-prid=00fc13adff78512",
-                    callID: "843817637684230@998sdasdh09", cseq: 1826)
+                    callID: "843817637684230@998sdasdh09", cseq: 1826, flowNumber: 1)
             ])
         #expect(registration.contacts.first?.expires == 3600)
         #expect(registration.problems.isEmpty)

@@ -87,4 +87,24 @@ import Testing
         #expect(EngineClient.text(.staleContact, in: reply) == second)
         #expect(bench.currentTokens() == ["t"])
     }
+
+    /// RFC 5626, 4.2: a phone has several connections, and each its own `reg-id`.
+    @Test(arguments: [
+        ("", "", true), (";reg-id=1", ";reg-id=2", false), (";reg-id=1", ";reg-id=1", true), (";reg-id=1", "", true),
+    ])
+    func `are no flows of a phone that has several`(first: String, second: String, isLeft: Bool) throws {
+        let bench = try CoreBench()
+        func contact(_ host: Int) -> String { "sip:bob@10.0.0.\(host);pn-provider=fcm;pn-param=project;pn-prid=t" }
+        let instance = ";+sip.instance=\"<1>\""
+        try bench.register("<\(contact(1))>\(instance)\(first)", callID: "one")
+        for (host, flow, callID) in [(2, second, "two"), (1, first, "one")] {
+            let kinds: [EngineProtocol.Kind] = [.registerLeaves, .register]
+            for kind in kinds {
+                let reply = try bench.register(
+                    "<\(contact(host))>\(instance)\(flow)", callID: callID, cseq: 2, kind: kind)
+                #expect(EngineClient.text(.staleContact, in: reply) == (isLeft ? contact(3 - host) : ""))
+            }
+        }
+        #expect(bench.currentTokens() == ["t"])
+    }
 }

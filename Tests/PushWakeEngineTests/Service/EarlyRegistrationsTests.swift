@@ -90,6 +90,37 @@ extension CoreBench {
         #expect(bench.core.calls.live == 1)
     }
 
+    /// The host tells again when its question was not answered in time.
+    @Test func `are not given up when their host tells again while they ring`() throws {
+        let bench = try CoreBench()
+        let ticket = try bench.callOfAnEarlierEngine()
+        try bench.register("<\(contact)>", cseq: 2)
+        #expect(try bench.resume(ticket, pushed: 1).rung == contact)
+        #expect(try bench.resume(ticket, pushed: 1).kinds == [])
+    }
+
+    /// Another process of the host tells of the end, and is faster.
+    @Test func `are not woken for a call that is over`() throws {
+        let bench = try CoreBench()
+        let ticket = try bench.callOfAnEarlierEngine()
+        var end = MessageWriter()
+        end.begin(.requestEnded, id: 0)
+        end.put(.host, host)
+        end.put(.handle, handle)
+        let path = "/tmp/pushwake-ends-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
+        let listener = try LocalSocket.listen(path: path)
+        let client = try LocalSocket.connect(path: path)
+        defer { _ = client }
+        let peer = SocketPeer(socket: try #require(listener.accept()))
+        bench.core.handle(try #require(MessageReader(end.bytes)), from: peer)
+        #expect(try bench.resume(ticket, pushed: 0).kinds == [])
+        #expect(bench.core.statistics.pushed == 0 && bench.core.calls.live == 0)
+        var ends = ResumesUnderWay()
+        for number in 0..<5000 { ends.noteEnd(.handle(host: 1, UInt64(number)), now: 0) }
+        let last = RequestID.handle(host: 1, 4999)
+        #expect(ends.hasEnded(last, now: 4999) && !ends.hasEnded(last, now: 5000))
+    }
+
     @Test func `are bounded, and forgotten after ten seconds`() {
         var early = EarlyRegistrations(now: 1000)
         func add(_ number: Int, _ now: Int64) {

@@ -216,7 +216,7 @@ final class BlockingValkeyStore: BindingStore {
         try node.ask(aor, now: now) { (store) throws(StoreError) in try store.bindings(of: aor, now: now) }
     }
 
-    func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
+    func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]? {
         guard let aor = bindings.first?.aor else { return [] }
         return try node.ask(aor, now: now) { (store) throws(StoreError) in try store.register(bindings, now: now) }
     }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The INVITE goes where the REGISTER said, and only there."""
 
+import re
 import socket
 import time
 
@@ -49,6 +50,14 @@ def test_a_phone_keeps_all_addresses_that_it_registers_with_one_token(kamailio, 
     phone.register(600, contacts)
     call.wait_status(200)
     assert len(addresses(kamailio, phone.user)) == kept
+
+
+def test_each_contact_has_what_the_registrar_granted_it(kamailio, wire):
+    phone = wire.phone(kamailio, "granted", "udp", rfc8599_fcm(), instance="")
+    other = wire.phone(kamailio, "granted", "tcp", rfc8599_fcm(), instance="")
+    phone.register(600, f"{phone.contact};expires=120, {other.contact};expires=1800")
+    ends = sorted(int(seconds) for seconds in re.findall(r"expires_in\W+(\d+)", kamailio.rpc("pushwake.list", "granted")))
+    assert len(ends) == 2 and 100 < ends[0] <= 120 and 1700 < ends[1] <= 1800, ends
 
 
 def test_a_phone_keeps_a_contact_for_each_of_its_flows(kamailio, actors):

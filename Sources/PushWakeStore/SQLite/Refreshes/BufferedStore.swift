@@ -162,7 +162,7 @@ public final class BufferedStore: BindingStore {
         return found.count < 2 ? found : found.sortedByAge()
     }
 
-    public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
+    public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]? {
         guard buffers, let aor = bindings.first?.aor else { return try store.register(bindings, now: now) }
         let key = UserKey(aor)
         guard groups else { return try registerInTables(bindings, key, now) }
@@ -177,7 +177,7 @@ public final class BufferedStore: BindingStore {
             storing: bindings, over: user.rows.map(\.binding), tombstones: user.tombstones ?? [],
             perUser: store.perUser, now: now
         )
-        guard !plan.isStale else { return [] }
+        guard !plan.isStale else { return nil }
         if user.rows.isEmpty, user.tombstones?.isEmpty == true { return try add(plan.stored, key, now) }
         guard plan.keepsRows, let first = user.rows.first, !store.hasDamage(besides: first.id) else {
             return try registerInTables(bindings, key, now)
@@ -274,7 +274,7 @@ public final class BufferedStore: BindingStore {
     }
 
     /// Takes the first bindings of a user.
-    private func add(_ bindings: [Binding], _ key: UserKey, _ now: Int64) throws(StoreError) -> [String] {
+    private func add(_ bindings: [Binding], _ key: UserKey, _ now: Int64) throws(StoreError) -> [String]? {
         guard !bindings.isEmpty else { return [] }
         try makeRoomInQueue()
         makeRoomForUser()
@@ -295,7 +295,7 @@ public final class BufferedStore: BindingStore {
 
     private func registerInTables(
         _ bindings: [Binding], _ key: UserKey, _ now: Int64
-    ) throws(StoreError) -> [String] {
+    ) throws(StoreError) -> [String]? {
         try settle(key)
         return try store.register(bindings, now: now)
     }

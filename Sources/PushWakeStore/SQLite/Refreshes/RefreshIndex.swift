@@ -114,7 +114,7 @@ struct ByteDigest {
         kind = kind << 8 | UInt64(binding.environment.rawValue)
         kind = kind << 8 | UInt64(binding.service?.rawValue ?? 0)
         kind = kind << 8 | UInt64(binding.dialect.rawValue)
-        kind = kind << 8 | (binding.refreshesItself ? 1 : 0)
+        kind = kind << 8 | UInt64(binding.flags)
         add(kind << 8 | UInt64(binding.attributes.entries.count))
         add(binding.aor)
         add(binding.app)

@@ -110,7 +110,7 @@ final class RefreshJournal {
         for value in [row.id, Int64(binding.cseq), binding.registeredAt, binding.expiresAt, binding.forgetAt] {
             append(UInt64(bitPattern: value), to: &out)
         }
-        out.append(binding.refreshesItself ? 1 : 0)
+        out.append(binding.flags)
         out += BindingKind(of: binding).numbers
         append(binding.aor, to: &out)
         append(binding.app, to: &out)
@@ -160,11 +160,12 @@ final class RefreshJournal {
         let attributes = stride(from: 7, to: texts.count, by: 2).map {
             Binding.Attributes.Entry(name: texts[$0], value: texts[$0 + 1])
         }
-        let binding = Binding(
+        var binding = Binding(
             aor: texts[0], provider: kind.provider, environment: kind.environment, app: kind.app, team: kind.team,
             service: kind.service, token: texts[3], dialect: kind.dialect, instance: texts[4], contact: texts[5],
             callID: texts[6], cseq: cseq, attributes: Binding.Attributes(attributes), registeredAt: numbers[2],
-            expiresAt: numbers[3], forgetAt: numbers[4], refreshesItself: flags & 1 != 0)
+            expiresAt: numbers[3], forgetAt: numbers[4])
+        binding.flags = flags
         return (numbers[0], binding)
     }
 

@@ -6,7 +6,7 @@ import PushWakeCore
 enum RowChange: Int, Comparable {
     /// Times and CSeq, which every one does.
     case times
-    /// Where and under which Call-ID the phone is registered as well: it has another address, or has started anew.
+    /// Where, by which flow and under which Call-ID the phone is registered as well: it has another address, or has started anew.
     case address
     case everything
 
@@ -17,7 +17,9 @@ enum RowChange: Int, Comparable {
             && old.token.isSameBytes(as: new.token) && old.app.isSameBytes(as: new.app)
             && old.team.isSameBytes(as: new.team) && old.instance.isSameBytes(as: new.instance)
             && old.attributes == new.attributes
-        let hasMoved = !old.contact.isSameBytes(as: new.contact) || !old.callID.isSameBytes(as: new.callID)
+        let hasMoved =
+            !old.contact.isSameBytes(as: new.contact) || !old.callID.isSameBytes(as: new.callID)
+            || old.flowNumber != new.flowNumber
         self = !isSame ? .everything : hasMoved ? .address : .times
     }
 

@@ -36,13 +36,14 @@ extension SQLiteStore {
     }
 
     private static let addressUpdate =
-        "UPDATE bindings SET \(BindingRow.timeColumns), contact = ?, call_id = ? WHERE id = ?"
+        "UPDATE bindings SET \(BindingRow.timeColumns), contact = ?, call_id = ?, flags = ? WHERE id = ?"
 
     private func updateAddress(_ binding: Binding, id: Int64, with update: SQLiteStatement) throws(StoreError) {
         try BindingRow.bind(TimesFile.Times(of: binding), to: update)
         try update.bind(BindingRow.times + 1, BindingRow.packedContact(binding))
         try update.bind(BindingRow.times + 2, TextPacking.plain.pack(binding.callID))
-        try update.bind(BindingRow.times + 3, id)
+        try update.bind(BindingRow.times + 3, Int64(binding.flags))
+        try update.bind(BindingRow.times + 4, id)
         try update.run()
     }
 }

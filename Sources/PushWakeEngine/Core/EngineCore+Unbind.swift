@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+internal import PushWakeStore
+
+/// What a REGISTER takes away.
+extension EngineCore {
+    /// Removes what the phone no longer wants: a token of null always, an un-REGISTER when the settings say so.
+    func unbind(_ registration: Registration, in store: any BindingStore, _ now: Int64) throws(StoreError) -> Int {
+        var removed = try unbindSilent(registration, in: store, now)
+        for unbinding in registration.unbindings {
+            let device = BindingSelector.device(
+                instance: unbinding.instance, contact: unbinding.contact, callID: unbinding.callID)
+            var gone = try store.remove(device, of: registration.aor, reason: "unbound by the phone", now: now).count
+            // A phone without instance that comes back with another port and Call-ID can only mean what it had before.
+            if gone == 0, unbinding.instance.isEmpty, !nullSenders.has(registration) {
+                gone = try store.remove(.nameless, of: registration.aor, reason: "unbound by the phone", now: now).count
+            }
+            removed += gone
+        }
+        guard settings.text(.unregisterPolicy) == "remove" else {
+            try endRegistrations(registration, in: store, now)
+            return removed
+        }
+        for leaving in leaving(registration) {
+            removed += try store.remove(leaving, of: registration.aor, reason: "unregistered", now: now).count
+        }
+        return removed
+    }
+
+    /// A phone that unregisters and stays bound can be woken, but nobody asks it to register again (RFC 8599, 5.5).
+    private func endRegistrations(_ registration: Registration, in store: any BindingStore, _ now: Int64)
+        throws(StoreError)
+    {
+        for leaving in leaving(registration) {
+            try store.endRegistrations(leaving, of: registration.aor, now: now)
+        }
+    }
+
+    /// What a phone un-REGISTERs. Its Contact counts: that may be an address that it has another one for (RFC 8599, 4.1).
+    private func leaving(_ registration: Registration) -> [BindingSelector] {
+        if registration.isWildcard { return registration.expires == 0 ? [.all] : [] }
+        return registration.contacts.filter(registration.isRemoval).map { contact in
+            .address(instance: contact.instance, contact: contact.uri, callID: registration.callID)
+        }
+    }
+
+    /// A phone that stays registered without push loses its binding where the settings say so; how many went.
+    private func unbindSilent(
+        _ registration: Registration, in store: any BindingStore, _ now: Int64
+    ) throws(StoreError) -> Int {
+        var removed = 0
+        for contact in registration.contacts where !registration.isRemoval(contact) {
+            let reason: String
+            switch contact.push {
+            case .none where settings.flag(.removeAtNopn): reason = "registered without push"
+            case .query where settings.flag(.removeAtNoprid): reason = "registered without pn-prid"
+            default: continue
+            }
+            let device = BindingSelector.silent(
+                instance: contact.instance, contact: contact.uri, callID: registration.callID,
+                flowNumber: contact.boundFlow)
+            removed += try store.remove(device, of: registration.aor, reason: reason, now: now).count
+        }
+        return removed
+    }
+}
+
+/// Phones that have sent a token of null, by AoR and Call-ID. The first time one without instance may be one that had a
+/// token before it started anew; after that it is known to have none, and speaks of no other phone's.
+struct NullSenders {
+    /// Then all are forgotten, and each is what it is the first time.
+    private static let most = 4096
+    private var names: Set<Int> = []
+
+    func has(_ registration: Registration) -> Bool { !names.isEmpty && names.contains(Self.name(registration)) }
+
+    mutating func note(_ registration: Registration) {
+        if names.count >= Self.most { names.removeAll() }
+        names.insert(Self.name(registration))
+    }
+
+    private static func name(_ registration: Registration) -> Int {
+        var hasher = Hasher()
+        hasher.combine(registration.aor)
+        hasher.combine(registration.callID)
+        return hasher.finalize()
+    }
+}
