@@ -39,9 +39,9 @@ public func pushwake_send(
             if !wanted.environment.isEmpty { engine.put(.environment, wanted.environment.bytes.span) }
             if !wanted.service.isEmpty { engine.put(.service, wanted.service.bytes.span) }
             for (name, value) in [
-                ("pn-p256dh", wanted.p256dh), ("pn-auth", wanted.auth), ("pn-selector", wanted.selector),
+                (PushParameterName.publicKey, wanted.p256dh), (.authSecret, wanted.auth), (.selector, wanted.selector),
             ] where !value.isEmpty {
-                engine.put(.attributeName, name)
+                engine.put(.attributeName, name.rawValue)
                 engine.put(.attributeValue, value.bytes.span)
             }
         },

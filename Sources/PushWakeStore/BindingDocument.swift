@@ -5,7 +5,7 @@ public import PushWakeCore
 /// A binding as one line of JSON, for moving it from one store to another.
 public enum BindingDocument {
     /// Attributes that let somebody push to the phone.
-    private static let secretAttributes = ["pn-p256dh", "pn-auth", "pn-selector"]
+    private static let secretAttributes = [PushParameterName.publicKey, .authSecret, .selector].map(\.rawValue)
 
     /// Bytes of an AoR that listings and commands can name.
     private static let longestAOR = 4096

@@ -90,9 +90,9 @@ struct SendCommand: ParsableCommand {
         client.put(.provider, platform ?? "")
         client.put(.app, package ?? "")
         client.put(.token, token ?? "")
-        for (name, value) in [("pn-p256dh", p256dh), ("pn-auth", auth), ("pn-selector", selector)] {
+        for (name, value) in [(PushParameterName.publicKey, p256dh), (.authSecret, auth), (.selector, selector)] {
             guard let value else { continue }
-            client.put(.attributeName, name)
+            client.put(.attributeName, name.rawValue)
             client.put(.attributeValue, value)
         }
         if let environment { client.put(.environment, environment) }

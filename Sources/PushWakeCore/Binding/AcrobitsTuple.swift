@@ -19,7 +19,7 @@ enum AcrobitsTuple {
         try TokenRules.check(app: appID, from: "pn-param")
         try TokenRules.check(token: deviceToken, of: .acrobits, from: "pn-prid")
         var attributes = attributes
-        attributes["pn-selector"] = selector.isEmpty ? nil : selector
+        attributes[.selector] = selector.isEmpty ? nil : selector
         return Binding(
             provider: .acrobits, app: appID, token: deviceToken, dialect: .acrobitsTuple, attributes: attributes)
     }

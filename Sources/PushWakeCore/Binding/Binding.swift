@@ -162,6 +162,12 @@ extension Binding {
                 if let newValue { entries.append(Entry(name: name, value: newValue)) }
             }
         }
+
+        /// The same for a parameter that is known.
+        public subscript(name: PushParameterName) -> String? {
+            get { self[name.rawValue] }
+            set { self[name.rawValue] = newValue }
+        }
     }
 }
 

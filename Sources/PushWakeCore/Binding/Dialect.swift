@@ -32,7 +32,7 @@ public enum Dialect: UInt8, Sendable, CaseIterable {
 }
 
 /// Contact parameters that are about push; the raw values are the names in lower case.
-public enum PushParameterName: String, Sendable {
+public enum PushParameterName: String, Sendable, CaseIterable {
     // RFC 8599, 8.7
     case provider = "pn-provider"
     case param = "pn-param"
@@ -66,18 +66,10 @@ public enum PushParameterName: String, Sendable {
 
     /// Recognises a name in any case; nil for parameters about other things.
     init?(_ name: Span<UInt8>) {
-        let candidates: [PushParameterName]
-        switch name.count {
-        case 6: candidates = Self.ofSix
-        case 7: candidates = Self.ofSeven
-        case 8: candidates = Self.ofEight
-        case 11: candidates = Self.ofEleven
-        case 9, 10, 12...30: candidates = Self.others
-        default: return nil
-        }
+        guard !name.isEmpty, name.count < Self.byLength.count else { return nil }
         let first = ASCII.lowercased(name[0])
         guard first == UInt8(ascii: "p") || first == UInt8(ascii: "a") else { return nil }
-        for candidate in candidates where name.equalsIgnoringCase(candidate.rawValue) {
+        for candidate in Self.byLength[name.count] where name.equalsIgnoringCase(candidate.rawValue) {
             self = candidate
             return
         }
@@ -106,6 +98,11 @@ public enum PushParameterName: String, Sendable {
         return isAboutPush(parameter.part(0..<end))
     }
 
+    /// Those that a token given by hand may have, by the name of the field.
+    public static let givenByHand: [(field: String, name: PushParameterName)] = [
+        ("selector", .selector), ("p256dh", .publicKey), ("auth", .authSecret),
+    ]
+
     /// Says whether the value goes with the binding as an attribute.
     var isAttribute: Bool {
         switch self {
@@ -118,13 +115,9 @@ public enum PushParameterName: String, Sendable {
     /// Says whether the value is a number of seconds.
     var isNumber: Bool { self == .timeout || self == .repeatInterval || self == .silent }
 
-    // By length, so that the parameters of most phones are found at the first or second try.
-    private static let ofSix: [PushParameterName] = [.legacyToken, .legacyApp]
-    private static let ofSeven: [PushParameterName] = [.prid, .purr, .legacyType, .authSecret]
-    private static let ofEight: [PushParameterName] = [.param]
-    private static let ofEleven: [PushParameterName] = [.provider, .callText, .callSound, .selector]
-    private static let others: [PushParameterName] = [
-        .tokenType, .tokenApp, .tokenID, .timeout, .silent, .messageText, .groupChatText, .waitingText, .messageSound,
-        .repeatInterval, .missedText, .elsewhereText, .declinedText, .publicKey,
-    ]
+    /// By the length of the name, so that the parameters of most phones are found at the first or second try.
+    private static let byLength: [[PushParameterName]] = {
+        let longest = allCases.reduce(0) { max($0, $1.rawValue.utf8.count) }
+        return (0...longest).map { length in allCases.filter { $0.rawValue.utf8.count == length } }
+    }()
 }

@@ -36,8 +36,8 @@ enum MPush {
         if provider == .apns { readKind(of: &binding) }
         if provider != .webpush || !app.isEmpty { try TokenRules.check(app: binding.app, from: header) }
         try TokenRules.check(token: token, of: provider, from: header)
-        if isBrowserOfFirebase { binding.attributes["pn-platform"] = "web" }
-        if value.part(letter).equalsIgnoringCase("j") { binding.attributes["pn-platform"] = "ios" }
+        if isBrowserOfFirebase { binding.attributes[FCMPlatform.attribute] = "web" }
+        if value.part(letter).equalsIgnoringCase("j") { binding.attributes[FCMPlatform.attribute] = "ios" }
         return .bind([binding])
     }
 

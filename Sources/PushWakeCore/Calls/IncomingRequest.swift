@@ -220,7 +220,7 @@ extension RequestReader {
         let parts = SIPURI(uri, in: 0..<uri.count)
         var parameters = ParameterCursor(uri, in: parts.parameters, of: .uri)
         while let parameter = parameters.next() {
-            guard uri.part(parameter.name).equalsIgnoringCase("pn-purr") else { continue }
+            guard uri.part(parameter.name).equalsIgnoringCase(PushParameterName.purr.rawValue) else { continue }
             let value = uri.part(parameter.value)
             guard value.count <= SIPLimits.longestName, let text = try? PercentDecoding.decode(value) else { return "" }
             return text

@@ -149,7 +149,7 @@ public struct Plan: Equatable, Sendable {
     }
 
     private static func delay(of binding: Binding) -> Int64 {
-        guard let attribute = binding.attributes["pn-timeout"], let seconds = Int64(attribute) else { return 0 }
+        guard let attribute = binding.attributes[.timeout], let seconds = Int64(attribute) else { return 0 }
         return min(max(seconds, 0), longestDelay) * 1000
     }
 
@@ -175,6 +175,6 @@ public struct Plan: Equatable, Sendable {
 
     private static func isSameTarget(_ a: Binding, _ b: Binding) -> Bool {
         a.provider == b.provider && a.token == b.token && a.app == b.app && a.environment == b.environment
-            && a.service == b.service && a.attributes["pn-selector"] == b.attributes["pn-selector"]
+            && a.service == b.service && a.attributes[.selector] == b.attributes[.selector]
     }
 }

@@ -112,7 +112,7 @@ extension EngineCore {
             let known = "apns, apns.dev, fcm, webpush, acrobits, harmonyos, or what webhook_providers has"
             return .failure(Refusal(text: "there is no provider \"\(name)\"; write \(known)"))
         }
-        if name == "j" { binding.attributes["pn-platform"] = "ios" }
+        if name == "j" { binding.attributes[FCMPlatform.attribute] = "ios" }
         if let refusal = Self.complete(&binding, from: message) { return .failure(refusal) }
         guard binding.provider == .apns else { return .success(Target(binding: binding, type: nil, isWanted: false)) }
         // By hand a text says by itself what its token is for.
@@ -149,7 +149,7 @@ extension EngineCore {
             default: break
             }
         }
-        guard (binding.attributes["pn-p256dh"] == nil) == (binding.attributes["pn-auth"] == nil) else {
+        guard (binding.attributes[.publicKey] == nil) == (binding.attributes[.authSecret] == nil) else {
             return Refusal(text: "a subscription has both p256dh and auth, or neither")
         }
         return nil

@@ -50,9 +50,9 @@ struct PushEndpoints {
             (.fromDisplay, "from_name"), (.text, "text"), (.title, "title"),
         ]
         for (tag, name) in tags { writer.put(tag, fields[name] ?? "") }
-        for (field, attribute) in [("selector", "pn-selector"), ("p256dh", "pn-p256dh"), ("auth", "pn-auth")] {
+        for (field, attribute) in PushParameterName.givenByHand {
             guard let value = fields[field] else { continue }
-            writer.put(.attributeName, attribute)
+            writer.put(.attributeName, attribute.rawValue)
             writer.put(.attributeValue, value)
         }
     }

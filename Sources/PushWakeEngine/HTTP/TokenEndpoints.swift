@@ -159,7 +159,7 @@ struct TokenEndpoints {
             service = known
         }
         var attributes = Binding.Attributes()
-        for (field, attribute) in [("selector", "pn-selector"), ("p256dh", "pn-p256dh"), ("auth", "pn-auth")] {
+        for (field, attribute) in PushParameterName.givenByHand {
             attributes[attribute] = fields[field]
         }
         do throws(Problem) {

@@ -111,7 +111,7 @@ extension TokenReport {
     ) throws(Problem) -> Binding {
         if provider == .acrobits {
             var made = try AcrobitsTuple.binding(
-                appID: app, deviceToken: token, selector: attributes["pn-selector"] ?? "", attributes: attributes)
+                appID: app, deviceToken: token, selector: attributes[.selector] ?? "", attributes: attributes)
             made.service = service
             return made
         }

@@ -102,14 +102,17 @@ public struct FCMRequestBuilder: Sendable {
 /// What kind of phone or browser a registration token of Google's leads to.
 public enum FCMPlatform: UInt8, Sendable, CaseIterable {
     case android = 0
-    /// An iPhone whose app takes its pushes through Firebase (the phone's attribute `pn-platform=ios`).
+    /// An iPhone whose app takes its pushes through Firebase (the attribute is `ios`).
     case ios = 1
-    /// A browser whose page takes its pushes through Firebase (`pn-platform=web`).
+    /// A browser whose page takes its pushes through Firebase (`web`).
     case web = 2
 
-    /// The platform that the phone asked for; Android unless it said otherwise.
+    /// The attribute that names it. Our own, from what X-MPUSH or a token given by hand says: of a Contact it is not read.
+    public static let attribute = "pn-platform"
+
+    /// The platform of the token; Android unless the attribute says otherwise.
     public init(of binding: Binding) {
-        switch binding.attributes["pn-platform"]?.lowercased() {
+        switch binding.attributes[Self.attribute]?.lowercased() {
         case "ios": self = .ios
         case "web": self = .web
         default: self = .android

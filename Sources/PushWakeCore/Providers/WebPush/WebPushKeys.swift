@@ -21,25 +21,25 @@ struct WebPushKeys {
 
     /// The attributes of a phone without keys that cannot be used; its pushes are empty then.
     static func checked(_ attributes: Binding.Attributes, warnings: inout [Problem]) -> Binding.Attributes {
-        let (point, auth) = (attributes["pn-p256dh"], attributes["pn-auth"])
+        let (point, auth) = (attributes[.publicKey], attributes[.authSecret])
         if point == nil && auth == nil { return attributes }
         if let point, let auth, WebPushKeys(p256dh: point, auth: auth) != nil { return attributes }
         if point.flatMap(publicKey) == nil {
             warnings.append(
-                problem("pn-p256dh", point == nil, "is not a P-256 point of 65 bytes in base64url; send keys.p256dh"))
+                problem(.publicKey, point == nil, "is not a P-256 point of 65 bytes in base64url; send keys.p256dh"))
         }
         if auth.flatMap(secret) == nil {
-            warnings.append(problem("pn-auth", auth == nil, "is not 16 bytes in base64url; send keys.auth"))
+            warnings.append(problem(.authSecret, auth == nil, "is not 16 bytes in base64url; send keys.auth"))
         }
         var rest = attributes
-        rest["pn-p256dh"] = nil
-        rest["pn-auth"] = nil
+        rest[.publicKey] = nil
+        rest[.authSecret] = nil
         return rest
     }
 
-    private static func problem(_ name: String, _ isMissing: Bool, _ text: String) -> Problem {
+    private static func problem(_ name: PushParameterName, _ isMissing: Bool, _ text: String) -> Problem {
         let missing = "is missing: the push is empty without both keys; send it too"
-        return Problem(.badCredential, name, isMissing ? missing : "\(text); the push is empty")
+        return Problem(.badCredential, name.rawValue, isMissing ? missing : "\(text); the push is empty")
     }
 
     private static func publicKey(_ text: String) -> [UInt8]? {

@@ -81,7 +81,7 @@ public enum WebPushRequest {
     }
 
     private static func keys(of binding: Binding) throws(PushRefusal) -> WebPushKeys? {
-        guard let point = binding.attributes["pn-p256dh"], let secret = binding.attributes["pn-auth"] else {
+        guard let point = binding.attributes[.publicKey], let secret = binding.attributes[.authSecret] else {
             return nil
         }
         guard let keys = WebPushKeys(p256dh: point, auth: secret) else { throw .unusableKeys }

@@ -69,7 +69,7 @@ public struct WebhookProviders: Equatable, Sendable {
 
 extension Binding {
     /// Wish under which a binding of a service that PushWake does not know keeps that service's name.
-    static let providerNameAttribute = "pn-provider"
+    static let providerNameAttribute = PushParameterName.provider.rawValue
 
     /// What the phone calls its push service: `pn-provider`, in lower case.
     public var providerName: String {

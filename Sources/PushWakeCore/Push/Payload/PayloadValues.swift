@@ -95,7 +95,7 @@ public struct PayloadValues: Sendable {
         case .priority: return content.isUrgent(settings) ? "high" : "normal"
         case .notificationPriority: return notificationPriority
         case .instance: return hasDetails ? binding.instance : ""
-        case .selector: return hasDetails ? binding.attributes["pn-selector"] ?? "" : ""
+        case .selector: return hasDetails ? binding.attributes[.selector] ?? "" : ""
         case .sound: return hasDetails ? sound : ""
         case .alertSound: return hasDetails ? soundAttribute ?? "empty" : "empty"
         case .alertKey: return PayloadWording.alertKey(of: content.event, content.occasion, attributes: keyAttributes)
@@ -169,8 +169,8 @@ public struct PayloadValues: Sendable {
 
     private var soundAttribute: String? {
         switch content.event {
-        case .call: binding.attributes["pn-call-snd"]
-        default: binding.attributes["pn-msg-snd"]
+        case .call: binding.attributes[.callSound]
+        default: binding.attributes[.messageSound]
         }
     }
 

@@ -63,16 +63,16 @@ enum PayloadWording {
     /// `loc-key` of an Apple push: the phone's attribute, or Flexisip's default.
     static func alertKey(of event: PushEvent, _ occasion: PushOccasion, attributes: Binding.Attributes) -> String {
         if occasion == .declinedElsewhere {
-            return attributes["pn-call-declined-elsewhere-str"] ?? "Declined elsewhere"
+            return attributes[.declinedText] ?? "Declined elsewhere"
         }
         return switch event {
-        case .call: attributes["pn-call-str"] ?? "IC_MSG"
-        case .chat, .custom: attributes["pn-msg-str"] ?? "IM_MSG"
-        case .groupChat: attributes["pn-groupchat-str"] ?? "GC_MSG"
-        case .voicemail: attributes["pn-mwi-str"] ?? "MWI_NOTIFY_STR"
+        case .call: attributes[.callText] ?? "IC_MSG"
+        case .chat, .custom: attributes[.messageText] ?? "IM_MSG"
+        case .groupChat: attributes[.groupChatText] ?? "GC_MSG"
+        case .voicemail: attributes[.waitingText] ?? "MWI_NOTIFY_STR"
         case .refer: "IC_SIL"
-        case .cancel, .missed: attributes["pn-missing-call-str"] ?? "Missing call"
-        case .answeredElsewhere: attributes["pn-call-accepted-elsewhere-str"] ?? "Accepted elsewhere"
+        case .cancel, .missed: attributes[.missedText] ?? "Missing call"
+        case .answeredElsewhere: attributes[.elsewhereText] ?? "Accepted elsewhere"
         case .refresh: ""
         }
     }
