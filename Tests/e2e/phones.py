@@ -62,11 +62,17 @@ def flexisip():
                 sip_pns="apns")
 
 
+def acrobits():
+    """Of a server with `Simulator.acrobits()`."""
+    return Push("Acrobits", uuid.uuid4().hex, sip_pns="acrobits",
+                contact=";pn-provider=acrobits;pn-param=com.example.softphone;pn-prid=@TOKEN@;pn-selector=7A6F")
+
+
 def no_push():
     return Push("no push", "none")
 
 
-DIALECTS = [mpush_ios, rfc8599_apns, rfc8599_fcm, mpush_android, push_token, old_linphone, flexisip]
+DIALECTS = [mpush_ios, rfc8599_apns, rfc8599_fcm, mpush_android, push_token, old_linphone, flexisip, acrobits]
 
 
 class Phone:

@@ -147,6 +147,10 @@ class Simulator:
         return {name: made[name] for name in same} | {
             "apns_url": self.url, "apns_sandbox_url": self.url, "fcm_url": self.url}
 
+    def acrobits(self):
+        """The same for Acrobits' mediator, which needs no key."""
+        return {"acrobits": 1, "acrobits_url": f"{self.url}/pnm2/send"}
+
 
 class Engine:
     """`pushwake engine` without any PBX."""

@@ -7,9 +7,18 @@ import time
 import pytest
 
 from phones import DIALECTS, Push, apns_token, mpush_ios, no_push, rfc8599_apns, rfc8599_fcm
+from servers import Kamailio
 from sip import invite
 
 TRANSPORTS = [pytest.param(False, id="udp"), pytest.param(True, id="tcp")]
+
+
+@pytest.fixture(scope="module")
+def kamailio(tmp_path_factory, simulator):
+    kamailio = Kamailio(tmp_path_factory.mktemp("kamailio"), simulator, settings=simulator.acrobits())
+    kamailio.start().wait_engine()
+    yield kamailio
+    kamailio.stop()
 
 
 @pytest.mark.parametrize("tcp", TRANSPORTS)

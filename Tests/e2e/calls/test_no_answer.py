@@ -10,8 +10,8 @@ from servers import CALLS
 
 
 @pytest.fixture(scope="module")
-def server(make_server):
-    return make_server(settings={"decline_waits": 1, "no_answer_waits": 1}, wake_timeout=3)
+def server(make_server, simulator):
+    return make_server(settings={"decline_waits": 1, "no_answer_waits": 1} | simulator.acrobits(), wake_timeout=3)
 
 
 @pytest.fixture
@@ -333,7 +333,7 @@ def test_a_phone_that_wakes_and_declines_ends_the_call_at_once_in_every_dialect(
     phone.register()
     phone.suspend()
     call = wire.call(server, phone.user)
-    simulator.wait_event(phone.push.token, "call")
+    simulator.wait_push(phone.push.token)
     woken = wire.again(phone)
     woken.answers["INVITE"] = (180, 486)
     registered = woken.register()

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from phones import Push, called
+from phones import Push, acrobits, called
 from servers import Kamailio
 
 
@@ -74,8 +74,7 @@ def claims(authorization, point):
 def kamailio(tmp_path_factory, simulator):
     kamailio = Kamailio(tmp_path_factory.mktemp("kamailio"), simulator, settings={
         "vapid_key": files(simulator) / "vapid.pem", "vapid_subject": "mailto:ops@example.com",
-        "webpush_hosts": "127.0.0.1", "webpush_allow_local": 1,
-        "acrobits": 1, "acrobits_url": f"{simulator.url}/pnm2/send"})
+        "webpush_hosts": "127.0.0.1", "webpush_allow_local": 1} | simulator.acrobits())
     kamailio.start().wait_engine()
     yield kamailio
     kamailio.stop()
@@ -138,8 +137,7 @@ def test_a_subscription_that_leads_elsewhere_is_not_stored_and_not_promised(kama
 
 
 def test_acrobits_hears_of_a_call(kamailio, actors, simulator):
-    push = Push("acrobits", uuid.uuid4().hex, sip_pns="acrobits",
-                contact=";pn-provider=acrobits;pn-param=com.example.softphone;pn-prid=@TOKEN@;pn-selector=7A6F")
+    push = acrobits()
     caps = called(kamailio, actors, "softphone", push).headers("Feature-Caps")
     assert caps == ['*;+sip.pns="acrobits"']
     body = simulator.wait_push(push.token)["body"]
@@ -153,8 +151,7 @@ MEDIA = "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r
 @pytest.mark.parametrize("body, expected", [(MEDIA, "audio"), (MEDIA + "m=video 4002 RTP/AVP 96\r\n", "video")],
                          ids=["audio", "video"])
 def test_acrobits_hears_of_video(kamailio, wire, simulator, body, expected):
-    push = Push("acrobits", uuid.uuid4().hex, sip_pns="acrobits",
-                contact=";pn-provider=acrobits;pn-param=com.example.softphone;pn-prid=@TOKEN@;pn-selector=7A6F")
+    push = acrobits()
     phone = wire.phone(kamailio, f"seen-{expected}", "tcp", push)
     phone.register()
     phone.sleep()
