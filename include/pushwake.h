@@ -592,7 +592,7 @@ typedef struct pushwake_send_request {
     size_t size;
     int event;
     pushwake_str aor;      /* either a user with bindings ... */
-    pushwake_str provider; /* ... or apns, apns.dev, fcm, webpush, acrobits, harmonyos, a, i, j, w, or a webhook's name, */
+    pushwake_str provider; /* ... or a value of pn-provider (apns, apns.dev, fcm ...), a, i, j or w, or a webhook's name, */
     pushwake_str app;      /* with the bundle id, package or project */
     pushwake_str token;    /* and the token */
     pushwake_str call_id;  /* made up when empty */

@@ -23,7 +23,7 @@ struct SendCommand: ParsableCommand {
     @Argument(help: "AoR, as the registrar has it.") var aor: String?
     @Option(
         name: .long,
-        help: "apns, apns.dev, fcm, webpush, acrobits, harmonyos; a, i, j, w; or a pn-provider that the webhook serves."
+        help: "\(Provider.names()); a, i, j, w; or a pn-provider that the webhook serves."
     )
     var platform: String?
     // What follows is taken as it stands: secrets, tokens and texts may begin with a dash.

@@ -90,7 +90,7 @@ static char *show_bindings(struct ast_cli_entry *e, int cmd, struct ast_cli_args
 			"Usage: pushwake show bindings [aor] [user=<p>] [provider=<p>] [verdict=<t>] [age=<+a|-a> ...]\n"
 			"       Lists the phones that can be woken, of one AoR or all. Tokens are shortened.\n"
 			"       user      a pattern with * and ?\n"
-			"       provider  apns, fcm, webpush, acrobits, harmonyos or webhook\n"
+			"       provider  as the column says: apns, fcm, ..., webhook\n"
 			"       verdict   a part of what the column says: \"verdict=notifications off\"\n"
 			"       age       +2d registered longer ago than that, -1h since then: s, m, h, d, w\n")) {
 		return NULL;

@@ -9,7 +9,7 @@ public import PushWakeCore
 ///     aor       one user, byte by byte; without it those of all users
 ///     contact   the Contact URI of one registration, byte by byte
 ///     user      a pattern with * and ?, of the user part when it has no @, else of the whole AoR
-///     provider  as the column has it: apns, fcm, webpush, acrobits, harmonyos or webhook
+///     provider  as the column has it (`Provider.name`)
 ///     verdict   a part of what the column says, in large or small letters
 ///     age       +2d registered longer ago than two days, -1h within the last hour; both may be given. s, m, h, d, w
 public struct ListingConditions: Equatable, Sendable {

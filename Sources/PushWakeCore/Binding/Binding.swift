@@ -199,30 +199,6 @@ extension Binding {
     }
 }
 
-/// Push services that a binding can name.
-public enum Provider: UInt8, Sendable, CaseIterable {
-    case apns = 1
-    case fcm = 2
-    case webpush = 3
-    case acrobits = 4
-    /// A URL of the operator's own, filled in from a template.
-    case webhook = 5
-    /// Huawei's Push Kit, HarmonyOS 5 and later.
-    case harmonyos = 6
-
-    /// The value of `pn-provider` (RFC 8599, 10 to 12), and the name in logs and JSON.
-    public var name: String {
-        switch self {
-        case .apns: "apns"
-        case .fcm: "fcm"
-        case .webpush: "webpush"
-        case .acrobits: "acrobits"
-        case .webhook: "webhook"
-        case .harmonyos: "harmonyos"
-        }
-    }
-}
-
 /// Which of a provider's two worlds a token belongs to.
 public enum Environment: UInt8, Sendable, CaseIterable {
     /// As the settings say.

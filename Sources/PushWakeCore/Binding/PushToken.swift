@@ -35,24 +35,31 @@ enum PushToken {
 /// What tokens and app names may hold, so that each is safe where a request puts it: a path segment for
 /// Apple and for the project of FCM, a header for the topic, a URL for Web Push, a JSON text for the others.
 enum TokenRules {
+    /// What a provider's tokens look like.
+    enum Form {
+        case apple
+        case url
+        case plain
+    }
+
     /// Checks a token for its provider; `parameter` is where it came from.
     static func check(token: String, of provider: Provider, from parameter: String) throws(Problem) {
         guard !token.isEmpty else {
             throw Problem(.badToken, parameter, "holds no token; send the one the push service gave")
         }
         guard token.utf8.count <= SIPLimits.longestToken else { throw tooLong(parameter, SIPLimits.longestToken) }
-        switch provider {
-        case .apns:
+        switch provider.row.token {
+        case .apple:
             guard ByteClass.appleToken.containsAll(of: token) else {
                 throw Problem(
                     .badToken, parameter, "holds bytes that no Apple device token has; send the token as hex digits")
             }
-        case .webpush:
+        case .url:
             guard ByteClass.url.containsAll(of: token), HTTPOrigin.split(token) != nil else {
                 throw Problem(
                     .badURL, parameter, "is not an https URL with a host; send the endpoint of the subscription")
             }
-        case .fcm, .acrobits, .webhook, .harmonyos:
+        case .plain:
             guard ByteClass.plainText.containsAll(of: token) else {
                 throw Problem(
                     .badToken, parameter, "holds spaces, quotes or other bytes that no token has; send it as received")

@@ -28,8 +28,7 @@ enum RFC8599 {
             }
             throw TokenRules.unknownProvider(
                 name, "pn-provider",
-                known:
-                    "apns, apns.dev, fcm, webpush, acrobits or harmonyos, or set webhook_url for a service of your own")
+                known: "\(Provider.names(beforeLast: "or")), or set webhook_url for a service of your own")
         }
         let attributes = parameters.attributes(warnings: &warnings)
         switch provider {
@@ -40,17 +39,10 @@ enum RFC8599 {
             return .bind([try webPush(parameters, token: token, attributes: attributes, warnings: &warnings)])
         case .acrobits:
             return .bind([try AcrobitsTuple.read(parameters, token: token, attributes: attributes)])
-        case .harmonyos:
-            // The service account names the project.
-            let app = parameters[.param] ?? ""
-            if !app.isEmpty { try TokenRules.check(app: app, from: "pn-param") }
-            try TokenRules.check(token: token, of: provider, from: "pn-prid")
-            return .bind([
-                Binding(provider: provider, app: app, token: token, dialect: .rfc8599, attributes: attributes)
-            ])
-        case .fcm, .webhook:
-            let app = try parameters.required(.param, for: name)
-            try TokenRules.check(app: app, from: "pn-param")
+        default:
+            let isRequired = provider.row.isAppRequired
+            let app = isRequired ? try parameters.required(.param, for: name) : parameters[.param] ?? ""
+            if isRequired || !app.isEmpty { try TokenRules.check(app: app, from: "pn-param") }
             try TokenRules.check(token: token, of: provider, from: "pn-prid")
             return .bind([
                 Binding(provider: provider, app: app, token: token, dialect: .rfc8599, attributes: attributes)
@@ -61,15 +53,12 @@ enum RFC8599 {
     /// The service behind a value of `pn-provider`, in any case; nil when it is none of ours.
     static func service(named name: String) -> (Provider, Environment)? {
         let bytes = name.utf8.span
-        switch bytes.count {
-        case 3 where bytes.equalsIgnoringCase("fcm"): return (.fcm, .standard)
-        case 4 where bytes.equalsIgnoringCase("apns"): return (.apns, .standard)
-        case 7 where bytes.equalsIgnoringCase("webpush"): return (.webpush, .standard)
-        case 8 where bytes.equalsIgnoringCase("apns.dev"): return (.apns, .sandbox)
-        case 9 where bytes.equalsIgnoringCase("harmonyos"): return (.harmonyos, .standard)
-        case 8 where bytes.equalsIgnoringCase("acrobits"): return (.acrobits, .standard)
-        default: return nil
+        guard !bytes.isEmpty else { return nil }
+        for provider in Provider.allCases where provider.row.isNamed {
+            if bytes.equalsIgnoringCase(provider.row.name) { return (provider, .standard) }
+            if bytes.equalsIgnoringCase(provider.row.sandboxName) { return (provider, .sandbox) }
         }
+        return nil
     }
 
     /// Nobody knows what such a service needs, so `pn-param` may be missing.

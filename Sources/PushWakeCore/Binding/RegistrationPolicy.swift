@@ -36,12 +36,7 @@ public final class RegistrationPolicy: Sendable {
     /// Only who writes Feature-Caps needs `vapidKey`.
     public init(settings: Settings, vapidKey: String = "") {
         self.vapidKey = vapidKey
-        var supported: Set<Provider> = []
-        if !settings.text(.apnsKey).isEmpty || !settings.text(.apnsCert).isEmpty { supported.insert(.apns) }
-        if FCMKeySources.areSet(in: settings) { supported.insert(.fcm) }
-        if !settings.text(.vapidKey).isEmpty { supported.insert(.webpush) }
-        if settings.flag(.acrobits) { supported.insert(.acrobits) }
-        if !settings.text(.harmonyOSKey).isEmpty { supported.insert(.harmonyos) }
+        var supported = Set(Provider.allCases.filter { $0.row.isNamed && $0.row.isSet(settings) })
         flexiAPI = FlexiAPIApps(settings)
         others = WebhookProviders(settings)
         supported.formUnion(others.known)
@@ -85,7 +80,7 @@ public final class RegistrationPolicy: Sendable {
                 } else if isForeign {
                     "pn-prid: no push may go where this subscription leads; webpush_hosts names the hosts that are allowed"
                 } else {
-                    "\(parameter): pushes through \(binding.providerName) are not set up here; set \(Self.remedy(binding.provider))"
+                    "\(parameter): pushes through \(binding.providerName) are not set up here; set \(binding.provider.row.remedy)"
                 }
             if !lines.contains(line) { lines.append(line) }
         }
@@ -164,16 +159,5 @@ public final class RegistrationPolicy: Sendable {
         if wanted == "apns.dev" && offered.contains(.apns) { return [name] }
         if known.contains(wanted) { return [wanted] }
         return others.serves(named: wanted) ? [name] : []
-    }
-
-    private static func remedy(_ provider: Provider) -> String {
-        switch provider {
-        case .apns: "apns_key, apns_key_id and apns_team_id, or apns_cert"
-        case .fcm: "fcm_key, or fcm_app1 and fcm_key1"
-        case .webpush: "vapid_key and vapid_subject"
-        case .acrobits: "acrobits"
-        case .webhook: "webhook_url and webhook_providers"
-        case .harmonyos: "harmonyos_key"
-        }
     }
 }

@@ -254,14 +254,7 @@ public struct UserDiagnosis: Equatable, Sendable {
 
     private static func silence(_ provider: Provider) -> String {
         let rest = "start the app once, and see whether it registers when it is pushed (pushwake send call)"
-        return switch provider {
-        case .apns:
-            "on the phone allow the app notifications and background refresh, compare production and sandbox (apns_environment); \(rest)"
-        case .fcm, .harmonyos:
-            "on the phone allow the app notifications and take battery saving off it (a forced stop keeps it silent too); \(rest)"
-        case .webpush: "in the browser allow notifications, and keep the browser running; \(rest)"
-        case .acrobits, .webhook: "on the phone allow the app notifications; \(rest)"
-        }
+        return "\(provider.row.phoneRemedy); \(rest)"
     }
 }
 

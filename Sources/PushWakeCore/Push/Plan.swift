@@ -113,8 +113,6 @@ public struct Plan: Equatable, Sendable {
         case .apns:
             guard APNsRequest.pushType(of: event, for: binding.service, wanted: wanted) != nil else { return nil }
             return isCall && binding.service == .remote ? 9 : binding.service == nil ? 1 : 0
-        case .fcm: return 2
-        case .webpush: return 3
         case .acrobits:
             guard event != .refresh else { return nil }
             switch binding.service {
@@ -123,8 +121,7 @@ public struct Plan: Equatable, Sendable {
             case .complication, .fileProvider, .pushToTalk: return nil
             case nil: return 5
             }
-        case .harmonyos: return 6
-        case .webhook: return 7
+        default: return binding.provider.row.rank
         }
     }
 

@@ -60,7 +60,7 @@ public enum SettingsTable {
         case .coreDumps:
             .init(
                 "core_dumps", .flag, "1",
-                "0: a crash of the engine leaves no core file, which would hold push tokens, and nobody but root may look into its memory. The private keys of apns_key, fcm_key, vapid_key and harmonyos_key are in none either way; with secret_key_file there is none."
+                "0: a crash of the engine leaves no core file, which would hold push tokens, and nobody but root may look into its memory. The private keys that sign pushes are in none either way; with secret_key_file there is none."
             )
         case .logLevel:
             .init(
@@ -473,7 +473,7 @@ public enum SettingsTable {
         case .webhookProviders:
             .init(
                 "webhook_providers", .text, "*",
-                "Values of pn-provider that the webhook serves, comma separated: names of your own, * for any that PushWake does not know, apns, fcm, webpush, acrobits or harmonyos to take these away from their own service."
+                "Values of pn-provider that the webhook serves, comma separated: names of your own, * for any that PushWake does not know, the name of a push service such as fcm to take it away from its own service."
             )
         case .webhookConnections:
             .init("webhook_connections", .integer(1...64), "4", "Connections to the webhook at once.")

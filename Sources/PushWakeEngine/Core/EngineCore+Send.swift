@@ -109,7 +109,7 @@ extension EngineCore {
         } else if policy.others.serves(named: name) {
             binding = Binding(otherService: name, app: app, token: token, dialect: .mpush)
         } else {
-            let known = "apns, apns.dev, fcm, webpush, acrobits, harmonyos, or what webhook_providers has"
+            let known = "\(Provider.names()), or what webhook_providers has"
             return .failure(Refusal(text: "there is no provider \"\(name)\"; write \(known)"))
         }
         if name == "j" { binding.attributes[FCMPlatform.attribute] = "ios" }

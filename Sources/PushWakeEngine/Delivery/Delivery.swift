@@ -124,13 +124,11 @@ final class Delivery {
             KeyWatch(
                 [settings.text(.fcmKey), FCMKeySources.directory(settings)] + settings.fcmAccounts.map(\.file),
                 names: FCMKeySources.isKeyName)
-        case .webpush: KeyWatch([settings.text(.vapidKey)])
         case .webhook:
             // FlexiAPI has no provider of its own: it is opened with the webhook, as another server that pushes for others.
             KeyWatch(
                 [.webhookSecretFile, .webhookHeaderFile, .webhookBodyFile, .flexiAPIKeyFile].map { settings.text($0) })
-        case .harmonyos: KeyWatch([settings.text(.harmonyOSKey)])
-        case .acrobits: KeyWatch([])
+        default: KeyWatch(provider.row.secretFiles.map { settings.text($0) })
         }
     }
 

@@ -10,10 +10,10 @@ final class ProviderChannels {
     private var apns: APNsChannels?
     private var fcm: FCMChannels?
     private var webPush: WebPushChannels?
-    private var acrobits: AcrobitsChannel?
     private var webhook: WebhookRoute?
     private var flexiAPI: FlexiAPIRoute?
-    private var harmonyOS: HarmonyOSChannel?
+    /// Of providers that have one channel each.
+    private var others: [Provider: any ProviderChannel] = [:]
     private var builder: ChannelBuilder?
     /// The queues of all channels, those of channels that stay when others are made too.
     let queues: ChannelQueues
@@ -58,18 +58,19 @@ final class ProviderChannels {
             builder.loop.updateTime()
             fcm?.warmUp()
         case .webpush: webPush = builder.openWebPush(replacing: webPush, &problems)
-        case .acrobits:
-            acrobits = builder.openAcrobits(replacing: acrobits, &problems)
-            acrobits?.warmUp()
         case .webhook:
             webhook = builder.openWebhook(replacing: webhook, &problems)
             webhook?.channel.warmUp()
             flexiAPI = builder.openFlexiAPI(replacing: flexiAPI, &problems)
             flexiAPI?.channel.warmUp()
-        case .harmonyos:
-            harmonyOS = builder.openHarmonyOS(replacing: harmonyOS, &problems)
-            harmonyOS?.warmUp()
+        case .acrobits: replace(provider, by: builder.openAcrobits(replacing: others[provider], &problems))
+        case .harmonyos: replace(provider, by: builder.openHarmonyOS(replacing: others[provider], &problems))
         }
+    }
+
+    private func replace(_ provider: Provider, by channel: (any ProviderChannel)?) {
+        others[provider] = channel
+        channel?.warmUp()
     }
 
     /// The public VAPID key in base64url; empty without Web Push.
@@ -94,49 +95,39 @@ final class ProviderChannels {
         case .apns: apns?.channel(for: binding, type, now: now).map { .channel($0) }
         case .fcm: fcm?.choice(for: binding)
         case .webpush: webPush?.choice(for: binding)
-        case .acrobits: acrobits.map { .channel($0) }
-        case .harmonyos: harmonyOS.map { .channel($0) }
-        case .webhook: nil
+        default: others[binding.provider].map { .channel($0) }
         }
     }
 
     /// All channels that there are now, each under the provider whose pushes it takes.
     var list: [(provider: Provider, channel: any ProviderChannel)] {
-        var list: [(provider: Provider, channel: any ProviderChannel)] = []
-        list += (apns?.all ?? []).map { (.apns, $0) }
-        list += (fcm?.distinct ?? []).map { (.fcm, $0) }
-        list += (webPush?.all ?? []).map { (.webpush, $0) }
-        if let acrobits { list.append((.acrobits, acrobits)) }
-        if let webhook { list.append((.webhook, webhook.channel)) }
-        if let flexiAPI { list.append((.webhook, flexiAPI.channel)) }
-        if let harmonyOS { list.append((.harmonyos, harmonyOS)) }
-        return list
+        Provider.allCases.flatMap { provider in
+            channels(of: provider).map { (provider: provider, channel: $0) }
+        }
+    }
+
+    private func channels(of provider: Provider) -> [any ProviderChannel] {
+        switch provider {
+        case .apns: apns?.all ?? []
+        case .fcm: fcm?.distinct ?? []
+        case .webpush: webPush?.all ?? []
+        case .webhook: (webhook.map { [$0.channel] } ?? []) + (flexiAPI.map { [$0.channel] } ?? [])
+        default: others[provider].map { [$0] } ?? []
+        }
     }
 
     /// How a push ends for which there is no channel; `problems` is what was wrong with the keys, `now` in seconds since 1970.
     func refusal(of binding: Binding, _ problems: [String], now: Int64) -> Verdict {
         guard binding.provider == .apns, apns?.certified.isEmpty == false else {
             var verdict = Verdict(.misconfigured, reason: "NoCredential")
-            let (prefix, remedy) = Self.settings(of: binding.provider)
-            let cause = problems.first { $0.hasPrefix(prefix) } ?? problems.first { $0.hasPrefix("ca_file: ") }
-            verdict.detail = cause ?? remedy
+            let row = binding.provider.row
+            let cause = problems.first { $0.hasPrefix(row.prefix) } ?? problems.first { $0.hasPrefix("ca_file: ") }
+            verdict.detail = cause ?? "set \(row.remedy)"
             return verdict
         }
         var verdict = PushRefusal.noCertificate.verdict
         // One that is over covers nothing.
         verdict.detail = apns?.timeProblems(now: now).first ?? ""
         return verdict
-    }
-
-    /// How the names of a provider's settings begin, and what to do when none is set.
-    private static func settings(of provider: Provider) -> (prefix: String, remedy: String) {
-        switch provider {
-        case .apns: ("apns_", "set apns_key, apns_key_id and apns_team_id, or apns_cert")
-        case .fcm: ("fcm_", "set fcm_key to a service-account file")
-        case .webpush: ("vapid_", "set vapid_key and vapid_subject")
-        case .acrobits: ("acrobits", "set acrobits to 1")
-        case .webhook: ("webhook_", "set webhook_url")
-        case .harmonyos: ("harmonyos_", "set harmonyos_key to a service-account file")
-        }
     }
 }

@@ -91,28 +91,6 @@ struct ExplainedSettings {
         guard let builder = FlexiAPIRequest(url: settings.text(.flexiAPIURL)) else { throw .noTemplate }
         return try builder.build(binding, content, key: Array("<api key>".utf8))
     }
-
-    /// The project stands in a file that may not be here.
-    private func harmonyOS(
-        _ binding: Binding, _ content: PushContent, _ now: Int64
-    ) throws(PushRefusal) -> HTTPRequest {
-        let project = (try? HarmonyOSKeyFile.read(settings.text(.harmonyOSKey)))?.0.project ?? "PROJECT"
-        let origin = HTTPOrigin(settings.text(.harmonyOSURL)) ?? HTTPOrigin(host: "push-api.cloud.huawei.com")
-        guard
-            let builder = HarmonyOSRequest(origin: origin, project: project, settings: PayloadSettings(settings))
-        else { throw .noTemplate }
-        return try builder.build(binding, content, authorization: Array("Bearer <signed token>".utf8), now: now)
-    }
-
-    private func acrobits(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
-        guard
-            let builder = AcrobitsRequest(
-                settings: AcrobitsSettings(url: settings.text(.acrobitsURL), payload: PayloadSettings(settings)))
-        else {
-            throw .noTemplate
-        }
-        return try builder.build(binding, content, now: now).request
-    }
 }
 
 /// Leaves the payload of a Web Push as it is, for people who want to read it.

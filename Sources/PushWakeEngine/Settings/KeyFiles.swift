@@ -42,7 +42,7 @@ enum VAPIDKeyFile {
 enum FCMKeyFile {
     static func read(_ path: String) throws(KeyFileError) -> (ServiceAccount, Signer) {
         let remedy = "give the service-account JSON that Google let you download, readable for the PBX"
-        let document = try json(path, remedy: remedy)
+        let document = try KeyFile.json(path, remedy: remedy)
         var account: ServiceAccount
         do throws(ServiceAccount.Problem) {
             account = try ServiceAccount(document)
@@ -67,26 +67,6 @@ enum FCMKeyFile {
     }
 }
 
-/// Huawei's service-account file.
-enum HarmonyOSKeyFile {
-    static func read(_ path: String) throws(KeyFileError) -> (HarmonyOSAccount, Signer) {
-        let remedy = "give the service-account JSON from Huawei's developer console, readable for the PBX"
-        let document = try json(path, remedy: remedy)
-        var account: HarmonyOSAccount
-        do throws(HarmonyOSAccount.Problem) {
-            account = try HarmonyOSAccount(document)
-        } catch {
-            throw KeyFileError(message: "\(path): \(error.member) is missing or cannot be used; \(remedy)")
-        }
-        do throws(TLSError) {
-            let signer = try Signer(pssPEM: Array(account.takePrivateKey().utf8))
-            return (account, signer)
-        } catch {
-            throw KeyFileError(message: "\(path): private_key cannot be used (\(error.message)); \(remedy)")
-        }
-    }
-}
-
 /// The API key for FlexiAPI.
 enum FlexiAPIKeyFile {
     private static let longest = 1024
@@ -95,7 +75,7 @@ enum FlexiAPIKeyFile {
     static func read(_ path: String) throws(KeyFileError) -> [UInt8] {
         let remedy = "give a file whose first line is the API key, readable for the PBX"
         guard !path.isEmpty else { throw KeyFileError(message: "is empty; \(remedy)") }
-        let line = Array(try contents(path, remedy: remedy).prefix { $0 != 0x0A && $0 != 0x0D })
+        let line = Array(try KeyFile.contents(path, remedy: remedy).prefix { $0 != 0x0A && $0 != 0x0D })
         guard !line.isEmpty, line.count <= longest, line.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw KeyFileError(message: "\(path) holds no API key in its first line; \(remedy)")
         }
@@ -105,7 +85,7 @@ enum FlexiAPIKeyFile {
 
 /// A private key on P-256 in PEM, and nothing else.
 private func p256Key(_ path: String, remedy: String) throws(KeyFileError) -> Signer {
-    var bytes = try contents(path, remedy: remedy)
+    var bytes = try KeyFile.contents(path, remedy: remedy)
     defer { FileContent.wipe(&bytes) }
     do throws(TLSError) {
         let signer = try Signer(pem: bytes)
@@ -116,21 +96,24 @@ private func p256Key(_ path: String, remedy: String) throws(KeyFileError) -> Sig
     throw KeyFileError(message: "\(path) is not a P-256 key; \(remedy)")
 }
 
-private func contents(_ path: String, remedy: String) throws(KeyFileError) -> [UInt8] {
-    do throws(SystemError) {
-        return try FileContent.read(path)
-    } catch {
-        throw KeyFileError(message: "cannot \(error); \(remedy)")
+/// Reads what key files hold; `remedy` ends the message when one cannot be read.
+enum KeyFile {
+    static func contents(_ path: String, remedy: String) throws(KeyFileError) -> [UInt8] {
+        do throws(SystemError) {
+            return try FileContent.read(path)
+        } catch {
+            throw KeyFileError(message: "cannot \(error); \(remedy)")
+        }
     }
-}
 
-private func json(_ path: String, remedy: String) throws(KeyFileError) -> JSONValue {
-    var bytes = try contents(path, remedy: remedy)
-    defer { FileContent.wipe(&bytes) }
-    do throws(JSONParser.Failure) {
-        return try JSONParser.parse(bytes)
-    } catch {
-        throw KeyFileError(message: "\(path) is not JSON (line \(error.line), column \(error.column)); \(remedy)")
+    static func json(_ path: String, remedy: String) throws(KeyFileError) -> JSONValue {
+        var bytes = try contents(path, remedy: remedy)
+        defer { FileContent.wipe(&bytes) }
+        do throws(JSONParser.Failure) {
+            return try JSONParser.parse(bytes)
+        } catch {
+            throw KeyFileError(message: "\(path) is not JSON (line \(error.line), column \(error.column)); \(remedy)")
+        }
     }
 }
 

@@ -123,12 +123,12 @@ extension SettingsInspection {
     // MARK: Secrets
 
     private mutating func inspectReaders() {
-        let keys: [SettingKey] = [
-            .apnsKey, .apnsCert, .apnsCertPasswordFile, .fcmKey, .vapidKey, .harmonyOSKey, .flexiAPIKeyFile,
-            .storePasswordFile, .webhookSecretFile, .webhookHeaderFile,
-            .httpProxyAuth, .httpKey, .httpTokenFile, .httpUsers,
+        let others: [SettingKey] = [
+            .flexiAPIKeyFile, .storePasswordFile, .httpProxyAuth, .httpKey, .httpTokenFile, .httpUsers,
         ]
-        for key in keys { inspectReaders(of: settings.text(key), SettingsTable.description(of: key).name.description) }
+        for key in Provider.allCases.flatMap(\.row.secretFiles) + others {
+            inspectReaders(of: settings.text(key), SettingsTable.description(of: key).name.description)
+        }
         for pair in settings.fcmAccounts { inspectReaders(of: pair.file, "fcm_key\(pair.number)") }
     }
 

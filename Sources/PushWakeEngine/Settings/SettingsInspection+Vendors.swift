@@ -50,35 +50,16 @@ extension SettingsInspection {
             add(.warning, key, "does nothing without an account of Google's; set fcm_key")
         }
     }
-
-    /// Huawei's service account.
-    mutating func inspectHarmonyOS() {
-        let path = settings.text(.harmonyOSKey)
-        if path.isEmpty, settings.isChanged(.harmonyOSURL) {
-            add(
-                .error, .harmonyOSKey,
-                "harmonyos_url is set but no key; set harmonyos_key to Huawei's service-account file")
-        }
-        guard !path.isEmpty, depth >= .keys else { return }
-        do throws(KeyFileError) {
-            _ = try HarmonyOSKeyFile.read(path)
-        } catch {
-            add(.warning, .harmonyOSKey, error.message)
-        }
-    }
 }
 
 extension SettingsInspection {
     /// What to say where nothing can be pushed; nil when a push service is set up, or its engine is somebody else's.
     public static func lack(of settings: Settings) -> String? {
         guard settings.text(.engineMode) == "supervised" else { return nil }
-        let isSetUp =
-            [
-                SettingKey.apnsKey, .apnsCert, .vapidKey, .harmonyOSKey, .flexiAPIURL, .webhookURL,
-            ].contains { !settings.text($0).isEmpty } || FCMKeySources.areSet(in: settings) || settings.flag(.acrobits)
-        guard !isSetUp else { return nil }
+        let isSetUp = Provider.allCases.contains { $0.row.isSet(settings) }
+        guard !isSetUp, settings.text(.flexiAPIURL).isEmpty else { return nil }
         return
-            "no push service is set up, so no phone can be woken; set apns_key, fcm_key, vapid_key, acrobits, harmonyos_key, flexiapi_url or webhook_url"
+            "no push service is set up, so no phone can be woken; set apns_key, fcm_key, webhook_url or what another service needs (docs/settings.md)"
     }
 
     mutating func inspectServices() {

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import PushWakeClient
+import PushWakeCore
 
 struct BindingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -28,7 +29,7 @@ extension BindingsCommand {
             name: .long, parsing: .unconditional,
             help: "Users that fit a pattern with * and ?; of the user part when it has no @.")
         var user: String?
-        @Option(name: .long, help: "apns, fcm, webpush, acrobits, harmonyos or webhook.") var provider: String?
+        @Option(name: .long, help: "\(Provider.allCases.map(\.name).joined(separator: ", ")).") var provider: String?
         @Option(
             name: .long, parsing: .unconditional,
             help: "A part of what the column verdict says, such as 'notifications off', 'failed' or 'wakes in'.")

@@ -17,7 +17,8 @@ public struct HarmonyOSRequest: Sendable {
     static let longestTimeToLive: UInt32 = 1_296_000
     private static let longestToken = 1024
 
-    private let origin: HTTPOrigin
+    /// Where requests go.
+    public let origin: HTTPOrigin
     private let project: String
     private let settings: PayloadSettings
     private let facts: PayloadTemplate

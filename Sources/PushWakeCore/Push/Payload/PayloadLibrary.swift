@@ -161,7 +161,7 @@ extension PayloadLibrary {
                 let foreign = FCMPlatform.android.foreignSections.union(unwanted).union(Self.notification)
                 templates.append(
                     try PayloadTemplate(json: source(.alert, .android, .background), rules: .fcm(dropping: foreign)))
-            case .webpush, .acrobits, .webhook, .harmonyos:
+            default:
                 templates.append(
                     try PayloadTemplate(json: source(.alert, .android, .data), rules: PayloadRules(dropped: unwanted)))
                 if provider == .webpush, extras.isDeclarative {

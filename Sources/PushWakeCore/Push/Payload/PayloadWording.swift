@@ -56,7 +56,7 @@ enum PayloadWording {
         switch binding.provider {
         case .apns: "apple"
         case .fcm: "firebase"
-        case .webpush, .acrobits, .webhook, .harmonyos: binding.providerName
+        default: binding.providerName
         }
     }
 

@@ -38,7 +38,9 @@ final class AcrobitsChannel: ProviderChannel {
 
 extension ChannelBuilder {
     /// Nil when it is not set up, or when its URL cannot be used: then `problems` says so.
-    func openAcrobits(replacing old: AcrobitsChannel?, _ problems: inout [String]) -> AcrobitsChannel? {
+    func openAcrobits(
+        replacing old: (any ProviderChannel)?, _ problems: inout [String]
+    ) -> (any ProviderChannel)? {
         guard settings.flag(.acrobits) else {
             old?.retire()
             return nil
@@ -49,13 +51,25 @@ extension ChannelBuilder {
         return channel
     }
 
-    func acrobits() -> AcrobitsChannel? {
-        let url = settings.text(.acrobitsURL)
-        guard let origin = HTTPOrigin.split(url)?.0,
-            let builder = AcrobitsRequest(settings: AcrobitsSettings(url: url, payload: PayloadSettings(settings)))
+    private func acrobits() -> AcrobitsChannel? {
+        guard let origin = HTTPOrigin.split(settings.text(.acrobitsURL))?.0, let builder = AcrobitsRequest(settings)
         else { return nil }
         return AcrobitsChannel(
             pool: pool(origin, "acrobits", connections: 2), builder: builder, maxFail: Int(settings.integer(.maxFail)),
             loop: loop)
+    }
+}
+
+extension AcrobitsRequest {
+    /// Nil when the URL cannot be used.
+    fileprivate init?(_ settings: Settings) {
+        self.init(settings: AcrobitsSettings(url: settings.text(.acrobitsURL), payload: PayloadSettings(settings)))
+    }
+}
+
+extension ExplainedSettings {
+    func acrobits(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
+        guard let builder = AcrobitsRequest(settings) else { throw .noTemplate }
+        return try builder.build(binding, content, now: now).request
     }
 }

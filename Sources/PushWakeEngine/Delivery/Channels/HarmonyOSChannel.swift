@@ -63,21 +63,39 @@ final class HarmonyOSChannel: ProviderChannel {
 
 extension ChannelBuilder {
     /// Nil when it is not set up, or when there never was a key that could be used; `problems` says why.
-    func openHarmonyOS(replacing old: HarmonyOSChannel?, _ problems: inout [String]) -> HarmonyOSChannel? {
+    func openHarmonyOS(
+        replacing old: (any ProviderChannel)?, _ problems: inout [String]
+    ) -> (any ProviderChannel)? {
         replace(old, .harmonyOSKey, &problems, retire: { $0.retire() }) { () throws(KeyFileError) in
             try harmonyOS()
         }
     }
 
-    func harmonyOS() throws(KeyFileError) -> HarmonyOSChannel {
+    private func harmonyOS() throws(KeyFileError) -> any ProviderChannel {
         let (account, signer) = try HarmonyOSKeyFile.read(settings.text(.harmonyOSKey))
-        let origin = HTTPOrigin(settings.text(.harmonyOSURL)) ?? HTTPOrigin(host: "push-api.cloud.huawei.com")
-        let builder = HarmonyOSRequest(
-            origin: origin, project: account.project, settings: PayloadSettings(settings))
-        guard let builder else { throw KeyFileError(message: "project_id cannot be sent") }
+        guard let builder = HarmonyOSRequest(settings, project: account.project) else {
+            throw KeyFileError(message: "project_id cannot be sent")
+        }
         let label = "harmonyos \(account.project)"
         return HarmonyOSChannel(
-            account, builder: builder, pool: pool(origin, label, connections: 2), label: label,
+            account, builder: builder, pool: pool(builder.origin, label, connections: 2), label: label,
             maxFail: Int(settings.integer(.maxFail)), loop: loop, sign: { try? signer.sign($0) })
+    }
+}
+
+extension HarmonyOSRequest {
+    /// Nil when the project cannot be sent.
+    fileprivate init?(_ settings: Settings, project: String) {
+        let origin = HTTPOrigin(settings.text(.harmonyOSURL)) ?? HTTPOrigin(host: "push-api.cloud.huawei.com")
+        self.init(origin: origin, project: project, settings: PayloadSettings(settings))
+    }
+}
+
+extension ExplainedSettings {
+    /// The project stands in a file that may not be here.
+    func harmonyOS(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
+        let project = (try? HarmonyOSKeyFile.read(settings.text(.harmonyOSKey)))?.0.project ?? "PROJECT"
+        guard let builder = HarmonyOSRequest(settings, project: project) else { throw .noTemplate }
+        return try builder.build(binding, content, authorization: Array("Bearer <signed token>".utf8), now: now)
     }
 }
