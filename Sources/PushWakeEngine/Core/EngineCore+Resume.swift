@@ -236,3 +236,56 @@ extension HeldRequest {
         return hash
     }
 }
+
+/// Requests of an earlier engine whose bindings a shared store is being asked for, and what hosts have reported of them
+/// meanwhile: all that is made up for when the bindings come.
+struct ResumesUnderWay {
+    private struct Entry {
+        let ticket: RequestTicket
+        /// Monotonic milliseconds.
+        let since: Int64
+        /// The store has yet to answer.
+        var isAsked = false
+        var reports: [() -> Void] = []
+    }
+
+    /// More than any request has of legs.
+    private static let mostReports = 256
+
+    private var entries: [RequestID: Entry] = [:]
+
+    /// A host tells of one; false when it has told already.
+    mutating func begin(_ ticket: RequestTicket, now: Int64) -> Bool {
+        guard entries[ticket.message.id] == nil else { return false }
+        entries[ticket.message.id] = Entry(ticket: ticket, since: now)
+        return true
+    }
+
+    /// The store is asked about it, or could not be.
+    mutating func ask(_ id: RequestID, isAsked: Bool) { entries[id]?.isAsked = isAsked }
+
+    /// Those that the store is to be asked about.
+    var unasked: [RequestID] { entries.isEmpty ? [] : entries.keys.filter { entries[$0]?.isAsked == false } }
+
+    /// How it stands, as old as it is at `now`; nil when it is under way no more.
+    func ticket(_ id: RequestID, now: Int64) -> RequestTicket? {
+        guard let entry = entries[id] else { return nil }
+        return entry.ticket.aged(by: now - entry.since)
+    }
+
+    /// Keeps what a host has reported until the request is known.
+    mutating func keep(_ report: @escaping () -> Void, of id: RequestID) {
+        guard let count = entries[id]?.reports.count, count < Self.mostReports else { return }
+        entries[id]?.reports.append(report)
+    }
+
+    /// Nobody waits for it any more: it is known, or over. What was reported comes back, in order.
+    @discardableResult mutating func end(_ id: RequestID) -> [() -> Void] {
+        entries.removeValue(forKey: id)?.reports ?? []
+    }
+
+    /// Those of one user.
+    func requests(for aor: String) -> [RequestID] {
+        entries.isEmpty ? [] : entries.keys.filter { entries[$0]?.ticket.message.aor == aor }
+    }
+}
