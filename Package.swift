@@ -11,7 +11,7 @@ let common: [SwiftSetting] = [
     .unsafeFlags(["-Xcc", "-D_GNU_SOURCE"]),
 ]
 
-/// Targets that the library is made of: regular expressions stay out of it (PushWakeCore/Bytes/TextSearch.swift).
+/// Targets that the library is made of: regular expressions stay out of it (PushWakeCore/Bytes/PrintableText.swift).
 let lean: [SwiftSetting] =
     common + [.unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])]
 

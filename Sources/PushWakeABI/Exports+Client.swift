@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// What a SIP worker asks the engine, and the wait of a host that holds a call in a thread.
-
 public import CPushWake
 internal import PushWakeClient
 internal import PushWakeCore
+internal import PushWakeEngine
+
+// What a SIP worker asks the engine, and the wait of a host that holds a call in a thread.
 
 @_cdecl("pushwake_client_new") @implementation
 public func pushwake_client_new(_ out: UnsafeMutablePointer<OpaquePointer?>!, _ settings: OpaquePointer!) -> CInt {
@@ -150,4 +151,23 @@ func ask(
     } catch {
         return handle.status(of: error)
     }
+}
+
+// The library's other role: the engine's own process, and tools that are made of its code.
+
+@_cdecl("pushwake_engine_run") @implementation
+public func pushwake_engine_run(_ settings: OpaquePointer!, _ supervised: CInt) -> CInt {
+    guard let handle = borrow(settings, as: SettingsHandle.self) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    let hasRun = EngineProcess.run(handle.settings, isSupervised: supervised != 0, source: handle.source)
+    return hasRun ? 0 : PUSHWAKE_ERR_CONFIG.rawValue
+}
+
+@_cdecl("pushwake_tool_run") @implementation
+public func pushwake_tool_run(
+    _ settings: OpaquePointer!, _ tool: pushwake_str, _ words: UnsafePointer<pushwake_str>!, _ count: Int
+) -> CInt {
+    guard let handle = borrow(settings, as: SettingsHandle.self), let tool = Tool(rawValue: tool.string),
+        let words = strings(words, count), let code = tool.run(words, settings: handle.settings)
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    return code
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeSystem
+
 /// What a terminal is told of work that takes long: nothing for half a second, then a line that is written over.
 ///
 /// It knows neither terminal nor clock: times are monotonic milliseconds.
@@ -49,5 +51,26 @@ public struct ProgressLine: Sendable {
 
     private static func time(_ seconds: Double) -> String {
         Age(seconds: Int64(exactly: min(max(seconds, 0), 1e12).rounded(.up)) ?? 0).text
+    }
+}
+
+/// Shows on standard error how far long work is, when that is a terminal; nothing otherwise.
+package struct TerminalProgress {
+    private var line: ProgressLine?
+
+    package init(_ what: String, of total: Int? = nil) {
+        line = Descriptor.isTerminal(Descriptor.standardError) ? ProgressLine(what, of: total, now: Moment.now()) : nil
+    }
+
+    /// There is a terminal.
+    package var isShown: Bool { line != nil }
+
+    package mutating func show(_ done: Int) { write(line?.text(done: done, now: Moment.now())) }
+
+    /// Takes the line away: what comes next has the screen for itself.
+    package mutating func end() { write(line?.end()) }
+
+    private func write(_ text: String?) {
+        if let text { Descriptor.write(Array(text.utf8), to: Descriptor.standardError) }
     }
 }

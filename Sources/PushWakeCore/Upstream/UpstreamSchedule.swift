@@ -168,3 +168,21 @@ public struct UpstreamPace: Sendable {
         nextTry = now + max(pause, min(Int64(retryAfter ?? 0), 600) * 1000)
     }
 }
+
+/// Numbers that look random and are the same for the same seed (Steele, Lea, Flood: "Fast splittable pseudorandom number
+/// generators").
+public struct SplitMix: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    /// Begins with a seed.
+    public init(_ seed: UInt64) { state = seed }
+
+    /// The next number.
+    public mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z &>> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z &>> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z &>> 31)
+    }
+}

@@ -101,7 +101,9 @@ final class ProviderChannels {
 
     /// All channels that there are now, each under the provider whose pushes it takes.
     var list: [(provider: Provider, channel: any ProviderChannel)] {
-        Provider.allCases.flatMap { provider in channels(of: provider).map { (provider, $0) } }
+        Provider.allCases.flatMap { provider in
+            channels(of: provider).map { (provider: provider, channel: $0) }
+        }
     }
 
     private func channels(of provider: Provider) -> [any ProviderChannel] {
@@ -109,7 +111,7 @@ final class ProviderChannels {
         case .apns: apns?.all ?? []
         case .fcm: fcm?.distinct ?? []
         case .webpush: webPush?.all ?? []
-        case .webhook: [webhook?.channel, flexiAPI?.channel].compactMap { $0 }
+        case .webhook: (webhook.map { [$0.channel] } ?? []) + (flexiAPI.map { [$0.channel] } ?? [])
         default: others[provider].map { [$0] } ?? []
         }
     }

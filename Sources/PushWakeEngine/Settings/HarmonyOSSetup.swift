@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeSystem
 internal import PushWakeTransport

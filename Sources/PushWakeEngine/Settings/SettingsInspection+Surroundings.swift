@@ -126,7 +126,9 @@ extension SettingsInspection {
         let others: [SettingKey] = [
             .flexiAPIKeyFile, .storePasswordFile, .httpProxyAuth, .httpKey, .httpTokenFile, .httpUsers,
         ]
-        for key in Provider.allCases.flatMap(\.row.secretFiles) + others { inspectReaders(of: settings.text(key), SettingsTable.description(of: key).name.description) }
+        for key in Provider.allCases.flatMap(\.row.secretFiles) + others {
+            inspectReaders(of: settings.text(key), SettingsTable.description(of: key).name.description)
+        }
         for pair in settings.fcmAccounts { inspectReaders(of: pair.file, "fcm_key\(pair.number)") }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import PushWakeTransport
 
 /// A Web Push service (RFC 8030) that wants VAPID (RFC 8292) and aes128gcm bodies (RFC 8291):
 /// `POST /push/<subscription>`, errors in Mozilla's form.
@@ -204,4 +205,63 @@ struct WebPushRules: Equatable, Sendable {
     var requiresOwnKey = false
 
     init() {}
+}
+
+/// The subscription whose keys `simulator.json` names: the one browser whose pushes the simulator can read.
+struct OwnSubscription {
+    let key: PrivateKey
+    /// `auth`, 16 bytes.
+    let secret: [UInt8]
+
+    /// The payload of an aes128gcm body; nil when it is for somebody else (RFC 8291, 3.4; RFC 8188, 2).
+    func open(_ body: [UInt8]) -> [UInt8]? {
+        guard body.count > 86 + 16, body[20] == 65 else { return nil }
+        let sender = Array(body[21..<86])
+        guard let shared = try? Crypto.ecdhP256(key, peerPoint: sender) else { return nil }
+        let material = Self.derive(
+            salt: secret, shared, Array("WebPush: info\0".utf8) + key.publicPoint() + sender, 32)
+        let salt = Array(body[..<16])
+        let content = Self.derive(salt: salt, material, Array("Content-Encoding: aes128gcm\0".utf8), 16)
+        let nonce = Self.derive(salt: salt, material, Array("Content-Encoding: nonce\0".utf8), 12)
+        guard var padded = try? Crypto.openAES128GCM(key: content, nonce: nonce, Array(body[86...])) else { return nil }
+        while padded.last == 0 { padded.removeLast() }
+        return padded.last == 2 ? padded.dropLast() : nil
+    }
+
+    /// HKDF with one block (RFC 5869).
+    private static func derive(salt: [UInt8], _ input: [UInt8], _ info: [UInt8], _ count: Int) -> [UInt8] {
+        let extracted = Crypto.hmacSHA256(key: salt, input)
+        return Array(Crypto.hmacSHA256(key: extracted, info + [1]).prefix(count))
+    }
+}
+
+/// What a browser makes of a decrypted push (W3C Push API, "declarative push message parser"): what is no declarative
+/// message goes to the service worker, as every push did before.
+enum DeclarativeMessage {
+    /// Why a browser would not show a message that says it is one; nil when it would.
+    static func objection(to payload: [UInt8]) -> String? {
+        guard let document = try? JSONParser.parse(payload), case .object = document else { return "not a JSON object" }
+        guard document["web_push"]?.integer == 8030 else { return "web_push is not 8030" }
+        guard let notification = document["notification"], case .object = notification else {
+            return "notification is not an object"
+        }
+        guard let title = notification["title"]?.string, !title.isEmpty else { return "title is missing" }
+        // Nothing to resolve it against: it must be absolute.
+        guard let target = notification["navigate"]?.string, HTTPOrigin.split(target) != nil else {
+            return "navigate is not an https URL"
+        }
+        for name in ["body", "lang", "tag", "icon", "image", "badge"] {
+            if let value = notification[name], value.string == nil { return "\(name) is not a string" }
+        }
+        if let direction = notification["dir"]?.string, !["auto", "ltr", "rtl"].contains(direction) {
+            return "dir is none of auto, ltr, rtl"
+        }
+        for (value, name) in [(document["mutable"], "mutable"), (notification["silent"], "silent")] {
+            switch value {
+            case nil, .bool?: break
+            default: return "\(name) is neither true nor false"
+            }
+        }
+        return nil
+    }
 }

@@ -112,7 +112,7 @@ public enum FCMPlatform: UInt8, Sendable, CaseIterable {
 
     /// The platform of the token; Android unless the attribute says otherwise.
     public init(of binding: Binding) {
-        switch binding.attributes[attribute]?.lowercased() {
+        switch binding.attributes[Self.attribute]?.lowercased() {
         case "ios": self = .ios
         case "web": self = .web
         default: self = .android

@@ -1,7 +1,60 @@
 // SPDX-License-Identifier: MIT
 
-import PushWakeCore
 import Testing
+
+@testable import PushWakeCore
+
+@Suite struct `HTTP origin` {
+    @Test(arguments: [
+        ("https://api.push.apple.com", "api.push.apple.com", 443, "api.push.apple.com"),
+        ("https://127.0.0.1:8443/", "127.0.0.1", 8443, "127.0.0.1:8443"),
+        ("HTTPS://Example.COM:2197", "example.com", 2197, "example.com:2197"),
+        ("https://[::1]:8443", "::1", 8443, "[::1]:8443"),
+        ("https://[2001:db8::1]", "2001:db8::1", 443, "[2001:db8::1]"),
+    ])
+    func `is read from a URL`(url: String, host: String, port: Int, authority: String) {
+        let origin = HTTPOrigin(url)
+        #expect(origin?.host == host)
+        #expect(origin?.port == UInt16(port))
+        #expect(origin?.authority == authority)
+    }
+
+    @Test(arguments: [
+        "", "https://", "http://a", "https://a/b", "https://a:0", "https://a:65536", "https://a:", "https://a b",
+        "https://user@a", "https://[::1", "https://[a]", "ftp://a", "https://a:1x", "https:///a",
+    ])
+    func `is refused when it is something else`(url: String) {
+        #expect(HTTPOrigin(url) == nil)
+    }
+
+    @Test func `keeps path and query apart and drops the fragment`() throws {
+        let (origin, path) = try #require(HTTPOrigin.split("https://push.example.net/p/a?b=c#d"))
+        #expect(origin == HTTPOrigin(host: "push.example.net"))
+        #expect(path == "/p/a?b=c")
+    }
+}
+
+@Suite struct `A list of networks` {
+    @Test(arguments: [
+        ("127.0.0.0/8,::1/128", "127.255.0.1", true), ("127.0.0.0/8,::1/128", "128.0.0.1", false),
+        ("127.0.0.0/8,::1/128", "::1", true), ("127.0.0.0/8,::1/128", "::2", false),
+        ("192.0.2.7", "192.0.2.7", true), ("192.0.2.7", "192.0.2.6", false),
+        ("192.0.2.128/25", "192.0.2.128", true), ("192.0.2.128/25", "192.0.2.127", false),
+        ("2001:db8::/33", "2001:db8:7fff::1", true), ("2001:db8::/33", "2001:db8:8000::1", false),
+        ("0.0.0.0/0", "203.0.113.1", true), ("0.0.0.0/0", "2001:db8::1", false),
+        ("::/0", "2001:db8::1", true), (" 10.0.0.0/8 , 192.0.2.1 ", "192.0.2.1", true),
+        ("", "127.0.0.1", false), ("127.0.0.0/8", "localhost", false), ("127.0.0.0/8", "", false),
+    ])
+    func `has what lies in one of them`(_ list: String, _ address: String, _ expected: Bool) throws {
+        #expect(try #require(NetworkList(list)).contains(address) == expected)
+    }
+
+    @Test(arguments: [
+        "localhost", "127.0.0.0/33", "127.0.0.0/-1", "127.0.0.0/8/8", "127.0.0.0/", "/8", "::1/129", "1.2.3",
+        "10.0.0.0/8;::1", "127.0.0.0/99999999999999999999",
+    ])
+    func `is refused when an entry is not a network`(_ list: String) { #expect(NetworkList(list) == nil) }
+}
 
 @Suite struct `Proxy address` {
     @Test(arguments: [
