@@ -63,7 +63,7 @@ extension CallStory {
     private func words(for fate: Fate, _ device: UInt8) -> String {
         let phone = phone(device)
         if fate.heard >= 200 && fate.heard < 300 { return "\(phone) answered" }
-        if fate.heard == 408 || fate.hasRung && fate.heard < 200 { return "\(phone) rang" }
+        if fate.heard == 408 || fate.heard == 487 || fate.hasRung && fate.heard < 200 { return "\(phone) rang" }
         if fate.heard >= 300 { return "\(phone) \(fate.hasRung ? "rang and " : "")declined (\(fate.heard))" }
         if fate.heard > 0 { return "\(phone) had the request (\(fate.heard)) and did not ring" }
         if case .failed(..<300)? = end?.how, fate.isAccepted {

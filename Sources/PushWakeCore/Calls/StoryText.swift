@@ -142,6 +142,7 @@ extension CallStory {
         case .progressed where status < 200: "\(phone) rings (\(status))"
         case .progressed where status < 300: "\(phone) answers (\(status))"
         case .progressed where status == 408: "\(phone) rang and nobody answered (408)"
+        case .progressed where status == 487: "\(phone) rang and is hung up (487)"
         case .progressed where status < 400: "\(phone) forwards to another number (\(status))"
         case .progressed: "\(phone) declines (\(status))"
         case .legFailed where line.status == DeviceState.isMerged:

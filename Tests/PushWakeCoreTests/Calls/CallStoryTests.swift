@@ -122,6 +122,7 @@ extension CallStory {
         (.progressed(device: 0, leg: 1, status: 100), "phone 1 had the request (100) and did not ring"),
         (.progressed(device: 0, leg: 1, status: 183), "phone 1 rang"),
         (.progressed(device: 0, leg: 1, status: 408), "phone 1 rang"),
+        (.progressed(device: 0, leg: 1, status: 487), "phone 1 rang"),
         (.progressed(device: 0, leg: 1, status: 486), "phone 1 declined (486)"),
         (.rung(device: 0, leg: 1, contact: "sip:a@b"), "phone 1 was rung and did not answer"),
         (.pushed(device: 0, .call), "phone 1 did not register, and the provider has not answered the push"),
