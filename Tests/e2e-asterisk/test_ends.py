@@ -6,7 +6,7 @@ import time
 
 import pytest
 from servers import wait_until
-from sleeper import apns, fcm
+from sleeper import apns, fcm, finish
 
 
 def events(phone):
@@ -203,3 +203,23 @@ def test_the_same_push_says_the_same_call_id_for_every_leg(sleeper, caller, user
     ids = {data(phone.simulator.wait_push(phone.token))["call-id"] for phone in (first, second)}
     assert ids == {call.call_id}
     call.cancel()
+
+
+def test_a_dialplan_that_rings_the_next_user_is_through_with_the_first(sleeper, desk, phones, caller, user, asterisk):
+    phone, other = sleeper(fcm), phones("159", asterisk.address)
+    assert other.register().status == 200
+    asterisk.add_extension(
+        f"hunt-{user}", f"PushWake({user},20)", "Dial(${PUSHWAKE_CONTACTS}&Local/join@pushwake/n,2)",
+        "PushWake(159,20)", "Dial(${PUSHWAKE_CONTACTS}&Local/join@pushwake/n,10)", "Hangup(20)")  # fmt: skip
+    call = caller.call(f"hunt-{user}")
+    rung = desk.expect_request("INVITE")
+    desk.ring(rung)
+    phone.simulator.wait_push(phone.token)
+    desk.expect_request("CANCEL", 5)
+    desk.reply(rung, 487, "Request Terminated")
+    next_rung = other.expect_request("INVITE", 5)
+    other.ring(next_rung)
+    awake = phone.wake()
+    wait_until("it hears of it", lambda: events(phone) == ["call", "missed"], 5)
+    assert awake.gets_nothing("INVITE", 0.3)
+    finish(call, other, next_rung)

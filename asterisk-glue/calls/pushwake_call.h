@@ -217,6 +217,9 @@ int pushwake__legs_dialled(struct pushwake__call *call);
 /*! Whether one is still dialled: a channel that has been hung up counts no more, though its phone has not confirmed that. */
 int pushwake__legs_ring(struct pushwake__call *call);
 
+/*! Whether a Dial() has rung phones, and there are none that one may still ring. The call is locked. */
+int pushwake__legs_were_rung(const struct pushwake__call *call);
+
 /*! Whether a leg is there for the next run of PushWake(). The call is locked. */
 int pushwake__legs_queued(const struct pushwake__call *call);
 
@@ -292,6 +295,12 @@ int pushwake__devstates_unknown(void);
  * Otherwise one that is left with nothing to wait for and nothing to dial is ended, and another one begins.
  */
 struct pushwake__call *pushwake__call_get(struct ast_channel *chan, const char *aor, int is_joining);
+
+/*!
+ * The channel asks for these users now. Calls that it began for others and that its Dial() has rung are over: it is through
+ * with them, since it runs PushWake() and no Dial(). One that was not dialled yet may be meant for the same Dial().
+ */
+void pushwake__calls_leave(struct ast_channel *chan, const struct pushwake__calls *asked);
 
 /*! All calls that this channel carries; with `is_own` those that it began. References. */
 void pushwake__calls_of(struct pushwake__calls *calls, struct ast_channel *chan, int is_own);

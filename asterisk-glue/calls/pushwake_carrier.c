@@ -227,3 +227,37 @@ void pushwake__calls_free(struct pushwake__calls *calls)
 	AST_VECTOR_CALLBACK_VOID(calls, call_unref);
 	AST_VECTOR_FREE(calls);
 }
+
+/*! Whether a call is for one of these users. */
+static int is_among(const struct pushwake__calls *calls, const struct pushwake__call *call)
+{
+	size_t index;
+
+	for (index = 0; index < AST_VECTOR_SIZE(calls); index++) {
+		if (!strcmp(AST_VECTOR_GET(calls, index)->aor, call->aor)) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+void pushwake__calls_leave(struct ast_channel *chan, const struct pushwake__calls *asked)
+{
+	struct pushwake__calls calls;
+	size_t index;
+
+	pushwake__calls_of(&calls, chan, 1);
+	for (index = 0; index < AST_VECTOR_SIZE(&calls); index++) {
+		struct pushwake__call *call = AST_VECTOR_GET(&calls, index);
+		int is_left;
+
+		ao2_lock(call);
+		is_left = pushwake__legs_were_rung(call);
+		ao2_unlock(call);
+		if (is_left && !is_among(asked, call)) {
+			pushwake__call_end(call, PUSHWAKE_CALL_FAILED, call->answer ? call->answer : 480, "");
+			pushwake__legs_refuse_queued(call);
+		}
+	}
+	pushwake__calls_free(&calls);
+}

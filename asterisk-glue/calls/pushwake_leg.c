@@ -217,6 +217,22 @@ int pushwake__legs_ring(struct pushwake__call *call)
 	return rings;
 }
 
+int pushwake__legs_were_rung(const struct pushwake__call *call)
+{
+	size_t index;
+	int were = 0;
+
+	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
+		const struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
+
+		if (leg->state == PUSHWAKE__LEG_GIVEN || leg->state == PUSHWAKE__LEG_ELSEWHERE) {
+			return 0;
+		}
+		were |= leg->channel != NULL;
+	}
+	return were;
+}
+
 int pushwake__legs_queued(const struct pushwake__call *call)
 {
 	size_t index;

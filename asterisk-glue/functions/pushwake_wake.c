@@ -314,6 +314,9 @@ static int collect_named(struct pushwake__calls *calls, struct pushwake__wake *w
 			return -1;
 		}
 	}
+	if (!wake->is_joining && !wake->is_message) {
+		pushwake__calls_leave(wake->chan, calls);
+	}
 	/* What was wrong with them has been said. */
 	return AST_VECTOR_SIZE(aors) ? 0 : -1;
 }

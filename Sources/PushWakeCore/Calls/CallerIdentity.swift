@@ -23,8 +23,8 @@ public struct CallerIdentity: Equatable, Sendable {
         self.init(uri: address.uri, displayName: address.displayName)
     }
 
-    /// The number that the dialplan shows for the caller, at the domain of the caller's own URI. `from` is that as a From
-    /// header has it; `host` counts where it says no domain.
+    /// The number that the dialplan shows for the caller, at the domain of the caller's own URI. `from` is that as a host's
+    /// channel has it, with a name or without; `host` counts where it says no domain.
     public init(number: String, name: String, from: Span<UInt8>, host: @autoclosure () -> String) {
         let number = number.prefix(Self.longestNumber)
         if number.utf8.contains(ASCII.at) {
@@ -32,10 +32,27 @@ public struct CallerIdentity: Equatable, Sendable {
             self.init(uri: (hasScheme ? "" : "sip:") + number, displayName: name)
             return
         }
-        let own = NameAddress(from)?.uri ?? ""
-        let domain = own.utf8.span.text(SIPAddressParts.host(of: own.utf8.span))
+        let own = from.part(Self.uri(in: from))
+        let domain = own.text(SIPAddressParts.host(of: own))
         self.init(
             uri: "sip:\(number.isEmpty ? "anonymous" : number)@\(domain.isEmpty ? host() : domain)", displayName: name)
+    }
+
+    /// Where the URI is: in the last brackets, since a name before them may look like one, and Asterisk puts a backslash before
+    /// the quotes of the name. Empty when the text was cut.
+    private static func uri(in text: Span<UInt8>) -> Range<Int> {
+        var cursor = Cursor(text)
+        cursor.skip { $0 != ASCII.less && $0 != ASCII.quote }
+        if cursor.isAtEnd { return 0..<text.count }
+        var found = 0..<0
+        while !cursor.isAtEnd {
+            cursor.skip(to: ASCII.less)
+            guard cursor.take(ASCII.less) else { break }
+            let start = cursor.position
+            cursor.skip { $0 != ASCII.greater && $0 != ASCII.less }
+            found = cursor.peek() == ASCII.greater ? start..<cursor.position : 0..<0
+        }
+        return found
     }
 
     /// The user part of a URI, which is what a host shows as the number.

@@ -14,7 +14,10 @@ import Testing
         (#""Boss <sip:boss@corp>" <sips:100@example.org;transport=tls>"#, "sip:42@example.org"),
         ("<sip:100@[2001:db8::7]:5060>", "sip:42@[2001:db8::7]"), ("<sip:example.org>", "sip:42@example.org"),
         ("<tel:+4912345>", "sip:42@pbx"), ("", "sip:42@pbx"), ("<sip:100@exam", "sip:42@pbx"),
-        (#""Boss <sip:boss@corp>"#, "sip:42@pbx"), ("\u{0}\u{1}", "sip:42@pbx"),
+        (#"\"x@bank.example;a=b\" <sip:100@example.org>"#, "sip:42@example.org"),
+        (#"\"<sip:x@bank.example>\" <sip:100@example.org>"#, "sip:42@example.org"),
+        (#""<sip:x@bank.example> <sip:100@exam"#, "sip:42@pbx"), (#""Boss, cut"#, "sip:42@pbx"),
+        ("\u{0}\u{1}", "sip:42@pbx"),
     ])
     func `is at the domain of the caller's own URI`(from: String, expected: String) {
         #expect(caller("42", from: from) == expected)
