@@ -314,10 +314,13 @@ static int ask_again(uint64_t handle)
 	}
 	asked = ask(t->uas.request, handle, 1, on_action, NULL);
 	pw.tm.unref_cell(t);
+	if(asked == PUSHWAKE_ERR_UNAVAILABLE || asked == PUSHWAKE_ERR_TIMEOUT) {
+		return 0;
+	}
 	if(asked < 0) {
 		pw_engine_away("pushwake_save_upstream", asked);
 	}
-	return asked != PUSHWAKE_ERR_UNAVAILABLE && asked != PUSHWAKE_ERR_TIMEOUT;
+	return 1;
 }
 
 /* Those that a new engine has to hear of, and how many it has taken. */
