@@ -21,7 +21,9 @@ final class EngineCore {
     var statistics = Statistics()
     var times = CallTimes()
     private var failureLines = FailureLines()
-    private var wallClock = WallClock(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds())
+    var clock = ClockWatch(
+        nil, wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds(),
+        now: SystemClock.monotonicMilliseconds())
     private var descriptorLines = LineBudget(most: 1, period: 60_000)
     private var storeLines = LineBudget(most: 3, period: 60_000)
     /// Nil without a file.
@@ -70,7 +72,7 @@ final class EngineCore {
     var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())
     var writer = MessageWriter()
     /// Of the clock, where nodes share the store.
-    private var lastJump: WallClock.Jump?
+    var lastJump: WallClock.Jump?
     private let isSupervised: Bool
     /// Reads all again that can be read again, and says what came of it.
     var onReload: (() -> [ReloadNote])?
@@ -192,46 +194,6 @@ final class EngineCore {
         case .write(let leftOut):
             if leftOut > 0 { log(.warning, FailureLines.summary(result.provider, result.outcome, leftOut)) }
             return .warning
-        }
-    }
-
-    /// Asks whether the clock was put right, before anything is done by it.
-    func lookAtClock() {
-        guard let jump = wallClock.look(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds()) else {
-            return
-        }
-        let days = (jump.new &- jump.old) / 86_400
-        log(
-            .warning,
-            "the clock was put \(days > 0 ? "forward" : "back") by \(days.magnitude) days; bindings keep their age"
-        )
-        let done: (StoreError?) -> Void = { [log] failure in
-            if let failure { log(.error, "bindings could not be given the time of the new clock: \(failure)") }
-        }
-        if let shared {
-            lastJump = jump
-            return move(shared, by: jump, done)
-        }
-        do throws(StoreError) {
-            try store.clockJumped(from: jump.old, to: jump.new)
-        } catch {
-            done(error)
-        }
-    }
-
-    /// Again and again until no user is left out: a store that nodes share may come after the clock. Whoever has been moved
-    /// is not moved again.
-    private func move(_ shared: any SharedStore, by jump: WallClock.Jump, _ done: @escaping (StoreError?) -> Void) {
-        guard lastJump == jump else { return }
-        shared.forEachUser(
-            now: jump.new,
-            { (_, store) throws(StoreError) in
-                try store.clockJumped(from: jump.old, to: jump.new)
-            }
-        ) { [weak self] failure in
-            done(failure)
-            guard let self, failure != nil else { return }
-            delivery.loop.schedule(after: 10_000) { [weak self] in self?.move(shared, by: jump) { _ in } }
         }
     }
 
