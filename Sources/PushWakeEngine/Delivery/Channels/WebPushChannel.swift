@@ -30,8 +30,8 @@ final class WebPushChannel: ProviderChannel {
         credential = WebPushCredential(publicKey: sender.publicKey, subject: sender.subject)
     }
 
-    /// Nothing waits, comes back or is under way.
-    var isIdle: Bool { inFlight == 0 && pool.queue.count == 0 && pool.queue.pausing == 0 }
+    /// Nothing waits or is under way. What comes back after a pause finds this channel or another one.
+    var isIdle: Bool { inFlight == 0 && pool.queue.count == 0 }
 
     /// Ends all connections; nothing can be sent any more.
     func close() { pool.close() }
