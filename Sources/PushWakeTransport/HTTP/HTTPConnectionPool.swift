@@ -61,6 +61,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private var connectTimer: Loop.TimerID?
     private var connectTime = Int64.max
     private var isLookingUp = false
+    private var lookup = 0
     /// Set while an attempt waits for addresses.
     private var lookupTimer: Loop.TimerID?
     private var deadlineTimer: Loop.TimerID?
@@ -147,6 +148,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         if let connectTimer { loop.cancel(connectTimer) }
         if let lookupTimer { loop.cancel(lookupTimer) }
         lookupTimer = nil
+        if isLookingUp { resolver.giveUp(lookup) }
         if let deadlineTimer { loop.cancel(deadlineTimer) }
         for connection in connections + draining { connection.close("closed") }
         for exchange in waiting.removeAll(where: { _ in true }) { exchange.ended(.unreachable("closed")) }
@@ -227,7 +229,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         }
         guard !isLookingUp else { return }
         isLookingUp = true
-        resolver.resolve(target.host, port: target.port) { answer in
+        lookup = resolver.resolve(target.host, port: target.port) { answer in
             self.isLookingUp = false
             guard let timer = self.lookupTimer else { return }
             self.loop.cancel(timer)

@@ -180,7 +180,7 @@ extension ChannelBuilder {
             publicKey: signer.key.publicPoint(), subject: settings.text(.vapidSubject),
             settings: WebPushSettings(settings), payloads: payloads, sign: { try? signer.sign($0) })
         // Phones name the hosts, and whoever has a host has its name server: slow ones must not hold up Apple's.
-        let resolver = Resolver(loop: loop)
+        let resolver = Resolver(loop: loop, trusted: Set(sender.settings.hosts.filter { !$0.contains("*") }))
         return WebPushChannels(sender, loop: loop) { origin, sender in webPush(to: origin, sender, resolver) }
     }
 
