@@ -187,6 +187,19 @@ import Testing
         delivery.endAll()
     }
 
+    @Test func `that fail have a few lines in the log, however many there are`() throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush()
+        let away = (1...60).map { Binding(provider: .webpush, token: "https://127.0.0.1:\($0)/x", dialect: .rfc8599) }
+        let content = PushContent(event: .call, callID: "c")
+        let ends = try fixture.push(away.map { ($0, content) }, seconds: 2)
+        #expect(ends.allSatisfy { $0.verdict.outcome != .accepted })
+        let lines = fixture.lines.filter { $0.contains("cannot connect") }
+        #expect((1...3).contains(lines.count), "\(lines)")
+        #expect(!lines.contains { $0.contains("calls go through without push") })
+    }
+
     @Test(arguments: [(false, Outcome.unavailable), (true, .accepted)])
     func `are not reached when their name leads inside, unless that is allowed`(isAllowed: Bool, outcome: Outcome)
         throws

@@ -181,14 +181,17 @@ extension ChannelBuilder {
             settings: WebPushSettings(settings), payloads: payloads, sign: { try? signer.sign($0) })
         // Phones name the hosts, and whoever has a host has its name server: slow ones must not hold up Apple's.
         let resolver = Resolver(loop: loop, trusted: Set(sender.settings.hosts.filter { !$0.contains("*") }))
-        return WebPushChannels(sender, loop: loop) { origin, sender in webPush(to: origin, sender, resolver) }
+        let lines = LimitedLines(log)
+        return WebPushChannels(sender, loop: loop) { origin, sender in webPush(to: origin, sender, resolver, lines) }
     }
 
     /// The channel to one service. What its name resolves to is checked too: a public name may lead inside.
-    func webPush(to origin: HTTPOrigin, _ sender: WebPushSender, _ resolver: Resolver? = nil) -> WebPushChannel {
+    func webPush(
+        to origin: HTTPOrigin, _ sender: WebPushSender, _ resolver: Resolver? = nil, _ lines: LimitedLines? = nil
+    ) -> WebPushChannel {
         let label = "webpush \(origin.authority)"
         // Phones name these services: no one of them may take the memory of all.
-        let pool = pool(origin, label, connections: 1, share: 16, tellsTime: false, resolver: resolver) {
+        let pool = pool(origin, label, connections: 1, share: 16, tellsTime: false, resolver: resolver, lines: lines) {
             $0.refusesLocalAddresses = !sender.settings.allowsPrivateAddresses
             $0.closeAfter = 60_000
         }
