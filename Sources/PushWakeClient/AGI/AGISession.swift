@@ -53,6 +53,14 @@ package struct AGISession {
     /// Nothing has been asked for yet.
     package var isIntroducing: Bool { state == .environment }
 
+    /// A command has been said whose answer is to come: Asterisk gives it at once.
+    package var expectsAnswer: Bool {
+        switch state {
+        case .askingChannel, .setting: true
+        case .environment, .waiting, .done: false
+        }
+    }
+
     /// True while a phone is waited for.
     package var isWaiting: Bool { state == .waiting }
 

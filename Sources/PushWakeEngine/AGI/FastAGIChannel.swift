@@ -12,6 +12,11 @@ final class FastAGIChannel: WakeWaiter {
     private var session: AGISession
     var wait: WakeKey?
     var waitTimer: Loop.TimerID?
+    /// Milliseconds that Asterisk has for an answer.
+    private static let patience: Int64 = 10_000
+    private var answerTimer: Loop.TimerID?
+    /// Runs when it has given none.
+    var onSilence: (() -> Void)?
 
     init(_ connection: LineConnection, _ core: EngineCore, token: String) {
         session = AGISession(arguments: nil, token: token)
@@ -58,6 +63,19 @@ final class FastAGIChannel: WakeWaiter {
                 }
             case .close: connection.close()
             }
+        }
+        watchAnswer()
+    }
+
+    /// Who is alive and says nothing more must not keep a descriptor.
+    private func watchAnswer() {
+        if let answerTimer { core.delivery.loop.cancel(answerTimer) }
+        answerTimer = nil
+        guard session.expectsAnswer else { return }
+        answerTimer = core.delivery.loop.schedule(after: Self.patience) { [weak self] in
+            self?.answerTimer = nil
+            self?.connection.close()
+            self?.onSilence?()
         }
     }
 

@@ -222,6 +222,19 @@ import Testing
         #expect(session.heard(WaitEvent(kind: .registered, contact: "sip:100@192.0.2.2"), now: 1002) == [])
     }
 
+    @Test func `knows when Asterisk has to answer`() {
+        var session = AGISession(arguments: ["wake", "100", "40"])
+        #expect(!session.expectsAnswer)
+        _ = session.line("", now: 0)
+        #expect(session.expectsAnswer)
+        _ = session.line("200 result=1 (abc@host)", now: 1000)
+        #expect(session.isWaiting && !session.expectsAnswer)
+        _ = session.heard(WaitEvent(kind: .timedOut), now: 1000)
+        #expect(session.expectsAnswer)
+        _ = session.ended()
+        #expect(!session.expectsAnswer)
+    }
+
     @Test func `takes the lines of a usage text for one answer`() {
         var session = waiting()
         var actions = session.heard(WaitEvent(kind: .timedOut), now: 1000)
