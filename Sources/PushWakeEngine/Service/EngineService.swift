@@ -233,7 +233,9 @@ public final class EngineService {
             options.purrs = PURRLimits(settings)
             options.perUser = perUser
             let store = try SQLiteStore(path: settings.text(.storePath), options: options)
-            store.onDamage = { log(.error, $0) }
+            // A page that is lost may be many rows.
+            let lines = LimitedLines(log, most: 10)
+            store.onDamage = { lines(.error, $0) }
             return try BufferedStore(store, inGroups: durability != .everyCommit)
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
