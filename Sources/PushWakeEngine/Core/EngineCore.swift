@@ -25,7 +25,8 @@ final class EngineCore {
         nil, wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds(),
         now: SystemClock.monotonicMilliseconds())
     private var descriptorLines = LineBudget(most: 1, period: 60_000)
-    private var storeLines = LineBudget(most: 3, period: 60_000)
+    private let storeLines: LimitedLines
+    private let lossLines: LimitedLines
     /// Nil without a file.
     var storeFile: StoreFile?
     /// Why the store of this process could not be used last; nil while it can.
@@ -92,6 +93,8 @@ final class EngineCore {
         putOff = PutOffPushes(capacity: Int(settings.integer(.queueSize)))
         calls = HeldRequests(most: Int(settings.integer(.wakesKept)))
         self.log = log
+        storeLines = LimitedLines(log)
+        lossLines = LimitedLines(log, most: 1)
         callPolicy = CallPolicy(settings)
         load = LoadWatch(delivery: delivery, log: log)
         pages = PageQueue(loop: delivery.loop)
@@ -201,8 +204,16 @@ final class EngineCore {
     func storeFailed(_ text: String) {
         // A store that nodes share has said so once.
         guard shared == nil else { return log(.debug, text) }
-        guard case .write(let leftOut) = storeLines.admit(now: delivery.loop.now) else { return }
-        log(.error, leftOut > 0 ? "\(text) (\(leftOut) more like this were left out)" : text)
+        storeLines(.error, text)
+    }
+
+    /// A peer that does not read has lost a message.
+    func messageLost() {
+        statistics.messagesDropped += 1
+        lossLines(
+            .error,
+            "a process of the PBX does not read what the engine sends it; messages are dropped, and requests that wait for them go on when their time is over"
+        )
     }
 
     /// Somebody who connects has to wait: said once, not ten times a second.

@@ -370,6 +370,7 @@ extension EngineService {
                 guard let self, let connection else { return }
                 connection.adjust(loop)
             }
+            connection.peer.onLoss = { [weak self] in self?.core.messageLost() }
         } catch {
             log(.error, "a connection could not be taken: \(error)")
         }
