@@ -260,6 +260,12 @@ int pushwake_is_push_parameter(pushwake_str name);
  * does not fit, writes only the NUL and returns 0. Does not ask the engine. */
 size_t pushwake_contact_strip(char *out, size_t size, pushwake_str uri);
 
+/* Writes a text from a packet as the value of a `key=value` in a log line, and a NUL;
+ * returns its length. What a terminal or a reader of lines would obey becomes ?, a text
+ * with blanks is quoted, an empty one is -, and one that does not fit ends in an
+ * ellipsis. Below 8 bytes there may be room for the NUL only: 0. Does not ask the engine. */
+size_t pushwake_log_value(char *out, size_t size, pushwake_str text);
+
 /* A REGISTER as it came. The library picks the headers it knows (Contact, Expires,
  * X-MPUSH, Feature-Caps, X-PIID, ...); hand over all of them, in order. */
 typedef struct pushwake_register_request {

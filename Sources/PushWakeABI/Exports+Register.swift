@@ -14,10 +14,21 @@ public func pushwake_is_push_parameter(_ name: pushwake_str) -> CInt {
 
 @_cdecl("pushwake_contact_strip") @implementation
 public func pushwake_contact_strip(_ out: UnsafeMutablePointer<CChar>!, _ size: Int, _ uri: pushwake_str) -> Int {
+    give(Binding.withoutPushParameters(uri.string), to: out, size)
+}
+
+@_cdecl("pushwake_log_value") @implementation
+public func pushwake_log_value(_ out: UnsafeMutablePointer<CChar>!, _ size: Int, _ text: pushwake_str) -> Int {
+    guard size > 0 else { return 0 }
+    return give(PrintableText.logValue(text.string, most: size - 1), to: out, size)
+}
+
+/// The text and a NUL; without room for both only the NUL. Its length.
+private func give(_ text: String, to out: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int {
     guard let out, size > 0 else { return 0 }
-    let stripped = Array(Binding.withoutPushParameters(uri.string).utf8)
-    let length = stripped.count < size ? stripped.count : 0
-    for index in 0..<length { out[index] = CChar(bitPattern: stripped[index]) }
+    let bytes = Array(text.utf8)
+    let length = bytes.count < size ? bytes.count : 0
+    for index in 0..<length { out[index] = CChar(bitPattern: bytes[index]) }
     out[length] = 0
     return length
 }

@@ -229,6 +229,22 @@ static void check_strip(void)
     CHECK(pushwake_contact_strip(NULL, 10, text(stripped)) == 0);
 }
 
+static void check_log_value(void)
+{
+    char out[32] = "before";
+    CHECK(pushwake_log_value(out, sizeof(out), text("a@b")) == 3 && strcmp(out, "a@b") == 0);
+    CHECK(pushwake_log_value(out, sizeof(out), text("x user=root\x1b[31m")) > 0);
+    CHECK(strcmp(out, "\"x user=root?[31m\"") == 0);
+    CHECK(pushwake_log_value(out, sizeof(out), nothing) == 1 && strcmp(out, "-") == 0);
+    CHECK(pushwake_log_value(out, sizeof(out), text("\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"")) == strlen(out));
+    CHECK(strlen(out) < sizeof(out) && out[0] == '"' && out[strlen(out) - 1] == '"');
+    pushwake_log_value(out, sizeof(out), broken);
+    CHECK(strlen(out) < sizeof(out));
+    CHECK(pushwake_log_value(out, 1, text("x")) == 0 && out[0] == '\0');
+    CHECK(pushwake_log_value(out, 0, text("x")) == 0);
+    CHECK(pushwake_log_value(NULL, 10, text("x")) == 0);
+}
+
 static void check_node_user(pushwake_settings *settings)
 {
     pushwake_client *client = NULL;
@@ -558,6 +574,7 @@ int main(void)
     check_register(client);
     check_short_result(client);
     check_strip();
+    check_log_value();
     check_node_user(settings);
     check_refusal(settings);
     check_words(client);

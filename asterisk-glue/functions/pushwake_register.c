@@ -83,10 +83,12 @@ static void end_request(void)
 
 static void log_problems(const struct pushwake__request *request, const pushwake_register_result *result)
 {
+	char call_id[256];
 	size_t index;
 
 	for (index = 0; index < result->problem_count; index++) {
-		ast_log(LOG_WARNING, "REGISTER of '%s' (Call-ID %s): %.*s\n", request->aor, request->call_id,
+		pushwake_log_value(call_id, sizeof(call_id), pushwake__str(request->call_id));
+		ast_log(LOG_WARNING, "REGISTER of '%s' (Call-ID %s): %.*s\n", request->aor, call_id,
 			PUSHWAKE__PRINT(result->problem_list[index]));
 	}
 }

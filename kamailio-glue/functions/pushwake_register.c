@@ -16,6 +16,7 @@
 
 #define PW_SAVE_NO_REPLY 0x02
 #define PW_SAVE_PREPARE 0x10
+#define PW_LOG_SIZE 256
 
 /* The REGISTER as the library wants it. */
 typedef struct pw_register {
@@ -66,11 +67,13 @@ static void register_free(pw_register_t *r)
 
 static void warn_problems(const pw_register_t *r, const pushwake_register_result *result)
 {
+	char callid[PW_LOG_SIZE], user[PW_LOG_SIZE];
 	size_t i;
 
 	for(i = 0; i < result->problem_count; i++) {
-		LM_WARN("REGISTER call-id=%.*s user=%.*s %.*s\n", r->callid.len, r->callid.s, r->aor.len, r->aor.s,
-				PW_FMT(result->problem_list[i]));
+		pushwake_log_value(callid, sizeof(callid), pw_in(&r->callid));
+		pushwake_log_value(user, sizeof(user), pw_in(&r->aor));
+		LM_WARN("REGISTER call-id=%s user=%s %.*s\n", callid, user, PW_FMT(result->problem_list[i]));
 	}
 }
 

@@ -55,6 +55,14 @@ package struct AGISession {
     /// Nothing has been asked for yet.
     package var isIntroducing: Bool { state == .environment }
 
+    /// A command has been said whose answer is to come: Asterisk gives it at once.
+    package var expectsAnswer: Bool {
+        switch state {
+        case .askingChannel, .setting: true
+        case .environment, .waiting, .done: false
+        }
+    }
+
     /// True while a phone is waited for.
     package var isWaiting: Bool { state == .waiting }
 
@@ -238,12 +246,14 @@ extension AGISession {
     /// dials what its AoR has. `&`, `,` and `|` would end an argument of Dial(), `/` the resource.
     private func dial(_ contact: String) -> String {
         let user = String(aor.prefix { $0 != "@" })
+        guard !user.isEmpty, Self.isSafe(user) else { return "" }
         guard !contact.isEmpty else { return "PJSIP/\(user)" }
         let bare = Binding.withoutPushParameters(contact)
-        let isSafe = bare.utf8.allSatisfy { byte in
-            byte > 0x20 && byte < 0x7F && !"&,|\"\\/^{}$()".utf8.contains(byte)
-        }
-        return isSafe && bare.utf8.count < 400 ? "PJSIP/\(user)/\(bare)" : "PJSIP/\(user)"
+        return Self.isSafe(bare) && bare.utf8.count < 400 ? "PJSIP/\(user)/\(bare)" : "PJSIP/\(user)"
+    }
+
+    private static func isSafe(_ text: String) -> Bool {
+        text.utf8.allSatisfy { byte in byte > 0x20 && byte < 0x7F && !"&,|\"\\/^{}$()".utf8.contains(byte) }
     }
 
     private static func set(_ name: String, _ value: String) -> String {

@@ -43,6 +43,21 @@ public enum PrintableText {
         return String(decoding: quoted, as: UTF8.self)
     }
 
+    /// The same in at most so many bytes, cut where it is longer; at least 5 are needed for a text that is cut.
+    public static func logValue(_ text: String, most: Int) -> String {
+        let whole = logValue(text)
+        guard whole.utf8.count > most else { return whole }
+        // With quotes and `…`, each byte may become two.
+        var room = (most - 5) / 2
+        var kept = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            room -= UTF8.width(scalar)
+            if room < 0 { break }
+            kept.append(scalar)
+        }
+        return logValue(String(kept) + "…")
+    }
+
     /// How many bytes the character has that begins here, when it is one that is obeyed; else 0.
     private static func obeyedBytes(_ bytes: Span<UInt8>, _ index: Int) -> Int {
         switch bytes[index] {

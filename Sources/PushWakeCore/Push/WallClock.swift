@@ -8,6 +8,11 @@ public struct WallClock: Equatable, Sendable {
         /// What the clock would say without it, seconds since 1970.
         public let old: Int64
         public let new: Int64
+
+        /// This jump and an earlier one that nobody was told of, as one.
+        public func following(_ earlier: Jump) -> Jump {
+            Jump(old: earlier.old &+ (old &- earlier.new), new: new)
+        }
     }
 
     /// Shorter jumps are the clock's own business, seconds.

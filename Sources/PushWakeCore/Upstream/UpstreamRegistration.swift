@@ -388,7 +388,9 @@ extension UpstreamRegistration {
         until: Int64?, interval: Int64, credential: DigestAlgorithm?, devices: [(device: UInt64, endsAt: Int64)],
         now: Int64
     ) {
-        self.interval = max(interval, 0)
+        // A file may hold any number.
+        let interval = min(max(interval, 0), Self.longestStay)
+        self.interval = interval
         self.until = until.map { interval > 0 ? min($0, now + interval) : $0 }
         self.credential = credential
         self.devices = devices.prefix(Self.mostDevices).map { ($0.device, min($0.endsAt, now + Self.longestStay)) }

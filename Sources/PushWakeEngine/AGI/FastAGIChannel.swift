@@ -12,6 +12,11 @@ final class FastAGIChannel: WakeWaiter {
     private var session: AGISession
     var wait: WakeKey?
     var waitTimer: Loop.TimerID?
+    /// Milliseconds that Asterisk has for an answer.
+    private static let patience: Int64 = 10_000
+    private var answerTimer: Loop.TimerID?
+    /// Runs when it has given none.
+    var onSilence: (() -> Void)?
 
     init(_ connection: LineConnection, _ core: EngineCore, token: String) {
         session = AGISession(arguments: nil, token: token, host: SystemName.host)
@@ -59,9 +64,23 @@ final class FastAGIChannel: WakeWaiter {
             case .close: connection.close()
             }
         }
+        watchAnswer()
+    }
+
+    /// Who is alive and says nothing more must not keep a descriptor.
+    private func watchAnswer() {
+        if let answerTimer { core.delivery.loop.cancel(answerTimer) }
+        answerTimer = nil
+        guard session.expectsAnswer else { return }
+        answerTimer = core.delivery.loop.schedule(after: Self.patience) { [weak self] in
+            self?.answerTimer = nil
+            self?.connection.close()
+            self?.onSilence?()
+        }
     }
 
     private func wake(_ message: WakeMessage) {
+        core.lookAtClock()
         wait = message.key
         core.wake(message) { [weak self] result in
             // Who has hung up meanwhile has ended it.
@@ -79,6 +98,7 @@ final class FastAGIChannel: WakeWaiter {
     }
 
     private func listBindings(_ aor: String) {
+        core.lookAtClock()
         core.ask(about: aor) { (store) throws(StoreError) in
             try store.bindings(of: aor, now: SystemClock.wallSeconds())
         } then: { [weak self] result in

@@ -12,14 +12,13 @@ final class FastAGIServer {
     private static let shortestToken = 8
 
     private let core: EngineCore
-    private let log: EngineLog
     private let allowed: NetworkList
     private let token: String
     private let loop: Loop
     private var listener: LineListener?
     private var channels: [ObjectIdentifier: FastAGIChannel] = [:]
-    private var refusals = LineBudget(most: 3, period: 60_000)
-    private var silences = LineBudget(most: 3, period: 60_000)
+    private let refusals: LimitedLines
+    private let silences: LimitedLines
 
     /// Why the setting cannot be used.
     struct Failure: Error {
@@ -33,7 +32,8 @@ final class FastAGIServer {
     ) throws(Failure) {
         self.loop = loop
         self.core = core
-        self.log = log
+        refusals = LimitedLines(log)
+        silences = LimitedLines(log)
         let socket: SocketAddress
         do throws(SettingError) {
             allowed = try Self.networks(networks)
@@ -87,16 +87,14 @@ final class FastAGIServer {
         return socket
     }
 
-    /// A line of the log, unless there were too many of its kind.
-    private func tell(_ level: LogLevel, _ text: String, _ budget: inout LineBudget) {
-        guard case .write(let leftOut) = budget.admit(now: loop.now) else { return }
-        let more = leftOut > 0 ? " (and \(leftOut) others since the last such line)" : ""
-        log(level, "FastAGI: \(text)\(more)")
-    }
-
     private func accept(_ connection: LineConnection, _ peer: SocketAddress) {
-        guard allowed.contains(peer.ip), channels.count < Self.mostChannels else {
-            tell(.warning, "\(peer.ip) was turned away; see fastagi_allow", &refusals)
+        guard allowed.contains(peer.ip) else {
+            refusals(.warning, "FastAGI: \(peer.ip) was turned away; see fastagi_allow")
+            return connection.close()
+        }
+        // The PBX itself needs descriptors of this process too.
+        guard channels.count < min(Self.mostChannels, AcceptGate.limit / 2) else {
+            refusals(.warning, "FastAGI: \(peer.ip) was turned away: \(channels.count) channels are open")
             return connection.close()
         }
         let channel = FastAGIChannel(connection, core, token: token)
@@ -104,8 +102,9 @@ final class FastAGIServer {
         channels[id] = channel
         loop.schedule(after: Self.introduction) { [weak self, weak channel] in
             guard let self, let channel, !channel.isIntroduced() else { return }
-            tell(.info, "\(peer.ip) connected and said nothing", &silences)
+            silences(.info, "FastAGI: \(peer.ip) connected and said nothing")
         }
+        channel.onSilence = { [silences] in silences(.info, "FastAGI: \(peer.ip) gave no answer to a command") }
         connection.onLine = { [weak channel] in channel?.line($0) }
         connection.onClose = { [weak self, weak channel] in
             channel?.connectionClosed()

@@ -21,9 +21,12 @@ final class EngineCore {
     var statistics = Statistics()
     var times = CallTimes()
     private var failureLines = FailureLines()
-    private var wallClock = WallClock(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds())
+    var clock = ClockWatch(
+        nil, wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds(),
+        now: SystemClock.monotonicMilliseconds())
     private var descriptorLines = LineBudget(most: 1, period: 60_000)
-    private var storeLines = LineBudget(most: 3, period: 60_000)
+    private let storeLines: LimitedLines
+    private let lossLines: LimitedLines
     /// Nil without a file.
     var storeFile: StoreFile?
     /// Why the store of this process could not be used last; nil while it can.
@@ -71,7 +74,7 @@ final class EngineCore {
     var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())
     var writer = MessageWriter()
     /// Of the clock, where nodes share the store.
-    private var lastJump: WallClock.Jump?
+    var lastJump: WallClock.Jump?
     private let isSupervised: Bool
     /// Reads all again that can be read again, and says what came of it.
     var onReload: (() -> [ReloadNote])?
@@ -91,6 +94,8 @@ final class EngineCore {
         putOff = PutOffPushes(capacity: Int(settings.integer(.queueSize)))
         calls = HeldRequests(most: Int(settings.integer(.wakesKept)))
         self.log = log
+        storeLines = LimitedLines(log)
+        lossLines = LimitedLines(log, most: 1)
         callPolicy = CallPolicy(settings)
         load = LoadWatch(delivery: delivery, log: log)
         pages = PageQueue(loop: delivery.loop)
@@ -197,52 +202,20 @@ final class EngineCore {
         }
     }
 
-    /// Asks whether the clock was put right, before anything is done by it.
-    func lookAtClock() {
-        guard let jump = wallClock.look(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds()) else {
-            return
-        }
-        let days = (jump.new &- jump.old) / 86_400
-        log(
-            .warning,
-            "the clock was put \(days > 0 ? "forward" : "back") by \(days.magnitude) days; bindings keep their age"
-        )
-        let done: (StoreError?) -> Void = { [log] failure in
-            if let failure { log(.error, "bindings could not be given the time of the new clock: \(failure)") }
-        }
-        if let shared {
-            lastJump = jump
-            return move(shared, by: jump, done)
-        }
-        do throws(StoreError) {
-            try store.clockJumped(from: jump.old, to: jump.new)
-        } catch {
-            done(error)
-        }
-    }
-
-    /// Again and again until no user is left out: a store that nodes share may come after the clock. Whoever has been moved
-    /// is not moved again.
-    private func move(_ shared: any SharedStore, by jump: WallClock.Jump, _ done: @escaping (StoreError?) -> Void) {
-        guard lastJump == jump else { return }
-        shared.forEachUser(
-            now: jump.new,
-            { (_, store) throws(StoreError) in
-                try store.clockJumped(from: jump.old, to: jump.new)
-            }
-        ) { [weak self] failure in
-            done(failure)
-            guard let self, failure != nil else { return }
-            delivery.loop.schedule(after: 10_000) { [weak self] in self?.move(shared, by: jump) { _ in } }
-        }
-    }
-
     /// A binding could not be stored. A full disk refuses those of thousands of phones.
     func storeFailed(_ text: String) {
         // A store that nodes share has said so once.
         guard shared == nil else { return log(.debug, text) }
-        guard case .write(let leftOut) = storeLines.admit(now: delivery.loop.now) else { return }
-        log(.error, leftOut > 0 ? "\(text) (\(leftOut) more like this were left out)" : text)
+        storeLines(.error, text)
+    }
+
+    /// A peer that does not read has lost a message.
+    func messageLost() {
+        statistics.messagesDropped += 1
+        lossLines(
+            .error,
+            "a process of the PBX does not read what the engine sends it; messages are dropped, and requests that wait for them go on when their time is over"
+        )
     }
 
     /// Somebody who connects has to wait: said once, not ten times a second.

@@ -47,11 +47,11 @@ struct ChannelBuilder {
 
     /// Connections to one server; `certificate` is the file of the one in `tls`, `share` is which part of the queue's
     /// size it has, `adjust` says what is special. Without pushes they are no part of what is counted of the queues; one that
-    /// `tellsTime` is believed when it says what time it is.
+    /// `tellsTime` is believed when it says what time it is. `lines` are those that servers have in common which phones name.
     func pool(
         _ origin: HTTPOrigin, _ label: String, connections: Int64, tls: TLSContext? = nil,
         certificate: String? = nil, share: Int = 1, carriesPushes: Bool = true, tellsTime: Bool = true,
-        resolver own: Resolver? = nil,
+        resolver own: Resolver? = nil, lines: LimitedLines? = nil,
         adjust: (inout HTTPPoolConfiguration) -> Void = { _ in }
     ) -> ProviderPool {
         var configuration = HTTPPoolConfiguration()
@@ -66,7 +66,7 @@ struct ChannelBuilder {
             resolver: own ?? resolver)
         if tellsTime, let clocks { pool.onDate = { clocks.note($0, from: origin.host) } }
         let queue = queues.make(pool, share: share, isCounted: carriesPushes, loop: loop)
-        return ProviderPool(pool, queue: queue, label: label, certificate: certificate, log: log)
+        return ProviderPool(pool, queue: queue, label: label, certificate: certificate, log: log, lines: lines)
     }
 }
 

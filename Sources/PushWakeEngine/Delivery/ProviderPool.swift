@@ -13,12 +13,18 @@ final class ProviderPool {
     private let pool: HTTPConnectionPool
     private let label: String
     private let log: EngineLog
+    /// For services that phones name: whoever has many must not fill the log. Nil for those of the operator.
+    private let lines: LimitedLines?
     private var hasLogged = false
     /// A provider may end one connection after another.
     private var goAwayLines = LineBudget(most: 3, period: 60_000)
 
     /// `certificate` is the file of the one that the client shows.
-    init(_ pool: HTTPConnectionPool, queue: ChannelQueue, label: String, certificate: String? = nil, log: EngineLog) {
+    init(
+        _ pool: HTTPConnectionPool, queue: ChannelQueue, label: String, certificate: String? = nil, log: EngineLog,
+        lines: LimitedLines? = nil
+    ) {
+        self.lines = lines
         self.pool = pool
         self.queue = queue
         self.label = label
@@ -49,7 +55,7 @@ final class ProviderPool {
     func noteAnswer() {
         guard hasLogged else { return }
         hasLogged = false
-        log(.notice, "\(label): works again")
+        log(lines == nil ? .notice : .info, "\(label): works again")
     }
 
     /// Another pool takes over: what is under way here is still answered, then the connections end.
@@ -63,12 +69,17 @@ final class ProviderPool {
 
     /// Ordinary at Apple: its pushes go over another connection.
     private func noteGoAway(_ text: String) {
+        if let lines { return _ = lines(.info, "\(label): \(text)") }
         let admission = goAwayLines.admit(now: SystemClock.monotonicMilliseconds())
         guard case .write(let leftOut) = admission else { return log(.debug, "\(label): \(text)") }
         log(.notice, "\(label): \(text)\(leftOut > 0 ? " (\(leftOut) times more since the last such line)" : "")")
     }
 
     private func logProblem(_ text: String) {
+        if let lines {
+            hasLogged = lines(.info, "\(label): \(text); its phones are not pushed until this ends") || hasLogged
+            return
+        }
         hasLogged = true
         log(.warning, "\(label): \(text); calls go through without push until this ends")
     }

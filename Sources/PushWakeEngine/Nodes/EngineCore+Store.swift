@@ -84,6 +84,7 @@ extension EngineCore {
 
     /// Asks a store that has failed whether it takes changes again: nobody else may ask it any more.
     func lookAtStore() {
+        tellOfJumpAgain()
         guard storeFault != nil else { return }
         do throws(StoreError) {
             try store.tryWriting()

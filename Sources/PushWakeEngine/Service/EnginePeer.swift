@@ -85,6 +85,8 @@ final class SocketPeer: EnginePeer {
     let socket: LocalSocket
     /// Runs when a message had to be kept: somebody must watch for room.
     var onBacklog: (() -> Void)?
+    /// Runs for each message that is lost.
+    var onLoss: (() -> Void)?
     private var backlog: [[UInt8]] = []
     private var backlogBytes = 0
 
@@ -120,7 +122,10 @@ final class SocketPeer: EnginePeer {
     var hasBacklog: Bool { !backlog.isEmpty }
 
     private func keep(_ message: [UInt8]) {
-        guard backlog.count < Self.longestBacklog, backlogBytes + message.count <= Self.mostBytes else { return }
+        guard backlog.count < Self.longestBacklog, backlogBytes + message.count <= Self.mostBytes else {
+            onLoss?()
+            return
+        }
         backlog.append(message)
         backlogBytes += message.count
         if backlog.count == 1 { onBacklog?() }

@@ -17,6 +17,8 @@ public final class EngineService {
     private let checkpoints: CheckpointThread?
     /// The same for the gateway's file.
     private var upstreamCheckpoints: CheckpointThread?
+    /// Nil for a store without a file.
+    private var clockFile: ClockFile?
     private var connections: [ObjectIdentifier: PeerConnection] = [:]
     private var signals: Signals?
     private var isEnding = false
@@ -71,7 +73,12 @@ public final class EngineService {
         core = EngineCore(
             settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, shared: shared,
             delivery: delivery, log: log, isSupervised: isSupervised)
-        if settings.storeChoice == .sqlite { core.storeFile = StoreFile(settings.text(.storePath)) }
+        if settings.storeChoice == .sqlite {
+            core.storeFile = StoreFile(settings.text(.storePath))
+            clockFile = ClockFile(storePath: settings.text(.storePath))
+        }
+        core.clock = ClockWatch(
+            clockFile?.record, wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds(), now: loop.now)
         (core.upstream, upstreamCheckpoints) = try Self.openUpstream(settings, core, log)
         let problems = delivery.open()
         for problem in problems { log(.warning, problem) }
@@ -226,7 +233,9 @@ public final class EngineService {
             options.purrs = PURRLimits(settings)
             options.perUser = perUser
             let store = try SQLiteStore(path: settings.text(.storePath), options: options)
-            store.onDamage = { log(.error, $0) }
+            // A page that is lost may be many rows.
+            let lines = LimitedLines(log, most: 10)
+            store.onDamage = { lines(.error, $0) }
             return try BufferedStore(store, inGroups: durability != .everyCommit)
         } catch {
             throw EngineFailure(message: "store_path: \(error)")
@@ -286,9 +295,11 @@ public final class EngineService {
     private func housekeeping() {
         var pause: Int64 = 60_000
         core.lookAtClock()
+        if core.clock.pending == nil {
+            clockFile?.keep(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds())
+        }
         do throws(StoreError) {
-            // A server that nodes share forgets by itself.
-            if shared == nil, try core.store.forget(now: loop.wallSeconds, limit: 200) == 200 { pause = 50 }
+            if try core.forgetSome(now: loop.now, wall: loop.wallSeconds) { pause = 50 }
         } catch {
             core.note(error)
             log(.error, "old bindings could not be dropped: \(error)")
@@ -359,6 +370,7 @@ extension EngineService {
                 guard let self, let connection else { return }
                 connection.adjust(loop)
             }
+            connection.peer.onLoss = { [weak self] in self?.core.messageLost() }
         } catch {
             log(.error, "a connection could not be taken: \(error)")
         }

@@ -25,6 +25,8 @@ struct Statistics {
     var heardOfElsewhere = 0
     /// Pushes that another node sends for the same request.
     var leftToOtherNodes = 0
+    /// Messages to peers that did not read.
+    var messagesDropped = 0
     /// Of each provider, how many pushes came to each outcome, by its raw value.
     private(set) var outcomes: [Provider: [Int]] = [:]
     /// From push to REGISTER.
@@ -58,6 +60,7 @@ struct Statistics {
         ]
         if heardOfElsewhere > 0 { rows.append(("registered_elsewhere", Int64(heardOfElsewhere))) }
         if leftToOtherNodes > 0 { rows.append(("pushes_left_to_nodes", Int64(leftToOtherNodes))) }
+        if messagesDropped > 0 { rows.append(("messages_dropped", Int64(messagesDropped))) }
         for provider in Provider.allCases {
             guard let counts = outcomes[provider] else { continue }
             for outcome in Outcome.allCases {

@@ -113,8 +113,10 @@ final class BindingKindTable {
     }
 
     private func insert(_ kind: BindingKind) throws(StoreError) -> Int64 {
-        let next = (try database.number("SELECT max(id) FROM kinds") ?? 0) + 1
-        guard next <= Self.limit else { return Self.inline }
+        // A file may hold any number.
+        let last = max(try database.number("SELECT max(id) FROM kinds") ?? 0, 0)
+        guard last < Self.limit else { return Self.inline }
+        let next = last + 1
         let insertion = try database.statement(
             "INSERT INTO kinds(app, team, provider, environment, service, dialect, id) VALUES(?, ?, ?, ?, ?, ?, ?)")
         defer { insertion.reset() }

@@ -4,6 +4,8 @@
 public final class LineConnection: LoopSource {
     private static let longestLine = 8192
     private static let mostUnsent = 256 * 1024
+    /// Milliseconds that a reader has for the last lines.
+    private static let farewell: Int64 = 10_000
 
     private let socket: Socket
     private let loop: Loop
@@ -33,8 +35,10 @@ public final class LineConnection: LoopSource {
 
     /// Closes once everything has been sent.
     public func close() {
+        guard !isClosing else { return }
         isClosing = true
-        if unsent.isEmpty { finish() }
+        if unsent.isEmpty { return finish() }
+        loop.schedule(after: Self.farewell) { [weak self] in self?.finish() }
     }
 
     public func ready(_ readiness: Loop.Readiness) {

@@ -6,8 +6,8 @@ internal import CLinux
 /// up; IP literals need none.
 ///
 /// Phones name hosts, and whoever has a host has its name server, which may hang. So a lookup that takes long gives
-/// its place away, names that were found in time before go first and have places of their own, and names that took
-/// long before come last.
+/// its place away, names that were found in time before go first and have places of their own, names that took
+/// long before come last, and of those that are new the last one goes first.
 ///
 /// Nothing is cached: Apple asks for a fresh lookup before each connect, and the system's resolver may cache.
 public final class Resolver: @unchecked Sendable {
@@ -19,6 +19,7 @@ public final class Resolver: @unchecked Sendable {
     }
 
     private struct Job {
+        let id: Int
         let host: String
         let port: UInt16
         let completion: (Answer) -> Void
@@ -47,6 +48,7 @@ public final class Resolver: @unchecked Sendable {
     private let lookUp: LookUp
     private let loop: Loop
     private let threadLimit: Int
+    private let trusted: Set<String>
     /// Milliseconds after which a lookup gives its place away.
     private let patience: Int64
     // Touched on the loop's thread only.
@@ -56,12 +58,16 @@ public final class Resolver: @unchecked Sendable {
     private var slow: Set<String> = []
     private var lastID = 0
 
-    /// Asks the system, at most so many names at a time.
-    public convenience init(loop: Loop, threadLimit: Int = 4) {
-        self.init(loop: loop, threadLimit: threadLimit, lookUp: SystemLookup.addresses)
+    /// Asks the system, at most so many names at a time. `trusted` names are in nobody's hands, and count as quick from
+    /// the beginning.
+    public convenience init(loop: Loop, threadLimit: Int = 4, trusted: Set<String> = []) {
+        self.init(loop: loop, threadLimit: threadLimit, trusted: trusted, lookUp: SystemLookup.addresses)
     }
 
-    init(loop: Loop, threadLimit: Int = 4, patience: Int64 = 1000, lookUp: @escaping LookUp) {
+    init(
+        loop: Loop, threadLimit: Int = 4, patience: Int64 = 1000, trusted: Set<String> = [], lookUp: @escaping LookUp
+    ) {
+        self.trusted = trusted
         self.patience = patience
         poster = loop.poster
         self.lookUp = lookUp
@@ -69,23 +75,35 @@ public final class Resolver: @unchecked Sendable {
         self.threadLimit = threadLimit
     }
 
-    /// Calls `completion` later on the loop's thread. Call it on that thread.
-    public func resolve(_ host: String, port: UInt16, completion: @escaping (Answer) -> Void) {
+    /// Calls `completion` later on the loop's thread. Call it on that thread. What it returns gives the lookup up.
+    @discardableResult
+    public func resolve(_ host: String, port: UInt16, completion: @escaping (Answer) -> Void) -> Int {
+        lastID += 1
         if let literal = SocketAddress(ip: host, port: port) {
-            return loop.atEndOfTurn { completion(.addresses([literal])) }
+            loop.atEndOfTurn { completion(.addresses([literal])) }
+            return lastID
         }
-        queues[experience(of: host).rawValue].append(Job(host: host, port: port, completion: completion))
+        let id = lastID
+        queues[experience(of: host).rawValue].append(Job(id: id, host: host, port: port, completion: completion))
         startNext()
+        return id
     }
 
+    /// Nobody wants the answer any more: a lookup that has not begun is left out, and never completes.
+    public func giveUp(_ id: Int) {
+        for index in queues.indices { queues[index].removeAll { $0.id == id } }
+    }
+
+    /// Lookups that have not begun.
+    var waiting: Int { queues.reduce(0) { $0 + $1.count } }
+
     private func experience(of host: String) -> Experience {
-        quick.contains(host) ? .quick : slow.contains(host) ? .slow : .new
+        quick.contains(host) || trusted.contains(host) ? .quick : slow.contains(host) ? .slow : .new
     }
 
     private func startNext() {
         while let job = takeNext() {
-            lastID += 1
-            let id = lastID
+            let id = job.id
             running[id] = job
             let lookup = Lookup(id: id, host: job.host, port: job.port, lookUp: lookUp, resolver: self)
             guard lookup.start() else {
@@ -105,7 +123,10 @@ public final class Resolver: @unchecked Sendable {
                 case .new: (threadLimit, threadLimit + Self.mostSlow)
                 case .slow: (max(threadLimit / 2, 1), threadLimit + Self.mostSlow / 2)
                 }
-            if busy < places, running.count < threads { return queues[experience.rawValue].removeFirst() }
+            guard busy < places, running.count < threads else { continue }
+            if experience == .quick { return queues[experience.rawValue].removeFirst() }
+            // Names that nobody knows may be one user's, and as many as he likes: who comes last waits for none of them.
+            return queues[experience.rawValue].popLast()
         }
         return nil
     }

@@ -62,6 +62,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private var lastID = 0
     private let connectTimer: DueTimer
     private var isLookingUp = false
+    private var lookup = 0
     /// Set while an attempt waits for addresses.
     private let lookupTimer: DueTimer
     private let deadlineTimer: DueTimer
@@ -148,6 +149,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     public func close() {
         isClosed = true
         for timer in [connectTimer, lookupTimer, deadlineTimer] { timer.cancel() }
+        if isLookingUp { resolver.giveUp(lookup) }
         for connection in connections + draining { connection.close("closed") }
         for exchange in withoutStream.removeAll(where: { _ in true }) { exchange.ended(.unreachable("closed")) }
         onFailure?("closed", .max)
@@ -222,7 +224,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         }
         guard !isLookingUp else { return }
         isLookingUp = true
-        resolver.resolve(target.host, port: target.port) { answer in
+        lookup = resolver.resolve(target.host, port: target.port) { answer in
             self.isLookingUp = false
             guard self.lookupTimer.isSet else { return }
             self.lookupTimer.cancel()

@@ -35,6 +35,16 @@ import Testing
         ])
     func value(text: String, expected: String) { #expect(PrintableText.logValue(text) == expected) }
 
+    @Test(
+        "A value fits, whatever is in it",
+        arguments: ["\"", "\\", "é ", "\u{1F4DE}", "\u{1B}", "x"], [5, 6, 7, 20, 255])
+    func bounded(text: String, most: Int) {
+        let long = String(repeating: text, count: 300)
+        let value = PrintableText.logValue(long, most: most)
+        #expect(value.utf8.count <= most && value.contains("…") && PrintableText.cleaned(value) == value)
+        #expect(PrintableText.logValue("a b", most: most) == "\"a b\"")
+    }
+
     @Test("A reason is clean from the moment it is part of a verdict")
     func verdict() {
         let verdict = Verdict(.rejected, reason: "x\n 0(1) ALERT: forged\u{1B}[31m\u{9B}\u{202E}")

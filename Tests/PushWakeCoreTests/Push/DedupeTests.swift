@@ -74,6 +74,12 @@ import Testing
 @Suite struct `Token removal guard` {
     private let bad = Verdict(.tokenGone, reason: "BadDeviceToken")
 
+    private func binding(_ sample: Binding = Samples.voip, of number: Int) -> Binding {
+        var binding = sample
+        binding.aor = "user\(number)"
+        return binding
+    }
+
     @Test func `lets dead tokens go while most are good`() {
         var removalGuard = TokenRemovalGuard()
         for index in 0..<100 {
@@ -84,13 +90,36 @@ import Testing
 
     @Test func `stops when most are called bad, and alarms once`() {
         var removalGuard = TokenRemovalGuard()
-        let decisions = (0..<7).map { _ in removalGuard.decide(bad, Samples.voip, now: 0) }
+        let decisions = (0..<7).map { removalGuard.decide(bad, binding(of: $0), now: 0) }
         #expect(decisions == [.remove, .remove, .remove, .remove, .keepAndAlarm, .keep, .keep])
+    }
+
+    @Test func `is not stopped by one user, whatever tokens he brings`() {
+        var removalGuard = TokenRemovalGuard()
+        for round in 0..<20 as Range<Int64> {
+            expectEqual(removalGuard.decide(bad, binding(of: 1), now: round), .remove)
+        }
+        _ = removalGuard.decide(Verdict(.accepted), binding(of: 2), now: 20)
+        // He counts again when the counts have faded.
+        for round in 1..<9 as Range<Int64> {
+            expectEqual(removalGuard.decide(bad, binding(of: 1), now: round * 600), .remove)
+        }
+    }
+
+    @Test func `counts each service of Web Push by itself`() {
+        func binding(_ service: String, _ user: Int) -> Binding {
+            Binding(aor: "u\(user)", provider: .webpush, token: "https://\(service)/\(user)", dialect: .rfc8599)
+        }
+        var removalGuard = TokenRemovalGuard()
+        for user in 0..<9 { _ = removalGuard.decide(bad, binding("push.attacker.example:444", user), now: 0) }
+        expectEqual(removalGuard.decide(bad, binding("push.attacker.example:444", 9), now: 0), .keep)
+        expectEqual(removalGuard.decide(bad, binding("push.attacker.example", 9), now: 0), .remove)
+        expectEqual(removalGuard.decide(bad, binding("updates.push.services.mozilla.com", 1), now: 0), .remove)
     }
 
     @Test func `counts each topic and environment by itself`() {
         var removalGuard = TokenRemovalGuard()
-        for _ in 0..<10 { _ = removalGuard.decide(bad, Samples.voip, now: 0) }
+        for user in 0..<10 { _ = removalGuard.decide(bad, binding(of: user), now: 0) }
         var sandbox = Samples.voip
         sandbox.environment = .sandbox
         expectEqual(removalGuard.decide(bad, sandbox, now: 0), .remove)
@@ -107,10 +136,10 @@ import Testing
 
     @Test func `lets go when the setup is right again, or after a while`() {
         var removalGuard = TokenRemovalGuard()
-        for _ in 0..<6 { _ = removalGuard.decide(bad, Samples.voip, now: 0) }
+        for user in 0..<6 { _ = removalGuard.decide(bad, binding(of: user), now: 0) }
         for _ in 0..<8 { _ = removalGuard.decide(Verdict(.accepted), Samples.voip, now: 1) }
         expectEqual(removalGuard.decide(bad, Samples.voip, now: 1), .remove)
-        for _ in 0..<8 { _ = removalGuard.decide(bad, Samples.android, now: 0) }
+        for user in 0..<8 { _ = removalGuard.decide(bad, binding(Samples.android, of: user), now: 0) }
         expectEqual(removalGuard.decide(bad, Samples.android, now: 599), .keep)
         expectEqual(removalGuard.decide(bad, Samples.android, now: 1800), .remove)
     }

@@ -20,6 +20,14 @@ import Testing
         }
     }
 
+    @Test func `makes one jump of two`() {
+        var clock = WallClock(wall: 1000, running: 50)
+        let first = clock.look(wall: 2_000_000_000, running: 60)
+        let second = clock.look(wall: 1_900_000_000, running: 100)
+        let both = first.flatMap { second?.following($0) }
+        expectEqual(both.map { [$0.old, $0.new] }, [1050, 1_900_000_000])
+    }
+
     @Test func `may sleep`() {
         var clock = WallClock(wall: 1_000_000, running: 0)
         expectEqual(clock.look(wall: 1_900_000, running: 900_000), nil)

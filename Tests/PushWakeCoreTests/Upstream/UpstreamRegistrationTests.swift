@@ -467,4 +467,12 @@ private func digest(_ register: UpstreamRegister?) -> [(nonce: String, count: UI
             #expect(sent.map { $0.cseq > 40 && $0.cseq < UInt32(Int32.max) } == true)
         }
     }
+
+    @Test(arguments: [Int64.min, -1, .max]) func `a file may hold any interval`(interval: Int64) {
+        var machine = UpstreamRegistration(UpstreamPolicy(), cseq: 40, seed: 1)
+        machine.restore(until: 500_000, interval: interval, credential: .md5, devices: [], now: 1_000_000)
+        #expect(machine.dueAt != nil)
+        var pace = UpstreamPace()
+        pace.add(interval: interval)
+    }
 }

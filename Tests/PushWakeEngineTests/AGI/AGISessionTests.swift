@@ -222,10 +222,31 @@ import Testing
         #expect(session.ended() == [.close])
     }
 
+    @Test(arguments: ["100&Local/900@x", "100|x", "100,x", "100/x", "${EXTEN}@x", "1 0@x", ""])
+    func `hands no user to Dial() who would be something else there`(aor: String) {
+        var session = introduced("wake", aor.isEmpty ? "@x" : aor, "40")
+        _ = session.line("200 result=1 (abc@host)", now: 0)
+        let lines = said(&session, session.woke(answer(bindings: 1, awake: 1)))
+        #expect(lines.contains("SET VARIABLE PUSHWAKE_CONTACTS \"\""), "\(lines)")
+    }
+
     @Test func `hears only the first of several phones`() {
         var session = waiting()
         #expect(session.heard(WaitEvent(kind: .registered, contact: "sip:100@192.0.2.1"), now: 1001) != [])
         #expect(session.heard(WaitEvent(kind: .registered, contact: "sip:100@192.0.2.2"), now: 1002) == [])
+    }
+
+    @Test func `knows when Asterisk has to answer`() {
+        var session = AGISession(arguments: ["wake", "100", "40"])
+        #expect(!session.expectsAnswer)
+        _ = session.line("", now: 0)
+        #expect(session.expectsAnswer)
+        _ = session.line("200 result=1 (abc@host)", now: 1000)
+        #expect(session.isWaiting && !session.expectsAnswer)
+        _ = session.heard(WaitEvent(kind: .timedOut), now: 1000)
+        #expect(session.expectsAnswer)
+        _ = session.ended()
+        #expect(!session.expectsAnswer)
     }
 
     @Test func `takes the lines of a usage text for one answer`() {

@@ -130,6 +130,29 @@ import Testing
         #expect(channels.count == WebPushChannels.mostServices)
     }
 
+    @Test func `whose pushes come back later make room, and those come back all the same`() throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush(hosts: "*.example.com", allowsLocal: false)
+        let channels = try builder(fixture).webPush()
+        fixture.loop.updateTime()
+        var ended = 0
+        var isBack = 0
+        for number in 0..<WebPushChannels.mostServices {
+            let channel = try #require(channels.choice(for: binding(number)).channel)
+            let job = PushJob(
+                id: UInt64(number), pushID: PushID(high: 1, low: 1),
+                push: Push(binding(number), PushContent(event: .call, callID: "c")), type: nil,
+                deadline: fixture.loop.now + 30_000, startedAt: 0
+            ) { _, _, _ in ended += 1 }
+            #expect(channel.queue.pause(job, until: fixture.loop.now + 50) { isBack += 1 })
+        }
+        #expect(channels.choice(for: binding(100)).channel != nil)
+        #expect(channels.count == WebPushChannels.mostServices && ended == 0)
+        fixture.turn(seconds: 5) { isBack == WebPushChannels.mostServices }
+        #expect(isBack == WebPushChannels.mostServices)
+    }
+
     @Test func `that are dead make room for one that lives`() throws {
         let fixture = try DeliveryFixture()
         defer { fixture.end() }
@@ -162,6 +185,19 @@ import Testing
         fixture.turn(seconds: 4) { ends.contains { $0.outcome == .accepted } }
         #expect(ends.contains { $0.outcome == .accepted })
         delivery.endAll()
+    }
+
+    @Test func `that fail have a few lines in the log, however many there are`() throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush()
+        let away = (1...60).map { Binding(provider: .webpush, token: "https://127.0.0.1:\($0)/x", dialect: .rfc8599) }
+        let content = PushContent(event: .call, callID: "c")
+        let ends = try fixture.push(away.map { ($0, content) }, seconds: 2)
+        #expect(ends.allSatisfy { $0.verdict.outcome != .accepted })
+        let lines = fixture.lines.filter { $0.contains("cannot connect") }
+        #expect((1...3).contains(lines.count), "\(lines)")
+        #expect(!lines.contains { $0.contains("calls go through without push") })
     }
 
     @Test(arguments: [(false, Outcome.unavailable), (true, .accepted)])

@@ -378,6 +378,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [Int64.min, -1, .max - 1, .max])
+    func `stores phones whatever numbers its apps have`(id: Int64) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/bindings.db"
+            let store = try SQLiteStore(path: path)
+            try SQLiteDatabase(path: path, busyTimeout: 100).execute("INSERT INTO kinds(id) VALUES(\(id))")
+            _ = try store.register([makeBinding()], now: start)
+            #expect(try store.bindings(of: "alice@example.com", now: start) == [makeBinding()])
+        }
+    }
+
     @Test func `tells errors as text`() {
         #expect("\(StoreError.full("no room"))" == "no room")
     }

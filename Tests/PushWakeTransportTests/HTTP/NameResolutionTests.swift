@@ -89,6 +89,31 @@ private final class Counter: Sendable {
         #expect((found["known"] ?? 9999) < 200)
     }
 
+    @Test func `does not wait behind names that somebody made up`() throws {
+        let bench = try Workbench()
+        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 1))
+        let resolver = Resolver(loop: bench.loop, patience: 200, trusted: ["listed"]) { host, _ in
+            if host.hasPrefix("hangs") {
+                usleep(host == "hangs0" ? 1_000_000 : 4_000_000)
+                return .failed("no")
+            }
+            return .addresses([address])
+        }
+        var found: [String] = []
+        bench.loop.updateTime()
+        // More than there are threads.
+        var tickets = (0..<200).map { number in resolver.resolve("hangs\(number)", port: 1) { _ in } }
+        bench.run(seconds: 2) { resolver.waiting <= 172 }
+        for name in ["listed", "newest"] { tickets.append(resolver.resolve(name, port: 1) { _ in found.append(name) }) }
+        bench.run(seconds: 1) { found.contains("listed") }
+        #expect(found == ["listed"])
+        // One place becomes free; all others hang.
+        bench.run(seconds: 3) { found.count == 2 }
+        #expect(found == ["listed", "newest"])
+        for ticket in tickets { resolver.giveUp(ticket) }
+        #expect(resolver.waiting == 0)
+    }
+
     @Test func `takes the address that answers`() throws {
         let bench = try Workbench()
         let port = try bench.serve().address.port

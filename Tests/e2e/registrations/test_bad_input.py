@@ -56,3 +56,10 @@ def test_users_whose_names_are_no_text_are_registered_and_called_without_push(ka
     second.register()
     assert len(first.requests("INVITE")) == 1 and second.requests("INVITE") == []
     assert simulator.pushes(first.push.token) + simulator.pushes(second.push.token) == []
+
+
+def test_a_call_id_forges_no_other_value_in_the_log(kamailio, wire):
+    phone = wire.phone(kamailio, "forger", "udp", call_id="x user=root\x1b[31m")
+    phone.send_register(600, "<sip:forger@127.0.0.1:5999;pn-provider=fcm;pn-param=p;pn-prid=%00>")
+    kamailio.wait_log('call-id="x user=root?[31m" user=forger ', "pn-prid")
+    assert "\x1b" not in kamailio.log_text()

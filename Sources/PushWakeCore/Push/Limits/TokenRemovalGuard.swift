@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Stops the removal of tokens when most tokens of one topic and environment are called bad: then the setup
-/// is wrong (sandbox for production, another topic), not the tokens.
+/// is wrong (sandbox for production, another topic), not the tokens. Of one user one bad token counts.
 ///
 /// Counts fade: every ten minutes they are halved, so that the guard lets go by itself.
 public struct TokenRemovalGuard: Sendable {
@@ -18,17 +18,27 @@ public struct TokenRemovalGuard: Sendable {
         var bad = 0
         var halvedAt: Int64
         var isOn = false
+        /// Users with a bad token since the counts were halved.
+        var users: Set<Int> = []
     }
 
     /// Bad tokens below which nothing is concluded.
     public static let leastBad = 5
     private static let halfLife: Int64 = 600
     private static let mostTopics = 1024
+    /// Users that are told apart; those of a few are enough.
+    private static let mostUsers = 64
 
     private struct Topic: Hashable {
         let provider: Provider
         let environment: Environment
         let app: String
+
+        /// Phones name the services of Web Push: each is a topic of its own.
+        init(_ binding: Binding) {
+            (provider, environment) = (binding.provider, binding.environment)
+            app = provider == .webpush ? HTTPOrigin.split(binding.token)?.0.authority ?? "" : binding.app
+        }
     }
 
     private var tallies: [Topic: Tally] = [:]
@@ -42,7 +52,7 @@ public struct TokenRemovalGuard: Sendable {
         let isBad = verdict.outcome == .tokenGone
         guard isBad || verdict.outcome == .accepted else { return nil }
         if isBad, verdict.goneSince != nil { return .remove }
-        let topic = Topic(provider: binding.provider, environment: binding.environment, app: binding.app)
+        let topic = Topic(binding)
         var tally = current(topic, now)
         defer { tallies[topic] = tally }
         guard isBad else {
@@ -50,7 +60,8 @@ public struct TokenRemovalGuard: Sendable {
             if tally.isOn, tally.good > tally.bad { tally.isOn = false }
             return nil
         }
-        tally.bad += 1
+        // One user may bring any number of bad ones.
+        if tally.users.count >= Self.mostUsers || tally.users.insert(binding.aor.hashValue).inserted { tally.bad += 1 }
         guard tally.bad >= Self.leastBad, tally.bad > tally.good else { return tally.isOn ? .keep : .remove }
         defer { tally.isOn = true }
         return tally.isOn ? .keep : .keepAndAlarm
@@ -67,6 +78,7 @@ public struct TokenRemovalGuard: Sendable {
             tally.good >>= halvings
             tally.bad >>= halvings
             tally.halvedAt = now
+            tally.users.removeAll()
             if tally.bad < Self.leastBad { tally.isOn = false }
         }
         return tally

@@ -30,8 +30,8 @@ final class WebPushChannel: ProviderChannel {
         credential = WebPushCredential(publicKey: sender.publicKey, subject: sender.subject)
     }
 
-    /// Nothing waits, comes back or is under way.
-    var isIdle: Bool { inFlight == 0 && pool.queue.count == 0 && pool.queue.pausing == 0 }
+    /// Nothing waits or is under way. What comes back after a pause finds this channel or another one.
+    var isIdle: Bool { inFlight == 0 && pool.queue.count == 0 }
 
     /// Ends all connections; nothing can be sent any more.
     func close() { pool.close() }
@@ -180,15 +180,18 @@ extension ChannelBuilder {
             publicKey: signer.key.publicPoint(), subject: settings.text(.vapidSubject),
             settings: WebPushSettings(settings), payloads: payloads, sign: { try? signer.sign($0) })
         // Phones name the hosts, and whoever has a host has its name server: slow ones must not hold up Apple's.
-        let resolver = Resolver(loop: loop)
-        return WebPushChannels(sender, loop: loop) { origin, sender in webPush(to: origin, sender, resolver) }
+        let resolver = Resolver(loop: loop, trusted: Set(sender.settings.hosts.filter { !$0.contains("*") }))
+        let lines = LimitedLines(log)
+        return WebPushChannels(sender, loop: loop) { origin, sender in webPush(to: origin, sender, resolver, lines) }
     }
 
     /// The channel to one service. What its name resolves to is checked too: a public name may lead inside.
-    func webPush(to origin: HTTPOrigin, _ sender: WebPushSender, _ resolver: Resolver? = nil) -> WebPushChannel {
+    func webPush(
+        to origin: HTTPOrigin, _ sender: WebPushSender, _ resolver: Resolver? = nil, _ lines: LimitedLines? = nil
+    ) -> WebPushChannel {
         let label = "webpush \(origin.authority)"
         // Phones name these services: no one of them may take the memory of all.
-        let pool = pool(origin, label, connections: 1, share: 16, tellsTime: false, resolver: resolver) {
+        let pool = pool(origin, label, connections: 1, share: 16, tellsTime: false, resolver: resolver, lines: lines) {
             $0.refusesLocalAddresses = !sender.settings.allowsPrivateAddresses
             $0.closeAfter = 60_000
         }
