@@ -345,7 +345,7 @@ int pushwake_register(pushwake_register_result *out, pushwake_client *client,
                       const pushwake_register_request *request);
 
 /* Somebody has removed this contact from the registrar by hand, so that its phone is pushed no more (RFC 8599, 5.5). For
- * what phones and time remove it is not called. Does not wait. */
+ * what phones and time remove it is not called. Without a URI none of the user's phones is. Does not wait. */
 int pushwake_contact_removed(pushwake_client *client, pushwake_str aor, pushwake_str uri);
 
 /* ---- Upstream: phones of a SIP server behind this host --------------------- */

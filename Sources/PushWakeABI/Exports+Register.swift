@@ -165,10 +165,10 @@ private func put(
 
 @_cdecl("pushwake_contact_removed") @implementation
 public func pushwake_contact_removed(_ client: OpaquePointer!, _ aor: pushwake_str, _ uri: pushwake_str) -> CInt {
-    guard !aor.isEmpty, !uri.isEmpty else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard !aor.isEmpty else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     return post(client, .contactRemoved) { handle in
         handle.client.put(.aor, aor.bytes.span)
-        handle.client.put(.contactURI, uri.bytes.span)
+        if !uri.isEmpty { handle.client.put(.contactURI, uri.bytes.span) }
     }
 }
 

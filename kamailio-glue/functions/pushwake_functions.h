@@ -60,6 +60,9 @@ int pw_continue_now(sip_msg_t *msg, char *unused, char *unused2);
 /* pushwake_removed.c: contacts that are removed at the registrar by hand. */
 int pw_removed_init(void);
 
+/* None of the user's phones is pushed any more, as the script says. */
+int ki_pushwake_remove(sip_msg_t *msg, str *uri);
+
 /* pushwake_replicated.c: contacts that other nodes replicate. */
 int pw_replicated_init(pushwake_settings *settings);
 

@@ -40,6 +40,23 @@ static void on_delete(ucontact_t *contact, int type, void *param)
 	}
 }
 
+int ki_pushwake_remove(sip_msg_t *msg, str *uri)
+{
+	int status;
+	str aor;
+
+	if(pw_aor(&aor, uri) < 0) {
+		LM_ERR("pushwake_remove: <%.*s> is no SIP URI with a user\n", STR_FMT(uri));
+		return -1;
+	}
+	status = pushwake_contact_removed(pw_client, pw_in(&aor), pw_in(NULL));
+	if(status < 0) {
+		pw_engine_away("pushwake_remove", status);
+		return -2;
+	}
+	return 1;
+}
+
 int pw_removed_init(void)
 {
 	return pw.usrloc.register_ulcb(UL_CONTACT_DELETE, on_delete, NULL) < 0 ? -1 : 0;

@@ -55,6 +55,7 @@ sr_kemi_t pw_kemi[] = {
 	FUNCTION("in_dialog",       in_dialog,                   NONE, NONE, NONE),
 	FUNCTION("in_dialog_table", in_dialog_table,             STR,  NONE, NONE),
 	FUNCTION("keep_waiting",    ki_pushwake_keep_waiting,    INT,  NONE, NONE),
+	FUNCTION("remove",          ki_pushwake_remove,          STR,  NONE, NONE),
 	FUNCTION("send",            ki_pushwake_send,            STR,  STR,  NONE),
 	FUNCTION("send_text",       ki_pushwake_send_text,       STR,  STR,  STR),
 	{ {0, 0}, {0, 0}, 0, NULL, { 0, 0, 0, 0, 0, 0 } }

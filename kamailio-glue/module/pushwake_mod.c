@@ -25,6 +25,7 @@ static int w_lookup_upstream(sip_msg_t *msg, char *table, char *unused);
 static int w_in_dialog(sip_msg_t *msg, char *table, char *unused);
 static int w_keep_waiting(sip_msg_t *msg, char *seconds, char *unused);
 static int w_send(sip_msg_t *msg, char *event, char *uri);
+static int w_remove(sip_msg_t *msg, char *uri, char *unused);
 static int w_send_text(sip_msg_t *msg, char *event, char *uri, char *text);
 static int fixup_save(void **param, int no);
 static int fixup_lookup(void **param, int no);
@@ -44,6 +45,7 @@ static cmd_export_t cmds[] = {
 	{"pushwake_keep_waiting", (cmd_function)w_keep_waiting, 1, fixup_igp_null, 0, ANY_ROUTE},
 	{"pushwake_send",   (cmd_function)w_send,      2, fixup_spve_all, 0, ANY_ROUTE},
 	{"pushwake_send",   (cmd_function)w_send_text, 3, fixup_spve_all, 0, ANY_ROUTE},
+	{"pushwake_remove", (cmd_function)w_remove,    1, fixup_spve_null, 0, ANY_ROUTE},
 	{0, 0, 0, 0, 0, 0}
 };
 
@@ -305,6 +307,13 @@ static int w_keep_waiting(sip_msg_t *msg, char *seconds, char *unused)
 		return -1;
 	}
 	return ki_pushwake_keep_waiting(msg, value);
+}
+
+static int w_remove(sip_msg_t *msg, char *uri, char *unused)
+{
+	str target;
+
+	return fixup_get_svalue(msg, (gparam_t *)uri, &target) < 0 ? -1 : ki_pushwake_remove(msg, &target);
 }
 
 static int w_send(sip_msg_t *msg, char *event, char *uri)

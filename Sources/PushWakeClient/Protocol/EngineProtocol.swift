@@ -44,7 +44,7 @@ public enum EngineProtocol {
         case takeBindings = 15
         /// As `register`, of a phone that is not registered yet: which contacts it leaves. Changes nothing.
         case registerLeaves = 16
-        /// Somebody has removed a contact at the registrar by hand. No reply.
+        /// Somebody has removed a contact at the registrar by hand, or all that a user has. No reply.
         case contactRemoved = 17
         /// A phone's REGISTER that belongs to a SIP server behind the host.
         case upstreamRegister = 30

@@ -17,10 +17,10 @@ public struct KamailioInspection {
     private var late: Set<String> = []
     private var stepsLeft = 100_000
 
-    /// What the way through the request route has armed, and whether it has passed `pushwake_lookup()`.
+    /// What the way through the request route has armed, and the function that has made a transaction of its request.
     private struct Way {
         var armed: Set<String> = []
-        var hasLookedUp = false
+        var transaction: String?
         /// A flag of acc is set.
         var isAccounted = false
     }
@@ -136,7 +136,18 @@ public struct KamailioInspection {
             for location in calls("lookup") {
                 add(location, "lookup() wakes nobody; write pushwake_lookup() in its place")
             }
+            for location in calls("lookup_to_dset") {
+                add(location, "lookup_to_dset() wakes nobody; write pushwake_lookup(table, uri) in its place")
+            }
+            for location in calls("lookup_branches") {
+                add(
+                    location,
+                    "lookup_branches() wakes nobody; send each branch back to this Kamailio, so that pushwake_lookup() looks it up"
+                )
+            }
         }
+        inspectRemovals()
+        inspectTables()
         for (arguments, location) in calls(of: "pushwake_save") {
             if arguments.count > 2 {
                 add(
@@ -166,6 +177,31 @@ public struct KamailioInspection {
                 "pushwake_save_upstream() refuses all phones while users of several servers are one; set modparam(\"usrloc\", \"use_domain\", 1)"
             )
         }
+    }
+
+    /// Scripts take contacts away of which they know that nothing answers there: their phones are to be woken all the same.
+    private mutating func inspectRemovals() {
+        guard calls("pushwake_remove").isEmpty else { return }
+        for location in calls("unregister") {
+            add(
+                location,
+                "unregister() leaves the push binding, and the phone is still woken; if its user is logged out, call pushwake_remove() as well"
+            )
+        }
+    }
+
+    /// A binding is its user's, whatever table the contact is in.
+    private mutating func inspectTables() {
+        guard value("usrloc", "use_domain")?.value != "1" else { return }
+        let saves = calls(of: "pushwake_save").filter { $0.arguments.first?.hasPrefix("$") == false }
+            .sorted { ($0.location.file, $0.location.line) < ($1.location.file, $1.location.line) }
+        guard let first = saves.first?.arguments.first,
+            let other = saves.first(where: { $0.arguments.first != first }), let table = other.arguments.first
+        else { return }
+        add(
+            other.location,
+            "a user of table \(table) and one of table \(first) with the same name have their push bindings in common: a call to one is pushed to both; give them domains and set modparam(\"usrloc\", \"use_domain\", 1)"
+        )
     }
 
     /// The routes are in Lua, Python or JavaScript.
@@ -209,20 +245,23 @@ public struct KamailioInspection {
     ) {
         switch name {
         case "route": if let route = arguments.first { walk("route[\(route)]", depth: depth + 1) }
-        case "pushwake_lookup", "pushwake_lookup_upstream": way.hasLookedUp = true
+        case "pushwake_lookup", "pushwake_lookup_upstream": way.transaction = "pushwake_lookup()"
+        case "pushwake_in_dialog": way.transaction = "pushwake_in_dialog()"
         case "t_on_branch", "t_on_reply", "t_on_failure":
             guard let route = arguments.first else { return }
             let what = "\(name)(\"\(route)\")"
-            if !way.hasLookedUp {
+            guard let function = way.transaction else {
                 way.armed.insert(what)
-            } else if !way.armed.contains(what), late.insert(what).inserted {
+                return
+            }
+            if !way.armed.contains(what), late.insert(what).inserted {
                 add(
                     location,
-                    "\(what) comes after pushwake_lookup(), so it does not count for requests that are held; call it before"
+                    "\(what) comes after \(function), so it does not count for requests that are held; call it before"
                 )
             }
         case "dlg_manage":
-            guard way.hasLookedUp, late.insert(name).inserted else { return }
+            guard way.transaction == "pushwake_lookup()", late.insert(name).inserted else { return }
             add(
                 location,
                 "dlg_manage() comes after pushwake_lookup(): the dialog of a phone that joins late would not be found again, and never end; call it before"
@@ -232,19 +271,21 @@ public struct KamailioInspection {
         }
     }
 
-    /// acc looks at its flags when the transaction is made, which is in `pushwake_lookup()`.
+    /// acc looks at its flags when the transaction is made, which is in `pushwake_lookup()` or `pushwake_in_dialog()`.
     private mutating func accountingFlag(_ flag: String, _ location: KamailioConfiguration.Location) {
         guard
             configuration.parameters.contains(where: {
                 $0.isOf("acc") && $0.name.hasSuffix("_flag") && $0.value == flag
             })
         else { return }
-        if !way.hasLookedUp {
+        guard let function = way.transaction else {
             way.isAccounted = true
-        } else if !way.isAccounted, late.insert("setflag").inserted {
+            return
+        }
+        if !way.isAccounted, late.insert("setflag").inserted {
             add(
                 location,
-                "setflag(\(flag)) comes after pushwake_lookup(), and no flag of acc before it, so acc writes nothing about calls of users with push; set one of its flags before"
+                "setflag(\(flag)) comes after \(function), and no flag of acc before it, so acc writes nothing about requests to users with push; set one of its flags before"
             )
         }
     }

@@ -239,7 +239,7 @@ extension EngineCore {
         var conditions = ListingConditions()
         do throws(ListingConditions.Mistake) {
             try conditions.add("aor", aor)
-            try conditions.add("contact", uri)
+            if !uri.isEmpty { try conditions.add("contact", uri) }
         } catch {
             return log(.warning, "a contact was removed, and its push binding stays: \(error.message)")
         }
@@ -248,7 +248,8 @@ extension EngineCore {
         } then: { [self] result in
             guard case .failure(let error) = result else { return }
             let (contact, user) = (PrintableText.logValue(uri), PrintableText.logValue(aor))
-            log(.warning, "contact \(contact) of \(user) was removed, and its push binding stays: \(error)")
+            let what = uri.isEmpty ? "what \(user) has is" : "contact \(contact) of \(user) was"
+            log(.warning, "\(what) removed, and its push binding stays: \(error)")
         }
     }
 

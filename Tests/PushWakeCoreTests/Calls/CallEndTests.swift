@@ -74,10 +74,11 @@ import Testing
         #expect(call.end(.cancelled) == "push 0 cancel")
     }
 
-    @Test(arguments: [
-        (nil, 1499, ""), (nil, 1500, "push 0 cancel"), (0, 1500, "push 0 cancel"), (300, 300, "push 0 cancel"),
-        (-1, 1500, "push 0 cancel"),
-    ] as [(Int64?, Int64, String)])
+    @Test(
+        arguments: [
+            (nil, 1499, ""), (nil, 1500, "push 0 cancel"), (0, 1500, "push 0 cancel"), (300, 300, "push 0 cancel"),
+            (-1, 1500, "push 0 cancel"),
+        ] as [(Int64?, Int64, String)])
     func `is pushed to a phone that came for its push and has not heard its leg since`(
         silentAfter: Int64?, pause: Int64, told: String
     ) {
@@ -108,7 +109,8 @@ import Testing
         #expect(quick.wait(100) == "")
         #expect(quick.end(.cancelled) == "")
         #expect(quick.wait(5000) == "")
-        #expect(quick.register("a", at: .tcp("a2", flow: "new")) == "", "what it hears of its leg is how long that was out")
+        #expect(
+            quick.register("a", at: .tcp("a2", flow: "new")) == "", "what it hears of its leg is how long that was out")
     }
 
     @Test func `is pushed to nobody who has been left ringing`() {

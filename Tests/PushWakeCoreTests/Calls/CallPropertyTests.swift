@@ -128,7 +128,7 @@ private struct CallSequence: ~Copyable {
                     wasPushed: host.devices[index].canBePushed && random.oneIn(2), leg: hasLeg ? index + 1 : nil,
                     contact: hasLeg ? Self.contact(index, 0, &random) : nil, status: random.pick([0, 0, 100, 180])))
         }
-        host.willResume(resumed, lastLeg: lastLeg)
+        host.willResume(resumed, lastLeg: lastLeg, now: now)
         let early = random.oneIn(3) ? registration() : nil
         host.registering = early?.device
         let registrations = early.map { [$0.registration] } ?? []
@@ -191,7 +191,7 @@ private struct CallSequence: ~Copyable {
         let open = host.openLegs
         let leg = open.isEmpty ? random.pick([0, -1, .max, .min]) : random.pick(open)
         let isSent = !random.oneIn(4)
-        host.willReach(leg: leg, isSent: isSent)
+        host.willReach(leg: leg, isSent: isSent, now: now)
         if isSent { machine.sent(leg: leg, now: now) } else { machine.postponed(leg: leg) }
     }
 
@@ -254,7 +254,7 @@ private struct CallSequence: ~Copyable {
             CallEnd.answered, .cancelled, .cancelled, .completedElsewhere, .failed(486), .failed(603),
         ])
         let verbs = machine.ended(how, now: now)
-        host.willEnd(how, as: machine.end)
+        host.willEnd(how, as: machine.end, now: now)
         perform("end \(how)", verbs)
     }
 

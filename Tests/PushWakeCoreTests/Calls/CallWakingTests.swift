@@ -351,7 +351,7 @@ import Testing
         #expect(come.start() == "push 0 call, hold")
         #expect(come.accept() == "")
         #expect(come.register("a", at: .udp("a1")) == "ring 1 a1, give up 480")
-        #expect(come.wait(60_000) == "")
+        #expect(come.wait(60_000) == "close 1, give up 480", "it says nothing")
 
         let failed = HeldCall(.asleep("a", .udp("a1"))) { $0.pushRepeat = 10_000 }
         #expect(failed.start() == "push 0 call, hold")

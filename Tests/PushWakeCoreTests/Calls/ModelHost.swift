@@ -14,6 +14,7 @@ struct ModelHost {
         var isSent: Bool
         var heard: Heard
         var contact: String
+        var since: Int64
     }
 
     struct Device {
@@ -24,6 +25,8 @@ struct ModelHost {
         var isSent = true
         var heard = Heard.nothing
         var contact = ""
+        /// When that leg was sent.
+        var since: Int64 = 0
         /// Its other leg, of which less was heard, or which is older.
         var other: Leg?
         var push = Push.none
@@ -52,13 +55,28 @@ struct ModelHost {
 
         /// The leg that counts.
         var first: Leg? {
-            get { leg.map { Leg(number: $0, isSent: isSent, heard: heard, contact: contact) } }
+            get { leg.map { Leg(number: $0, isSent: isSent, heard: heard, contact: contact, since: since) } }
             set {
                 leg = newValue?.number
                 isSent = newValue?.isSent ?? true
                 heard = newValue?.heard ?? .nothing
                 contact = newValue?.contact ?? contact
+                since = newValue?.since ?? since
             }
+        }
+
+        /// It came for its push, and has said nothing to what it was sent for five seconds; nobody stands before it.
+        func isLost(_ now: Int64) -> Bool {
+            wasAccepted && !hasAnswered && !hasDeclined && isSent && heard == .nothing && leg != legAtPush
+                && contact.first != ModelHost.proxied && now - since >= 5000
+        }
+
+        /// A CANCEL tells it of the end.
+        func hearsOverSIP(_ now: Int64, _ policy: CallPolicy) -> Bool {
+            guard leg != nil else { return false }
+            if heard != .nothing { return true }
+            let silentAfter = policy.silentAfter ?? 0
+            return leg != legAtPush && !(isSent && now - since >= (silentAfter > 0 ? silentAfter : 1500))
         }
 
         mutating func exchange() { (first, other) = (other, first) }
@@ -92,6 +110,7 @@ struct ModelHost {
     /// Nobody may join any more: a 2xx, a 6xx, or nothing left that the request could go on with.
     var isClosed = false
     var end: CallEnd?
+    private var endedAt: Int64 = 0
     private(set) var problem: String?
     private var lastLeg = 0
     /// How long those that sleep may be waited for after the last decline; nil: to the end.
@@ -123,13 +142,14 @@ struct ModelHost {
     // MARK: What happens
 
     /// The machine goes on where another one was lost.
-    mutating func willResume(_ resumed: [CallMachine.ResumedDevice], lastLeg: Int) {
+    mutating func willResume(_ resumed: [CallMachine.ResumedDevice], lastLeg: Int, now: Int64) {
         isHeld = true
         self.lastLeg = min(lastLeg, Int.max / 2)
         for (index, device) in resumed.enumerated() {
             devices[index].wasAccepted = device.wasPushed
             devices[index].push = device.wasPushed ? .accepted : .none
             devices[index].leg = device.leg
+            devices[index].since = now
             devices[index].contact = device.contact?.key ?? ""
             devices[index].heard =
                 device.leg == nil || device.status == 0 ? .nothing : device.status == 100 ? .trying : .alerting
@@ -158,8 +178,7 @@ struct ModelHost {
             else { return }
             if devices[index].other != nil {
                 drop(index)
-                devices[index].heardOverSIP =
-                    devices[index].heard != .nothing || devices[index].leg != devices[index].legAtPush
+                devices[index].heardOverSIP = devices[index].hearsOverSIP(endedAt, policy)
                 registering = index
                 return
             }
@@ -231,8 +250,9 @@ struct ModelHost {
     }
 
     /// The host comes to a leg, or puts it off.
-    mutating func willReach(leg: Int, isSent: Bool) {
+    mutating func willReach(leg: Int, isSent: Bool, now: Int64) {
         guard end == nil, let index = devices.firstIndex(where: { $0.leg == leg }) else { return }
+        if isSent, !devices[index].isSent { devices[index].since = now }
         devices[index].isSent = isSent
     }
 
@@ -253,9 +273,10 @@ struct ModelHost {
     }
 
     /// `known`: what the machine makes of it, which knows when a failure came of waiting.
-    mutating func willEnd(_ how: CallEnd, as known: CallEnd?) {
+    mutating func willEnd(_ how: CallEnd, as known: CallEnd?, now: Int64) {
         guard end == nil else { return }
         end = known
+        endedAt = now
         let isKnownBetter =
             switch how {
             case .failed: known == .timedOut
@@ -267,9 +288,7 @@ struct ModelHost {
         isHeld = false
         isClosed = true
         for index in devices.indices {
-            devices[index].heardOverSIP =
-                devices[index].leg != nil
-                && (devices[index].heard != .nothing || devices[index].leg != devices[index].legAtPush)
+            devices[index].heardOverSIP = devices[index].hearsOverSIP(now, policy)
         }
     }
 
@@ -284,7 +303,7 @@ struct ModelHost {
                     fail("ring \(leg) has no note")
                     continue
                 }
-                ring(device, leg, contact, replacing)
+                ring(device, leg, contact, replacing, now)
                 // A push that is tried again still has to bring its phone where that is rung meanwhile.
                 if position > 0, verbs[position - 1] == .note(.pushRetried(device: device)) {
                     devices[device].legAtPush = leg
@@ -299,14 +318,17 @@ struct ModelHost {
                 }
                 if let index = devices.firstIndex(where: { $0.other?.number == leg }) {
                     // Its silent legs are not waited for.
-                    if !devices[index].isAwaited { fail("close \(leg), which may be answered") }
+                    if !devices[index].isAwaited && !areLost(now) { fail("close \(leg), which may be answered") }
                     devices[index].other = nil
                     continue
                 }
-                guard let index = devices.firstIndex(where: { $0.leg == leg }), devices[index].isAwaited else {
+                guard let index = devices.firstIndex(where: { $0.leg == leg }),
+                    devices[index].isAwaited || areLost(now)
+                else {
                     fail("close \(leg), which is not open or not silent")
                     continue
                 }
+                needsVerb = needsVerb || !devices[index].isAwaited
                 devices[index].leg = nil
             case .resend(let leg):
                 if isClosed { fail("resend \(leg) after the end") }
@@ -341,7 +363,13 @@ struct ModelHost {
         if problem == nil { checkHold(now) }
     }
 
-    private mutating func ring(_ device: Int, _ leg: Int, _ contact: String, _ replacing: Int?) {
+    /// The wait is over, and nobody is left but phones that came and say nothing.
+    private func areLost(_ now: Int64) -> Bool {
+        host == .proxy && !isElsewhere && !isClosed && now >= endsAt
+            && devices.allSatisfy { $0.leg == nil || $0.isLost(now) }
+    }
+
+    private mutating func ring(_ device: Int, _ leg: Int, _ contact: String, _ replacing: Int?, _ now: Int64) {
         if device == devices.count { devices.append(Device()) }
         if isClosed { fail("ring \(leg) after the end") }
         if leg <= lastLeg { fail("ring \(leg) after \(lastLeg)") }
@@ -358,6 +386,7 @@ struct ModelHost {
         devices[device].contact = contact
         devices[device].heard = .nothing
         devices[device].isSent = host == .proxy
+        devices[device].since = now
         devices[device].order()
     }
 

@@ -39,6 +39,17 @@ def test_a_killed_engine_is_back_within_a_second(make_kamailio, actors):
     caller.finish()
 
 
+def test_signals_for_kamailio_do_not_end_the_engine(make_kamailio, actors):
+    """SIGUSR1 has Kamailio write its statistics, and goes to all processes of its group."""
+    kamailio = make_kamailio().start().wait_engine()
+    first = kamailio.engine_pid()
+    for number in (signal.SIGUSR1, signal.SIGUSR2):
+        os.kill(first, number)
+    assert actors.phone(kamailio, "unmoved", rfc8599_apns()).register().headers("Feature-Caps")
+    assert "unmoved" in kamailio.rpc("pushwake.list", "unmoved")
+    assert kamailio.engine_pid() == first
+
+
 def test_the_first_register_after_a_start_waits_for_the_engine(make_kamailio, tmp_path):
     slow = tmp_path / "slow-engine"
     slow.write_text(f'#!/bin/sh\nsleep 0.7\nexec {PUSHWAKE} "$@"\n')

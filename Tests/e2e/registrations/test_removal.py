@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Push bindings that go because the operator says so; they stay listed with the reason until the phone registers again."""
 
+import pytest
+
 from phones import no_push, rfc8599_fcm
 from servers import CONFIG, stopped, wait_until
 
@@ -108,14 +110,27 @@ def test_a_contact_that_is_removed_by_hand_is_pushed_no_more(make_kamailio, wire
     assert not simulator.pushes(phone.push.token)
 
 
-def test_a_contact_that_is_removed_while_no_engine_answers_has_no_token_in_the_log(make_kamailio, wire):
-    kamailio = make_kamailio().start().wait_engine()
-    phone = wire.phone(kamailio, "unheard", "udp", rfc8599_fcm())
-    phone.register()
-    with stopped(kamailio.engine_pid()):
-        assert kamailio.rpc("ul.rm", "location", "s:unheard") is not None
-        kamailio.wait_log("WARNING: pushwake", "unheard was removed", seconds=20)
-    assert phone.push.token not in kamailio.log_text()
+@pytest.mark.parametrize("removes", [True, False])
+def test_a_user_whom_the_script_logs_out_is_pushed_no_more(make_kamailio, wire, simulator, removes):
+    """unregister() alone is what scripts say of a contact where nothing answers: its phone may sleep."""
+    out = 'pushwake_remove("$ru"); ' if removes else ""
+    config = CONFIG.read_text().replace(
+        "request_route {\n",
+        'request_route {\n    if (is_method("OPTIONS")) { unregister("location", "$ru"); %ssl_send_reply("200", "OK"); exit; }\n' % out, 1)
+    kamailio = make_kamailio(config=config, wake_timeout=2).start().wait_engine()
+    phone = wire.phone(kamailio, "out", "tcp", rfc8599_fcm())
+    other = wire.phone(kamailio, "other", "tcp", rfc8599_fcm())
+    for one in (phone, other):
+        one.register()
+        one.sleep()
+    assert wire.caller(kamailio).request("out", "OPTIONS").wait_final().status == 200
+    assert phone.push.token not in contacts_of(kamailio, "out")
+    if removes:
+        wait_until("its binding is gone", lambda: "by hand" in listing(kamailio, "out"))
+    assert "by hand" not in listing(kamailio, "other")
+    call = wire.call(kamailio, "out")
+    assert call.wait_final(10).status == (404 if removes else 480)
+    assert bool(simulator.pushes(phone.push.token)) != removes
 
 
 def test_what_phones_remove_themselves_is_not_by_hand(make_kamailio, wire):

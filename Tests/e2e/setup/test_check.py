@@ -167,6 +167,17 @@ PLACES = {
     "save": ([('pushwake_save("location")', 'save("location")')], 'save("location")', "stores no push binding"),
     "lookup": ([("if (is_method(\"INVITE\")) { record_route(); }", "if ($rU == \"7\") { lookup(\"location\"); t_relay(); exit; }")],
                'lookup("location"); t', "wakes nobody"),
+    "ring group": ([("if (is_method(\"INVITE\")) { record_route(); }", "if ($rU == \"7\") { lookup_branches(\"location\"); t_relay(); exit; }")],
+                   "lookup_branches", "lookup_branches() wakes nobody; send each branch back"),
+    "one of a group": ([("if (is_method(\"INVITE\")) { record_route(); }", "if ($rU == \"7\") { lookup_to_dset(\"location\", \"$ru\"); t_relay(); exit; }")],
+                       "lookup_to_dset", "lookup_to_dset() wakes nobody; write pushwake_lookup(table, uri)"),
+    "unregister": ([("if (is_method(\"INVITE\")) { record_route(); }", "if ($rU == \"7\") { unregister(\"location\", \"$ru\"); exit; }")],
+                   "unregister", "unregister() leaves the push binding"),
+    "two tables": ([('{ pushwake_save("location"); exit; }', '{ if ($rd == "b") { pushwake_save("b"); exit; } pushwake_save("location"); exit; }')],
+                   "pushwake_save", "a user of table location and one of table b with the same name"),
+    "accounting inside of calls": ([('modparam("pushwake", "wake_timeout", 30)', 'modparam("acc", "log_flag", 1)\nmodparam("pushwake", "wake_timeout", 30)'),
+                                    ("if (loose_route()) { t_relay(); exit; }", "if (loose_route()) { pushwake_in_dialog(); setflag(1); t_relay(); exit; }")],
+                                   "setflag", "setflag(1) comes after pushwake_in_dialog()"),
     "gruu": ([('modparam("registrar", "gruu_enabled", 0) ', 'modparam("registrar", "gruu_enabled", 1) ')], "gruu_enabled", "gruu_enabled is on"),
     "long contacts": ([('"contact_max_size", 1023', '"contact_max_size", 512')], "contact_max_size", "contact_max_size"),
     "late": ([(ARM, ""), ("case 1:  t_relay(); exit;", "case 1:  route(RELAY);"), ("branch_route[PHONE]", RELAY + "branch_route[PHONE]")],
@@ -199,6 +210,14 @@ def test_a_mistake_in_the_script_is_named(script, mistake):
 def test_flags_of_save_are_well(script, flags):
     done = check(script(('pushwake_save("location")', f'pushwake_save("location", {flags})')))
     assert done.returncode == 0, done.stdout
+
+
+def test_users_who_are_logged_out_and_tables_whose_users_have_domains_are_well(script):
+    out = ("if (is_method(\"INVITE\")) { record_route(); }", 'if ($rU == "7") { unregister("location", "$ru"); pushwake_remove("$ru"); exit; }')
+    tables = ('{ pushwake_save("location"); exit; }', '{ pushwake_save("b"); pushwake_save("location"); exit; }')
+    domains = ('modparam("registrar", "gruu', 'modparam("usrloc", "use_domain", 1)\nmodparam("registrar", "gruu')
+    done = check(script(out, tables, domains))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
 def test_what_is_armed_inside_of_calls_only_is_late_too(script):
