@@ -57,11 +57,14 @@ final class Delivery {
     // MARK: Keys
 
     /// Reads keys and templates and opens the channels; returns what is wrong.
-    func open() -> [String] {
+    ///
+    /// A trial is over before the loop turns: it opens no connection.
+    func open(isTrial: Bool = false) -> [String] {
         var problems: [String] = []
         // Stamps first: a file that changes while it is read is read once more.
         for provider in Provider.allCases { watches[provider] = Self.watch(over: provider, settings) }
-        channels.open(settings, loop: loop, log: log, problems: &problems)
+        channels.open(settings, loop: loop, log: log, isTrial: isTrial, problems: &problems)
+        hidePasted(&problems)
         for provider in Provider.allCases { knownProblems[provider] = problems }
         onVAPIDKey?(channels.vapidKey)
         return problems

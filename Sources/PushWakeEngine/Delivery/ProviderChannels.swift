@@ -18,6 +18,8 @@ final class ProviderChannels {
     /// The queues of all channels, those of channels that stay when others are made too.
     let queues: ChannelQueues
     private let clocks: ServiceClocks
+    /// Connections are opened before the first push wants one.
+    private var warmsUp = true
 
     /// No channel at all.
     init(queues: ChannelQueues, clocks: ServiceClocks) {
@@ -27,7 +29,8 @@ final class ProviderChannels {
 
     /// Reads templates and all keys, and makes new channels. Where one cannot be made, `problems` says why, and the
     /// one before stays if there is one.
-    func open(_ settings: Settings, loop: Loop, log: EngineLog, problems: inout [String]) {
+    func open(_ settings: Settings, loop: Loop, log: EngineLog, isTrial: Bool = false, problems: inout [String]) {
+        warmsUp = !isTrial
         problems += ProxyFile.problems(settings).map { "\(SettingsTable.description(of: $0.key).name): \($0.text)" }
         let (payloads, templateProblems) = PayloadFiles.load(settings)
         problems += templateProblems.map { "\(SettingsTable.description(of: .templateDirectory).name): \($0)" }
@@ -51,24 +54,24 @@ final class ProviderChannels {
         switch provider {
         case .apns:
             apns = builder.openAPNs(replacing: apns, keepsUnchanged: keepsUnchanged, &problems)
-            apns?.warmUp(now: SystemClock.wallSeconds())
+            if warmsUp { apns?.warmUp(now: SystemClock.wallSeconds()) }
         case .fcm:
             fcm = builder.openFCM(replacing: fcm, keepsUnchanged: keepsUnchanged, &problems)
             // Hundreds of keys take seconds: what begins now has its time from now on.
             builder.loop.updateTime()
-            fcm?.warmUp()
+            if warmsUp { fcm?.warmUp() }
         case .webpush: webPush = builder.openWebPush(replacing: webPush, &problems)
         case .acrobits:
             acrobits = builder.openAcrobits(replacing: acrobits, &problems)
-            acrobits?.warmUp()
+            if warmsUp { acrobits?.warmUp() }
         case .webhook:
             webhook = builder.openWebhook(replacing: webhook, &problems)
-            webhook?.channel.warmUp()
+            if warmsUp { webhook?.channel.warmUp() }
             flexiAPI = builder.openFlexiAPI(replacing: flexiAPI, &problems)
-            flexiAPI?.channel.warmUp()
+            if warmsUp { flexiAPI?.channel.warmUp() }
         case .harmonyos:
             harmonyOS = builder.openHarmonyOS(replacing: harmonyOS, &problems)
-            harmonyOS?.warmUp()
+            if warmsUp { harmonyOS?.warmUp() }
         }
     }
 

@@ -35,6 +35,23 @@ public enum EngineProcess {
     }
 
     private static func handover() -> String {
+    /// Tries settings that come over standard input, new ones and after an empty line the earlier ones, and writes what would
+    /// leave the host without push (`EngineTrial`). False when something would.
+    public static func tryOut() -> Bool {
+        ChildProcess.leaveInheritance()
+        ProcessMemory.forbidCore()
+        let (new, earlier) = (handover(), handover())
+        let log = log(isSupervised: true)
+        var settings = Settings()
+        var before = Settings()
+        _ = before.take(lines: earlier)
+        let refused = settings.take(lines: new).map { "\($0.error.setting): \($0.error.message)" }
+        let problems = refused + SettingsTrial.problems(settings, insteadOf: before)
+        for problem in problems { log(.error, problem) }
+        log(.notice, EngineTrial.lastLine)
+        return problems.isEmpty
+    }
+
         var bytes: [UInt8] = []
         // One at a time: what follows the empty line is not for here.
         while bytes.count < longestHandover, let byte = Descriptor.readByte(Descriptor.standardInput) {
