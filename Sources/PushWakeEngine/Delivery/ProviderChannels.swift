@@ -35,15 +35,21 @@ final class ProviderChannels {
         let (payloads, templateProblems) = PayloadFiles.load(settings)
         problems += templateProblems.map { "\(SettingsTable.description(of: .templateDirectory).name): \($0)" }
         guard let payloads else { return }
+        let tls: TLSContext
         do throws(TLSError) {
-            builder = ChannelBuilder(
-                settings: settings, tls: try ChannelBuilder.tls(settings), payloads: payloads,
-                resolver: Resolver(loop: loop),
-                loop: loop, log: log, queues: queues, clocks: clocks)
-            for provider in Provider.allCases { reopen(provider, keepsUnchanged: false, problems: &problems) }
+            tls = try ChannelBuilder.tls(settings)
         } catch {
-            problems.append("ca_file: \(error.message); no provider can be verified, so no push is sent")
+            guard let before = builder?.tls else {
+                return problems.append("ca_file: \(error.message); no provider can be verified, so no push is sent")
+            }
+            // What else has changed counts all the same.
+            problems.append("ca_file: \(error.message); the certificates read before are still used")
+            tls = before
         }
+        builder = ChannelBuilder(
+            settings: settings, tls: tls, payloads: payloads, resolver: Resolver(loop: loop), loop: loop, log: log,
+            queues: queues, clocks: clocks)
+        for provider in Provider.allCases { reopen(provider, keepsUnchanged: false, problems: &problems) }
     }
 
     /// Reads the keys of one provider again. Pushes under way finish on the old channels.
