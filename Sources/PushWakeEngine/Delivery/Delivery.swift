@@ -70,6 +70,11 @@ final class Delivery {
         return problems
     }
 
+    private func hidePasted(_ problems: inout [String]) {
+        let pasted = PastedSecrets(settings)
+        problems = problems.map { pasted.hide(in: $0) }
+    }
+
     /// Reads keys and templates again. Pushes under way finish on the old channels; what is broken stays as it was.
     func reload() -> [String] { open() }
 
@@ -93,6 +98,7 @@ final class Delivery {
         for provider in Provider.allCases where watches[provider]?.look() == true {
             var problems: [String] = []
             channels.reopen(provider, keepsUnchanged: true, problems: &problems)
+            hidePasted(&problems)
             // One broken file among many is not logged again when another one changes.
             let unknown = problems.filter { knownProblems[provider]?.contains($0) != true }
             for problem in unknown { log(.warning, problem) }

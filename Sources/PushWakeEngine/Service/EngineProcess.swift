@@ -22,8 +22,9 @@ public enum EngineProcess {
                 log(isSupervised: true)(.error, "\(problem.error.setting): \(problem.error.message)")
             }
         }
-        let log = EngineLog(
-            threshold: LogLevel(name: settings.text(.logLevel)), write: log(isSupervised: isSupervised))
+        let pasted = PastedSecrets(settings)
+        let write = log(isSupervised: isSupervised)
+        let log = EngineLog(threshold: LogLevel(name: settings.text(.logLevel))) { write($0, pasted.hide(in: $1)) }
         do throws(EngineFailure) {
             let engine = try EngineService(settings: settings, log: log, isSupervised: isSupervised, source: source)
             engine.run(parentInput: isSupervised ? Descriptor.standardInput : nil)
@@ -34,7 +35,6 @@ public enum EngineProcess {
         }
     }
 
-    private static func handover() -> String {
     /// Tries settings that come over standard input, new ones and after an empty line the earlier ones, and writes what would
     /// leave the host without push (`EngineTrial`). False when something would.
     public static func tryOut() -> Bool {
@@ -52,6 +52,7 @@ public enum EngineProcess {
         return problems.isEmpty
     }
 
+    private static func handover() -> String {
         var bytes: [UInt8] = []
         // One at a time: what follows the empty line is not for here.
         while bytes.count < longestHandover, let byte = Descriptor.readByte(Descriptor.standardInput) {
