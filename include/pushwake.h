@@ -29,8 +29,9 @@
  *            waited so long, calls with the same client fail at once for a second,
  *            unless the engine is heard from earlier. Exceptions: pushwake_query() (5
  *            seconds a page, not for SIP workers; engine_timeout for the bindings of
- *            one AoR) and the functions built on it, pushwake_client_await(), and
- *            pushwake_supervisor_free() (2 seconds).
+ *            one AoR) and the functions built on it, pushwake_client_await(),
+ *            pushwake_settings_try() (10 seconds), and pushwake_supervisor_free()
+ *            (2 seconds).
  * Callbacks  Run inside the call they were given to, must not block, and may not
  *            call back into the same object.
  */
@@ -134,6 +135,13 @@ typedef void (*pushwake_problem_fn)(void *context, int level, pushwake_str setti
  * start (PUSHWAKE_LOG_ERROR): wrong values. Reads no key: the engine reports
  * problems with key files when it starts, and calls still go through. */
 int pushwake_settings_check(pushwake_settings *settings, pushwake_problem_fn on_problem, void *context);
+
+/* Tries settings that are to replace `earlier` ones, while the engine of those goes on: the program of the new settings
+ * reads keys, certificates and templates and looks at the store, in a process of its own. Returns the number of
+ * problems that would leave this host without push and that `earlier` has not; PUSHWAKE_LOG_ERROR for each. Takes up to 10
+ * seconds: not for SIP workers. */
+int pushwake_settings_try(pushwake_settings *settings, pushwake_settings *earlier, pushwake_problem_fn on_problem,
+                          void *context);
 
 /* Text of the last failure on these settings. */
 pushwake_str pushwake_settings_error(pushwake_settings *settings);
@@ -791,8 +799,8 @@ void pushwake_supervisor_free(pushwake_supervisor *supervisor);
  * as the program pushwake, and never in that of a PBX: it loads the code that reads
  * keys and talks to providers, handles signals, and starts threads. supervised 1: more
  * settings come over standard input, up to an empty line; the engine ends when that
- * input does. PUSHWAKE_ERR_CONFIG: it could not start, and has written the reason to
- * standard error. */
+ * input does. supervised 2: what pushwake_settings_try() runs. PUSHWAKE_ERR_CONFIG: it
+ * could not start, and has written the reason to standard error. */
 int pushwake_engine_run(pushwake_settings *settings, int supervised);
 
 /* Runs one of the program's tools in this process: "check", "explain" or "load", made of the engine's code without an

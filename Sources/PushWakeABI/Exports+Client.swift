@@ -158,6 +158,7 @@ func ask(
 @_cdecl("pushwake_engine_run") @implementation
 public func pushwake_engine_run(_ settings: OpaquePointer!, _ supervised: CInt) -> CInt {
     guard let handle = borrow(settings, as: SettingsHandle.self) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    if supervised == 2 { return EngineProcess.tryOut() ? 0 : PUSHWAKE_ERR_CONFIG.rawValue }
     let hasRun = EngineProcess.run(handle.settings, isSupervised: supervised != 0, source: handle.source)
     return hasRun ? 0 : PUSHWAKE_ERR_CONFIG.rawValue
 }

@@ -104,6 +104,23 @@ public func pushwake_settings_replace(_ settings: OpaquePointer!, _ earlier: Opa
     return handle.settings == earlier.settings ? 1 : 0
 }
 
+@_cdecl("pushwake_settings_try") @implementation
+public func pushwake_settings_try(
+    _ settings: OpaquePointer!, _ earlier: OpaquePointer!, _ on_problem: pushwake_problem_fn!,
+    _ context: UnsafeMutableRawPointer!
+) -> CInt {
+    guard let handle = borrow(settings, as: SettingsHandle.self),
+        let earlier = borrow(earlier, as: SettingsHandle.self)
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    let problems = EngineTrial.problems(of: handle.settings, insteadOf: earlier.settings)
+    let arena = TextArena()
+    for problem in problems {
+        on_problem?(
+            context, CInt(PUSHWAKE_LOG_ERROR.rawValue), arena.keep(problem.setting), arena.keep(problem.message))
+    }
+    return CInt(clamping: problems.count)
+}
+
 @_cdecl("pushwake_settings_integer") @implementation
 public func pushwake_settings_integer(_ settings: OpaquePointer!, _ name: pushwake_str) -> Int64 {
     guard let handle = borrow(settings, as: SettingsHandle.self), let key = SettingsTable.key(named: name.string)

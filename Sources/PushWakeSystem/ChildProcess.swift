@@ -119,6 +119,14 @@ public final class ChildProcess {
         return lines
     }
 
+    /// Waits until the child has written something or ended, or the time is over.
+    public func awaitLines(milliseconds: Int32) {
+        var waited = pollfd(fd: errorDescriptor, events: Int16(POLLIN), revents: 0)
+        _ = poll(&waited, 1, milliseconds)
+        // At the end of the pipe there is nothing more to wait for but the end of the process.
+        if waited.revents & Int16(POLLIN) == 0, waited.revents != 0 { _ = usleep(10_000) }
+    }
+
     /// How the child ended (`exit code 1`, `signal 9`); nil while it runs.
     public func takeEnd() -> String? {
         guard !hasEnded else { return nil }

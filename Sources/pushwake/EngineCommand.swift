@@ -14,6 +14,8 @@ struct EngineCommand: ParsableCommand {
     @OptionGroup var options: SettingsOptions
     @Flag(name: .long, help: ArgumentHelp("Take settings from standard input and end with it.", visibility: .hidden))
     var supervised = false
+    @Flag(name: .long, help: ArgumentHelp("Try settings from standard input, and end.", visibility: .hidden))
+    var trial = false
     @OptionGroup var library: LibraryOptions
 
     func run() throws {
@@ -23,7 +25,7 @@ struct EngineCommand: ParsableCommand {
         let path = options.settings == "-" ? nil : options.settings
         let values = path == nil ? settings.pairs() : try options.others()
         let hasRun = try library.use { library throws(EngineLibrary.Failure) in
-            try library.run(file: path, values, isSupervised: supervised)
+            try library.run(file: path, values, isSupervised: supervised, isTrial: trial)
         }
         if !hasRun { throw ExitCode(1) }
     }

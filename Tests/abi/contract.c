@@ -128,6 +128,8 @@ static void check_settings(pushwake_settings *settings)
     CHECK(pushwake_settings_set(later, text("fcm_key1"), text("/a.json")) == PUSHWAKE_OK);
     CHECK(pushwake_settings_replace(later, settings) == 0);
     INVALID(pushwake_settings_replace(later, NULL));
+    INVALID(pushwake_settings_try(NULL, settings, count_problem, &problems));
+    INVALID(pushwake_settings_try(later, NULL, count_problem, &problems));
     INVALID(pushwake_settings_replace(NULL, settings));
     pushwake_settings_free(later);
 

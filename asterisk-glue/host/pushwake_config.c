@@ -96,6 +96,19 @@ static int set_values(pushwake_settings *settings, struct ast_config *config)
 	return errors;
 }
 
+int pushwake__config_try(pushwake_settings *settings, pushwake_settings *earlier)
+{
+	struct ast_flags flags = { CONFIG_FLAG_NOCACHE };
+	struct ast_config *config = ast_config_load(CONFIG_FILE, flags);
+	struct finding_context finding = { config == CONFIG_STATUS_FILEINVALID ? NULL : config };
+	int problems = pushwake_settings_try(settings, earlier, log_finding, &finding);
+
+	if (finding.config) {
+		ast_config_destroy(config);
+	}
+	return problems;
+}
+
 pushwake_settings *pushwake__config_read(void)
 {
 	struct ast_flags flags = { CONFIG_FLAG_NOCACHE };
@@ -109,8 +122,7 @@ pushwake_settings *pushwake__config_read(void)
 		return NULL;
 	}
 	if (!config) {
-		ast_log(LOG_NOTICE, "%s: there is no such file; all settings have their defaults, "
-			"so no push provider is set up\n", CONFIG_FILE);
+		ast_log(LOG_NOTICE, "%s: there is no such file, so no setting has a value\n", CONFIG_FILE);
 	}
 	if (pushwake_settings_new(&settings) < 0) {
 		ast_log(LOG_ERROR, "Out of memory for the settings\n");

@@ -47,6 +47,9 @@ void pushwake__copy(char *buf, size_t size, pushwake_str str);
 /*! Reads pushwake.conf. NULL when it has errors, which are then in the log. */
 pushwake_settings *pushwake__config_read(void);
 
+/*! Tries what was read while an engine works with earlier settings. Not 0 when it would not do, which is then in the log. */
+int pushwake__config_try(pushwake_settings *settings, pushwake_settings *earlier);
+
 /* ---- pushwake_client.c */
 
 /*! The client of all threads. NULL while push is off, which the library takes for a client that refuses everything. */

@@ -43,6 +43,11 @@ int pushwake__reload(void)
 		if (pushwake__query(PUSHWAKE_QUERY_RELOAD, "", log_row, NULL, error, sizeof(error)) < 0) {
 			ast_log(LOG_WARNING, "The engine did not reload: %s\n", error);
 		}
+	} else if (pushwake__settings() && pushwake__config_try(settings, pushwake__settings())) {
+		ast_log(LOG_ERROR, "No engine could work with pushwake.conf, so the one that runs goes on with the settings "
+			"before; correct the lines above, then: pushwake reload\n");
+		pushwake_settings_free(settings);
+		res = -1;
 	} else {
 		pushwake__supervisor_stop();
 		res = pushwake__settings_use(settings) ? -1 : pushwake__supervisor_start();

@@ -115,7 +115,7 @@ public final class EngineSupervisor {
     }
 
     /// The engine runs from the file that the PBX has loaded: no second version, and the pages are shared.
-    private static func library() -> [String] {
+    static func library() -> [String] {
         guard let file = ChildProcess.ownFile, file.split(separator: "/").last?.hasPrefix("libpushwake.so") == true
         else { return [] }
         return ["--library", file]

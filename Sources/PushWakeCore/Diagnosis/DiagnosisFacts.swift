@@ -80,6 +80,8 @@ public struct DiagnosisFacts: Equatable, Sendable {
     public var storeProblem: String?
     /// Nil while it can be written.
     public var writeProblem: String?
+    /// The file of the store was taken away or replaced while the engine has it open.
+    public var isFileGone = false
     public var phones: [Phone] = []
     /// The newest first.
     public var removed: [Removed] = []

@@ -55,6 +55,12 @@ public struct UserDiagnosis: Equatable, Sendable {
                 "no phone that registers now is bound: \(problem)",
                 "repair the store: this step says what is wrong with it")
         }
+        if facts.isFileGone {
+            add(
+                .store, .failing,
+                "the file of the store was taken away or replaced: what is bound now is lost when the engine ends",
+                "start the engine anew: phones are bound again by their next REGISTER")
+        }
         if facts.phones.isEmpty { explainAbsence() } else { lookAtClock() }
         for (index, phone) in facts.phones.enumerated() { look(at: phone, "phone \(index + 1)") }
         lookAtLastRequest()

@@ -59,8 +59,14 @@ public struct Settings: Equatable, Sendable {
 
     private static func check(_ value: String, for row: SettingDescription) throws(SettingError) -> String {
         func refuse(_ remedy: String) -> SettingError {
-            // A proxy's address may hold a password.
-            let shown = row.kind == .proxy ? "the value" : "\"\(value.prefix(80))\""
+            // An address may hold a password, and in place of a file's name somebody may have written what is in it.
+            let isSecret =
+                switch row.kind {
+                case .proxy, .path: true
+                case .origin, .url: value.utf8.contains(UInt8(ascii: "@"))
+                default: false
+                }
+            let shown = isSecret ? "the value" : "\"\(value.prefix(80))\""
             return SettingError(setting: row.name.description, message: "\(shown) does not fit; \(remedy)")
         }
         if value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
@@ -201,9 +207,21 @@ extension Settings {
     /// is in them. What is wrong is reported, the rest is set.
     public mutating func read(file text: String) -> [FileProblem] {
         // Some editors begin a file with a byte order mark, which nobody sees.
-        let lines = text.drop { $0 == "\u{FEFF}" }.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        return collect(lines) { settings, line throws(SettingError) in try settings.read(line: line) }
+        let text = text.drop { $0 == "\u{FEFF}" }
+        if text.hasPrefix("-----BEGIN ") {
+            let message = "this is a key or a certificate, not a settings file; name it in one, such as apns_key = FILE"
+            return [FileProblem(line: 1, error: SettingError(setting: "the file", message: message))]
+        }
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        let problems = collect(lines) { settings, line throws(SettingError) in try settings.read(line: line) }
+        guard problems.count > Self.mostProblems else { return problems }
+        let more = SettingError(
+            setting: "the file", message: "\(problems.count - Self.mostProblems) more lines are wrong")
+        return problems[..<Self.mostProblems] + [FileProblem(line: problems[Self.mostProblems].line, error: more)]
     }
+
+    /// More of them nobody reads.
+    private static let mostProblems = 20
 
     private mutating func collect(
         _ lines: [Substring], _ take: (inout Settings, Substring) throws(SettingError) -> Void
@@ -229,13 +247,29 @@ extension Settings {
             return
         }
         guard let equals = line.firstIndex(of: "=") else {
-            throw SettingError(setting: String(line.prefix(40)), message: "write name = value")
+            let word = line.prefix { $0 != " " && $0 != "\t" }
+            throw SettingError(setting: Self.shown(name: String(word)), message: "write name = value")
         }
         var value = line[line.index(after: equals)...]
         if value.first == ">" { value = value.dropFirst() }
-        try set(
-            String(Self.trimmed(line[..<equals])),
-            to: String(Self.unquoted(value) ?? Self.withoutComment(value)))
+        let name = String(Self.trimmed(line[..<equals]))
+        do throws(SettingError) {
+            try set(name, to: String(Self.unquoted(value) ?? Self.withoutComment(value)))
+        } catch {
+            throw SettingError(
+                setting: error.setting == name ? Self.shown(name: name) : error.setting, message: error.message)
+        }
+    }
+
+    /// A name as it may be written for people: a line of a key or of a password is none.
+    private static func shown(name: String) -> String {
+        let isName =
+            name.utf8.count <= 32
+            && name.utf8.allSatisfy {
+                $0 >= 0x61 && $0 <= 0x7A || $0 >= 0x30 && $0 <= 0x39 || $0 == UInt8(ascii: "_")
+                    || $0 == UInt8(ascii: "-")
+            }
+        return isName || SettingsTable.key(named: name) != nil || ForeignSetting.named(name) != nil ? name : "a line"
     }
 
     /// What stands in quotes, when all but a comment does.

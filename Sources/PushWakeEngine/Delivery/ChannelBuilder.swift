@@ -20,6 +20,14 @@ struct ChannelBuilder {
     /// What providers are verified against.
     static func tls(_ settings: Settings, identity: TLSIdentity? = nil) throws(TLSError) -> TLSContext {
         let file = settings.text(.caFile)
+        if !file.isEmpty {
+            do throws(SystemError) {
+                // OpenSSL has a number only for what the system says.
+                _ = try FileContent.read(file, atMost: 1)
+            } catch {
+                throw TLSError("cannot \(error)")
+            }
+        }
         return try TLSContext.client(caFile: file.isEmpty ? nil : file, identity: identity)
     }
 

@@ -57,14 +57,22 @@ final class Delivery {
     // MARK: Keys
 
     /// Reads keys and templates and opens the channels; returns what is wrong.
-    func open() -> [String] {
+    ///
+    /// A trial is over before the loop turns: it opens no connection.
+    func open(isTrial: Bool = false) -> [String] {
         var problems: [String] = []
         // Stamps first: a file that changes while it is read is read once more.
         for provider in Provider.allCases { watches[provider] = Self.watch(over: provider, settings) }
-        channels.open(settings, loop: loop, log: log, problems: &problems)
+        channels.open(settings, loop: loop, log: log, isTrial: isTrial, problems: &problems)
+        hidePasted(&problems)
         for provider in Provider.allCases { knownProblems[provider] = problems }
         onVAPIDKey?(channels.vapidKey)
         return problems
+    }
+
+    private func hidePasted(_ problems: inout [String]) {
+        let pasted = PastedSecrets(settings)
+        problems = problems.map { pasted.hide(in: $0) }
     }
 
     /// Reads keys and templates again. Pushes under way finish on the old channels; what is broken stays as it was.
@@ -90,6 +98,7 @@ final class Delivery {
         for provider in Provider.allCases where watches[provider]?.look() == true {
             var problems: [String] = []
             channels.reopen(provider, keepsUnchanged: true, problems: &problems)
+            hidePasted(&problems)
             // One broken file among many is not logged again when another one changes.
             let unknown = problems.filter { knownProblems[provider]?.contains($0) != true }
             for problem in unknown { log(.warning, problem) }

@@ -18,6 +18,8 @@ final class ProviderChannels {
     /// The queues of all channels, those of channels that stay when others are made too.
     let queues: ChannelQueues
     private let clocks: ServiceClocks
+    /// Connections are opened before the first push wants one.
+    private var warmsUp = true
 
     /// No channel at all.
     init(queues: ChannelQueues, clocks: ServiceClocks) {
@@ -27,20 +29,27 @@ final class ProviderChannels {
 
     /// Reads templates and all keys, and makes new channels. Where one cannot be made, `problems` says why, and the
     /// one before stays if there is one.
-    func open(_ settings: Settings, loop: Loop, log: EngineLog, problems: inout [String]) {
+    func open(_ settings: Settings, loop: Loop, log: EngineLog, isTrial: Bool = false, problems: inout [String]) {
+        warmsUp = !isTrial
         problems += ProxyFile.problems(settings).map { "\(SettingsTable.description(of: $0.key).name): \($0.text)" }
         let (payloads, templateProblems) = PayloadFiles.load(settings)
         problems += templateProblems.map { "\(SettingsTable.description(of: .templateDirectory).name): \($0)" }
         guard let payloads else { return }
+        let tls: TLSContext
         do throws(TLSError) {
-            builder = ChannelBuilder(
-                settings: settings, tls: try ChannelBuilder.tls(settings), payloads: payloads,
-                resolver: Resolver(loop: loop),
-                loop: loop, log: log, queues: queues, clocks: clocks)
-            for provider in Provider.allCases { reopen(provider, keepsUnchanged: false, problems: &problems) }
+            tls = try ChannelBuilder.tls(settings)
         } catch {
-            problems.append("ca_file: \(error.message); no provider can be verified, so no push is sent")
+            guard let before = builder?.tls else {
+                return problems.append("ca_file: \(error.message); no provider can be verified, so no push is sent")
+            }
+            // What else has changed counts all the same.
+            problems.append("ca_file: \(error.message); the certificates read before are still used")
+            tls = before
         }
+        builder = ChannelBuilder(
+            settings: settings, tls: tls, payloads: payloads, resolver: Resolver(loop: loop), loop: loop, log: log,
+            queues: queues, clocks: clocks)
+        for provider in Provider.allCases { reopen(provider, keepsUnchanged: false, problems: &problems) }
     }
 
     /// Reads the keys of one provider again. Pushes under way finish on the old channels.
@@ -51,18 +60,18 @@ final class ProviderChannels {
         switch provider {
         case .apns:
             apns = builder.openAPNs(replacing: apns, keepsUnchanged: keepsUnchanged, &problems)
-            apns?.warmUp(now: SystemClock.wallSeconds())
+            if warmsUp { apns?.warmUp(now: SystemClock.wallSeconds()) }
         case .fcm:
             fcm = builder.openFCM(replacing: fcm, keepsUnchanged: keepsUnchanged, &problems)
             // Hundreds of keys take seconds: what begins now has its time from now on.
             builder.loop.updateTime()
-            fcm?.warmUp()
+            if warmsUp { fcm?.warmUp() }
         case .webpush: webPush = builder.openWebPush(replacing: webPush, &problems)
         case .webhook:
             webhook = builder.openWebhook(replacing: webhook, &problems)
-            webhook?.channel.warmUp()
+            if warmsUp { webhook?.channel.warmUp() }
             flexiAPI = builder.openFlexiAPI(replacing: flexiAPI, &problems)
-            flexiAPI?.channel.warmUp()
+            if warmsUp { flexiAPI?.channel.warmUp() }
         case .acrobits: replace(provider, by: builder.openAcrobits(replacing: others[provider], &problems))
         case .harmonyos: replace(provider, by: builder.openHarmonyOS(replacing: others[provider], &problems))
         }
@@ -70,7 +79,7 @@ final class ProviderChannels {
 
     private func replace(_ provider: Provider, by channel: (any ProviderChannel)?) {
         others[provider] = channel
-        channel?.warmUp()
+        if warmsUp { channel?.warmUp() }
     }
 
     /// The public VAPID key in base64url; empty without Web Push.

@@ -53,6 +53,7 @@ extension EngineCore {
         var facts = known
         let aor = facts.aor
         facts.writeProblem = storeRefusal.map { "\($0)" }
+        facts.isFileGone = storeFile?.isInPlace == false
         facts.clock = delivery.clocks.current
         facts.refusals = delivery.refusals
         // A store that nodes share is not looked through for names.

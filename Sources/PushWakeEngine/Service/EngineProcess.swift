@@ -22,8 +22,9 @@ public enum EngineProcess {
                 log(isSupervised: true)(.error, "\(problem.error.setting): \(problem.error.message)")
             }
         }
-        let log = EngineLog(
-            threshold: LogLevel(name: settings.text(.logLevel)), write: log(isSupervised: isSupervised))
+        let pasted = PastedSecrets(settings)
+        let write = log(isSupervised: isSupervised)
+        let log = EngineLog(threshold: LogLevel(name: settings.text(.logLevel))) { write($0, pasted.hide(in: $1)) }
         do throws(EngineFailure) {
             let engine = try EngineService(settings: settings, log: log, isSupervised: isSupervised, source: source)
             engine.run(parentInput: isSupervised ? Descriptor.standardInput : nil)
@@ -32,6 +33,23 @@ public enum EngineProcess {
             log(.error, error.message)
             return false
         }
+    }
+
+    /// Tries settings that come over standard input, new ones and after an empty line the earlier ones, and writes what would
+    /// leave the host without push (`EngineTrial`). False when something would.
+    public static func tryOut() -> Bool {
+        ChildProcess.leaveInheritance()
+        ProcessMemory.forbidCore()
+        let (new, earlier) = (handover(), handover())
+        let log = log(isSupervised: true)
+        var settings = Settings()
+        var before = Settings()
+        _ = before.take(lines: earlier)
+        let refused = settings.take(lines: new).map { "\($0.error.setting): \($0.error.message)" }
+        let problems = refused + SettingsTrial.problems(settings, insteadOf: before)
+        for problem in problems { log(.error, problem) }
+        log(.notice, EngineTrial.lastLine)
+        return problems.isEmpty
     }
 
     private static func handover() -> String {

@@ -215,8 +215,10 @@ public final class EngineService {
             core.openCapture()
         }
         if !outcome.isBroken {
-            notes += core.delivery.reload().map { .problem($0) }
-            notes += (http?.reload(core.settings) ?? []).map { .problem($0) }
+            let pasted = PastedSecrets(core.settings)
+            let problems = core.delivery.reload() + (http?.reload(core.settings) ?? []).map { pasted.hide(in: $0) }
+            let said = notes
+            notes += problems.map { ReloadNote.problem($0) }.filter { !said.contains($0) }
         }
         for note in notes { log(note.level, note.text) }
         return notes

@@ -23,7 +23,8 @@ struct FCMKeys {
     /// What is wrong, by setting.
     let problems: [SettingError]
 
-    /// A file that was good in `old` and cannot be used now is used as it was; one that has not changed is not read again.
+    /// A file that was good in `old` and cannot be used now is used as it was, also under its new name; one that has not
+    /// changed is not read again.
     init(_ settings: Settings, keeping old: FCMKeys? = nil) {
         var (names, problems) = Self.names(settings)
         let named = FCMKeySources(settings, names: names)
@@ -44,9 +45,11 @@ struct FCMKeys {
                 keys.append(Key(account: account, signer: signer))
                 stamps.append(stamp)
             } catch {
-                let ending = before == nil ? "" : "; the key read before is still used"
+                // The name may be what is wrong.
+                let kept = before?.key ?? old?.key(inPlaceOf: source)
+                let ending = kept == nil ? "" : "; the key read before is still used"
                 problems.append(SettingError(setting: source.setting, message: error.message + ending))
-                keys.append(before?.key)
+                keys.append(kept)
                 stamps.append(nil)
             }
         }
@@ -65,6 +68,14 @@ struct FCMKeys {
             if let key = keys[index] { found[sources[index].path] = (key, stamps[index]) }
         }
         return found
+    }
+
+    /// The key that served the very same apps.
+    private func key(inPlaceOf source: FCMKeySource) -> Key? {
+        let index = sources.firstIndex {
+            $0.isDefault == source.isDefault && $0.apps == source.apps && (source.isDefault || !source.apps.isEmpty)
+        }
+        return index.flatMap { keys[$0] }
     }
 
     /// How many there will be; reads no file.

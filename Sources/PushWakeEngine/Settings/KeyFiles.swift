@@ -109,6 +109,8 @@ enum KeyFile {
     static func json(_ path: String, remedy: String) throws(KeyFileError) -> JSONValue {
         var bytes = try contents(path, remedy: remedy)
         defer { FileContent.wipe(&bytes) }
+        // Some editors begin a file with a byte order mark. In its place, so that no copy of a key is left.
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { for index in 0..<3 { bytes[index] = UInt8(ascii: " ") } }
         do throws(JSONParser.Failure) {
             return try JSONParser.parse(bytes)
         } catch {

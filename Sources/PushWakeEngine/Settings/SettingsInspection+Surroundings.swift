@@ -2,6 +2,7 @@
 
 internal import PushWakeClient
 internal import PushWakeCore
+internal import PushWakeStore
 internal import PushWakeSystem
 internal import PushWakeTransport
 
@@ -12,6 +13,9 @@ extension SettingsInspection {
         if settings.text(.engineMode) == "supervised" {
             inspectProgram()
             inspectPlace(.engineSocket)
+            if FileStamp(settings.text(.engineSocket))?.isDirectory == true {
+                add(.error, .engineSocket, "\(settings.text(.engineSocket)) is a directory; set it to a file in there")
+            }
             inspectGroup()
             if settings.storeChoice == .sqlite { inspectStore() }
             if case .valkey = settings.storeChoice { inspectShared() }
@@ -69,10 +73,20 @@ extension SettingsInspection {
         inspectPlace(.storePath)
         do throws(SystemError) {
             let start = try FileContent.read(path, atMost: Self.sqliteMagic.count)
-            guard !start.isEmpty, start != Self.sqliteMagic else { return }
-            add(.error, .storePath, "\(path) is not an SQLite database; set another path, or move the file away")
+            guard !start.isEmpty else { return }
+            guard start == Self.sqliteMagic else {
+                return add(
+                    .error, .storePath, "\(path) is not an SQLite database; set another path, or move the file away")
+            }
         } catch {
-            add(.error, .storePath, "cannot \(error); let the user of the engine read and write it")
+            return add(.error, .storePath, "cannot \(error); let the user of the engine read and write it")
+        }
+        do throws(StoreError) {
+            try SQLiteStore.check(path: path)
+        } catch {
+            // A writer that is at work, or a directory that may not be written to, is no fault of the file.
+            let text = "\(error)"
+            if text.hasPrefix(path) { add(.error, .storePath, text) }
         }
     }
 

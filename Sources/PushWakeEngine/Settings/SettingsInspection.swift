@@ -60,7 +60,10 @@ public struct SettingsInspection {
             inspection.inspectSurroundings()
             inspection.inspectServices()
         }
-        return inspection.findings.sorted { $0.level < $1.level }
+        let pasted = PastedSecrets(settings)
+        return inspection.findings.sorted { $0.level < $1.level }.map {
+            Finding(level: $0.level, setting: $0.setting, message: pasted.hide(in: $0.message))
+        }
     }
 
     private init(settings: Settings, depth: Depth, now: Int64) {
@@ -113,7 +116,9 @@ public struct SettingsInspection {
                 .warning, key,
                 "\"\(value.prefix(40))\" has not the ten characters that Apple's ids have; copy it from Apple's site")
         }
-        for (key, value) in ids where value.utf8.contains(where: { $0 >= 0x61 && $0 <= 0x7A }) {
+        // One of another length is to be copied anew anyway.
+        for (key, value) in ids
+        where value.utf8.count == Self.appleIDLength && value.utf8.contains(where: { $0 >= 0x61 && $0 <= 0x7A }) {
             add(
                 .warning, key,
                 "\"\(value.prefix(40))\" has small letters, which Apple's ids have not; write \(value.prefix(40).uppercased())"

@@ -64,9 +64,13 @@ struct SettingsReload {
         let change = SettingsChange(from: current, to: new)
         guard !change.isEmpty else { return Outcome() }
         let known = Self.errors(current)
-        let errors = Self.errors(change.settings).filter { !known.contains($0) }
+        // What takes a restart is looked at too: nobody may be there when the engine starts again.
+        let errors = Self.errors(new).filter { !known.contains($0) }
         guard errors.isEmpty else { return Self.broken(errors.map { "\(source.path): \($0)" }) }
-        let notes = change.taken.map { ReloadNote.taken($0) } + change.waiting.map { .restart($0) }
+        let doubts = Self.warnings(current)
+        let notes =
+            change.taken.map { ReloadNote.taken($0) } + change.waiting.map { .restart($0) }
+            + Self.warnings(new).filter { !doubts.contains($0) }.map { .problem($0) }
         return Outcome(settings: change.settings, notes: notes)
     }
 
@@ -75,8 +79,13 @@ struct SettingsReload {
     }
 
     /// Values that cannot be meant. Keys are read afterwards: what cannot be used is as it was before.
-    private static func errors(_ settings: Settings) -> [String] {
-        SettingsInspection.inspect(settings, depth: .values).filter { $0.level == .error }.map {
+    private static func errors(_ settings: Settings) -> [String] { findings(settings) { $0 == .error } }
+
+    /// Values that will hardly do; they are taken all the same.
+    private static func warnings(_ settings: Settings) -> [String] { findings(settings) { $0 == .warning } }
+
+    private static func findings(_ settings: Settings, at isWanted: (LogLevel) -> Bool) -> [String] {
+        SettingsInspection.inspect(settings, depth: .values).filter { isWanted($0.level) }.map {
             "\($0.setting): \($0.message)"
         }
     }

@@ -29,6 +29,9 @@ struct CheckTool {
         var report = CheckReport()
         let isKamailio = KamailioConfiguration.isOne(text)
         let settings = isKamailio ? report.read(kamailio: text, file: file, defines: defines) : report.read(text, file)
+        if !isKamailio, text.utf8.count > FileContent.longest {
+            report.add("\(file): error: is longer than 1 MB, which no engine reads; is it a settings file?")
+        }
         if let problem = SettingsInspection.opennessProblem(of: file, settings) {
             report.add("\(file): warning: \(problem)")
         }

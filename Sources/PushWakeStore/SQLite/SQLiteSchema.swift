@@ -53,12 +53,7 @@ enum SQLiteSchema {
 
     /// Makes an empty file ours, brings an older one up to date, and refuses all others.
     static func prepare(_ database: SQLiteDatabase, path: String, steps: [String] = steps) throws(StoreError) {
-        let version = try checkOwner(of: database, path: path)
-        guard version <= steps.count else {
-            throw .unusable(
-                "\(path) was written by a newer release (format \(version), this one knows \(steps.count)); "
-                    + "install that release again, or set store_path to another file")
-        }
+        let version = try checkFormat(of: database, path: path, steps: steps)
         guard try database.text("PRAGMA journal_mode=WAL") == "wal" else {
             throw .unusable(
                 "\(path): its file system cannot share memory (network file system?); set store_path to a local disk")
@@ -71,6 +66,20 @@ enum SQLiteSchema {
             for step in steps[version...] { try database.execute(step) }
             try database.execute("PRAGMA application_id=\(applicationID); PRAGMA user_version=\(steps.count)")
         }
+    }
+
+    /// Refuses what `prepare` refuses; changes nothing. Gives the version.
+    @discardableResult
+    static func checkFormat(
+        of database: SQLiteDatabase, path: String, steps: [String] = steps
+    ) throws(StoreError) -> Int {
+        let version = try checkOwner(of: database, path: path)
+        guard version <= steps.count else {
+            throw .unusable(
+                "\(path) was written by a newer release (format \(version), this one knows \(steps.count)); "
+                    + "install that release again, or set store_path to another file")
+        }
+        return version
     }
 
     /// Refuses a file that this release cannot read as it is; changes nothing.

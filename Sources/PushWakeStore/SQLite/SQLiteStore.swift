@@ -120,6 +120,13 @@ public final class SQLiteStore: BindingStore {
         try database.execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON")
     }
 
+    /// Says why an engine would refuse this file; opens it for reading only.
+    public static func check(path: String) throws(StoreError) {
+        try SQLiteFile.checkPresence(path: path)
+        let database = try SQLiteDatabase(path: path, access: .readOnly, busyTimeout: openTimeout)
+        try SQLiteSchema.checkFormat(of: database, path: path)
+    }
+
     /// Without rights on the directory SQLite cannot read beside a writer; a file at rest it can.
     private static func open(reading path: String) throws(StoreError) -> SQLiteDatabase {
         do throws(StoreError) {

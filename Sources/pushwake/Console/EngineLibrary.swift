@@ -58,10 +58,10 @@ struct EngineLibrary {
     /// Runs the engine until it is told to end; false when it could not start and has said why. `path` is a settings
     /// file, which it reads again when it is told to; `values` stand above it.
     func run(
-        file path: String?, _ values: [(name: String, value: String)], isSupervised: Bool
+        file path: String?, _ values: [(name: String, value: String)], isSupervised: Bool, isTrial: Bool
     ) throws(Failure) -> Bool {
         let handle = try make(values, above: path)
-        return execute(handle, isSupervised ? 1 : 0) >= 0
+        return execute(handle, isTrial ? 2 : isSupervised ? 1 : 0) >= 0
     }
 
     /// Runs one of the tools with options such as `file=pushwake.conf`, and returns its exit code.

@@ -148,6 +148,13 @@ import Testing
         #expect(UserDiagnosis(facts).findings.first?.text.contains("disk full") == true)
     }
 
+    @Test func `is not fine while the file of the store is gone`() {
+        var facts = DiagnosisFacts(aor: "bob")
+        facts.phones = [phone(.neverPushed)]
+        facts.isFileGone = true
+        #expect(!UserDiagnosis(facts).isFine && UserDiagnosis(facts).advice.contains("start the engine anew"))
+    }
+
     @Test func `cleans what comes from packets, and writes times as people do`() {
         var facts = DiagnosisFacts(aor: "bob")
         facts.lastRequest = .init(method: "INVITE", ago: 42, end: "timed out", summary: "x\u{1B}[31m\ny")

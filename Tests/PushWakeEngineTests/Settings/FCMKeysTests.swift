@@ -8,8 +8,9 @@ import Testing
 
 @testable import PushWakeEngine
 
-@Suite struct `Keys of several Google accounts` {
-    private static func account(_ project: String) throws -> [UInt8] {
+/// A service-account file as Google's, with a key of its own.
+enum FCMAccountFile {
+    static func bytes(_ project: String) throws -> [UInt8] {
         var json = JSONWriter()
         let key = String(decoding: try PrivateKey.makeRSA().pem(), as: UTF8.self)
         json.object { json in
@@ -24,6 +25,10 @@ import Testing
         return json.bytes
     }
 
+    static func text(project: String) throws -> String { String(decoding: try bytes(project), as: UTF8.self) }
+}
+
+@Suite struct `Keys of several Google accounts` {
     /// Puts a file in the place of another, as a careful operator does.
     private static func put(_ bytes: [UInt8], at path: String) {
         let file = open(path + ".new", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
@@ -40,13 +45,13 @@ import Testing
             for path in paths { unlink(path) }
             rmdir(directory)
         }
-        for (path, project) in zip(paths, ["one", "two"]) { Self.put(try Self.account(project), at: path) }
+        for (path, project) in zip(paths, ["one", "two"]) { Self.put(try FCMAccountFile.bytes(project), at: path) }
         var settings = Settings()
         try settings.set("fcm_key_dir", to: directory)
         #expect(FCMKeys.count(settings) == 2)
         let first = FCMKeys(settings)
         #expect(first.problems.isEmpty && first.keys.compactMap { $0?.account.project } == ["one", "two"])
-        Self.put(try Self.account("third"), at: paths[1])
+        Self.put(try FCMAccountFile.bytes("third"), at: paths[1])
         let second = FCMKeys(settings, keeping: first)
         #expect(second.keys.compactMap { $0?.account.project } == ["one", "third"])
         #expect(second.keys[0]?.signer === first.keys[0]?.signer)
@@ -56,7 +61,7 @@ import Testing
         #expect(third.problems.count == 1 && third.keys[0]?.signer === first.keys[0]?.signer)
         let fourth = FCMKeys(settings, keeping: third)
         #expect(fourth.problems.count == 1 && fourth.keys[1]?.signer === second.keys[1]?.signer)
-        Self.put(try Self.account("one"), at: paths[0])
+        Self.put(try FCMAccountFile.bytes("one"), at: paths[0])
         let fifth = FCMKeys(settings, keeping: fourth)
         #expect(fifth.problems.isEmpty && fifth.keys[0] != nil && fifth.keys[0]?.signer !== first.keys[0]?.signer)
     }

@@ -59,6 +59,12 @@ private final class SettingsFile {
         #expect(known.settings?.integer(.wakeTimeout) == 9)
     }
 
+    @Test func `a value that the next start would refuse changes nothing`() throws {
+        let outcome = try read(
+            "wake_timeout = 20\nfastagi_listen = zzz\n", current: "wake_timeout = 30\n")
+        #expect(outcome.settings == nil && outcome.isBroken && "\(outcome.notes)".contains("fastagi_listen"))
+    }
+
     @Test func `what was said beside the file stands above it`() throws {
         let outcome = try read("wake_timeout = 20\nlog_level = debug\n", others: [("wake_timeout", "25")])
         #expect(outcome.settings?.integer(.wakeTimeout) == 25 && outcome.notes == [.taken("log_level")])

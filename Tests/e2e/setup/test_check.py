@@ -72,8 +72,15 @@ def check(path, *arguments):
 def test_what_is_right_is_well(settings, tmp_path):
     done = check(settings({}))
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    sqlite3.connect(tmp_path / "b.db").execute("CREATE TABLE t (a)").connection.close()
+    store = sqlite3.connect(tmp_path / "b.db")
+    store.execute("CREATE TABLE t (a)")
+    assert "another program" in check(settings({})).stdout
+    store.execute(f"PRAGMA application_id = {0x50576B65}")
+    store.execute("PRAGMA user_version = 2")
     assert check(settings({})).returncode == 0
+    store.execute("PRAGMA user_version = 99")
+    assert "newer release" in check(settings({})).stdout
+    store.close()
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

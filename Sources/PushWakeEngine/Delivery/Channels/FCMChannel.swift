@@ -163,7 +163,10 @@ struct FCMChannels {
 
     /// `makeChannel` opens the channel of one account; accounts that have a channel in `kept` stay on it, with token and
     /// connections.
-    init(_ keys: FCMKeys, keeping kept: FCMChannels?, makeChannel: (FCMKeys.Key) -> FCMChannel) {
+    init(
+        _ keys: FCMKeys, hiding pasted: PastedSecrets, keeping kept: FCMChannels?,
+        makeChannel: (FCMKeys.Key) -> FCMChannel
+    ) {
         self.keys = keys
         let before = kept?.distinct ?? []
         var made: [FCMChannel] = []
@@ -177,7 +180,9 @@ struct FCMChannels {
             return channel
         }
         broken = keys.sources.map { source in
-            Verdict(.misconfigured, reason: "NoServiceAccount (\(source.path) of \(source.setting) cannot be used)")
+            Verdict(
+                .misconfigured,
+                reason: "NoServiceAccount (\(pasted.hide(in: source.path)) of \(source.setting) cannot be used)")
         }
     }
 
@@ -221,7 +226,8 @@ extension ChannelBuilder {
         }
         let keys = FCMKeys(settings, keeping: old?.keys)
         problems += keys.problems.map { "\($0.setting): \($0.message)" }
-        let channels = FCMChannels(keys, keeping: keepsUnchanged ? old : nil, makeChannel: fcm)
+        let channels = FCMChannels(
+            keys, hiding: PastedSecrets(settings), keeping: keepsUnchanged ? old : nil, makeChannel: fcm)
         old?.retire(replacedBy: channels)
         return channels
     }
