@@ -104,7 +104,7 @@ def test_a_contact_that_stands_in_the_configuration_is_dialled_through_its_endpo
 
 @pytest.mark.parametrize("written, remedy", [
     ("PJSIP/nobody", "there is no endpoint nobody; write the name of an AoR"),
-    ("PJSIP/100@trunk", "goes out through the endpoint trunk"),
+    ("PJSIP/100@trunk", "the endpoint trunk sends to another server"),
     ("SIP/{user}@here", "only PJSIP phones can be woken; write the name of their AoR, such as PushWake({user})"),
     ("Local/", "only PJSIP phones can be woken"), ("PJSIP/", "there is no endpoint"), ("&", "names nobody"),
 ])  # fmt: skip

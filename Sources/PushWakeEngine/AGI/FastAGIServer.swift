@@ -96,7 +96,7 @@ final class FastAGIServer {
 
     private func accept(_ connection: LineConnection, _ peer: SocketAddress) {
         guard allowed.contains(peer.ip), channels.count < Self.mostChannels else {
-            tell(.warning, "\(peer.ip) was turned away; see fastagi_allow", &refusals)
+            tell(.warning, "\(peer.ip) was refused; see fastagi_allow", &refusals)
             return connection.close()
         }
         let channel = FastAGIChannel(connection, core, token: token)
@@ -104,7 +104,7 @@ final class FastAGIServer {
         channels[id] = channel
         loop.schedule(after: Self.introduction) { [weak self, weak channel] in
             guard let self, let channel, !channel.isIntroduced() else { return }
-            tell(.info, "\(peer.ip) connected and said nothing", &silences)
+            tell(.info, "\(peer.ip) connected and sent nothing", &silences)
         }
         connection.onLine = { [weak channel] in channel?.line($0) }
         connection.onClose = { [weak self, weak channel] in

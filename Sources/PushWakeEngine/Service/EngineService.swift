@@ -275,7 +275,7 @@ public final class EngineService {
             if let path = core.storeFile?.foundMissing() {
                 log(
                     .error,
-                    "store_path: \(path) was taken away or replaced; what is bound now is lost when this engine ends: start it anew, and phones are bound again by their next REGISTER"
+                    "store_path: \(path) was removed or replaced; bindings stored from now on are lost when the engine ends; restart it, and phones are bound again by their next REGISTER"
                 )
             }
             everySecond()

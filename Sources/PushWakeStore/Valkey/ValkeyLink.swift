@@ -265,7 +265,7 @@ final class ValkeyLink: OutboundStreamOwner {
                 return
             }
         }
-        guard firstWaiting < waiting.count else { return lost("an answer came that nobody asked for") }
+        guard firstWaiting < waiting.count else { return lost("unexpected reply") }
         let handler = waiting[firstWaiting].handler
         firstWaiting += 1
         if firstWaiting > 256, firstWaiting * 2 > waiting.count {
