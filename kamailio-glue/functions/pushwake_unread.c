@@ -145,7 +145,7 @@ static void add(str *table, const str *aor, const str *ruid, time_t modified)
 	if(entry != NULL) {
 		pw_supervisor_wake();
 	} else if(is_first_left_out) {
-		LM_WARN("contacts come faster than the engine takes them, or it is away: those that come now are looked for in usrloc later\n");
+		LM_WARN("contacts arrive faster than the engine takes them, or no engine runs: further ones are read from usrloc later\n");
 	}
 }
 
@@ -316,7 +316,7 @@ int pw_unread_search(void)
 	search.portion++;
 	if(search.portion == PW_PORTIONS) {
 		end_search();
-		LM_NOTICE("usrloc has been searched: the engine is told of %d contacts that it has missed\n", search.found);
+		LM_NOTICE("usrloc was searched: %d contacts that the engine has missed are reported to it\n", search.found);
 	}
 	return 1;
 }

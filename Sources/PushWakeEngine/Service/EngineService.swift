@@ -97,7 +97,7 @@ public final class EngineService {
         core.load.start()
         let lead = settings.integer(.refreshBefore)
         if lead > 0, shared != nil {
-            log(.warning, "refresh_before asks no phone to register while nodes share the store: each would ask all")
+            log(.warning, "refresh_before has no effect while nodes share the store: each node would push to all phones")
         } else if lead > 0 {
             let watch = RefreshWatch(
                 core: core, lead: lead, asksAll: settings.refreshesAll, now: loop.wallSeconds)
@@ -360,7 +360,7 @@ extension EngineService {
                 connection.adjust(loop)
             }
         } catch {
-            log(.error, "a connection could not be taken: \(error)")
+            log(.error, "a connection could not be accepted: \(error)")
         }
     }
 

@@ -269,7 +269,7 @@ final class UpstreamKeeper {
         do throws(TLSError) {
             account.secret = try box.seal(secret, for: account.name)
         } catch {
-            core.log(.error, "X-PIID of \(account.name) could not be sealed: \(error.message)")
+            core.log(.error, "X-PIID of \(account.name) could not be encrypted: \(error.message)")
             account.machine.loseCredential(now: now)
         }
     }
