@@ -11,7 +11,8 @@ extension SettingsTable {
         case .removeAtNoprid:
             .init(
                 "remove_at_noprid", .flag, "0",
-                "1: a phone that sends pn-provider without pn-prid loses its push binding. 0: it keeps it; such a REGISTER only asks what is supported.")
+                "1: a phone that sends pn-provider without pn-prid loses its push binding. 0: it keeps it; such a REGISTER only asks what is supported."
+            )
         case .removeOnCallfail:
             .init(
                 "remove_on_callfail", .integer(-1...1000), "-1",

@@ -76,7 +76,8 @@ public enum SettingsTable {
         case .storeSync:
             .init(
                 "store_sync", .choice(["normal", "full"]), "normal",
-                "normal: bindings survive a crash of any process. full: they also survive a power cut, at the cost of one fsync for each REGISTER.")
+                "normal: bindings survive a crash of any process. full: they also survive a power cut, at the cost of one fsync for each REGISTER."
+            )
         case .persist:
             .init(
                 "persist", .integer(-1...3650), "30", unit: "days",
@@ -139,7 +140,8 @@ public enum SettingsTable {
         case .minExpires:
             .init(
                 "min_expires", .integer(0...86_400), "0", unit: "s",
-                "Answer 423 to a REGISTER with push parameters that asks for a shorter time (RFC 8599, 5.6.1.1). 0: accept any time.")
+                "Answer 423 to a REGISTER with push parameters that asks for a shorter time (RFC 8599, 5.6.1.1). 0: accept any time."
+            )
         case .messageTimeToLive:
             .init(
                 "message_ttl", .integer(0...2_419_200), "604800", unit: "s",
@@ -268,7 +270,8 @@ public enum SettingsTable {
         case .caFile:
             .init(
                 "ca_file", .path, "",
-                "PEM file with the authorities that must have signed the certificates of providers. Empty: those of the system.")
+                "PEM file with the authorities that must have signed the certificates of providers. Empty: those of the system."
+            )
         case .connectTimeout:
             .init(
                 "connect_timeout", .integer(100...60_000), "5000", unit: "ms",

@@ -122,7 +122,9 @@ struct MetricsReport {
         {
             channels in channels.allSatisfy { HealthReport.state(of: $0) <= .backedOff } ? 1 : 0
         }
-        gauge("pushwake_provider_circuits_open", "Credentials whose circuit is open because their pushes failed in a row.") {
+        gauge(
+            "pushwake_provider_circuits_open", "Credentials whose circuit is open because their pushes failed in a row."
+        ) {
             $0.count { $0.breaker.isOpen }
         }
         gauge("pushwake_provider_backed_off", "Channels that a provider has asked for a pause.") {

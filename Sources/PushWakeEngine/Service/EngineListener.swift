@@ -82,7 +82,10 @@ final class EngineListener {
         } catch {
             retryAt = loop.now + Self.retryPause
             if !isLost {
-                log(.error, "engine_socket: \(path) was removed and could not be created again, so no client can connect; \(error.message)")
+                log(
+                    .error,
+                    "engine_socket: \(path) was removed and could not be created again, so no client can connect; \(error.message)"
+                )
             }
             isLost = true
         }

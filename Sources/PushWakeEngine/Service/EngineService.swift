@@ -97,7 +97,9 @@ public final class EngineService {
         core.load.start()
         let lead = settings.integer(.refreshBefore)
         if lead > 0, shared != nil {
-            log(.warning, "refresh_before has no effect while nodes share the store: each node would push to all phones")
+            log(
+                .warning, "refresh_before has no effect while nodes share the store: each node would push to all phones"
+            )
         } else if lead > 0 {
             let watch = RefreshWatch(
                 core: core, lead: lead, asksAll: settings.refreshesAll, now: loop.wallSeconds)
