@@ -27,7 +27,7 @@
  *            A supervisor is made in the process that runs it.
  * Blocking   No call waits longer than the setting engine_timeout. After a call that
  *            waited so long, calls with the same client fail at once for a second,
- *            unless the engine is heard from earlier. Exceptions: pushwake_query() (5
+ *            unless the engine answers earlier. Exceptions: pushwake_query() (5
  *            seconds a page, not for SIP workers; engine_timeout for the bindings of
  *            one AoR) and the functions built on it, pushwake_client_await(),
  *            pushwake_settings_try() (10 seconds), and pushwake_supervisor_free()
@@ -124,7 +124,7 @@ int pushwake_settings_file(pushwake_settings *settings, pushwake_str path);
 pushwake_str pushwake_settings_text(pushwake_settings *settings, pushwake_str name);
 int64_t pushwake_settings_integer(pushwake_settings *settings, pushwake_str name);
 
-/* These settings replace earlier ones: requests that are held stay with this host.
+/* These settings replace earlier ones; requests that are held stay with this host.
  * 1: all values are the same; 0: some differ. */
 int pushwake_settings_replace(pushwake_settings *settings, pushwake_settings *earlier);
 
@@ -132,7 +132,7 @@ int pushwake_settings_replace(pushwake_settings *settings, pushwake_settings *ea
 typedef void (*pushwake_problem_fn)(void *context, int level, pushwake_str setting, pushwake_str message);
 
 /* Checks all values together. Returns the number of findings that must stop the
- * start (PUSHWAKE_LOG_ERROR): wrong values. Reads no key: the engine reports
+ * start (PUSHWAKE_LOG_ERROR): wrong values. Does not read keys: the engine reports
  * problems with key files when it starts, and calls still go through. */
 int pushwake_settings_check(pushwake_settings *settings, pushwake_problem_fn on_problem, void *context);
 
@@ -157,20 +157,20 @@ void pushwake_client_free(pushwake_client *client);
 pushwake_str pushwake_client_error(pushwake_client *client);
 
 /* From now on any number of threads may use the client at once. Each question has its own connection until it is
- * answered. Messages without an answer (pushwake_progressed() and the like) reach the engine in the order of the calls.
- * For a process that does not fork. PUSHWAKE_ERR_REFUSED: the system has no room for thread-local data. */
+ * answered. Messages without an answer (such as pushwake_progressed()) reach the engine in the order of the calls.
+ * Use it only in a process that does not fork. PUSHWAKE_ERR_REFUSED: the system has no room for thread-local data. */
 int pushwake_client_share(pushwake_client *client);
 
 /* Gives a shared client other settings; calls under way end with the old ones. PUSHWAKE_ERR_INVALID_ARGUMENT: the client
  * is not shared. */
 int pushwake_client_replace(pushwake_client *client, pushwake_settings *settings);
 
-/* Waits until an engine answers, at most this many milliseconds. For the start of a host: what it reports before an engine
- * answers is lost. */
+/* Waits until an engine answers, at most this many milliseconds. Call it when the host starts. Anything reported before the
+ * engine answers is lost. */
 int pushwake_client_await(pushwake_client *client, int milliseconds);
 
 /* What to log about a call that failed with this status: at most one line in ten seconds, which says how many failures were
- * left out. 1: log *line; 0: log nothing now. */
+ * left out. 1: log *line; 0: log nothing. */
 int pushwake_client_warning(pushwake_str *line, pushwake_client *client, int status);
 
 typedef struct pushwake_header {
@@ -218,15 +218,15 @@ typedef struct pushwake_contact {
  * the request as sent to one contact: a branch, or a channel. */
 enum pushwake_verb_kind {
     PUSHWAKE_VERB_RING    = 1, /* send the request to `contact` as `leg`; close the leg `replaces` unless it is 0.
-                                * `reason`, unless empty: it is rung because no push can wake the phone, and why */
+                                * `reason`, unless empty: why no push can wake the phone, so that it is rung directly */
     PUSHWAKE_VERB_RESEND  = 2, /* send the datagram of `leg` once more */
-    PUSHWAKE_VERB_HOLD    = 3, /* keep the request open for `milliseconds` although its legs may end. `replaces` is a
-                                * number, higher than that of each HOLD and GIVE_UP before */
+    PUSHWAKE_VERB_HOLD    = 3, /* keep the request open for `milliseconds`, even if its legs end. `replaces` is a
+                                * number, higher than that of each earlier HOLD and GIVE_UP */
     PUSHWAKE_VERB_GIVE_UP = 4, /* stop waiting: the open legs decide; without any, send the best answer, or
                                 * `status` if there is none. Empty `reason`: time is over. A
-                                * PUSHWAKE_HOST_DIALPLAN gets it when its last leg is over. Ignore it if `leg`,
-                                * the newest open leg as far as the engine knows, could not be sent, or if a HOLD
-                                * with a higher `replaces` has come first */
+                                * PUSHWAKE_HOST_DIALPLAN gets it when its last leg is over. `leg` is the newest
+                                * leg that the engine knows. Ignore the verb if that leg could not be sent, or if
+                                * a HOLD with a higher `replaces` arrived before it */
     PUSHWAKE_VERB_SHOW_END = 5, /* the request is over, but this phone shows a call: send INVITE and CANCEL with
                                 * `reason` to `contact` */
     PUSHWAKE_VERB_PUSHED  = 6, /* a push for the device `leg` (from 0) was accepted: remember it for pushwake_resume() */
@@ -246,22 +246,22 @@ typedef struct pushwake_verb {
     pushwake_str domain;
     pushwake_str contact; /* key */
     pushwake_str reason;  /* text; for PUSHWAKE_VERB_SHOW_END the value of a Reason header (RFC 3326) */
-    /* For PUSHWAKE_VERB_SHOW_END, because its request is gone. */
+    /* For PUSHWAKE_VERB_SHOW_END, whose request has ended. */
     pushwake_str call_id;
     pushwake_str from_uri;
     pushwake_str from_tag;
     pushwake_str to_uri;
     uint32_t cseq;
-    /* For PUSHWAKE_VERB_RING of a contact that registered at another node, which this host's registrar may not have; all
-     * empty for any other contact, since the host knows the way there itself. */
+    /* For PUSHWAKE_VERB_RING of a contact that registered at another node, which this host's registrar may not have. All
+     * are empty for any other contact, which the host can reach by itself. */
     pushwake_str contact_uri;
     pushwake_str contact_path; /* Path (RFC 3327) that leads there; empty: no Route, directly to the address */
     pushwake_str contact_flow; /* the address and transport that its REGISTER came from: the destination without a Path */
     pushwake_str from_user;    /* of from_uri: what a host shows as the caller's number */
 } pushwake_verb;
 
-/* 1: a parameter of this name in a Contact URI is about push, in any dialect. Hide it
- * from others who see the contact (RFC 8599, 4.1). Does not ask the engine. */
+/* 1: a parameter of this name in a Contact URI is about push, in any dialect. Remove it
+ * before others see the contact (RFC 8599, 4.1). Does not ask the engine. */
 int pushwake_is_push_parameter(pushwake_str name);
 
 /* Writes a contact URI without such parameters, and a NUL; returns its length. If it
@@ -274,8 +274,8 @@ size_t pushwake_contact_strip(char *out, size_t size, pushwake_str uri);
  * ellipsis. Below 8 bytes there may be room for the NUL only: 0. Does not ask the engine. */
 size_t pushwake_log_value(char *out, size_t size, pushwake_str text);
 
-/* A REGISTER as it came. The library picks the headers it knows (Contact, Expires,
- * X-MPUSH, Feature-Caps, X-PIID, ...); hand over all of them, in order. */
+/* A REGISTER as received. Pass all headers, in order; the library picks those that it
+ * knows (Contact, Expires, X-MPUSH, Feature-Caps, X-PIID, ...). */
 typedef struct pushwake_register_request {
     size_t size;
     pushwake_str aor;     /* the registrar's key: "user" or "user@domain" */
@@ -296,7 +296,7 @@ typedef struct pushwake_register_request {
       { NULL, 0 }, NULL, 0, sizeof(pushwake_contact), { NULL, 0 } }
 
 enum pushwake_register_outcome {
-    PUSHWAKE_REGISTER_PLAIN   = 0, /* says nothing about push */
+    PUSHWAKE_REGISTER_PLAIN   = 0, /* has no push parameters */
     PUSHWAKE_REGISTER_STORED  = 1, /* at least one binding is in the store */
     PUSHWAKE_REGISTER_UNBOUND = 2, /* the bindings it named are gone */
     PUSHWAKE_REGISTER_QUERY   = 3, /* asks what is supported (RFC 8599, 5.6.1.2) */
@@ -315,10 +315,10 @@ typedef struct pushwake_register_result {
     /* One line per problem: "parameter: what is wrong, what to do". */
     pushwake_str problems;
     /* Contact URIs, one per line, that this device registered earlier and no longer
-     * uses: the registrar should forget them. */
+     * uses: the registrar should remove them. */
     pushwake_str stale_contacts;
-    /* What to do for requests that this host holds, in order, after the REGISTER is
-     * answered. */
+    /* What to do for the requests that this host holds: execute them in order after the
+     * REGISTER is answered. */
     const pushwake_verb *verbs;
     size_t verb_count;
     /* `problems` and `stale_contacts` again, one by one. */
@@ -340,9 +340,9 @@ typedef struct pushwake_register_result {
 int pushwake_register_check(pushwake_register_result *out, pushwake_client *client,
                             const pushwake_register_request *request);
 
-/* For a registrar that limits contacts, before it saves: `stale_list` has the contacts
- * that this device leaves when the REGISTER is accepted, so that they can make room for
- * the new one. Asks the engine, stores nothing. */
+/* For a registrar that limits contacts; call it before the registrar saves. `stale_list`
+ * has the contacts that this device no longer uses once the REGISTER is accepted, so that
+ * the registrar can remove them first. Asks the engine, stores nothing. */
 int pushwake_register_leaves(pushwake_register_result *out, pushwake_client *client,
                              const pushwake_register_request *request);
 
@@ -404,7 +404,7 @@ typedef struct pushwake_upstream {
 /* Called for each action in its order; it may ask the engine itself. */
 typedef void (*pushwake_upstream_fn)(void *context, const pushwake_upstream *action);
 
-/* A phone registers. The actions for it come before this returns, or later from
+/* Call it when a phone registers. The actions for it come before this returns, or later from
  * pushwake_upstream_answered() or the supervisor. When no engine can be
  * asked, or there are no headers, on_action gets a PUSHWAKE_UPSTREAM_REFUSE, and this
  * returns a status below 0. */
@@ -426,8 +426,8 @@ typedef struct pushwake_upstream_answer {
 int pushwake_upstream_answered(pushwake_client *client, const pushwake_upstream_answer *answer,
                                pushwake_upstream_fn on_action, void *context);
 
-/* The user on this host, as a SIP URI, for whom the user part of the gateway's Contact
- * stands; empty if it is not a Contact of the gateway. Does not ask the engine. */
+/* Maps the user part of a Contact that the gateway registered to the user on this host,
+ * as a SIP URI. Empty if the gateway registered no such Contact. Does not ask the engine. */
 int pushwake_upstream_user(pushwake_str *uri, pushwake_client *client, pushwake_str name);
 
 enum pushwake_event {
@@ -505,11 +505,11 @@ typedef struct pushwake_wake_result {
     int awake;    /* bindings whose phone is awake */
     int watched;  /* 1: verbs may come for this request: keep it, and report the answers of its legs */
     int64_t hold_ms; /* more than 0: keep it open for so long, even without a leg or when all legs end */
-    int64_t limit_ms; /* how long verbs may come */
+    int64_t limit_ms; /* how long verbs may arrive */
     /* What pushwake_resume() needs after a restart of the engine: keep the bytes with
      * the request. */
     pushwake_str ticket;
-    int64_t deadline_ms; /* if no verb has ended the wait by then, the engine is gone: the host ends it itself */
+    int64_t deadline_ms; /* if no verb has ended the wait by then, the engine has failed: end the wait */
 } pushwake_wake_result;
 #define PUSHWAKE_WAKE_RESULT_INIT { sizeof(pushwake_wake_result), 0, 0, 0, 0, 0, 0, { NULL, 0 }, 0 }
 
@@ -517,27 +517,27 @@ typedef struct pushwake_wake_result {
  * whatever its headers say. */
 int pushwake_method_wakes(pushwake_client *client, pushwake_str method, int in_dialog);
 
-/* Whether this AoR may have a push binding. 0: it certainly has none, and
- * pushwake_wake() need not be called (also for a name that is not UTF-8, for which
- * pushwake_register() stores nothing). 1: it may have one, or that is not known (no
+/* Whether this AoR may have a push binding. 0: it certainly has none, so do not
+ * call pushwake_wake() (also for a name that is not UTF-8, for which
+ * pushwake_register() stores nothing). 1: it may have one, or this is not known (no
  * engine runs, or it has just started). Does not ask the engine and never waits: it
  * reads memory that the engine shares with all processes, also after a fork(). */
 int pushwake_may_wake(pushwake_client *client, pushwake_str aor);
 
-/* The user whose device a request within a dialog is for, by the `pn-purr` of its
- * Request-URI or of a Route (RFC 8599, 6.2.3). pushwake_wake() with this AoR and the
+/* Finds the user for whose device a request within a dialog is, by the `pn-purr` in its
+ * Request-URI or in a Route (RFC 8599, 6.2.3). pushwake_wake() with this AoR and the
  * same headers then wakes only that device. Empty if the request has no `pn-purr`, or
  * one that names no device. */
 int pushwake_dialog_user(pushwake_str *aor, pushwake_client *client, pushwake_str method, pushwake_str request_uri,
                          const pushwake_header *headers, size_t header_count);
 
-/* The user whose phone another node rings through this one, by the topmost Route of its request: one that leads to
- * this node's `node_uri`. Empty for any other request. Asks nobody. A host that answers calls itself (a
- * PUSHWAKE_HOST_DIALPLAN) finds the phone by the Request-URI among the contacts of this user. */
+/* If another node sends a request through this node to a phone registered here, returns that phone's user. `route` is the
+ * topmost Route; it must point to this node's `node_uri`. Empty for any other request. Does not ask the engine. A host that
+ * answers calls itself (a PUSHWAKE_HOST_DIALPLAN) finds the phone by the Request-URI among the contacts of this user. */
 int pushwake_node_user(pushwake_str *aor, pushwake_client *client, pushwake_str route);
 
-/* Pushes to every sleeping phone of the AoR and fills in the verdict of each
- * contact. Copies of a request (same AoR, event, Call-ID and CSeq) push once. */
+/* Pushes to every sleeping phone of the AoR and fills in what to do with each
+ * contact (`verdict`). Copies of a request (same AoR, event, Call-ID and CSeq) push once. */
 int pushwake_wake(pushwake_wake_result *out, pushwake_client *client, pushwake_wake_request *request);
 
 /* Reports the `status` of a leg of a watched request: 100 to 699 is an answer; -1: the
@@ -555,18 +555,18 @@ enum pushwake_call_end {
 };
 
 /* A watched request has its final answer. `how` is enum pushwake_call_end, `status`
- * the code that was sent. `leg` is the leg whose answer it is, if that was not
- * reported yet, or 0. `reason` is the Reason header of the CANCEL, if there is one.
+ * the code that was sent. `leg` is the leg that answered, unless pushwake_progressed()
+ * has already reported it; then 0. `reason` is the Reason header of the CANCEL, if there is one.
  * Does not wait. */
 int pushwake_request_ended(pushwake_client *client, uint64_t handle, int how, int status, int leg,
                            pushwake_str reason);
 
-/* A watched request for which nobody woke was sent elsewhere. Phones that register
+/* Reports that a watched request for which nobody woke was sent elsewhere. Phones that register
  * within this many milliseconds (120,000 at most) still join it, by verbs as before;
  * PUSHWAKE_VERB_GIVE_UP does not come any more. Does not wait. */
 int pushwake_request_continues(pushwake_client *client, uint64_t handle, int64_t milliseconds);
 
-/* A watched request whose engine is gone. */
+/* A watched request whose engine has ended. */
 typedef struct pushwake_resume_request {
     size_t size;
     uint64_t handle;
@@ -585,8 +585,8 @@ typedef struct pushwake_resume_request {
  * one had not finished. Its verbs come through the supervisor. */
 int pushwake_resume(pushwake_client *client, const pushwake_resume_request *request);
 
-/* The held request of a host without handles is over: pushes that were not sent yet
- * are dropped. */
+/* For a host without handles: its held request has ended, and pushes that were not sent
+ * yet are dropped. */
 int pushwake_call_ended(pushwake_client *client, pushwake_str aor, pushwake_str call_id, int how);
 
 /* For hosts that hold each call in its own thread: wakes as pushwake_wake() does,
@@ -606,7 +606,7 @@ enum pushwake_wait_kind {
     PUSHWAKE_WAIT_REGISTERED = 1, /* a phone of this AoR has registered: contact */
     PUSHWAKE_WAIT_TIMED_OUT  = 2, /* ring_seconds passed; the wait is over */
     PUSHWAKE_WAIT_FAILED     = 3, /* no push was accepted and none is under way; the wait is over */
-    PUSHWAKE_WAIT_LOST       = 4  /* the engine is gone; the wait is over */
+    PUSHWAKE_WAIT_LOST       = 4  /* the engine has ended; the wait is over */
 };
 
 typedef struct pushwake_wait_event {
@@ -621,8 +621,8 @@ typedef struct pushwake_wait_event {
 /* Takes the next event without waiting. */
 int pushwake_wait_next(pushwake_wait_event *out, pushwake_wait *wait);
 
-/* For a registrar that does not call pushwake_register(): an AoR has registered, and
- * requests that wait for it go on. */
+/* For a registrar that does not call pushwake_register(): reports that an AoR has
+ * registered, so that requests that wait for it go on. */
 int pushwake_registered(pushwake_client *client, pushwake_str aor, pushwake_str contact);
 
 typedef struct pushwake_send_request {
@@ -757,18 +757,18 @@ typedef struct pushwake_result {
     pushwake_str provider;
     pushwake_str app;
     pushwake_str token;   /* shortened */
-    pushwake_str reason;  /* the provider's own word, such as BadDeviceToken */
+    pushwake_str reason;  /* the provider's own text, such as BadDeviceToken */
 } pushwake_result;
 
 typedef struct pushwake_supervisor_config {
     size_t size;
-    void (*on_result)(void *context, const pushwake_result *result); /* NULL: nobody listens */
+    void (*on_result)(void *context, const pushwake_result *result); /* NULL: not needed */
     void (*on_log)(void *context, int level, pushwake_str message);
     void *context; /* passed back unchanged */
     void (*on_verb)(void *context, const pushwake_verb *verb);
-    /* A new engine answers, which does not know the requests held here: resume them. */
+    /* A new engine answers and does not know the requests held here: call pushwake_resume() for each. */
     void (*on_engine)(void *context);
-    /* The gateway has something to do here; NULL for a host that sends no REGISTERs. */
+    /* An action for the gateway; NULL for a host that sends no REGISTERs. */
     pushwake_upstream_fn on_upstream;
 } pushwake_supervisor_config;
 #define PUSHWAKE_SUPERVISOR_CONFIG_INIT { sizeof(pushwake_supervisor_config), NULL, NULL, NULL, NULL, NULL, NULL }
@@ -803,11 +803,11 @@ void pushwake_supervisor_free(pushwake_supervisor *supervisor);
  * could not start, and has written the reason to standard error. */
 int pushwake_engine_run(pushwake_settings *settings, int supervised);
 
-/* Runs one of the program's tools in this process: "check", "explain" or "load", made of the engine's code without an
- * engine. The same rules hold for the process. words: the options of the command line as name=value, such as
- * "file=pushwake.conf". Writes its report to standard output and reasons to standard error. Returns the exit code of the
- * program: 0 done, 1 what was asked for failed, 2 something cannot be read. PUSHWAKE_ERR_INVALID_ARGUMENT: no such tool
- * or option; nothing has been written. */
+/* Runs one of the program's tools in this process: "check", "explain" or "load". They use the engine's code but start no
+ * engine. Run them in a process of their own, as pushwake_engine_run(). words: the options of the command line as
+ * name=value, such as "file=pushwake.conf". Writes its report to standard output and errors to standard error. Returns the
+ * exit code of the program: 0 done, 1 what was asked for failed, 2 something cannot be read. PUSHWAKE_ERR_INVALID_ARGUMENT:
+ * no such tool or option; nothing has been written. */
 int pushwake_tool_run(pushwake_settings *settings, pushwake_str tool, const pushwake_str *words, size_t count);
 
 #ifdef __cplusplus

@@ -68,12 +68,12 @@ public enum BindingDocument {
 
     /// Reads what `write` wrote with secrets.
     public static func read(_ json: JSONValue) throws(Mistake) -> Binding {
-        guard case .object = json else { throw Mistake(message: "it is no JSON object") }
+        guard case .object = json else { throw Mistake(message: "it is not a JSON object") }
         func text(_ name: String) -> String { json[name]?.string ?? "" }
         func number<Number: FixedWidthInteger>(_ name: String) throws(Mistake) -> Number {
             guard let value = json[name] else { throw Mistake(message: "\(name) is missing") }
             guard let number = value.integer.flatMap({ Number(exactly: $0) }) else {
-                throw Mistake(message: "\(name) is no number that it may have")
+                throw Mistake(message: "\(name) has a number that is not allowed")
             }
             return number
         }
@@ -84,7 +84,7 @@ public enum BindingDocument {
         // Whoever has to name it could not.
         guard text("aor").utf8.count <= longestAOR, !text("aor").utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
         else {
-            throw Mistake(message: "aor is no user or user@domain, as the registrar has it")
+            throw Mistake(message: "aor is neither user nor user@domain as the registrar has it")
         }
         guard !text("token").isEmpty else { throw Mistake(message: "token is missing") }
         guard let provider = Provider.allCases.first(where: { $0.name == text("provider") }) else {

@@ -5,10 +5,10 @@ import PushWakeClient
 
 struct AGICommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "agi", abstract: "The push hook for Asterisk's AGI().",
+        commandName: "agi", abstract: "Wakes phones for Asterisk's AGI().",
         discussion: """
             wake AOR [TIMEOUT], send EVENT AOR [TEXT], bindings AOR. Sets PUSHWAKE_STATUS and more in the channel; \
-            whatever is wrong, the dialplan goes on.
+            after any error the dialplan goes on.
             """)
 
     @OptionGroup var options: SettingsOptions

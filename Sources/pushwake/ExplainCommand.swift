@@ -5,7 +5,8 @@ import PushWakeCore
 
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Prints the pushes that a request would cause, as JSON, and sends none.",
+        commandName: "explain",
+        abstract: "Prints, as JSON, the pushes that a request would cause, without sending them.",
         discussion: """
             pushwake explain --register register.sip --request invite.sip --settings pushwake.conf
             pushwake explain --aor 2222 --request invite.sip --settings pushwake.conf
@@ -17,9 +18,10 @@ struct ExplainCommand: ParsableCommand {
 
     @OptionGroup var options: SettingsOptions
     @Option(name: .long, help: "File with the REGISTER of the phone, or - for standard input.") var register: String?
-    @Option(name: .long, help: "AoR whose bindings the engine has, or the file that store_path names.") var aor: String?
+    @Option(name: .long, help: "AoR whose bindings the engine has, or the file of store_path.") var aor: String?
     @Option(name: .long, help: "File with the request: an INVITE, a MESSAGE, …") var request: String?
-    @Option(name: .long, help: "call, chat, cancel, … in place of what the request says.") var event: String?
+    @Option(name: .long, help: "call, chat, cancel, …, instead of the event that follows from the request.") var event:
+        String?
     @Option(
         name: .customLong("push-type"),
         help:

@@ -16,7 +16,8 @@ struct LoadCommand: ParsableCommand {
     @Option(name: .long, help: "Pushes to send.") var count = 10_000
     @Option(name: .long, help: "Pushes under way at once.") var concurrency = 100
     @Option(name: .long, help: "Connections at most.") var connections = 1
-    @Flag(name: .long, help: "Sends nothing: lets the pushes wait and go, and weighs the process.") var backlog = false
+    @Flag(name: .long, help: "Sends nothing: queues and drops the pushes, and measures the memory of the process.")
+    var backlog = false
     @Flag(name: .long, help: "One JSON object instead of lines.") var json = false
 
     @OptionGroup var library: LibraryOptions

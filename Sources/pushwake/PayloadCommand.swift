@@ -5,7 +5,7 @@ import PushWakeCore
 
 struct PayloadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "payload", abstract: "Prints a built-in payload template, to begin one of your own with.",
+        commandName: "payload", abstract: "Prints a built-in payload template, as a start for your own.",
         discussion: """
             pushwake payload plain fcm > /etc/pushwake/templates/fcm.json
             pushwake payload flexisip apns --push-type voip > /etc/pushwake/templates/apns-voip.json
@@ -13,9 +13,9 @@ struct PayloadCommand: ParsableCommand {
 
     @Argument(help: "plain, mizutech or flexisip.") var family: String
     @Argument(help: "apns, fcm or webpush.") var provider: String
-    @Option(name: .customLong("push-type"), help: "Apple: voip, alert or background; alert when missing.")
+    @Option(name: .customLong("push-type"), help: "Apple: voip, alert or background; by default alert.")
     var pushType: String?
-    @Flag(name: .long, help: "FCM: what an iPhone gets.") var ios = false
+    @Flag(name: .long, help: "FCM: the payload for an iPhone.") var ios = false
 
     func validate() throws {
         guard BuiltInPayloads.Family(rawValue: family) != nil else {

@@ -6,7 +6,7 @@ import PushWakeCore
 
 struct ReloadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reload", abstract: "Has the engine read its settings file, keys and templates again.",
+        commandName: "reload", abstract: "Makes the engine read its settings file, keys and templates again.",
         discussion: """
             Prints each setting that counts from now on, and each that takes a restart of the engine. Exit code 1 when \
             something is wrong: a settings file with a mistake in it changes nothing.
@@ -31,7 +31,8 @@ struct ReloadCommand: ParsableCommand {
 
 struct RegisteredCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "registered", abstract: "Tells the engine that a user has registered: whoever waits goes on.")
+        commandName: "registered",
+        abstract: "Reports to the engine that a user has registered, so that waiting calls go on.")
 
     @OptionGroup var options: SettingsOptions
     @Argument(help: "AoR, as the registrar has it.") var aor: String

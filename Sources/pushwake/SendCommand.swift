@@ -35,18 +35,18 @@ struct SendCommand: ParsableCommand {
     @Option(name: .long, parsing: .unconditional, help: "Web Push: secret of the subscription.") var auth: String?
     @Option(name: .long, parsing: .unconditional, help: "Acrobits: selector of the account in the app.")
     var selector: String?
-    @Option(name: .long, help: "Apple: production or sandbox; as apns_environment says when missing.")
+    @Option(name: .long, help: "Apple: production or sandbox; by default that of apns_environment.")
     var environment: String?
-    @Option(name: .long, help: "Apple and Acrobits: voip or remote, what the token is for.") var service: String?
+    @Option(name: .long, help: "Apple and Acrobits: what the token is for, voip or remote.") var service: String?
     @Option(
         name: .customLong("push-type"),
-        help: "Apple: voip, alert or background in place of what the event gives.")
+        help: "Apple: voip, alert or background, instead of the type that follows from the event.")
     var pushType: String?
     @Option(name: .long, parsing: .unconditional, help: "Caller, as a SIP URI or a user.") var from: String?
     @Option(name: .long, parsing: .unconditional, help: "Caller's display name.") var name: String?
     @Option(name: .long, parsing: .unconditional, help: "Title of the notification.") var title: String?
     @Option(name: .long, parsing: .unconditional, help: "Text of the message.") var text: String?
-    @Option(name: .customLong("call-id"), parsing: .unconditional, help: "Call-ID; made up when missing.")
+    @Option(name: .customLong("call-id"), parsing: .unconditional, help: "Call-ID; without it one is made up.")
     var callID: String?
     @Option(name: .long, help: ArgumentHelp("Longest wait for the outcome.", valueName: "seconds")) var timeout: Int =
         30

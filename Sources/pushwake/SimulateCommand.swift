@@ -7,7 +7,7 @@ import PushWakeSystem
 
 struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "simulate", abstract: "Plays APNs, FCM, Web Push, Acrobits and a webhook on this machine.",
+        commandName: "simulate", abstract: "Simulates APNs, FCM, Web Push, Acrobits and a webhook on this machine.",
         discussion: """
             The first start makes certificates and keys in the directory, and simulator.json, which says where \
             everything is. One line on standard output says that it listens. docs/simulator.md has the checks \

@@ -174,7 +174,7 @@ def test_the_script_says_the_call_id(pair, phones, sleeper, simulator, prefix, e
 def test_what_is_no_call_id_is_named(pair, phones, sleeper, simulator):
     phones("caller", pair.address).call("b" + sleeper.user).expect_final(480)
     log = pair.asterisk.wait_log("bad id went on with FAILED")
-    assert 'the pjsip_call_id "two words" is no Call-ID' in log and "URIENCODE" in log
+    assert 'the pjsip_call_id "two words" is not a Call-ID' in log and "URIENCODE" in log
     assert simulator.pushes(sleeper.token) == []
 
 

@@ -342,10 +342,10 @@ def test_only_allowed_networks_may_connect(tmp_path, provider):
     hook = Hook(tmp_path, provider, fastagi_allow="192.0.2.0/24,::1/128")
     try:
         assert hook.fast("wake", "100").finish(2).variables == {}
-        hook.kamailio.wait_log("127.0.0.1 was turned away; see fastagi_allow")
+        hook.kamailio.wait_log("127.0.0.1 was refused; see fastagi_allow")
         for _ in range(20):
             assert hook.fast("wake", "100").finish(2).variables == {}
-        assert hook.kamailio.log_text().count("was turned away") == 3
+        assert hook.kamailio.log_text().count("was refused; see fastagi_allow") == 3
         assert hook.script("wake", "100").finish(2).status == "NOBINDING"
     finally:
         hook.stop()

@@ -118,9 +118,9 @@ def test_a_contact_that_stands_in_the_configuration_is_dialled_through_its_endpo
 
 @pytest.mark.parametrize("written, remedy", [
     ("PJSIP/nobody", "there is no endpoint nobody; write the name of an AoR"),
-    ("PJSIP/100@trunk", "goes out through the endpoint trunk"),
+    ("PJSIP/100@trunk", "the endpoint trunk sends to another server"),
     ("SIP/{user}@here", "only PJSIP phones can be woken; write the name of their AoR, such as PushWake({user})"),
-    ("Local/", "only PJSIP phones can be woken"), ("PJSIP/", "there is no endpoint"), ("&", "names nobody"),
+    ("Local/", "only PJSIP phones can be woken"), ("PJSIP/", "there is no endpoint"), ("&", "no AoR is named"),
 ])  # fmt: skip
 def test_what_names_no_phone_is_said_with_what_to_write(asterisk, caller, user, written, remedy):
     log = run(asterisk, caller, f"x{user}", f"PushWake({written.format(user=user)},1)", "Verbose(0,went on with ${PUSHWAKE_STATUS})")

@@ -148,7 +148,7 @@ static void take_route(const struct sent *sent, pjsip_tx_data *tdata)
 	char *path = sent->call ? pushwake__leg_path(sent->call, sent->number) : NULL;
 
 	if (path && ast_sip_set_outbound_proxy(tdata, path)) {
-		ast_log(LOG_WARNING, "The Path of a phone at another node is none (%s), so its call goes to its address\n", path);
+		ast_log(LOG_WARNING, "The Path of a phone at another node cannot be used (%s), so its call goes to its address\n", path);
 	}
 	ast_free(path);
 }

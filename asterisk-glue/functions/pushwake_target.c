@@ -57,7 +57,7 @@ static int add_endpoint(struct pushwake__aors *aors, const char *device)
 	int res = 0;
 
 	if (strchr(name, '@') && !strchr(name, '/')) {
-		ast_log(LOG_WARNING, "PushWake(%s): that goes out through the endpoint %s, and its phones are another server's; "
+		ast_log(LOG_WARNING, "PushWake(%s): the endpoint %s sends to another server, whose phones cannot be woken here; "
 			"write the AoR that registers here, such as PushWake(100)\n", device, strchr(name, '@') + 1);
 		return 0;
 	}

@@ -333,7 +333,7 @@ static int collect(struct pushwake__calls *calls, struct pushwake__wake *wake)
 	}
 	AST_VECTOR_INIT(calls, 0);
 	if (!wake->aors[strspn(wake->aors, "& ")]) {
-		ast_log(LOG_WARNING, "PushWake(%s): names nobody; write PushWake(aor&aor)\n", wake->aors);
+		ast_log(LOG_WARNING, "PushWake(%s): no AoR is named; write PushWake(aor&aor)\n", wake->aors);
 	}
 	res = pushwake__aors_read(&aors, wake->aors) ? -1 : collect_named(calls, wake, &aors);
 	pushwake__aors_free(&aors);

@@ -86,7 +86,7 @@ int pw_continue_now(sip_msg_t *msg, char *unused, char *unused2)
 	str uri;
 
 	if(action == NULL) {
-		LM_ERR("pushwake_continue_ is no function for scripts\n");
+		LM_ERR("pushwake_continue_ is not a function for scripts\n");
 		return -1;
 	}
 	if(parse_headers(msg, HDR_EOH_F, 0) < 0) {
@@ -118,7 +118,7 @@ void pw_continue(const pushwake_upstream *action, str *table, unsigned int index
 	now = action;
 	now_table = table;
 	if(pw.tm.t_continue(index, label, go_on) < 0) {
-		LM_DBG("a REGISTER is over whose server has answered\n");
+		LM_DBG("a REGISTER ended after its server answered\n");
 	}
 	now = before;
 	now_table = before_table;

@@ -25,7 +25,7 @@ static int send_push(sip_msg_t *msg, str *event, str *uri, str *text)
 	str aor;
 
 	if(pw_aor(&aor, uri) < 0) {
-		LM_ERR("pushwake_send: <%.*s> is no SIP URI with a user\n", uri->len, uri->s);
+		LM_ERR("pushwake_send: <%.*s> is not a SIP URI with a user\n", uri->len, uri->s);
 		return -1;
 	}
 	request.event_name = pw_in(event);

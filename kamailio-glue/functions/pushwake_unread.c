@@ -321,7 +321,7 @@ int pw_unread_search(void)
 	search.portion++;
 	if(search.portion == PW_PORTIONS) {
 		end_search();
-		LM_NOTICE("usrloc has been searched: the engine is told of %d contacts that it has missed\n", search.found);
+		LM_NOTICE("usrloc was searched: %d contacts that the engine has missed are reported to it\n", search.found);
 	}
 	return 1;
 }

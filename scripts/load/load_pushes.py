@@ -174,7 +174,7 @@ def main():
                 # Not by its body: the time to live of a push to Google that is repeated is shorter.
                 arrived = seen["accepted"] - seen["copies"]
                 row = {"pushes": mix.count, "lost": max(0, said["accepted"] - arrived), "misjudged": max(0, arrived - said["accepted"]),
-                       "doubled": max(0, seen["copies"] - seen["unheard"]) + seen["duplicates"],
+                       "doubled": max(0, seen["copies"] - seen["accepted_unanswered"]) + seen["duplicates"],
                        "given up": mix.count - said["accepted"], "requests": seen["requests"], "goaways": seen["goaways_sent"],
                        "closes": seen["closes"], "resets": seen["rst_sent"], "settings": seen["settings_sent"],
                        "again": seen["copies"], "handshakes": seen["handshake_failures"]}

@@ -95,7 +95,7 @@ enum AGICommand: Equatable {
             let shown = callID.prefix(80)
             throw Mistake(
                 message: """
-                    the pjsip_call_id "\(shown)" is no Call-ID: one word of at most \(longestCallID) bytes; write \
+                    the pjsip_call_id "\(shown)" is not a Call-ID: one word of at most \(longestCallID) bytes; write \
                     ${CHANNEL(pjsip,call-id)}, in a URL ${URIENCODE(${CHANNEL(pjsip,call-id)})}
                     """)
         }

@@ -105,6 +105,6 @@ enum TokenRules {
     static func unknownProvider(_ name: String, _ parameter: String, known: String) -> Problem {
         let isShowable = name.utf8.count <= 32 && ByteClass.token.containsAll(of: name)
         let said = isShowable ? "'\(name)'" : "what it says"
-        return Problem(.unknownProvider, parameter, "\(said) is no push service that is known; use \(known)")
+        return Problem(.unknownProvider, parameter, "\(said) is not a known push service; use \(known)")
     }
 }

@@ -168,7 +168,7 @@ public struct UserDiagnosis: Equatable, Sendable {
             return true
         case .ready(let connections):
             add(.key, .fine, "there is a key for \(name)")
-            let words = connections == 1 ? "1 connection stands" : "\(connections) connections stand"
+            let words = connections == 1 ? "1 connection is open" : "\(connections) connections are open"
             add(
                 .provider, .fine,
                 connections > 0

@@ -138,7 +138,7 @@ public struct HTTP1RequestReader: ~Copyable {
 
     private mutating func finish() throws(HTTPRefusal) -> Step {
         guard let request = ServedRequest(method: head.method, target: head.target, headers: head.headers, body: body)
-        else { throw .malformed("the target is no path of this server") }
+        else { throw .malformed("the target is not a path of this server") }
         let keepsOpen = !head.isHTTP10 && !asksToClose
         state = keepsOpen ? .head : .over
         (head, body, trailerBytes, owesContinue) = (Head(), [], 0, false)
@@ -219,7 +219,7 @@ public struct HTTP1RequestReader: ~Copyable {
         guard head.headers.count < limits.fields else { throw .tooManyFields(limits.fields) }
         guard let colon = line.firstIndex(of: ASCII.colon), colon > line.startIndex,
             line[..<colon].allSatisfy(ByteClass.token.contains)
-        else { throw .malformed("a line that is no field") }
+        else { throw .malformed("a line is not a header field") }
         var value = line[(colon + 1)...]
         while let first = value.first, ASCII.isBlank(first) { value.removeFirst() }
         while let last = value.last, ASCII.isBlank(last) { value.removeLast() }

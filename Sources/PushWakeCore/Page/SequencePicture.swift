@@ -68,7 +68,7 @@ public struct SequencePicture: Equatable, Sendable {
         case "rung", "resent": step(1, phone, "INVITE", .sip)
         case "answer": step(phone, 1, String(status), status < 300 ? .good : .bad)
         case "leg-failed": step(1, phone, "no answer (\(status))", .bad)
-        case "told": step(1, 0, String(status), .sip)
+        case "provisional": step(1, 0, String(status), .sip)
         case "ended": step(1, 0, Self.text("end", row) ?? "ended", Self.text("end", row) == "answered" ? .good : .bad)
         default: step(1, 1, Self.text("text", row) ?? "", .note)
         }

@@ -7,7 +7,7 @@ extension SettingsTable {
         case .upperServers:
             .init(
                 "upper_servers", .text, "",
-                "SIP servers that phones may be registered at, comma separated: pbx.example.com, 192.0.2.1:5080, *.example.com for all below it. All others are answered 403. Empty: only where the script has set $du."
+                "SIP servers that phones may be registered at, comma separated: pbx.example.com, 192.0.2.1:5080, *.example.com for all below it. A phone that names another server gets 403. Empty: only where the script has set $du."
             )
         case .upperContact:
             .init(
@@ -17,7 +17,7 @@ extension SettingsTable {
         case .upperPath:
             .init(
                 "upper_path", .path, "/var/lib/pushwake/upstream.db",
-                "File that remembers upstream registrations over a restart. With store=memory there is none.")
+                "File that keeps upstream registrations over a restart. Not used with store=memory.")
         case .upperPathHeader:
             .init(
                 "upper_path_header", .nodeURI, "",
@@ -26,30 +26,30 @@ extension SettingsTable {
         case .upperExpire:
             .init(
                 "upper_expire", .integer(-1...31_536_000), "3600", unit: "s",
-                "How long upstream registrations are asked to last. -1: as long as the phone asks for.")
+                "How long an upstream registration the gateway asks for. -1: as long as the phone asks for.")
         case .rebuild:
             .init(
                 "rebuild", .integer(1...86_400), "3600", unit: "s",
-                "How often each upstream registration is looked at, whether it is still wanted and still there.")
+                "How often to check whether each upstream registration is still wanted and still there.")
         case .keepUpperReg:
             .init(
                 "keep_upper_reg", .integer(0...2), "1",
-                "0: upstream registrations live and end with those of the phones. 1: they are kept while a phone of the user is registered or can be woken. 2: the gateway never ends one."
+                "0: upstream registrations end with those of the phones. 1: they are kept while a phone of the user is registered or can be woken. 2: the gateway never ends one."
             )
         case .preferMD5Auth:
             .init(
                 "prefer_md5_auth", .flag, "0",
-                "1: where a phone sends X-PIID the gateway answers the server's challenge with it. 0: the phone is asked."
+                "1: if a phone sends X-PIID, the gateway answers the server's challenge with it. 0: the phone answers it."
             )
         case .regRefresh:
             .init(
                 "reg_refresh", .integer(-1...2), "-1",
-                "Phones are woken to register before an upstream registration ends that the gateway cannot renew itself. -1, 1: yes. 0: no. 2: yes, and the push binding of one that did not come is removed."
+                "Whether phones are woken to register before an upstream registration ends that the gateway cannot renew itself. -1, 1: yes. 0: no. 2: yes, and the push binding is removed if the phone does not register."
             )
         case .removeOnRegfail:
             .init(
                 "remove_on_regfail", .integer(0...2), "1",
-                "What becomes of the push bindings of a user whom the SIP server refuses. 0: they stay. 1: they go when the upstream registration has ended and the phone did not register again meanwhile. 2: also when the server was silent until then."
+                "What happens to the push bindings of a user whom the SIP server refuses. 0: they are kept. 1: they are removed when the upstream registration has ended and the phone did not register again meanwhile. 2: also when the server gave no answer until then."
             )
         case .secretKeyFile:
             .init(

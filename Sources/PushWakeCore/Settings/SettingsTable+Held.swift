@@ -7,17 +7,17 @@ extension SettingsTable {
         case .silentAfter:
             .init(
                 "silent_after", .integer(-1...60_000), "1500", unit: "ms",
-                "A phone that the call went to and that says nothing for so long (not even 100 Trying) is pushed as well: its app may be suspended behind an open connection. 0: it is pushed and rung at once. -1: never."
+                "A phone that got the INVITE and has not answered for this long, not even with 100 Trying, is pushed as well: its app may be suspended behind an open connection. 0: push and ring it at once. -1: never."
             )
         case .wakeProvisional:
             .init(
                 "wake_provisional", .choice(["110", "180", "182", "183", "none"]), "110",
-                "What the caller hears while all phones sleep, once a push is on its way: 110 Push Sent, 180 Ringing (ringback), 182 Queued, 183 Session Progress, or nothing but 100."
+                "What the caller gets while all phones sleep, once a push was accepted: 110 Push Sent, 180 Ringing (ringback), 182 Queued, 183 Session Progress, or nothing but 100."
             )
         case .declineWaits:
             .init(
                 "decline_waits", .integer(-1...600), "5", unit: "s",
-                "When all phones that rang have declined: how long those that still sleep are waited for before the caller hears of it, or failure_route runs. 0: not at all. -1: until wake_timeout."
+                "When all phones that rang have declined: how long to wait for those that still sleep before the caller gets the answer, or failure_route runs. 0: do not wait. -1: until wake_timeout."
             )
         case .noAnswerWaits:
             .init(
@@ -26,20 +26,20 @@ extension SettingsTable {
         case .pushRepeat:
             .init(
                 "push_repeat", .integer(0...600), "0", unit: "s",
-                "A phone that was pushed for a call and stays away is pushed again after so long. 0: never.")
+                "Push again after this time to a phone that was pushed for a call and has not registered. 0: never.")
         case .pushRepeats:
             .init(
                 "push_repeats", .integer(1...20), "2",
-                "How often at most.")
+                "How often push_repeat repeats a push at most.")
         case .unansweredMessage:
             .init(
                 "message_unanswered", .choice(["reject", "accept"]), "reject",
-                "What the sender of a MESSAGE hears when no phone woke for it. reject: 480. accept: 202, for a failure_route[PUSHWAKE] that stores it (msilo)."
+                "What the sender of a MESSAGE gets when no phone woke for it. reject: 480. accept: 202, for a failure_route[PUSHWAKE] that stores it (msilo)."
             )
         case .cancelWhen:
             .init(
                 "cancel_when", .choice(CallPolicy.CancelRule.allCases.map(\.rawValue)), "unanswered",
-                "Who is pushed that the caller has hung up. unanswered: phones that were pushed and said nothing over SIP. pushed: all that were pushed. always: all that can be pushed."
+                "Which phones get a push when the caller hangs up. unanswered: phones that were pushed and have sent nothing over SIP. pushed: all that were pushed. always: all that can be pushed."
             )
         default: nil
         }

@@ -14,17 +14,17 @@ extension SettingsTable {
         case .storeTimeout:
             .init(
                 "store_timeout", .integer(5...10_000), "80", unit: "ms",
-                "Longest wait for the server of store; less than engine_timeout. After it a request goes on without push, and a REGISTER is stored later."
+                "How long to wait for the server of store at most; must be less than engine_timeout. Then a request goes on without push, and a REGISTER is stored later."
             )
         case .storeBacklog:
             .init(
                 "store_backlog", .integer(0...1_000_000), "10000",
-                "REGISTERs that are kept in memory, about 2 kB each, while the server of store is away, and stored when it is back."
+                "How many REGISTERs are kept in memory, about 2 kB each, while the server of store cannot be reached. They are stored when it is back."
             )
         case .storePrefix:
             .init(
                 "store_prefix", .text, "pw",
-                "Begins all keys at the server of store. Nodes that share bindings have the same one.")
+                "Prefix of all keys at the server of store. Nodes that share bindings must have the same one.")
         case .node:
             .init(
                 "node", .text, "",
@@ -33,7 +33,7 @@ extension SettingsTable {
         case .nodeURI:
             .init(
                 "node_uri", .nodeURI, "",
-                "Where other nodes send calls for phones that are connected to this one, such as sip:10.0.0.2:5060. Empty: they send to the phone's own address, which does for phones with UDP and without NAT."
+                "Where other nodes send calls for phones that are connected to this one, such as sip:10.0.0.2:5060. Empty: they send to the phone's own address, which works for phones with UDP and without NAT."
             )
         default: nil
         }

@@ -56,7 +56,7 @@ public enum SettingsTable {
         case .engineTimeout:
             .init(
                 "engine_timeout", .integer(1...10_000), "100", unit: "ms",
-                "Longest wait of a SIP worker for the engine. After it the request goes on without push.")
+                "How long a SIP worker waits for the engine at most. Then the request goes on without push.")
         case .coreDumps:
             .init(
                 "core_dumps", .flag, "1",
@@ -69,23 +69,24 @@ public enum SettingsTable {
         case .store:
             .init(
                 "store", .store, "sqlite",
-                "Where bindings live. sqlite: in store_path. memory: nowhere, all is forgotten when the engine stops. redis://host[:port][/database], rediss://host (TLS), unix:///path, redis+sentinel://host,host/name or redis+cluster://host,host: in a Valkey or Redis server, or cluster, that several nodes share (docs/nodes.md)."
+                "Where bindings are stored. sqlite: in store_path. memory: only in memory; they are lost when the engine stops. redis://host[:port][/database], rediss://host (TLS), unix:///path, redis+sentinel://host,host/name or redis+cluster://host,host: in a Valkey or Redis server, or cluster, that several nodes share (docs/nodes.md)."
             )
         case .storePath:
             .init("store_path", .path, "/var/lib/pushwake/bindings.db", "File of the SQLite store.")
         case .storeSync:
             .init(
                 "store_sync", .choice(["normal", "full"]), "normal",
-                "normal: a binding survives a crash of any process. full: also a power cut, at one fsync per REGISTER.")
+                "normal: bindings survive a crash of any process. full: they also survive a power cut, at the cost of one fsync for each REGISTER."
+            )
         case .persist:
             .init(
                 "persist", .integer(-1...3650), "30", unit: "days",
-                "A binding outlives its SIP registration for so many days since the last REGISTER. 0: it ends with the registration. -1: 30 days, 10 under load and 5 when overloaded."
+                "How many days after the last REGISTER a binding is kept when the SIP registration has ended. 0: it ends with the registration. -1: 30 days, 10 under load and 5 when overloaded."
             )
         case .bindingsPerUser:
             .init(
                 "bindings_per_user", .integer(1...256), "10",
-                "Push bindings that one AoR may have, and pushes that one request to it may make: one more takes the place of the oldest. An iPhone has two."
+                "How many push bindings an AoR may have, and how many pushes one request to it may cause. A further binding replaces the oldest. An iPhone has two."
             )
         default: nil
         }
@@ -96,31 +97,31 @@ public enum SettingsTable {
         case .wakeTimeout:
             .init(
                 "wake_timeout", .integer(1...600), "40", unit: "s",
-                "How long a call waits for a sleeping phone. Also the time to live of its push.")
+                "How long a call waits for a sleeping phone. It is also the time to live of the push.")
         case .wakeRequests:
             .init(
                 "wake_requests", .methods, "INVITE, MESSAGE, REFER, NOTIFY",
-                "Requests outside of a dialog that wake phones. NOTIFY: only for message-summary, the notice of a mailbox. OPTIONS, SUBSCRIBE, PUBLISH and INFO may be named too, and make a phone register without a word. What is not an INVITE is held for 20 s at most."
+                "Requests outside of a dialog that wake phones. NOTIFY: only for message-summary, the notice of a mailbox. You may add OPTIONS, SUBSCRIBE, PUBLISH and INFO: they make a phone register and show nothing. Requests other than INVITE are held for 20 s at most."
             )
         case .voicemailUrgent:
             .init(
                 "voicemail_urgent", .flag, "0",
-                "1: the notice of a mailbox wakes a phone at once, as a message does. 0: the provider may wait until the phone is awake anyway."
+                "1: the notice of a mailbox wakes a phone at once, as a message does. 0: the provider may deliver it when the phone is awake for another reason."
             )
         case .purr:
             .init(
                 "purr", .flag, "0",
-                "1: phones that speak RFC 8599 are told sip.pnspurr, and a request within a dialog that names one by pn-purr wakes it. The SIP server has to stay in the way of such dialogs (Record-Route) and to hand their requests over. 0: nothing within a dialog wakes."
+                "1: RFC 8599 phones get a sip.pnspurr, and a request within a dialog that names it in pn-purr wakes the phone. The SIP server must stay in the path of such dialogs (Record-Route) and pass their requests to PushWake. 0: requests within a dialog wake nobody."
             )
         case .purrRotate:
             .init(
                 "purr_rotate", .integer(60...31_536_000), "86400", unit: "s",
-                "A phone that registers is told another sip.pnspurr after so long, and no more than 31 of them within purr_keep."
+                "After this time a phone that registers gets a new sip.pnspurr, but at most 31 within purr_keep."
             )
         case .purrKeep:
             .init(
                 "purr_keep", .integer(1...365), "7", unit: "days",
-                "A pn-purr is good for so long after a phone was last told it, or a dialog last used it.")
+                "How long a pn-purr stays valid after it was last sent to the phone or used by a dialog.")
         case .awakeFor:
             .init(
                 "awake_for", .integer(0...3600), "0", unit: "s",
@@ -129,7 +130,7 @@ public enum SettingsTable {
         case .unregisterPolicy:
             .init(
                 "unregister_policy", .choice(["keep", "remove"]), "keep",
-                "keep: a phone that unregisters can still be woken; only a null token unbinds. remove: unregistering unbinds, as RFC 8599 has it."
+                "keep: a phone that unregisters can still be woken; only a null token removes its binding. remove: unregistering removes the binding, as RFC 8599 says."
             )
         case .send555:
             .init(
@@ -139,49 +140,50 @@ public enum SettingsTable {
         case .minExpires:
             .init(
                 "min_expires", .integer(0...86_400), "0", unit: "s",
-                "Answer 423 to a REGISTER with push parameters that asks for less (RFC 8599, 5.6.1.1). 0: accept any.")
+                "Answer 423 to a REGISTER with push parameters that asks for a shorter time (RFC 8599, 5.6.1.1). 0: accept any time."
+            )
         case .messageTimeToLive:
             .init(
                 "message_ttl", .integer(0...2_419_200), "604800", unit: "s",
-                "How long a provider keeps the push for a message, the notice of a mailbox, a missed call, a custom text or, by hand, a refresh. 0: now or never."
+                "How long a provider keeps a push for a message, a mailbox notice, a missed call, a custom text or a refresh by hand. 0: it delivers the push at once or drops it."
             )
         case .ignoreSame:
             .init(
                 "ignore_same", .integer(0...600_000), "0", unit: "ms",
-                "No second push of a kind to the same device within this window, unless it registers meanwhile; twice as long for messages. A second call's push waits until the window is over and is dropped when the phone comes before. 0: off."
+                "Do not push to the same device twice for the same event within this time, unless it registers meanwhile; for messages, within twice the time. The push of a second call waits until the time is over, and is dropped if the phone registers first. 0: off."
             )
         case .devicePushes:
             .init(
                 "device_pushes", .integer(0...1_000_000), "5",
-                "Pushes that requests may cause to one device at once, repeats included; after them one every 5 s. Those that are too many wait for their turn with their request, and are dropped when the phone comes before. 0: no bound."
+                "How many pushes requests may cause to one device at once, repeats included; after that, one every 5 s. Further pushes wait with their request, and are dropped if the phone registers first. 0: no limit."
             )
         case .callerPushes:
             .init(
                 "caller_pushes", .integer(0...1_000_000), "10",
-                "The same for one caller at one AoR: after so many one every 5 s. 0: no bound.")
+                "The same for one caller and one AoR: after so many, one every 5 s. 0: no limit.")
         case .aorPushes:
             .init(
                 "aor_pushes", .integer(0...1_000_000), "30",
-                "The same for all devices of one AoR: after so many one a second. 0: no bound.")
+                "The same for all devices of one AoR: after so many, one a second. 0: no limit.")
         case .wakesKept:
             .init(
                 "wakes_kept", .integer(1000...10_000_000), "100000",
-                "Requests that the engine remembers at a time, each about 1.2 kB: those that are held, and for a minute those that are over. Past it the oldest that are over go first, then new ones go on without push."
+                "How many requests the engine keeps, about 1.2 kB each: those that are held, and for a minute those that have ended. If there are more, the oldest ended ones are dropped first; if all are held, new requests go on without push."
             )
         case .cancelPush:
             .init(
                 "cancel_push", .flag, "1",
-                "Tell a phone that was pushed and did not register in time that the caller has hung up or another phone has answered. Never to a PushKit token."
+                "Push to a phone that was pushed and did not register in time when the caller has hung up or another phone has answered. Never to a PushKit token."
             )
         case .refreshBefore:
             .init(
                 "refresh_before", .integer(0...86_400), "0", unit: "s",
-                "Ask a phone by push to register again so long before its registration ends; RFC 8599 recommends 120 and more. A phone that refreshes by itself is asked 120 s before the end, if it has not done it. 0: never."
+                "Ask each phone by push to register again this long before its registration ends; RFC 8599 recommends 120 or more. A phone that refreshes by itself is asked 120 s before the end if it has not done so. 0: never."
             )
         case .refreshAll:
             .init(
                 "refresh_all", .flag, "0",
-                "1: with refresh_before every phone is asked to register again, also one that says that it can do so by itself; it is told no sip.pnsreg (RFC 8599, 5.6.1.1). 0: that one is left to itself."
+                "1: with refresh_before, ask every phone to register again, also one that says that it refreshes by itself; it gets no sip.pnsreg (RFC 8599, 5.6.1.1). 0: do not ask such a phone."
             )
         case .fastAGIListen:
             .init(
@@ -206,7 +208,7 @@ public enum SettingsTable {
         case .loadCall:
             .init(
                 "load_call", policies, "always",
-                "At which load calls are pushed. low_load: at level 0 and 1; unless_overloaded: up to level 3; `pushwake stats` shows the level."
+                "At which load calls are pushed. low_load: at levels 0 and 1; unless_overloaded: up to level 3; `pushwake stats` shows the level."
             )
         case .loadCancel:
             .init(
@@ -229,7 +231,7 @@ public enum SettingsTable {
         case .payload:
             .init(
                 "payload", .payloads, "plain",
-                "Which built-in payload the pushes carry: plain, mizutech or flexisip. Another one for a provider or one of its apps goes behind it: plain, fcm=mizutech, apns.com.example.phone=flexisip."
+                "Which built-in payload the pushes carry: plain, mizutech or flexisip. To use another one for a provider or one of its apps, append it: plain, fcm=mizutech, apns.com.example.phone=flexisip."
             )
         case .flexisipCompat:
             .init(
@@ -238,7 +240,7 @@ public enum SettingsTable {
         case .fcmNotification:
             .init(
                 "fcm_notification", .choice(["auto", "keep", "remove"]), "auto",
-                "What becomes of notification sections in FCM payloads. auto: they stay for what is to be read, and go for calls, whose app Android would not start."
+                "What to do with notification sections in FCM payloads. auto: keep them in messages, and remove them from calls, because Android would not start the app."
             )
         case .soundCall:
             .init(
@@ -255,11 +257,11 @@ public enum SettingsTable {
         case .badge:
             .init(
                 "badge", .flag, "1",
-                "The number that payloads with a badge put on the app's icon. 0 keeps it free.")
+                "The number that payloads with a badge put on the app's icon. 0: none.")
         case .showCaller:
             .init(
                 "show_caller", .flag, "1",
-                "0: names and addresses of callers stay out of pushes, so that the provider does not learn them.")
+                "0: leave names and addresses of callers out of pushes, so that the provider does not learn them.")
         case .templateDirectory:
             .init(
                 "template_dir", .path, "",
@@ -268,7 +270,8 @@ public enum SettingsTable {
         case .caFile:
             .init(
                 "ca_file", .path, "",
-                "PEM file with the authorities that providers are verified against. Empty: those of the system.")
+                "PEM file with the authorities that must have signed the certificates of providers. Empty: those of the system."
+            )
         case .connectTimeout:
             .init(
                 "connect_timeout", .integer(100...60_000), "5000", unit: "ms",
@@ -280,12 +283,12 @@ public enum SettingsTable {
         case .queueSize:
             .init(
                 "queue_size", .integer(1...10_000_000), "100000",
-                "Pushes that may wait for one provider and credential. Past it the least urgent is refused (refreshes before messages before calls), and log and result say so. A Web Push service has a sixteenth."
+                "How many pushes may wait for one provider and credential. If there are more, the least urgent is refused (refreshes first, then messages, then calls); log and result say so. The limit of a Web Push service is a sixteenth of it."
             )
         case .maxFail:
             .init(
                 "max_fail", .integer(0...1_000_000), "10000",
-                "After so many failures in a row the circuit of a credential opens: one push in a while tries it; the first success closes it. 0: never."
+                "After so many failures in a row the circuit of a credential opens: from time to time one push tries it, and the first success closes the circuit. 0: never."
             )
         case .httpProxy:
             .init(
@@ -318,16 +321,16 @@ public enum SettingsTable {
         case .apnsCert:
             .init(
                 "apns_cert", .path, "",
-                "Apple's push certificate with its key (.p12, .pfx, .pem, or .cer with .key beside it), or a directory with one for each app. Where none covers an app, apns_key is used."
+                "Apple's push certificate with its key (.p12, .pfx, .pem, or .cer with .key beside it), or a directory with one for each app. If none covers an app, apns_key is used."
             )
         case .apnsCertPasswordFile:
             .init(
                 "apns_cert_password_file", .path, "",
-                "File with the password of apns_cert, where no file of the same name with the ending .pwd has it.")
+                "File with the password of apns_cert, if there is no file of the same name that ends in .pwd.")
         case .apnsEnvironment:
             .init(
                 "apns_environment", .choice(["production", "sandbox"]), "production",
-                "Which of Apple's two worlds a token belongs to when the phone does not say.")
+                "Which of Apple's two environments a token belongs to, if the phone does not say.")
         case .apnsURL:
             .init(
                 "apns_url", .origin, "https://api.push.apple.com",
@@ -349,7 +352,7 @@ public enum SettingsTable {
         case .apnsTokenKind:
             .init(
                 "apns_token_kind", .choice(["auto", "voip", "alert"]), "auto",
-                "What an Apple token is for whose phone does not say (X-MPUSH i, push-token-type). voip: calls, through PushKit, and nothing else. alert: a call is an alert, as everything else. auto: alert where apns_push_type is alert or background, else voip."
+                "How to use an Apple token when the phone does not say what it is for (X-MPUSH i, push-token-type). voip: for calls through PushKit only. alert: for everything; a call is an alert too. auto: alert if apns_push_type is alert or background, else voip."
             )
         case .apnsMutableContent:
             .init(
@@ -361,7 +364,7 @@ public enum SettingsTable {
         case .fcmKey:
             .init(
                 "fcm_key", .path, "",
-                "Google's service-account JSON file, for every app that has none of its own. More of them: fcm_app1 to fcm_app1000 name a package or project, fcm_key1 to fcm_key1000 its file."
+                "Google's service-account JSON file, for every app without a file of its own. For more files: fcm_app1 to fcm_app1000 name a package or project, fcm_key1 to fcm_key1000 its file."
             )
         case .fcmApp:
             .init(
@@ -378,7 +381,7 @@ public enum SettingsTable {
         case .fcmAndroidV2:
             .init(
                 "fcm_android_v2", .flag, "0",
-                "1: built-in payloads have Google's android_v2 (a preview) in place of android. What is urgent goes as remote_notification, past whatever saves battery; the rest as background_sync, which may come late."
+                "1: built-in payloads have Google's android_v2 (a preview) in place of android. Urgent pushes go as remote_notification, which battery saving does not delay; others as background_sync, which may come late."
             )
         case .fcmBandwidthConstrained:
             .init(
@@ -388,7 +391,7 @@ public enum SettingsTable {
         case .fcmConnections:
             .init(
                 "fcm_connections", .integer(1...64), "4",
-                "Connections to Google at once; each takes about 100 pushes at a time.")
+                "Connections to Google at once; each carries about 100 pushes at a time.")
         default: nil
         }
     }
@@ -418,10 +421,10 @@ public enum SettingsTable {
         case .webPushNavigate:
             .init(
                 "webpush_navigate", .text, "",
-                "https URL that a browser opens for a message or a missed call. Set, these go as declarative push messages, which Safari shows without any service worker. Empty: all pushes are for the app's service worker."
+                "https URL that a browser opens for a message or a missed call. If it is set, these are sent as declarative push messages, which Safari shows without a service worker. Empty: all pushes go to the app's service worker."
             )
         case .acrobits:
-            .init("acrobits", .flag, "0", "Push to apps of Acrobits' through their mediator.")
+            .init("acrobits", .flag, "0", "1: push to Acrobits' apps through Acrobits' mediator.")
         case .acrobitsURL:
             .init("acrobits_url", .url, "https://pnm.cloudsoftphone.com/pnm2/send", "Acrobits' mediator.")
         default: nil
@@ -433,7 +436,7 @@ public enum SettingsTable {
         case .webhookURL:
             .init(
                 "webhook_url", .text, "",
-                "https URL for pushes that no other provider takes; keywords in path and query, such as $token or TOKEN, are filled in. Empty: no webhook."
+                "https URL for pushes that no other provider sends; keywords in path and query, such as $token or TOKEN, are filled in. Empty: no webhook."
             )
         case .webhookMethod:
             .init(
@@ -442,7 +445,7 @@ public enum SettingsTable {
         case .webhookHeaders:
             .init(
                 "webhook_headers", .text, "",
-                "Header fields with keywords, separated by |, such as X-Caller: FROM | X-Event: <event>. Secrets belong into webhook_header_file."
+                "Header fields with keywords, separated by |, such as X-Caller: FROM | X-Event: <event>. Put secrets into webhook_header_file."
             )
         case .webhookHeaderFile:
             .init(
@@ -452,11 +455,11 @@ public enum SettingsTable {
         case .webhookBodyType:
             .init(
                 "webhook_body_type", .choice(["json", "form", "text", "none"]), "json",
-                "What the body is, which decides how values are escaped in it. With GET there is none.")
+                "Type of the body; values are escaped accordingly. With GET there is no body.")
         case .webhookBody:
             .init(
                 "webhook_body", .text, "",
-                "Template of the body, with the keywords of payload templates. Empty, and no file: all that is known, as JSON or as a form; the message's text as text."
+                "Template of the body, with the keywords of payload templates. If it is empty and there is no file: all values, as JSON or as a form; for text, the text of the message."
             )
         case .webhookBodyFile:
             .init("webhook_body_file", .path, "", "File with the template of the body, in place of webhook_body.")
@@ -468,7 +471,7 @@ public enum SettingsTable {
         case .webhookAnswers:
             .init(
                 "webhook_answers", .text, "",
-                "What HTTP statuses mean where it is not the usual, such as 404=rejected 409=token-gone 5xx=unavailable."
+                "What HTTP statuses mean if they differ from the usual, such as 404=rejected 409=token-gone 5xx=unavailable."
             )
         case .webhookProviders:
             .init(

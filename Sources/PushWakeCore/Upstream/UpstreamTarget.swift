@@ -47,7 +47,7 @@ public struct UpstreamTarget: Equatable, Sendable {
             throw .malformed("To names no user")
         }
         func allowed(_ text: String) throws(Refusal) -> HostPort {
-            guard let place = HostPort(text) else { throw .malformed("\(text) is no host") }
+            guard let place = HostPort(text) else { throw .malformed("\(text) is not a host") }
             guard servers.allow(place) else {
                 throw .forbidden("\(place.text) is not among upper_servers")
             }

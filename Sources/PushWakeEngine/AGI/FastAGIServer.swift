@@ -89,7 +89,7 @@ final class FastAGIServer {
 
     private func accept(_ connection: LineConnection, _ peer: SocketAddress) {
         guard allowed.contains(peer.ip) else {
-            refusals(.warning, "FastAGI: \(peer.ip) was turned away; see fastagi_allow")
+            refusals(.warning, "FastAGI: \(peer.ip) was refused; see fastagi_allow")
             return connection.close()
         }
         // The PBX itself needs descriptors of this process too.
@@ -102,7 +102,7 @@ final class FastAGIServer {
         channels[id] = channel
         loop.schedule(after: Self.introduction) { [weak self, weak channel] in
             guard let self, let channel, !channel.isIntroduced() else { return }
-            silences(.info, "FastAGI: \(peer.ip) connected and said nothing")
+            silences(.info, "FastAGI: \(peer.ip) connected and sent nothing")
         }
         channel.onSilence = { [silences] in silences(.info, "FastAGI: \(peer.ip) gave no answer to a command") }
         connection.onLine = { [weak channel] in channel?.line($0) }

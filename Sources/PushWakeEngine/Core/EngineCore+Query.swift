@@ -44,6 +44,10 @@ extension EngineCore {
             // Nobody counts those that nodes share.
             if let count { Self.put("bindings", Int64(count), &writer) }
             if let shared { Self.put("registers_waiting", Int64(shared.backlog), &writer) }
+            Self.put("requests_held", Int64(calls.live), &writer)
+            Self.put("requests_kept", Int64(calls.count), &writer)
+            Self.put("requests_dropped", Int64(calls.forgottenEarly), &writer)
+            // Their old names, for one more release.
             Self.put("requests_live", Int64(calls.live), &writer)
             Self.put("requests_remembered", Int64(calls.count), &writer)
             Self.put("requests_forgotten", Int64(calls.forgottenEarly), &writer)
@@ -65,6 +69,8 @@ extension EngineCore {
     private func put(load queues: ChannelQueues, _ writer: inout MessageWriter) {
         Self.put("waiting", Int64(queues.waiting), &writer)
         Self.put("in_flight", Int64(queues.inFlight), &writer)
+        Self.put("providers_backed_off", Int64(queues.held), &writer)
+        // Its old name, for one more release.
         Self.put("providers_held", Int64(queues.held), &writer)
         Self.put("load_level", Int64(load.meter.level.rawValue), &writer)
         Self.put("load_queue_percent", Int64(load.meter.sample.queueFill), &writer)

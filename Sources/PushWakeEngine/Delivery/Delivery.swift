@@ -206,7 +206,7 @@ final class Delivery {
             return loop.atEndOfTurn { job.finish(verdict, status: 0) }
         }
         if case .rest = channel.breaker.admit(now: loop.now) {
-            return loop.atEndOfTurn { job.finish(Verdict(.unavailable, reason: "CredentialRests"), status: 0) }
+            return loop.atEndOfTurn { job.finish(Verdict(.unavailable, reason: "CircuitOpen"), status: 0) }
         }
         job.channel = channel
         channel.submit(job)
@@ -235,7 +235,7 @@ final class Delivery {
             log(
                 .error,
                 "\(channel.label): \(settings.integer(.maxFail)) failures in a row (\(verdict.reason)); circuit open")
-            channel.queue.endAll(Verdict(.unavailable, reason: "CredentialRests"))
+            channel.queue.endAll(Verdict(.unavailable, reason: "CircuitOpen"))
         } else {
             log(.notice, "\(channel.label): works again")
         }

@@ -230,7 +230,7 @@ final class HTTPService {
         if isGuess { _ = attempts.take(slot.peer.ip, now: loop.now) }
         guard case .write(let leftOut) = attemptLines.admit(now: loop.now) else { return }
         let more = leftOut > 0 ? " (and \(leftOut) others since the last such line)" : ""
-        log(.warning, "HTTP: \(slot.peer.ip) showed a wrong password or token\(more)")
+        log(.warning, "HTTP: \(slot.peer.ip) sent a wrong password or token\(more)")
     }
 
     private func refusal(_ text: String, isStale: Bool = false) -> ServedAnswer {

@@ -122,7 +122,9 @@ struct MetricsReport {
         {
             channels in channels.allSatisfy { HealthReport.state(of: $0) <= .backedOff } ? 1 : 0
         }
-        gauge("pushwake_provider_circuits_open", "Credentials that rest because their pushes failed in a row.") {
+        gauge(
+            "pushwake_provider_circuits_open", "Credentials whose circuit is open because their pushes failed in a row."
+        ) {
             $0.count { $0.breaker.isOpen }
         }
         gauge("pushwake_provider_backed_off", "Channels that a provider has asked for a pause.") {
@@ -201,8 +203,12 @@ struct MetricsReport {
             "pushwake_http_overdue_total", .counter, Int64(http.refusals.overdue),
             "HTTP clients that took too long.")
         text.single(
+            "pushwake_http_connections_refused_total", .counter, Int64(http.refusals.turnedAway),
+            "HTTP connections that were closed because there was no room, or to make room for others.")
+        // Its old name, for one more release.
+        text.single(
             "pushwake_http_turned_away_total", .counter, Int64(http.refusals.turnedAway),
-            "HTTP connections without room, or that made room for others.")
+            "The old name of pushwake_http_connections_refused_total.")
     }
 
     private mutating func writeClock() {

@@ -15,7 +15,8 @@ extension EngineCore {
     func heard(_ announcement: [UInt8]) {
         guard let notice = RegistrationNotice(announcement) else {
             return log(
-                .warning, "another node announces what this release cannot read; install one release on all nodes")
+                .warning,
+                "another node sends announcements that this release cannot read; install one release on all nodes")
         }
         guard !calls.requests(for: notice.aor).isEmpty else { return }
         statistics.heardOfElsewhere += 1

@@ -72,7 +72,7 @@ final class BindingFilterPublisher {
     /// Makes a file, a new one, or takes it away, as it has become necessary.
     func look() {
         if let share, current != nil || next != nil, share.hasOthers {
-            log(.notice, "another engine has this store: each call asks for its user's bindings")
+            log(.notice, "another engine uses this store, so the PBX asks the engine for each call")
             return withdraw()
         }
         guard next == nil, loop.now >= retryAt else { return }

@@ -77,12 +77,15 @@ final class EngineListener {
             } catch {
                 log(.error, "engine_socket: \(error)")
             }
-            log(.warning, "engine_socket: \(path) was taken away, and was made anew")
+            log(.warning, "engine_socket: \(path) was removed and has been created again")
             isLost = false
         } catch {
             retryAt = loop.now + Self.retryPause
             if !isLost {
-                log(.error, "engine_socket: \(path) was taken away: nobody can connect any more; \(error.message)")
+                log(
+                    .error,
+                    "engine_socket: \(path) was removed and could not be created again, so no client can connect; \(error.message)"
+                )
             }
             isLost = true
         }

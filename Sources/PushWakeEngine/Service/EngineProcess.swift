@@ -73,7 +73,9 @@ public enum EngineProcess {
             return isJournal ? "<\(level.priority)>\(text)" : "\(SystemClock.localTime()) \(level.name) \(text)"
         }
         return { level, text in
-            output.write(line(level, text)) { line(.warning, "\($0) lines of the log are missing: nobody read them") }
+            output.write(line(level, text)) {
+                line(.warning, "\($0) log lines were dropped because the log was blocked")
+            }
         }
     }
 }

@@ -104,7 +104,9 @@ public final class EngineService {
         core.load.start()
         let lead = settings.integer(.refreshBefore)
         if lead > 0, shared != nil {
-            log(.warning, "refresh_before asks no phone to register while nodes share the store: each would ask all")
+            log(
+                .warning, "refresh_before has no effect while nodes share the store: each node would push to all phones"
+            )
         } else if lead > 0 {
             let watch = RefreshWatch(
                 core: core, lead: lead, asksAll: settings.refreshesAll, now: loop.wallSeconds)
@@ -286,7 +288,7 @@ public final class EngineService {
             if let path = core.storeFile?.foundMissing() {
                 log(
                     .error,
-                    "store_path: \(path) was taken away or replaced; what is bound now is lost when this engine ends: start it anew, and phones are bound again by their next REGISTER"
+                    "store_path: \(path) was removed or replaced; bindings stored from now on are lost when the engine ends; restart it, and phones are bound again by their next REGISTER"
                 )
             }
             everySecond()
@@ -374,7 +376,7 @@ extension EngineService {
             }
             connection.peer.onLoss = { [weak self] in self?.core.messageLost() }
         } catch {
-            log(.error, "a connection could not be taken: \(error)")
+            log(.error, "a connection could not be accepted: \(error)")
         }
     }
 

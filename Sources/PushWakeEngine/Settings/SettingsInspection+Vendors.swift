@@ -72,7 +72,7 @@ extension SettingsInspection {
         for entry in UpstreamServers.mistakes(in: settings.text(.upperServers)) {
             add(
                 .error, .upperServers,
-                "\"\(entry.prefix(80))\" is no server; write pbx.example.com, 192.0.2.1:5080 or *.example.com")
+                "\"\(entry.prefix(80))\" is not a server; write pbx.example.com, 192.0.2.1:5080 or *.example.com")
         }
         if !settings.text(.upperServers).isEmpty, !["sqlite", "memory"].contains(settings.text(.store)) {
             add(
@@ -82,7 +82,7 @@ extension SettingsInspection {
         }
         let contact = settings.text(.upperContact)
         if !contact.isEmpty, HostPort(contact) == nil {
-            add(.error, .upperContact, "\"\(contact.prefix(80))\" is no host or host:port")
+            add(.error, .upperContact, "\"\(contact.prefix(80))\" is neither a host nor host:port")
         }
         let path = settings.text(.secretKeyFile)
         guard depth >= .keys, !path.isEmpty else { return }

@@ -33,7 +33,7 @@ struct WebhookSetup {
             PayloadKeywords.unknownDollarNames(in: settings.text(key)).map {
                 problem(
                     key,
-                    "\($0.prefix(40)) is no keyword and goes out as it stands; write one of \(PayloadKeywords.dollarNames)"
+                    "\($0.prefix(40)) is not a keyword and goes out as it is; write one of \(PayloadKeywords.dollarNames)"
                 )
             }
         }

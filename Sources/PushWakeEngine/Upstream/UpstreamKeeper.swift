@@ -269,7 +269,7 @@ final class UpstreamKeeper {
         do throws(TLSError) {
             account.secret = try box.seal(secret, for: account.name)
         } catch {
-            core.log(.error, "X-PIID of \(account.name) could not be sealed: \(error.message)")
+            core.log(.error, "X-PIID of \(account.name) could not be encrypted: \(error.message)")
             account.machine.loseCredential(now: now)
         }
     }
@@ -340,7 +340,7 @@ final class UpstreamKeeper {
         defer { beganAt = began }
         guard let before = beganAt, began - before > Self.leastJump else { return }
         let milliseconds = min(began - before, 1 << 30) * 1000
-        core.log(.notice, "\(began - before) seconds have passed unseen; upstream registrations are renewed early")
+        core.log(.notice, "the host slept \(began - before) s; upstream registrations are renewed early")
         for account in accounts.all {
             account.machine.passed(milliseconds, now: now)
             reschedule(account)

@@ -29,7 +29,7 @@ public final class UpstreamFile {
         let tables = try database.number("SELECT count(*) FROM sqlite_schema") ?? 0
         guard owner == Self.applicationID && version <= Self.version || owner == 0 && version == 0 && tables == 0 else {
             throw .unusable(
-                "\(path) is no file of upstream registrations of this release; set upper_path to another file")
+                "\(path) is not a file of upstream registrations of this release; set upper_path to another file")
         }
         try database.execute(
             """

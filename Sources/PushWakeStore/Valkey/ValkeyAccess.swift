@@ -64,7 +64,7 @@ public struct ValkeyAccess: Sendable {
                     { reply in
                         // A Sentinel that was away may not have heard of the new one.
                         if case .error(let text) = reply { return text }
-                        return reply.elements.first?.text == "master" ? nil : "it is no master now"
+                        return reply.elements.first?.text == "master" ? nil : "it is not a master now"
                     }
                 ))
         }

@@ -262,7 +262,7 @@ final class ValkeyLink: OutboundStreamOwner {
                 return
             }
         }
-        guard let first = waiting.popFirst() else { return lost("an answer came that nobody asked for") }
+        guard let first = waiting.popFirst() else { return lost("unexpected reply") }
         first.handler(reply)
     }
 }

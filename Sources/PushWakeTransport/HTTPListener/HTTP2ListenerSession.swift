@@ -192,7 +192,7 @@ final class HTTP2ListenerSession: ListenerSession {
         guard
             let request = ServedRequest(
                 method: stream.method, target: stream.target, headers: stream.headers, body: body)
-        else { return refuse(.malformed("the target is no path of this server"), stream) }
+        else { return refuse(.malformed("the target is not a path of this server"), stream) }
         stream.headers = []
         stream.stage = .waiting
         stream.since = owner.now

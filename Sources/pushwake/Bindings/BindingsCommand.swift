@@ -17,7 +17,7 @@ struct BindingsCommand: ParsableCommand {
             pushwake bindings export --secrets >file        # for another store
             pushwake bindings import file
 
-            Tokens are shortened. Without list, show, remove, export or import, list is meant; a user of the name show takes list show.
+            Tokens are shortened. list is the default; for a user with the name show write list show.
             """,
         subcommands: [List.self, Show.self, Remove.self, Export.self, Import.self], defaultSubcommand: List.self)
 }
@@ -27,12 +27,12 @@ extension BindingsCommand {
     struct Conditions: ParsableArguments {
         @Option(
             name: .long, parsing: .unconditional,
-            help: "Users that fit a pattern with * and ?; of the user part when it has no @.")
+            help: "Users that match a pattern with * and ?; without an @ it is matched against the user part.")
         var user: String?
         @Option(name: .long, help: "\(Provider.allCases.map(\.name).joined(separator: ", ")).") var provider: String?
         @Option(
             name: .long, parsing: .unconditional,
-            help: "A part of what the column verdict says, such as 'notifications off', 'failed' or 'wakes in'.")
+            help: "A part of the text in the column verdict, such as 'notifications off', 'failed' or 'wakes in'.")
         var verdict: String?
         @Option(
             name: .long, parsing: .unconditionalSingleValue,
@@ -64,15 +64,15 @@ extension BindingsCommand {
         static let configuration = CommandConfiguration(
             abstract: "Lists bindings, a line each.",
             discussion: """
-                age is the time since the last REGISTER. verdict is what pushes came to since the engine started, or why \
-                a binding was removed. A line has 100 characters at most; --json has all columns whole, and there -1 \
-                stands for never.
+                age is the time since the last REGISTER. verdict says how pushes have ended since the engine started, or \
+                why a binding was removed. A line has 100 characters at most; --json has all columns in full; there -1 \
+                means never.
                 """)
 
         @OptionGroup var options: SettingsOptions
         @OptionGroup(title: "Conditions, all of which must hold") var conditions: Conditions
-        @Flag(name: .long, help: "JSON, whole, instead of a table.") var json = false
-        @Argument(help: "AoR, as the registrar has it: user or user@domain. All users when left out.") var aor: String?
+        @Flag(name: .long, help: "JSON with full values instead of a table.") var json = false
+        @Argument(help: "AoR, as the registrar has it: user or user@domain. Without it, all users.") var aor: String?
 
         func validate() throws { _ = try conditions.made(aor: aor) }
 
@@ -98,7 +98,7 @@ extension BindingsCommand {
 
     /// Whose bindings, and which of them.
     struct OfUser: ParsableArguments {
-        @Option(name: .long, help: "Those of one provider alone.") var provider: String?
+        @Option(name: .long, help: "Only those of one provider.") var provider: String?
         @Argument(help: "AoR, as the registrar has it: user or user@domain.") var aor: String
 
         func validate() throws { _ = try conditions() }
@@ -139,7 +139,7 @@ extension BindingsCommand {
         static let configuration = CommandConfiguration(
             abstract: "Removes a user's bindings.",
             discussion: """
-                Nothing is pushed to them from then on. A phone that registers with its token again is bound again.
+                From then on nothing is pushed to them. A phone that registers again with its token gets a new binding.
                 """)
 
         @OptionGroup var options: SettingsOptions

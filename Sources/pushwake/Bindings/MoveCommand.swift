@@ -11,12 +11,12 @@ extension BindingsCommand {
         static let configuration = CommandConfiguration(
             abstract: "Writes all bindings, a line of JSON each.",
             discussion: """
-                With --secrets tokens are whole, and `pushwake bindings import` can read the lines: whoever has them can \
-                push to the phones. Without it they are for reading.
+                With --secrets tokens are printed in full, and `pushwake bindings import` can read the lines: anybody \
+                who has them can push to the phones. Without it they are only for reading.
                 """)
 
         @OptionGroup var options: SettingsOptions
-        @Flag(name: .long, help: "Tokens whole.") var secrets = false
+        @Flag(name: .long, help: "Print tokens in full.") var secrets = false
 
         func run() throws {
             try Engine.ask(options, .export, secrets ? "secrets" : "") { row in
@@ -33,7 +33,7 @@ extension BindingsCommand {
                 pushwake bindings export --secrets --settings old.conf >bindings.jsonl
                 pushwake bindings import bindings.jsonl --settings new.conf
 
-                What the engine has of the same phone and is newer stays, so that both may run, and it may be done again. \
+                A newer binding of the same phone is kept, so both engines may run, and you may repeat the import. \
                 Exit code 1: some lines could not be stored.
                 """)
 

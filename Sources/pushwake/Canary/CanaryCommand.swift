@@ -23,7 +23,7 @@ struct CanaryCommand: ParsableCommand {
     var proxy: String?
     @Option(name: .long, help: "udp or tcp.") var transport = "udp"
     @Option(name: .long, help: "ringing or answer.") var goal = "ringing"
-    @Option(name: .long, help: "Seconds in which it must come.") var within = 20
+    @Option(name: .long, help: "Seconds within which the phone must ring, or answer.") var within = 20
     @Option(name: .long, help: ArgumentHelp("Minutes from one call to the next.", valueName: "minutes")) var every: Int?
     @Option(name: .long, help: ArgumentHelp("File with user:password for the PBX.", valueName: "file"))
     var account: String?

@@ -108,7 +108,7 @@ final class CanaryLine: LoopSource {
 
     private func receive(_ bytes: [UInt8]) {
         if isDatagram { return take(call.received(bytes, now: loop.now)) }
-        guard let messages = stream.feed(bytes) else { return fail("the PBX sent what is no SIP") }
+        guard let messages = stream.feed(bytes) else { return fail("the PBX sent something that is not SIP") }
         for message in messages { take(call.received(message, now: loop.now)) }
     }
 

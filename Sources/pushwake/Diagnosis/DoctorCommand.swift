@@ -6,7 +6,7 @@ import PushWakeCore
 
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Goes along the way of a call to a user and says the one thing to do.",
+        commandName: "doctor", abstract: "Checks each step of a call to a user and names the one thing to do.",
         discussion: """
             Looks at the REGISTER, the key, the way to the push service, the last pushes, whether they woke the phone, and \
             the last call. Ends with 1 when a step fails.

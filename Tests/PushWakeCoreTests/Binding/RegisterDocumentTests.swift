@@ -37,7 +37,7 @@ import Testing
         let (json, isSIP) = parse(Fixture.bytes("rfc8599-figure2"))
         #expect(isSIP)
         #expect(json.contains(#""bindings":[],"unbind":false,"query":false,"problems":[{"code":"unknown-provider","#))
-        #expect(json.contains(#""parameter":"pn-provider","message":"'acme' is no push service"#))
+        #expect(json.contains(#""parameter":"pn-provider","message":"'acme' is not a known push service"#))
     }
 
     @Test func `is one even when it is no SIP, or no REGISTER`() {

@@ -55,7 +55,7 @@ import Testing
         (["wake", "100", "0"], "write 1 to 3600"),
         (["wake", "100", "3601"], "write 1 to 3600"),
         (["wake", "100", "99999999999999999999"], "write 1 to 3600"),
-        (["wake", "100", "40", "a b"], "the pjsip_call_id \"a b\" is no Call-ID"),
+        (["wake", "100", "40", "a b"], "the pjsip_call_id \"a b\" is not a Call-ID"),
         (["wake", "100", "40", "a\u{e9}"], "write ${CHANNEL(pjsip,call-id)}"),
         (["wake", "100", "40", String(repeating: "x", count: 257)], "at most 256 bytes"),
         (["send"], "EVENT is missing"),

@@ -188,7 +188,7 @@ import Testing
         #expect(bench.delivery.queues.waiting >= 30)
         #expect(bench.run { bench.ends.count == 33 })
         #expect(bench.ends["bad1"]?.outcome == .misconfigured && bench.ends["bad2"]?.outcome == .misconfigured)
-        let rested = bench.ends.filter { $0.key.hasPrefix("refresh") && $0.value.reason == "CredentialRests" }
+        let rested = bench.ends.filter { $0.key.hasPrefix("refresh") && $0.value.reason == "CircuitOpen" }
         // At most one was on its way when the second failure was heard of.
         #expect(rested.count >= 29)
         #expect(rested.values.allSatisfy { $0.outcome == .unavailable && $0.attempts == 0 && $0.after < 5000 })
@@ -198,7 +198,7 @@ import Testing
         // What comes while it rests ends at once, and nobody may rely on it.
         bench.push(.call, "late")
         bench.loop.turn(waitingUpTo: 0)
-        #expect(bench.ends["late"]?.reason == "CredentialRests")
+        #expect(bench.ends["late"]?.reason == "CircuitOpen")
         let binding = Binding(provider: .apns, app: "com.example.phone", token: "x", dialect: .rfc8599)
         #expect(!bench.delivery.isHealthy(for: binding, nil))
         #expect(try bench.arrivals().allSatisfy { !$0.hasPrefix("late") })

@@ -99,7 +99,7 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
         let contact = "pn-type=anyOtherSource;app-id=fr.bc-appId.test;pn-tok=pnTok.toktok"
         let alone = try Fixture().explain(contact, Fixture.request("INVITE"))
         #expect(alone.requests.isEmpty)
-        #expect(alone.problems.contains { $0.contains("'anyOtherSource' is no push service that is known") })
+        #expect(alone.problems.contains { $0.contains("'anyOtherSource' is not a known push service") })
         var fixture = Fixture()
         try fixture.settings.set(.webhookURL, to: "https://hooks.example.com/$type?app=$app-id&token=$token")
         let url = try fixture.explain(contact, Fixture.request("INVITE"))["url"]

@@ -134,7 +134,7 @@ private typealias Fixture = ExplainFixture
         ("<sip:bob@192.0.2.1>", "", "the Contact has no push parameters"),
         (
             "<sip:bob@192.0.2.1;pn-provider=acme;pn-prid=1>", "",
-            "pn-provider: 'acme' is no push service that is known; use apns, apns.dev, fcm, webpush, acrobits or harmonyos, or set webhook_url for a service of your own"
+            "pn-provider: 'acme' is not a known push service; use apns, apns.dev, fcm, webpush, acrobits or harmonyos, or set webhook_url for a service of your own"
         ),
         (
             "<sip:bob@192.0.2.1;pn-provider=fcm;pn-prid=null>", "",
@@ -146,7 +146,7 @@ private typealias Fixture = ExplainFixture
         ),
         (
             "<sip:bob@192.0.2.1>", "X-MPUSH: q:com.example.phone:1\r\n",
-            "X-MPUSH: 'q' is no push service that is known; use a, i, j or w"
+            "X-MPUSH: 'q' is not a known push service; use a, i, j or w"
         ),
     ])
     func `says of every Contact that binds nothing why`(contact: String, header: String, reason: String) throws {

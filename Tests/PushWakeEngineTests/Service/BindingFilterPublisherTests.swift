@@ -167,7 +167,7 @@ private final class FilterBench {
             #expect(bench.mayHold("bob"))
             bench.publisher.look()
             #expect(bench.mayHold("bob"))
-            #expect(bench.log.count { $0.hasPrefix("another engine has this store") } == 1)
+            #expect(bench.log.count { $0.hasPrefix("another engine uses this store") } == 1)
         }
         bench.publisher.look()
         #expect(!bench.mayHold("bob"))

@@ -26,9 +26,9 @@ import Testing
             [("fastagi_listen", "127.0.0.1:4573"), ("fastagi_token_file", "/nonexistent")], "fastagi_token_file",
             .warning, "no first line"
         ),
-        ([("upper_servers", "pbx.example.com, a b:0")], "upper_servers", .error, "is no server"),
+        ([("upper_servers", "pbx.example.com, a b:0")], "upper_servers", .error, "is not a server"),
         ([("store_path", "~/bindings.db")], "store_path", .error, "only shells know"),
-        ([("upper_contact", "sip:gw")], "upper_contact", .error, "is no host"),
+        ([("upper_contact", "sip:gw")], "upper_contact", .error, "is neither a host nor"),
         ([("secret_key_file", "/nonexistent")], "secret_key_file", .warning, "openssl rand -hex 32"),
         ([("secret_key_file", "/etc/hostname")], "secret_key_file", .warning, "64 hex digits"),
         ([("apns_topic", "com.example phone")], "apns_topic", .error, "write a bundle id"),

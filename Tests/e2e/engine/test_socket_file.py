@@ -18,7 +18,7 @@ def test_a_socket_that_was_taken_away_is_made_anew(make_engine, tmp_path):
     wait_until("the users are told", users.exists)
     shutil.rmtree(place)
     wait_until("it answers again", lambda: answers(engine))
-    assert "was taken away, and was made anew" in engine.text()
+    assert "was removed and has been created again" in engine.text()
     wait_until("the users are told again", users.exists)
 
 
@@ -29,6 +29,6 @@ def test_an_engine_whose_place_another_one_has_says_so_and_leaves_it_alone(make_
     with stopped(first.process.pid):
         shutil.rmtree(place)
         second = make_engine(store="memory", engine_socket=place / "engine.sock")
-    wait_until("it is said", lambda: "was taken away: nobody can connect any more; another engine" in first.text())
+    wait_until("it is said", lambda: "was removed and could not be created again, so no client can connect; another engine" in first.text())
     first.stop()
     assert answers(second)

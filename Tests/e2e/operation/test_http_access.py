@@ -63,8 +63,8 @@ def test_wrong_passwords_are_limited_and_never_logged(make_engine, tmp_path):
     assert statuses[:10] == [401] * 10 and statuses[10:] == [429] * 5
     assert client.curl("/healthz", operator=False).status == 200
     log = engine.text()
-    assert "showed a wrong password or token" in log and "guess" not in log and "toor" not in log
-    assert log.count("showed a wrong password") <= 3
+    assert "sent a wrong password or token" in log and "guess" not in log and "toor" not in log
+    assert log.count("sent a wrong password") <= 3
 
 
 def test_the_token_is_good_whatever_others_of_its_address_showed(make_engine, tmp_path):

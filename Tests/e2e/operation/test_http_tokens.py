@@ -271,7 +271,7 @@ def test_a_store_whose_file_was_taken_away_shows_and_is_said(make_engine, tmp_pa
     assert client.curl("/healthz", operator=False).json["store"] == "ok"
     store.rename(moved)
     assert client.curl("/healthz", operator=False).status == 503
-    wait_until("it is said", lambda: "was taken away" in engine.text())
+    wait_until("it is said", lambda: "was removed or replaced" in engine.text())
     moved.rename(store)
     assert client.curl("/healthz", operator=False).status == 200
 

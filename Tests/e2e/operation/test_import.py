@@ -64,9 +64,9 @@ def test_an_import_takes_no_user_whom_nobody_could_name(make_engine):
     lines = [line(1, aor="a\nb"), line(2, aor="a" * 5000), line(3, cseq=-5), line(4, registered_at=1e30)]
     done = take(engine, "-", "--json", input="\n".join(lines))
     assert json.loads(done.stdout)["problems"] == 4
-    assert done.stderr.count("aor is no user or user@domain") == 2
+    assert done.stderr.count("aor is neither user nor user@domain") == 2
     for name in ("cseq", "registered_at"):
-        assert f"{name} is no number that it may have" in done.stderr
+        assert f"{name} has a number that is not allowed" in done.stderr
 
 
 def test_what_a_clock_that_ran_ahead_has_written_is_of_now(make_engine):

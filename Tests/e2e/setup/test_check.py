@@ -31,7 +31,7 @@ MISTAKES = {
     "a user without a password": ({"store": "redis://127.0.0.1:6379", "store_user": "pushwake"}, "store_user", "set store_password_file too"),
     "badge the other way round": ({"no-badge": "1"}, "no-badge", "here it is called badge (true: 0; false: 1)"),
     "Apple's root": ({"apns_url": None, "apns_sandbox_url": None}, "ca_file", "USERTrust RSA"),
-    "a $name": ({"webhook_url": "https://push.example.com/wake?to=$token&call=$callid"}, "webhook_url", "$callid is no keyword and goes out as it stands; write one of $type, $token"),
+    "a $name": ({"webhook_url": "https://push.example.com/wake?to=$token&call=$callid"}, "webhook_url", "$callid is not a keyword and goes out as it is; write one of $type, $token"),
     "keyword": ({"template_dir": "@here@/templates"}, "template_dir", "fcm.json:1:51: <from-usr> is not a keyword and goes out as it stands; did you mean <from-user>?"),
 }  # fmt: skip
 

@@ -31,7 +31,7 @@ public struct StoryLine: Equatable, Sendable {
             case .resent: "resent"
             case .progressed: "answer"
             case .legFailed: "leg-failed"
-            case .told: "told"
+            case .told: "provisional"
             case .held: "held"
             case .copied: "copied"
             case .resumed: "resumed"
